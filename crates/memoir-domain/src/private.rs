@@ -1,0 +1,117 @@
+//! Text that must never be printed by accident: memories, tags, prompts, summaries, transcripts (SPEC 5.1).
+//!
+//! The types here own words. Their `Debug` and `Display` tell lengths, so that a log line, an error
+//! chain, a panic message or a test snapshot that formats one gives nothing away. Reading the words
+//! takes an explicit call of [`PrivateText::expose`] or [`PrivateJson::expose`].
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Words that belong to an agent. `Debug` and `Display` print the length in characters only.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PrivateText(String);
+
+impl PrivateText {
+    /// Takes ownership of `words`, unchanged.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+
+    /// The words. Whoever calls this answers for where they go.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The words, by value.
+    pub fn into_exposed(self) -> String {
+        self.0
+    }
+
+    /// Length in Unicode scalar values.
+    pub fn chars(&self) -> usize {
+        self.0.chars().count()
+    }
+
+    /// Whether there is no character at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<String> for PrivateText {
+    fn from(words: String) -> Self {
+        Self(words)
+    }
+}
+
+impl From<&str> for PrivateText {
+    fn from(words: &str) -> Self {
+        Self(words.to_owned())
+    }
+}
+
+impl fmt::Debug for PrivateText {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "PrivateText({} characters)", self.chars())
+    }
+}
+
+impl fmt::Display for PrivateText {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "[{} characters]", self.chars())
+    }
+}
+
+/// JSON that may hold an agent's words, such as a model's message or a tool's arguments.
+/// `Debug` prints the size of its compact form in bytes only.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PrivateJson(serde_json::Value);
+
+impl PrivateJson {
+    /// Takes ownership of `value`, unchanged.
+    pub fn new(value: serde_json::Value) -> Self {
+        Self(value)
+    }
+
+    /// The value. Whoever calls this answers for where it goes.
+    pub fn expose(&self) -> &serde_json::Value {
+        &self.0
+    }
+
+    /// The value, by value.
+    pub fn into_exposed(self) -> serde_json::Value {
+        self.0
+    }
+}
+
+impl From<serde_json::Value> for PrivateJson {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value)
+    }
+}
+
+impl fmt::Debug for PrivateJson {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "PrivateJson({} bytes)",
+            self.0.to_string().len()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_5_1_private_text_prints_its_length_only() {
+        let text = PrivateText::new("a vow kept in confidence");
+        assert_eq!(format!("{text:?} {text}"), "PrivateText(24 characters) [24 characters]");
+        let json = PrivateJson::new(serde_json::json!({"content": "a vow"}));
+        assert_eq!(format!("{json:?}"), "PrivateJson(19 bytes)");
+    }
+}

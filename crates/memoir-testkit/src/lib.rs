@@ -1,0 +1,1 @@
+//! memoir-testkit

@@ -1,0 +1,2 @@
+//! The `memoir` command.
+fn main() {}
