@@ -1,8 +1,31 @@
 //! The rules of Memoir, as pure functions on plain data.
 //!
 //! No input or output, no clock, no randomness and no identifiers made inside: the caller brings the
-//! time and the identifiers, and gets back a decision to carry out.
+//! time and the identifiers, and gets back a decision to carry out. Every rule of a refinement session
+//! stands here once, whichever door a call comes through.
 
+pub mod agent;
+pub mod audit;
+pub mod breaker;
+pub mod context;
+pub mod draft;
+pub mod duplicates;
+pub mod ids;
+pub mod knife;
+pub mod ledger;
+pub mod lifecycle;
+pub mod manage;
+pub mod memory;
 pub mod private;
+pub mod prompt;
+pub mod quote;
+pub mod recall;
+pub mod rollback;
+pub mod schedule;
+pub mod session;
+pub mod text;
+pub mod time;
 
+pub use ids::{AccountId, AgentId, AgentScope, SessionId};
 pub use private::{PrivateJson, PrivateText};
+pub use time::Timestamp;

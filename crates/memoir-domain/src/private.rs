@@ -95,11 +95,7 @@ impl From<serde_json::Value> for PrivateJson {
 
 impl fmt::Debug for PrivateJson {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "PrivateJson({} bytes)",
-            self.0.to_string().len()
-        )
+        write!(formatter, "PrivateJson({} bytes)", self.0.to_string().len())
     }
 }
 
@@ -110,7 +106,10 @@ mod tests {
     #[test]
     fn spec_5_1_private_text_prints_its_length_only() {
         let text = PrivateText::new("a vow kept in confidence");
-        assert_eq!(format!("{text:?} {text}"), "PrivateText(24 characters) [24 characters]");
+        assert_eq!(
+            format!("{text:?} {text}"),
+            "PrivateText(24 characters) [24 characters]"
+        );
         let json = PrivateJson::new(serde_json::json!({"content": "a vow"}));
         assert_eq!(format!("{json:?}"), "PrivateJson(19 bytes)");
     }

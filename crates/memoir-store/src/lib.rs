@@ -1,1 +1,19 @@
-//! memoir-store
+//! What Memoir asks of a database: rows, look-ups, one way of writing, and errors.
+//!
+//! A store keeps rows. It decides nothing and understands no text: whatever is an agent's words
+//! reaches it as [`StoredText`], opaque bytes. Everything that changes an agent goes through
+//! [`Store::commit`], in one transaction, under the version of the agent that the decision was made on.
+//! Look-ups of something private take an [`AgentScope`](memoir_domain::AgentScope); the few that do not
+//! are in [`Fleet`] and return nothing that is text.
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod error;
+mod row;
+mod traits;
+
+pub use error::{Error, Result};
+pub use row::{
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, MemoryRow, SessionRow, StoredText,
+};
+pub use traits::{Finding, Fleet, RecordFilter, Selection, Snapshot, Store, Wanted};

@@ -1,0 +1,589 @@
+//! An agent: its settings, with their limits and defaults, and what is counted of it (SPEC 2.2).
+
+use std::{collections::BTreeSet, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AgentId, PrivateText, Timestamp,
+    memory::{Invalid, Number, Tally, parse_text},
+};
+
+/// Most characters of an agent's or an account's name.
+pub const NAME_LIMIT: usize = 100;
+/// Most characters of a system prompt.
+pub const SYSTEM_PROMPT_LIMIT: usize = 100_000;
+/// Most characters of each of the other prompts.
+pub const PROMPT_LIMIT: usize = 10_000;
+/// Most characters of a model's name.
+pub const MODEL_LIMIT: usize = 200;
+/// The budget for core memories where the agent sets none.
+pub const DEFAULT_CORE_TOKEN_BUDGET: u64 = 5_000;
+/// The tags that put a memory beyond merging, deleting and rewriting where the agent sets none.
+pub const DEFAULT_IMMUTABLE_TAGS: [&str; 3] = ["audio", "somatic", "voice"];
+
+/// The share of the mass at a session's start that must be left: over 0, up to 1.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Threshold(f64);
+
+impl Threshold {
+    /// Where the agent sets none (SPEC 2.2).
+    pub const DEFAULT: Self = Self(0.75);
+
+    /// # Errors
+    /// Not over 0 or not up to 1.
+    pub fn new(share: f64) -> Result<Self, Invalid> {
+        if share > 0.0 && share <= 1.0 {
+            Ok(Self(share))
+        } else {
+            Err(Invalid::new(
+                "refinement_threshold",
+                "must be a number over 0 and up to 1, such as 0.75",
+            ))
+        }
+    }
+
+    /// The share, over 0 and up to 1.
+    pub fn share(self) -> f64 {
+        self.0
+    }
+
+    /// The one that leaves more standing.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+}
+
+impl TryFrom<f64> for Threshold {
+    type Error = Invalid;
+
+    fn try_from(share: f64) -> Result<Self, Invalid> {
+        Self::new(share)
+    }
+}
+
+impl From<Threshold> for f64 {
+    fn from(threshold: Threshold) -> Self {
+        threshold.0
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+impl fmt::Debug for Threshold {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+/// When two core memories are the same text (SPEC 3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DuplicateMatch {
+    /// Equal once trimmed and NFC-normalised.
+    #[default]
+    Exact,
+    /// The same, upper and lower case being equal.
+    IgnoreCase,
+}
+
+/// What becomes of an edit that loses a detail (SPEC 3.12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DetailGuard {
+    /// The lost details are named in the result and the audit.
+    #[default]
+    Warn,
+    /// The edit is refused and the details named.
+    Refuse,
+    /// Nothing is said.
+    Off,
+}
+
+/// The settings of an agent as set; `None` means the default.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// `provider:name`; unset: the installation's default.
+    pub model: Option<String>,
+    /// Who the agent is.
+    pub system_prompt: Option<PrivateText>,
+    /// What to extract from conversations.
+    pub reflection_prompt: Option<PrivateText>,
+    /// What to promote to core.
+    pub memory_reflection_prompt: Option<PrivateText>,
+    /// The agent's own style of refining.
+    pub refinement_prompt: Option<PrivateText>,
+    /// The breaker's threshold.
+    pub refinement_threshold: Option<Threshold>,
+    /// Tokens of core memories that the agent's runtime has room for.
+    pub core_token_budget: Option<u64>,
+    /// Mass in tokens at which a session is due; unset: the budget.
+    pub refinement_trigger_tokens: Option<u64>,
+    /// Tags that put a memory beyond merging, deleting and rewriting.
+    pub immutable_tags: Option<Vec<String>>,
+    /// When two core memories are the same text.
+    pub duplicate_match: Option<DuplicateMatch>,
+    /// What becomes of an edit that loses a detail.
+    pub detail_guard: Option<DetailGuard>,
+    /// Whether the schedule leaves it alone; an administrator can still start a session.
+    pub paused: bool,
+    /// Whether it is out of service altogether.
+    pub inactive: bool,
+}
+
+impl Settings {
+    /// The breaker's threshold in force.
+    pub fn effective_refinement_threshold(&self) -> Threshold {
+        self.refinement_threshold.unwrap_or(Threshold::DEFAULT)
+    }
+
+    /// The budget in force, in tokens.
+    pub fn effective_core_token_budget(&self) -> u64 {
+        self.core_token_budget.unwrap_or(DEFAULT_CORE_TOKEN_BUDGET)
+    }
+
+    /// The mass over which a session is due, in tokens.
+    pub fn effective_refinement_trigger_tokens(&self) -> u64 {
+        self.refinement_trigger_tokens
+            .unwrap_or_else(|| self.effective_core_token_budget())
+    }
+
+    /// The immutable tags in force, as set.
+    pub fn effective_immutable_tags(&self) -> Vec<String> {
+        self.immutable_tags.clone().unwrap_or_else(|| {
+            DEFAULT_IMMUTABLE_TAGS
+                .iter()
+                .map(|&tag| tag.to_owned())
+                .collect()
+        })
+    }
+
+    /// The immutable tags in force in lower case, for comparing.
+    pub fn immutable_tag_set(&self) -> BTreeSet<String> {
+        self.effective_immutable_tags()
+            .iter()
+            .map(|tag| tag.to_lowercase())
+            .collect()
+    }
+
+    /// The duplicate match in force.
+    pub fn effective_duplicate_match(&self) -> DuplicateMatch {
+        self.duplicate_match.unwrap_or_default()
+    }
+
+    /// The detail guard in force.
+    pub fn effective_detail_guard(&self) -> DetailGuard {
+        self.detail_guard.unwrap_or_default()
+    }
+}
+
+/// A mark in the ledger's order: the row after which the next session's ledger begins (SPEC 3.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LedgerPosition {
+    /// Origin date of the last row listed.
+    pub created_at: Timestamp,
+    /// Its number.
+    pub number: Number,
+}
+
+/// The last time that a session was begun for the agent, however it ended (SPEC 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When it was begun.
+    pub at: Timestamp,
+    /// The mass when it ended, or when it was begun while it runs.
+    pub core_tokens: u64,
+}
+
+/// An agent in full.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    /// Its identifier.
+    pub id: AgentId,
+    /// Its name, unique in its account whatever the case.
+    pub name: String,
+    /// Its settings as set.
+    pub settings: Settings,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// What is counted of its memories.
+    pub tally: Tally,
+    /// The number that the next memory gets.
+    pub next_number: Number,
+    /// The sequence number that the next audit record gets.
+    pub next_seq: u64,
+    /// When a session last completed or was rolled back.
+    pub last_refinement_at: Option<Timestamp>,
+    /// The last session begun.
+    pub last_attempt: Option<Attempt>,
+    /// Where the next session's ledger begins; `None` at the oldest row.
+    pub ledger_position: Option<LedgerPosition>,
+}
+
+impl Agent {
+    /// Whether the mass is over the trigger.
+    pub fn needs_refinement(&self) -> bool {
+        self.tally.core_tokens > self.settings.effective_refinement_trigger_tokens()
+    }
+
+    /// Notes the mass at a session's end, from which growth is counted (SPEC 3.1).
+    pub(crate) fn note_attempt_end(&mut self) {
+        if let Some(attempt) = &mut self.last_attempt {
+            attempt.core_tokens = self.tally.core_tokens;
+        }
+    }
+}
+
+/// Checks the name of an agent or an account.
+///
+/// # Errors
+/// Empty, over [`NAME_LIMIT`] characters, or with control characters.
+pub fn parse_name(raw: &str) -> Result<String, Invalid> {
+    let name = parse_text("name", raw, NAME_LIMIT)?.into_exposed();
+    if name.chars().any(char::is_control) {
+        return Err(Invalid::new("name", "must be a single line"));
+    }
+    Ok(name)
+}
+
+/// A name in the form in which two names are compared.
+pub fn fold_name(name: &str) -> String {
+    use unicode_normalization::UnicodeNormalization;
+    name.nfc().flat_map(char::to_lowercase).collect()
+}
+
+/// One setting, by its wire name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// `name`
+    Name,
+    /// `model`
+    Model,
+    /// `system_prompt`
+    SystemPrompt,
+    /// `reflection_prompt`
+    ReflectionPrompt,
+    /// `memory_reflection_prompt`
+    MemoryReflectionPrompt,
+    /// `refinement_prompt`
+    RefinementPrompt,
+    /// `refinement_threshold`
+    RefinementThreshold,
+    /// `core_token_budget`
+    CoreTokenBudget,
+    /// `refinement_trigger_tokens`
+    RefinementTriggerTokens,
+    /// `immutable_tags`
+    ImmutableTags,
+    /// `duplicate_match`
+    DuplicateMatch,
+    /// `detail_guard`
+    DetailGuard,
+    /// `paused`
+    Paused,
+    /// `active`
+    Active,
+}
+
+impl Field {
+    /// Every setting, in the order in which they are shown.
+    pub const ALL: [Self; 14] = [
+        Self::Name,
+        Self::Model,
+        Self::SystemPrompt,
+        Self::ReflectionPrompt,
+        Self::MemoryReflectionPrompt,
+        Self::RefinementPrompt,
+        Self::RefinementThreshold,
+        Self::CoreTokenBudget,
+        Self::RefinementTriggerTokens,
+        Self::ImmutableTags,
+        Self::DuplicateMatch,
+        Self::DetailGuard,
+        Self::Paused,
+        Self::Active,
+    ];
+
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Model => "model",
+            Self::SystemPrompt => "system_prompt",
+            Self::ReflectionPrompt => "reflection_prompt",
+            Self::MemoryReflectionPrompt => "memory_reflection_prompt",
+            Self::RefinementPrompt => "refinement_prompt",
+            Self::RefinementThreshold => "refinement_threshold",
+            Self::CoreTokenBudget => "core_token_budget",
+            Self::RefinementTriggerTokens => "refinement_trigger_tokens",
+            Self::ImmutableTags => "immutable_tags",
+            Self::DuplicateMatch => "duplicate_match",
+            Self::DetailGuard => "detail_guard",
+            Self::Paused => "paused",
+            Self::Active => "active",
+        }
+    }
+
+    /// Whether its value is an agent's words (SPEC 5.1).
+    pub fn is_text(self) -> bool {
+        matches!(
+            self,
+            Self::SystemPrompt
+                | Self::ReflectionPrompt
+                | Self::MemoryReflectionPrompt
+                | Self::RefinementPrompt
+        )
+    }
+}
+
+impl FromStr for Field {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::ALL
+            .into_iter()
+            .find(|field| field.as_str() == text)
+            .ok_or_else(|| {
+                let known: Vec<&str> = Self::ALL.iter().map(|field| field.as_str()).collect();
+                Invalid::new(
+                    "field",
+                    format!(
+                        "is no setting of an agent; the settings are {}",
+                        known.join(", ")
+                    ),
+                )
+            })
+    }
+}
+
+/// The value of a setting, as JSON; `null` means the default.
+pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json::Value {
+    use serde_json::json;
+    match field {
+        Field::Name => json!(name),
+        Field::Model => json!(settings.model),
+        Field::SystemPrompt => json!(settings.system_prompt),
+        Field::ReflectionPrompt => json!(settings.reflection_prompt),
+        Field::MemoryReflectionPrompt => json!(settings.memory_reflection_prompt),
+        Field::RefinementPrompt => json!(settings.refinement_prompt),
+        Field::RefinementThreshold => json!(settings.refinement_threshold),
+        Field::CoreTokenBudget => json!(settings.core_token_budget),
+        Field::RefinementTriggerTokens => json!(settings.refinement_trigger_tokens),
+        Field::ImmutableTags => json!(settings.immutable_tags),
+        Field::DuplicateMatch => json!(settings.duplicate_match),
+        Field::DetailGuard => json!(settings.detail_guard),
+        Field::Paused => json!(settings.paused),
+        Field::Active => json!(!settings.inactive),
+    }
+}
+
+/// Sets one setting from text, as the command line and agents give it; `None` returns to the default.
+///
+/// # Errors
+/// A value that is not of the setting's form or is over its limit; a blank is one (SPEC 2.7).
+pub fn set_field(
+    name: &mut String,
+    settings: &mut Settings,
+    field: Field,
+    value: Option<&str>,
+) -> Result<(), Invalid> {
+    let prompt = |limit| {
+        value
+            .map(|raw| parse_text(field.as_str(), raw, limit))
+            .transpose()
+    };
+    match field {
+        Field::Name => {
+            let raw = value.ok_or_else(|| Invalid::new("name", "has no default; give a name"))?;
+            *name = parse_name(raw)?;
+        }
+        Field::Model => {
+            settings.model = value
+                .map(|raw| parse_text("model", raw, MODEL_LIMIT).map(PrivateText::into_exposed))
+                .transpose()?;
+        }
+        Field::SystemPrompt => settings.system_prompt = prompt(SYSTEM_PROMPT_LIMIT)?,
+        Field::ReflectionPrompt => settings.reflection_prompt = prompt(PROMPT_LIMIT)?,
+        Field::MemoryReflectionPrompt => settings.memory_reflection_prompt = prompt(PROMPT_LIMIT)?,
+        Field::RefinementPrompt => settings.refinement_prompt = prompt(PROMPT_LIMIT)?,
+        Field::RefinementThreshold => {
+            settings.refinement_threshold = value.map(parse_threshold).transpose()?
+        }
+        Field::CoreTokenBudget => settings.core_token_budget = parse_tokens(field, value)?,
+        Field::RefinementTriggerTokens => {
+            settings.refinement_trigger_tokens = parse_tokens(field, value)?
+        }
+        Field::ImmutableTags => {
+            settings.immutable_tags = value.map(parse_immutable_tags).transpose()?
+        }
+        Field::DuplicateMatch => {
+            settings.duplicate_match = parse_choice(field, value, "`exact` or `ignore_case`")?
+        }
+        Field::DetailGuard => {
+            settings.detail_guard = parse_choice(field, value, "`warn`, `refuse` or `off`")?
+        }
+        Field::Paused => settings.paused = parse_flag(field, value)?.unwrap_or(false),
+        Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
+    }
+    Ok(())
+}
+
+fn parse_threshold(raw: &str) -> Result<Threshold, Invalid> {
+    Threshold::new(raw.trim().parse().unwrap_or(f64::NAN))
+}
+
+fn parse_tokens(field: Field, value: Option<&str>) -> Result<Option<u64>, Invalid> {
+    let Some(raw) = value else { return Ok(None) };
+    let tokens = raw
+        .trim()
+        .parse()
+        .ok()
+        .filter(|tokens| (1..=1_000_000_000).contains(tokens));
+    tokens.map(Some).ok_or_else(|| {
+        Invalid::new(
+            field.as_str(),
+            "must be a whole number of tokens from 1 to 1000000000",
+        )
+    })
+}
+
+fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
+    let list: Vec<String> = if raw.trim_start().starts_with('[') {
+        serde_json::from_str(raw).map_err(|_| {
+            Invalid::new(
+                "immutable_tags",
+                "must be a list of tags, such as `voice, audio`",
+            )
+        })?
+    } else {
+        raw.split(',').map(str::to_owned).collect()
+    };
+    let tags = crate::memory::Tags::parse(
+        list.iter()
+            .map(String::as_str)
+            .filter(|tag| !tag.trim().is_empty()),
+    )
+    .map_err(|error| Invalid {
+        field: "immutable_tags",
+        ..error
+    })?;
+    Ok(tags.iter().map(str::to_owned).collect())
+}
+
+fn parse_flag(field: Field, value: Option<&str>) -> Result<Option<bool>, Invalid> {
+    value
+        .map(|raw| match raw.trim() {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(Invalid::new(field.as_str(), "must be `true` or `false`")),
+        })
+        .transpose()
+}
+
+fn parse_choice<T: serde::de::DeserializeOwned>(
+    field: Field,
+    value: Option<&str>,
+    choices: &str,
+) -> Result<Option<T>, Invalid> {
+    value
+        .map(|raw| {
+            serde_json::from_value(serde_json::Value::String(raw.trim().to_owned()))
+                .map_err(|_| Invalid::new(field.as_str(), format!("must be {choices}")))
+        })
+        .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(field: &str, value: Option<&str>) -> Result<Settings, Invalid> {
+        let mut settings = Settings::default();
+        let mut name = "wren".to_owned();
+        set_field(&mut name, &mut settings, field.parse()?, value)?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn spec_2_7_values_arrive_as_text_and_a_blank_is_an_error() {
+        assert_eq!(
+            set("refinement_threshold", Some("0.85"))
+                .unwrap()
+                .effective_refinement_threshold()
+                .share(),
+            0.85
+        );
+        for wrong in ["high", "", " ", "0", "1.01", "-1", "NaN", "inf"] {
+            let error = set("refinement_threshold", Some(wrong)).unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("refinement_threshold: must be"),
+                "{error}"
+            );
+        }
+        assert!(set("system_prompt", Some("  ")).is_err());
+        assert!(set("core_token_budget", Some("0")).is_err());
+        assert!(set("detail_guard", Some("loud")).is_err());
+        assert!(
+            set("colour", Some("blue"))
+                .unwrap_err()
+                .to_string()
+                .contains("refinement_prompt")
+        );
+    }
+
+    #[test]
+    fn spec_2_2_unset_settings_have_the_documented_defaults() {
+        let settings = set("refinement_threshold", None).unwrap();
+        assert_eq!(settings, Settings::default());
+        assert_eq!(settings.effective_refinement_threshold().share(), 0.75);
+        assert_eq!(settings.effective_core_token_budget(), 5_000);
+        assert_eq!(settings.effective_refinement_trigger_tokens(), 5_000);
+        assert_eq!(
+            settings.effective_immutable_tags(),
+            ["audio", "somatic", "voice"]
+        );
+        assert_eq!(settings.effective_duplicate_match(), DuplicateMatch::Exact);
+        assert_eq!(settings.effective_detail_guard(), DetailGuard::Warn);
+    }
+
+    #[test]
+    fn spec_2_2_limits_are_named_with_the_size_given() {
+        let long = "x".repeat(100_001);
+        let error = set("system_prompt", Some(&long)).unwrap_err().to_string();
+        assert!(
+            error.contains("100001") && error.contains("100000"),
+            "{error}"
+        );
+        let error = set("refinement_prompt", Some(&long[..10_001]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("10001") && error.contains("10000"),
+            "{error}"
+        );
+        assert!(parse_name(&"n".repeat(101)).unwrap_err().too_long);
+        assert_eq!(fold_name("WREN"), fold_name("wren"));
+        assert_eq!(
+            set("immutable_tags", Some("voice, vow"))
+                .unwrap()
+                .effective_immutable_tags(),
+            ["voice", "vow"]
+        );
+        assert_eq!(
+            set("immutable_tags", Some("[]"))
+                .unwrap()
+                .immutable_tag_set()
+                .len(),
+            0
+        );
+    }
+}

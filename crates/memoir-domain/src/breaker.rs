@@ -1,0 +1,152 @@
+//! The two measures that stop a loss: the breaker within a session (SPEC 3.13) and the erosion floor
+//! across sessions (SPEC 3.14).
+
+use crate::{agent::Threshold, session::EndReason};
+
+/// Days over which the erosion floor looks back.
+pub const EROSION_DAYS: i64 = 90;
+/// The share that should be left over [`EROSION_DAYS`] where the configuration sets none.
+pub const DEFAULT_EROSION_FLOOR: f64 = 0.5;
+
+/// What the breaker looks at. All sizes in tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// The mass when the session's knife was handed over.
+    pub pre_session_tokens: u64,
+    /// The mass now.
+    pub core_tokens: u64,
+    /// The sum of what each of the session's edits took away.
+    pub removed_tokens: u64,
+    /// The stricter of the session's threshold and the agent's current one.
+    pub threshold: Threshold,
+}
+
+impl Reading {
+    /// Which limit is crossed; `None` where the breaker holds. Never trips on a mass of 0.
+    pub fn trip(&self) -> Option<EndReason> {
+        let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
+        if self.is_below(self.core_tokens) {
+            Some(EndReason::BreakerMass)
+        } else if self.is_below(left) {
+            Some(EndReason::BreakerRemoved)
+        } else {
+            None
+        }
+    }
+
+    /// How many more tokens edits may take away before the breaker trips.
+    pub fn removable_tokens(&self) -> u64 {
+        if self.pre_session_tokens == 0 {
+            return self.core_tokens;
+        }
+        let least = self.least_allowed();
+        let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
+        left.min(self.core_tokens).saturating_sub(least)
+    }
+
+    /// The smallest mass at which the breaker holds.
+    pub fn least_allowed(&self) -> u64 {
+        let estimate = (self.threshold.share() * self.pre_session_tokens as f64).ceil() as u64;
+        // Rounding of the product may be one off; the breaker's own comparison decides.
+        let from = estimate.saturating_sub(1);
+        (from..=estimate)
+            .find(|&mass| !self.is_below(mass))
+            .unwrap_or(estimate + 1)
+    }
+
+    fn is_below(&self, mass: u64) -> bool {
+        self.pre_session_tokens > 0
+            && mass as f64 / (self.pre_session_tokens as f64) < self.threshold.share()
+    }
+}
+
+/// What the erosion floor looks at. All sizes in tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Erosion {
+    /// The mass now.
+    pub core_tokens: u64,
+    /// What refinement removed over [`EROSION_DAYS`]; cleaned duplicates and undone sessions not counted.
+    pub removed_tokens: u64,
+    /// The share that should be left, 0 to 1.
+    pub floor: f64,
+}
+
+impl Erosion {
+    /// `mass / (mass + removed)`; 1 where nothing was removed.
+    pub fn ratio(&self) -> f64 {
+        if self.removed_tokens == 0 {
+            return 1.0;
+        }
+        self.core_tokens as f64 / (self.core_tokens + self.removed_tokens) as f64
+    }
+
+    /// Whether edits that remove tokens are to be refused.
+    pub fn is_below_floor(&self) -> bool {
+        self.ratio() < self.floor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn reading(pre: u64, now: u64, removed: u64, threshold: f64) -> Reading {
+        Reading {
+            pre_session_tokens: pre,
+            core_tokens: now,
+            removed_tokens: removed,
+            threshold: Threshold::new(threshold).unwrap(),
+        }
+    }
+
+    #[test]
+    fn spec_3_13_the_breaker_trips_below_the_threshold_and_not_at_it() {
+        for (pre, now, removed, threshold, expected) in [
+            (100, 75, 25, 0.75, None),
+            (100, 74, 26, 0.75, Some(EndReason::BreakerMass)),
+            (10, 7, 3, 0.7, None),
+            (1_000, 999, 1, 1.0, Some(EndReason::BreakerMass)),
+            // Memories saved meanwhile do not mask what was removed.
+            (100, 500, 26, 0.75, Some(EndReason::BreakerRemoved)),
+            (0, 0, 0, 1.0, None),
+            (0, 0, 50, 1.0, None),
+        ] {
+            assert_eq!(
+                reading(pre, now, removed, threshold).trip(),
+                expected,
+                "{pre} {now} {removed}"
+            );
+        }
+    }
+
+    #[test]
+    fn spec_3_14_the_floor_is_judged_on_what_is_left() {
+        let erosion = |mass, removed| Erosion {
+            core_tokens: mass,
+            removed_tokens: removed,
+            floor: 0.5,
+        };
+        assert!(!erosion(0, 0).is_below_floor());
+        assert!(!erosion(100, 100).is_below_floor());
+        assert!(erosion(100, 101).is_below_floor());
+        assert!(erosion(0, 1).is_below_floor());
+    }
+
+    proptest! {
+        #[test]
+        fn spec_3_5_what_may_be_removed_is_exactly_what_the_breaker_allows(
+            pre in 1u64..1_000_000, removed in 0u64..1_000_000, percent in 1u32..=100,
+        ) {
+            let removed = removed.min(pre);
+            let now = reading(pre, pre - removed, removed, f64::from(percent) / 100.0);
+            prop_assume!(now.trip().is_none());
+            let more = now.removable_tokens();
+            let after = |by: u64| reading(pre, now.core_tokens - by, removed + by, f64::from(percent) / 100.0);
+            prop_assert_eq!(after(more).trip(), None);
+            if more < now.core_tokens {
+                prop_assert!(after(more + 1).trip().is_some());
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! How a decision is put together: every change of a memory passes through [`Draft`], which keeps
+//! the counts, the numbers and the log in step with it.
+
+use crate::{
+    Timestamp,
+    agent::Agent,
+    audit::{Action, Actor, Body, Change, Facts, Record},
+    memory::{Memory, NewMemory, Number},
+    session::Session,
+};
+
+/// What a use case is to write, in one transaction: all of it or none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The agent as it is afterwards, its counts included.
+    pub agent: Agent,
+    /// The sessions concerned as they are afterwards.
+    pub sessions: Vec<Session>,
+    /// The memories' changes, in order; a memory can be changed more than once.
+    pub changes: Vec<Change>,
+    /// The log's new records, in order.
+    pub records: Vec<Record>,
+}
+
+/// A decision in the making.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The agent with everything drafted so far.
+    pub agent: Agent,
+    /// The session with everything drafted so far; records are written in its name.
+    pub session: Option<Session>,
+    /// Further sessions that become different.
+    pub other_sessions: Vec<Session>,
+    now: Timestamp,
+    changes: Vec<Change>,
+    records: Vec<Record>,
+}
+
+impl Draft {
+    /// Begins with things as they are at `now`.
+    pub fn new(agent: Agent, session: Option<Session>, now: Timestamp) -> Self {
+        Self {
+            agent,
+            session,
+            other_sessions: Vec::new(),
+            now,
+            changes: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    /// The time of the decision.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Adds a memory under the next number.
+    pub fn create(&mut self, memory: NewMemory) -> (Number, Change) {
+        let number = self.agent.next_number;
+        self.agent.next_number = Number(number.0 + 1);
+        let memory = memory.into_memory(number, self.now);
+        self.agent.tally.add(&memory);
+        let change = Change::Created(memory);
+        self.changes.push(change.clone());
+        (number, change)
+    }
+
+    /// Makes `before` into `after`; `None` where they are the same.
+    pub fn alter(&mut self, before: Memory, after: &Memory) -> Option<Change> {
+        self.agent.tally.remove(&before);
+        self.agent.tally.add(after);
+        let change = Change::between(before, after)?;
+        self.changes.push(change.clone());
+        Some(change)
+    }
+
+    /// Writes one record under the next sequence number.
+    pub fn record(
+        &mut self,
+        actor: Actor,
+        action: Action,
+        memory: Option<Number>,
+        facts: Facts,
+        body: Body,
+    ) {
+        let seq = self.agent.next_seq;
+        self.agent.next_seq += 1;
+        self.records.push(Record {
+            seq,
+            recorded_at: self.now,
+            actor,
+            action,
+            session: self.session.as_ref().map(|session| session.id),
+            memory,
+            facts,
+            body,
+        });
+    }
+
+    /// The records drafted so far.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The memories' changes drafted so far.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// What to write.
+    pub fn finish(self) -> Decision {
+        Decision {
+            agent: self.agent,
+            sessions: self
+                .session
+                .into_iter()
+                .chain(self.other_sessions)
+                .collect(),
+            changes: self.changes,
+            records: self.records,
+        }
+    }
+}
+
+impl Decision {
+    /// This decision and then `next`, which was decided on top of it, as one.
+    #[must_use]
+    pub fn then(mut self, next: Self) -> Self {
+        let renewed = |session: &Session| next.sessions.iter().any(|other| other.id == session.id);
+        self.sessions.retain(|session| !renewed(session));
+        self.sessions.extend(next.sessions);
+        self.changes.extend(next.changes);
+        self.records.extend(next.records);
+        self.agent = next.agent;
+        self
+    }
+}

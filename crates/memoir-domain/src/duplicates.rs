@@ -1,0 +1,83 @@
+//! The content-blind clean-up of doubles before a session's ledger is built (SPEC 3.4).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    Timestamp,
+    memory::{Memory, Number, Tags},
+};
+
+/// A kept core memory as the plan sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The memory, of which no text is read.
+    pub memory: &'a Memory,
+    /// Its duplicate digest under the agent's setting.
+    pub digest: [u8; 32],
+}
+
+/// One text that stands more than once, and what becomes of its copies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Duplicates {
+    /// The copy that takes the earliest date and all tags.
+    pub survivor: Number,
+    /// The copies that are discarded, at least one.
+    pub discarded: Vec<Number>,
+    /// The earliest origin date of all copies.
+    pub created_at: Timestamp,
+    /// The tags of all copies, the survivor's first.
+    pub tags: Tags,
+}
+
+/// Which copies go. All constitutional ones stay; else one with an immutable tag, else the earliest.
+pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> Vec<Duplicates> {
+    let mut groups: BTreeMap<[u8; 32], Vec<&Memory>> = BTreeMap::new();
+    for candidate in candidates {
+        groups
+            .entry(candidate.digest)
+            .or_default()
+            .push(candidate.memory);
+    }
+    let mut plan: Vec<Duplicates> = groups
+        .into_values()
+        .filter(|copies| copies.len() > 1)
+        .filter_map(|copies| settle(copies, immutable_tags))
+        .collect();
+    plan.sort_by_key(|duplicates| duplicates.survivor);
+    plan
+}
+
+fn settle(mut copies: Vec<&Memory>, immutable_tags: &BTreeSet<String>) -> Option<Duplicates> {
+    copies.sort_by_key(|memory| (memory.created_at, memory.number));
+    let survivor = copies
+        .iter()
+        .find(|memory| memory.is_constitutional())
+        .or_else(|| {
+            copies
+                .iter()
+                .find(|memory| memory.tags.contains_any(immutable_tags))
+        })
+        .or_else(|| copies.first())?;
+    let discarded: Vec<Number> = copies
+        .iter()
+        .filter(|memory| memory.number != survivor.number && !memory.is_constitutional())
+        .map(|memory| memory.number)
+        .collect();
+    if discarded.is_empty() {
+        return None;
+    }
+    // Other constitutional copies stay as they are, so they give nothing away.
+    let given_up = copies
+        .iter()
+        .filter(|memory| discarded.contains(&memory.number));
+    Some(Duplicates {
+        survivor: survivor.number,
+        created_at: given_up
+            .clone()
+            .fold(survivor.created_at, |at, memory| at.min(memory.created_at)),
+        tags: given_up.fold(survivor.tags.clone(), |tags, memory| {
+            tags.union(&memory.tags)
+        }),
+        discarded,
+    })
+}

@@ -1,0 +1,76 @@
+//! Identifiers. They are made outside (the domain has no randomness) and only compared here.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! identifier {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// From the 128 bits of a UUID.
+            pub fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
+            /// The 128 bits, as stores keep them.
+            pub fn as_bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, formatter)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, formatter)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                text.parse().map(Self).map_err(|_| InvalidId)
+            }
+        }
+    };
+}
+
+/// A text that is no identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not an identifier: expected 32 hexadecimal digits in the form 01890c5e-0000-7000-8000-000000000000"
+)]
+pub struct InvalidId;
+
+identifier!(
+    /// A tenant.
+    AccountId
+);
+identifier!(
+    /// The owner of a private memory.
+    AgentId
+);
+identifier!(
+    /// One refinement session.
+    SessionId
+);
+
+/// Which agent, of which account: every look-up of something private takes one (SPEC 5.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AgentScope {
+    /// The tenant that the agent belongs to.
+    pub account: AccountId,
+    /// The agent.
+    pub agent: AgentId,
+}

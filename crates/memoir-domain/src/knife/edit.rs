@@ -1,0 +1,575 @@
+//! Deciding one call: the checks in their order, the edit, its measure, and the breaker
+//! (SPEC 3.8 to 3.15).
+
+use std::collections::BTreeMap;
+
+use crate::{
+    PrivateText, Timestamp,
+    agent::{Agent, DetailGuard},
+    audit::{Action, Actor, Body, Change, Facts, Record},
+    breaker::{EROSION_DAYS, Erosion, Reading},
+    draft::{Decision, Draft},
+    knife::{Call, Refusal, Request, Tool, ToolResult},
+    memory::{Kind, Memory, NewMemory, Number, Tags, tokens},
+    rollback,
+    session::{EDIT_CAP, EndReason, Mode, Session, State},
+    text::{words, words_kept_in_order},
+};
+
+/// What a decision needs to know, loaded by the use case.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The agent.
+    pub agent: &'a Agent,
+    /// The session called; `None` where there is none.
+    pub session: Option<&'a Session>,
+    /// The memories that the call names, as far as they exist.
+    pub memories: &'a BTreeMap<Number, Memory>,
+    /// What refinement removed over [`EROSION_DAYS`], this session included, in tokens (SPEC 3.14).
+    pub eroded_tokens: u64,
+    /// The erosion floor, 0 to 1.
+    pub erosion_floor: f64,
+    /// For a delete: kept core memories other than the one deleted that carry its rarest detail.
+    pub elsewhere: &'a [PrivateText],
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// It changes nothing.
+    Answer(ToolResult),
+    /// It is a search over all kept core memories.
+    Search(Call),
+    /// It is to be written, and answered once it is.
+    Commit(Box<Decision>, ToolResult),
+    /// It trips the breaker: the session is to be rolled back in the same transaction.
+    Tripped(Box<Trip>),
+}
+
+/// Decides one call. `actor` is the agent.
+pub fn decide(view: View<'_>, request: &Request, actor: &Actor, now: Timestamp) -> Outcome {
+    match attempt(view, request, actor, now) {
+        Ok(outcome) => outcome,
+        Err(refusal) => Outcome::Answer(refusal.into()),
+    }
+}
+
+fn attempt(
+    view: View<'_>,
+    request: &Request,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Outcome, Refusal> {
+    let session = view
+        .session
+        .filter(|session| session.state == State::Open)
+        .ok_or(Refusal::SessionOver)?;
+    let tool = admit(session, request.tool)?;
+    let call = request.call.as_ref().map_err(Clone::clone)?;
+    match call {
+        Call::Search { .. } => return Ok(Outcome::Search(call.clone())),
+        Call::Complete { summary } => return Ok(complete(view, session, summary, actor, now)),
+        Call::Protect { number } => return protect(view, session, *number, actor, now),
+        Call::Consolidate { .. } | Call::Update { .. } | Call::Delete { .. } => {}
+    }
+    let members = kept_core(view.memories, call.numbers())?;
+    check_constitutional(call, &members)?;
+    check_immutable(view.agent, &members)?;
+    let lost_details = guard_details(view, call, &members)?;
+    let taken = taken_tokens(call, &members);
+    check_erosion(view, taken)?;
+    let edit = Edit {
+        tool,
+        call,
+        members,
+        lost_details,
+        taken,
+    };
+    Ok(edit.carry_out(view.agent, session, actor, now))
+}
+
+/// The checks that come before the arguments.
+fn admit(session: &Session, tool: Option<Tool>) -> Result<Tool, Refusal> {
+    let allowed = || allowed_tools(session.mode);
+    let tool = tool.ok_or_else(|| Refusal::UnknownTool { allowed: allowed() })?;
+    if !tool.is_in(session.mode) {
+        return Err(Refusal::Mode {
+            tool: tool.as_str(),
+            allowed: allowed(),
+        });
+    }
+    if tool.is_edit() && session.edits >= EDIT_CAP {
+        return Err(Refusal::EditCap { cap: EDIT_CAP });
+    }
+    Ok(tool)
+}
+
+fn allowed_tools(mode: Mode) -> String {
+    let names: Vec<&str> = Tool::ALL
+        .into_iter()
+        .filter(|tool| tool.is_in(mode))
+        .map(Tool::as_str)
+        .collect();
+    names.join(", ")
+}
+
+fn faulty(
+    members: &[&Memory],
+    fault: impl Fn(&Memory) -> bool,
+    refusal: impl Fn(Vec<Number>) -> Refusal,
+) -> Result<(), Refusal> {
+    let numbers: Vec<Number> = members
+        .iter()
+        .filter(|memory| fault(memory))
+        .map(|memory| memory.number)
+        .collect();
+    if numbers.is_empty() {
+        Ok(())
+    } else {
+        Err(refusal(numbers))
+    }
+}
+
+fn kept_core<'a>(
+    memories: &'a BTreeMap<Number, Memory>,
+    numbers: &[Number],
+) -> Result<Vec<&'a Memory>, Refusal> {
+    let kept = |number: &Number| memories.get(number).filter(|memory| memory.is_kept());
+    let missing: Vec<Number> = numbers
+        .iter()
+        .copied()
+        .filter(|number| kept(number).is_none())
+        .collect();
+    if !missing.is_empty() {
+        return Err(Refusal::NotFound { numbers: missing });
+    }
+    let members: Vec<&Memory> = numbers.iter().filter_map(kept).collect();
+    faulty(
+        &members,
+        |memory| memory.kind != Kind::Core,
+        |numbers| Refusal::NotCore { numbers },
+    )?;
+    Ok(members)
+}
+
+fn check_constitutional(call: &Call, members: &[&Memory]) -> Result<(), Refusal> {
+    match (call, members) {
+        (Call::Update { content, .. }, [memory]) => match &memory.protected_wording {
+            Some(wording) => check_tightening(memory, wording, content),
+            None => Ok(()),
+        },
+        _ => faulty(members, Memory::is_constitutional, |numbers| {
+            Refusal::Constitutional { numbers }
+        }),
+    }
+}
+
+/// SPEC 3.10: every detail and three quarters of the words, in their order, of the protected wording
+/// survive; and since the wording may only be tightened, nothing is added.
+fn check_tightening(
+    memory: &Memory,
+    wording: &PrivateText,
+    content: &PrivateText,
+) -> Result<(), Refusal> {
+    let refuse = |problem, details: Vec<PrivateText>| {
+        Err(Refusal::NotTightened {
+            number: memory.number,
+            problem,
+            details,
+        })
+    };
+    let lost = surfaces(memoir_details::lost(&[wording.expose()], content.expose()));
+    if !lost.is_empty() {
+        return refuse("This would be lost:", lost);
+    }
+    let added = surfaces(memoir_details::lost(&[content.expose()], wording.expose()));
+    if !added.is_empty() {
+        return refuse("This was not in it:", added);
+    }
+    let (protected, written) = (words(wording.expose()), words(content.expose()));
+    let kept = words_kept_in_order(&protected, &written);
+    if kept * 4 < protected.len() * 3 {
+        return refuse(
+            "Fewer than three quarters of its words would survive in their order.",
+            Vec::new(),
+        );
+    }
+    if written.len() > protected.len() {
+        return refuse(
+            "The new text has more words than the one protected.",
+            Vec::new(),
+        );
+    }
+    Ok(())
+}
+
+fn surfaces(details: Vec<memoir_details::Detail>) -> Vec<PrivateText> {
+    details
+        .iter()
+        .map(|detail| detail.surface().into())
+        .collect()
+}
+
+fn check_immutable(agent: &Agent, members: &[&Memory]) -> Result<(), Refusal> {
+    let immutable = agent.settings.immutable_tag_set();
+    faulty(
+        members,
+        |memory| memory.tags.contains_any(&immutable),
+        |numbers| Refusal::Immutable { numbers },
+    )
+}
+
+fn guard_details(
+    view: View<'_>,
+    call: &Call,
+    members: &[&Memory],
+) -> Result<Vec<PrivateText>, Refusal> {
+    let guard = view.agent.settings.effective_detail_guard();
+    if guard == DetailGuard::Off {
+        return Ok(Vec::new());
+    }
+    let replaced: Vec<&str> = members
+        .iter()
+        .map(|memory| memory.content.expose())
+        .collect();
+    let details = match call {
+        Call::Consolidate { content, .. } | Call::Update { content, .. } => {
+            surfaces(memoir_details::lost(&replaced, content.expose()))
+        }
+        _ => replaced
+            .first()
+            .map_or(Vec::new(), |text| lost_by_deleting(text, view.elsewhere)),
+    };
+    if guard == DetailGuard::Refuse && !details.is_empty() {
+        return Err(Refusal::DetailsLost { details });
+    }
+    Ok(details)
+}
+
+/// What no single other memory carries: the details of `text` that are absent from the one among
+/// `elsewhere` that carries most of them (the first, on a tie).
+fn lost_by_deleting(text: &str, elsewhere: &[PrivateText]) -> Vec<PrivateText> {
+    let details = memoir_details::details(text);
+    let absent = |other: &str| -> Vec<PrivateText> {
+        let lost = details
+            .iter()
+            .filter(|detail| !memoir_details::carries(other, detail));
+        lost.map(|detail| detail.surface().into()).collect()
+    };
+    elsewhere
+        .iter()
+        .map(|other| absent(other.expose()))
+        .min_by_key(Vec::len)
+        .unwrap_or_else(|| {
+            details
+                .iter()
+                .map(|detail| detail.surface().into())
+                .collect()
+        })
+}
+
+fn taken_tokens(call: &Call, members: &[&Memory]) -> u64 {
+    let before: u64 = members.iter().map(|memory| memory.tokens()).sum();
+    let after = match call {
+        Call::Consolidate { content, .. } | Call::Update { content, .. } => {
+            tokens(content.expose())
+        }
+        _ => 0,
+    };
+    before.saturating_sub(after)
+}
+
+fn check_erosion(view: View<'_>, taken: u64) -> Result<(), Refusal> {
+    let erosion = Erosion {
+        core_tokens: view.agent.tally.core_tokens,
+        removed_tokens: view.eroded_tokens,
+        floor: view.erosion_floor,
+    };
+    if taken == 0 || !erosion.is_below_floor() {
+        return Ok(());
+    }
+    let percent = |share: f64| (share * 100.0).floor() as u32;
+    Err(Refusal::ErosionFloor {
+        days: EROSION_DAYS,
+        percent: percent(erosion.ratio()),
+        floor_percent: percent(erosion.floor),
+    })
+}
+
+/// What the breaker looks at in a draft.
+fn reading(draft: &Draft, session: &Session) -> Reading {
+    let agents = draft.agent.settings.effective_refinement_threshold();
+    Reading {
+        pre_session_tokens: session.pre_session_tokens.unwrap_or(0),
+        core_tokens: draft.agent.tally.core_tokens,
+        removed_tokens: session.removed_tokens,
+        threshold: session
+            .threshold
+            .map_or(agents, |fixed| fixed.stricter(agents)),
+    }
+}
+
+/// What the breaker looks at in a running session.
+pub fn session_reading(agent: &Agent, session: &Session) -> Reading {
+    reading(
+        &Draft::new(agent.clone(), None, session.started_at),
+        session,
+    )
+}
+
+/// An edit that passed every check.
+struct Edit<'a> {
+    tool: Tool,
+    call: &'a Call,
+    members: Vec<&'a Memory>,
+    lost_details: Vec<PrivateText>,
+    taken: u64,
+}
+
+impl Edit<'_> {
+    fn carry_out(self, agent: &Agent, session: &Session, actor: &Actor, now: Timestamp) -> Outcome {
+        let mut session = session.clone();
+        session.edits += 1;
+        session.removed_tokens += self.taken;
+        let mut draft = Draft::new(agent.clone(), None, now);
+        let (number, changes) = match self.call {
+            Call::Consolidate { content, .. } => {
+                session.stats.consolidated += self.members.len() as u32;
+                self.consolidate(&mut draft, content)
+            }
+            Call::Update { content, .. } => {
+                session.stats.updated += 1;
+                self.rewrite(&mut draft, content)
+            }
+            _ => {
+                session.stats.deleted += 1;
+                (self.members[0].number, self.discard_all(&mut draft))
+            }
+        };
+        let reading = reading(&draft, &session);
+        draft.session = Some(session);
+        let facts = Facts::default()
+            .count("tokens_removed", self.taken)
+            .count("core_tokens_before", agent.tally.core_tokens)
+            .count("core_tokens_after", draft.agent.tally.core_tokens)
+            .count("lost_details", self.lost_details.len() as u64);
+        let body = Body {
+            changes,
+            lost_details: self.lost_details.clone(),
+            ..Body::default()
+        };
+        draft.record(actor.clone(), self.action(), Some(number), facts, body);
+        match reading.trip() {
+            Some(limit) => Outcome::Tripped(Box::new(Trip {
+                draft,
+                reading,
+                limit,
+                summary: None,
+            })),
+            None => Outcome::Commit(Box::new(draft.finish()), self.result(number)),
+        }
+    }
+
+    fn consolidate(&self, draft: &mut Draft, content: &PrivateText) -> (Number, Vec<Change>) {
+        let earliest = self.members.iter().map(|memory| memory.created_at).min();
+        let tags = self
+            .members
+            .iter()
+            .fold(Tags::default(), |tags, memory| tags.union(&memory.tags));
+        let (number, created) = draft.create(NewMemory {
+            kind: Kind::Core,
+            content: content.clone(),
+            tags,
+            source: None,
+            created_at: earliest,
+            constitutional: false,
+        });
+        let mut changes = vec![created];
+        changes.extend(self.discard_all(draft));
+        (number, changes)
+    }
+
+    fn rewrite(&self, draft: &mut Draft, content: &PrivateText) -> (Number, Vec<Change>) {
+        let memory = self.members[0];
+        let after = Memory {
+            content: content.clone(),
+            updated_at: draft.now(),
+            ..memory.clone()
+        };
+        (
+            memory.number,
+            draft.alter(memory.clone(), &after).into_iter().collect(),
+        )
+    }
+
+    fn discard_all(&self, draft: &mut Draft) -> Vec<Change> {
+        let discarded_at = Some(draft.now());
+        self.members
+            .iter()
+            .filter_map(|&memory| {
+                let after = Memory {
+                    discarded_at,
+                    ..memory.clone()
+                };
+                draft.alter(memory.clone(), &after)
+            })
+            .collect()
+    }
+
+    fn action(&self) -> Action {
+        match self.tool {
+            Tool::Consolidate => Action::MemoryRefinementConsolidate,
+            Tool::Update => Action::MemoryRefinementUpdate,
+            _ => Action::MemoryRefinementDelete,
+        }
+    }
+
+    fn result(self, number: Number) -> ToolResult {
+        let lost_details = self.lost_details;
+        match self.call {
+            Call::Consolidate { content, .. } => ToolResult::Consolidated {
+                merged_count: self.members.len(),
+                number,
+                content: content.clone(),
+                lost_details,
+            },
+            Call::Update { content, .. } => ToolResult::Updated {
+                number,
+                content: content.clone(),
+                lost_details,
+            },
+            _ => ToolResult::Deleted {
+                number,
+                lost_details,
+            },
+        }
+    }
+}
+
+fn protect(
+    view: View<'_>,
+    session: &Session,
+    number: Number,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Outcome, Refusal> {
+    let members = kept_core(view.memories, &[number])?;
+    let result = ToolResult::Protected { number };
+    let Some(&memory) = members.first().filter(|memory| !memory.is_constitutional()) else {
+        return Ok(Outcome::Answer(result));
+    };
+    let mut session = session.clone();
+    session.stats.protected += 1;
+    let mut draft = Draft::new(view.agent.clone(), Some(session), now);
+    let after = Memory {
+        protected_wording: Some(memory.content.clone()),
+        updated_at: now,
+        ..memory.clone()
+    };
+    let body = Body {
+        changes: draft.alter(memory.clone(), &after).into_iter().collect(),
+        ..Body::default()
+    };
+    draft.record(
+        actor.clone(),
+        Action::MemoryRefinementProtect,
+        Some(number),
+        Facts::default(),
+        body,
+    );
+    Ok(Outcome::Commit(Box::new(draft.finish()), result))
+}
+
+fn complete(
+    view: View<'_>,
+    session: &Session,
+    summary: &PrivateText,
+    actor: &Actor,
+    now: Timestamp,
+) -> Outcome {
+    let mut session = session.clone();
+    session.summary = Some(summary.clone());
+    let mut draft = Draft::new(view.agent.clone(), None, now);
+    let reading = reading(&draft, &session);
+    if let Some(limit) = reading.trip() {
+        draft.session = Some(session);
+        return Outcome::Tripped(Box::new(Trip {
+            draft,
+            reading,
+            limit,
+            summary: Some(summary.clone()),
+        }));
+    }
+    session.end(State::Completed, None, now);
+    session.post_session_tokens = Some(reading.core_tokens);
+    let stats = session.stats;
+    draft.agent.last_refinement_at = Some(now);
+    draft.agent.note_attempt_end();
+    draft.session = Some(session);
+    let entry = format!(
+        "Refinement session ({}; {} → {} tokens): {}",
+        rollback::describe(stats),
+        reading.pre_session_tokens,
+        reading.core_tokens,
+        summary.expose()
+    );
+    let (number, created) = draft.create(NewMemory::journal(entry));
+    let facts = rollback::measured(&reading, reading.core_tokens, stats);
+    let body = Body {
+        changes: vec![created],
+        summary: Some(summary.clone()),
+        ..Body::default()
+    };
+    draft.record(
+        actor.clone(),
+        Action::MemoryRefinementComplete,
+        Some(number),
+        facts,
+        body,
+    );
+    Outcome::Commit(
+        Box::new(draft.finish()),
+        ToolResult::RefinementComplete {
+            summary: summary.clone(),
+            stats,
+            pre_session_tokens: reading.pre_session_tokens,
+            post_session_tokens: reading.core_tokens,
+        },
+    )
+}
+
+/// A call that trips the breaker, waiting for the session's history to be rolled back with it.
+#[derive(Debug, Clone)]
+pub struct Trip {
+    draft: Draft,
+    reading: Reading,
+    limit: EndReason,
+    summary: Option<PrivateText>,
+}
+
+impl Trip {
+    /// Rolls the whole session back, the tripping call included. `history` holds the session's records
+    /// written so far, and `memories` every memory that they touch as it stands in the store.
+    pub fn roll_back(
+        self,
+        history: &[Record],
+        memories: BTreeMap<Number, Memory>,
+    ) -> (Decision, ToolResult) {
+        let ended = rollback::end_session(
+            self.draft,
+            history,
+            memories,
+            &self.reading,
+            self.limit,
+            &Actor::system(),
+        );
+        let result = ToolResult::RefinementRolledBack {
+            reason: ended.told,
+            stats: ended.stats,
+            pre_session_tokens: self.reading.pre_session_tokens,
+            post_session_tokens: ended.decision.agent.tally.core_tokens,
+            summary: self.summary,
+        };
+        (ended.decision, result)
+    }
+}

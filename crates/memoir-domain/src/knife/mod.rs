@@ -1,0 +1,140 @@
+//! The knife: the six tools of a session, what they take, what they answer, and when they refuse
+//! (SPEC 3.8 to 3.12).
+
+mod call;
+mod edit;
+mod refusal;
+mod result;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Value, json};
+
+pub use call::{Call, Request};
+pub use edit::{Outcome, Trip, View, decide, session_reading};
+pub use refusal::Refusal;
+pub use result::{SearchHit, ToolResult};
+pub use search::{SEARCH_LIMIT, search};
+
+use crate::session::Mode;
+
+/// One of the six.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// `search_memories`
+    Search,
+    /// `consolidate_memories`
+    Consolidate,
+    /// `update_memory`
+    Update,
+    /// `delete_memory`
+    Delete,
+    /// `protect_memory`
+    Protect,
+    /// `complete_refinement`
+    Complete,
+}
+
+impl Tool {
+    /// All six, in the order in which they are offered.
+    pub const ALL: [Self; 6] = [
+        Self::Search,
+        Self::Consolidate,
+        Self::Update,
+        Self::Delete,
+        Self::Protect,
+        Self::Complete,
+    ];
+
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Search => "search_memories",
+            Self::Consolidate => "consolidate_memories",
+            Self::Update => "update_memory",
+            Self::Delete => "delete_memory",
+            Self::Protect => "protect_memory",
+            Self::Complete => "complete_refinement",
+        }
+    }
+
+    /// The tool of that wire name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.as_str() == name)
+    }
+
+    /// Whether `mode` has it (SPEC 3.17).
+    pub fn is_in(self, mode: Mode) -> bool {
+        match mode {
+            Mode::Full => true,
+            Mode::DedupOnly => !matches!(self, Self::Consolidate | Self::Update),
+        }
+    }
+
+    /// Whether a success of it is an edit, counted against the cap (SPEC 3.11).
+    pub fn is_edit(self) -> bool {
+        matches!(self, Self::Consolidate | Self::Update | Self::Delete)
+    }
+
+    /// What the model is told that it does.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Search => {
+                "Find your kept core memories by a piece of text, whatever the case, or by their origin date, \
+                 oldest first. Give at least one of the three."
+            }
+            Self::Consolidate => {
+                "Merge two or more core memories that say the same into one with the text you give. It takes \
+                 their earliest date and all their tags. Counts as one edit."
+            }
+            Self::Update => {
+                "Tighten the wording of one core memory without losing anything it says. Counts as one edit."
+            }
+            Self::Delete => {
+                "Discard one core memory that another one makes superfluous. Rare: only for doubles. Counts as one edit."
+            }
+            Self::Protect => {
+                "Make one core memory constitutional: no session can delete or merge it any more."
+            }
+            Self::Complete => {
+                "End the session with a short summary of what you did and why. Zero edits is a good outcome."
+            }
+        }
+    }
+
+    /// The JSON schema of what it takes: every field required, those that may be left out nullable.
+    pub fn parameters(self) -> Value {
+        let number = json!({"type": "integer", "minimum": 1, "description": "The memory's number, such as 17 for #17."});
+        let content =
+            json!({"type": "string", "description": "The whole new text, 1 to 10000 characters."});
+        let time = |which: &str| {
+            json!({"type": ["string", "null"],
+                   "description": format!("{which} origin date, such as 2026-03-01 or 2026-03-01T04:00:00Z, or null.")})
+        };
+        let properties = match self {
+            Self::Search => json!({
+                "query": {"type": ["string", "null"], "description": "A piece of text to find as it stands, or null."},
+                "since": time("The earliest"),
+                "until": time("The latest"),
+            }),
+            Self::Consolidate => json!({
+                "ids": {"type": "array", "items": {"type": "integer", "minimum": 1},
+                        "description": "The numbers of two or more memories, such as [17, 21]."},
+                "content": content,
+            }),
+            Self::Update => json!({"id": number, "content": content}),
+            Self::Delete | Self::Protect => json!({"id": number}),
+            Self::Complete => json!({
+                "summary": {"type": "string", "description": "What you did and why, 1 to 2000 characters."},
+            }),
+        };
+        let required: Vec<&String> = properties
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name)
+            .collect();
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    }
+}

@@ -1,0 +1,303 @@
+//! How a session begins, is opened, and ends other than by its own tools (SPEC 3.1 to 3.4, 3.16).
+
+use std::collections::BTreeMap;
+
+use crate::{
+    PrivateText, SessionId, Timestamp,
+    agent::{Agent, Attempt},
+    audit::{Action, Actor, Body, Facts},
+    breaker::Reading,
+    draft::{Decision, Draft},
+    duplicates::{self, Candidate},
+    ledger::{self, Ledger},
+    memory::Memory,
+    prompt::{self, Prompt},
+    session::{Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage},
+    text::Digester,
+};
+
+/// What a new session is to be.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// Its identifier.
+    pub id: SessionId,
+    /// Which tools it has.
+    pub mode: Mode,
+    /// Who runs the loop.
+    pub driver: Driver,
+    /// Why it is begun.
+    pub trigger: Trigger,
+    /// Whether it works on a copy.
+    pub rehearsal: bool,
+    /// The model that runs it.
+    pub model: Option<String>,
+    /// Who holds it.
+    pub lease: Lease,
+}
+
+/// Why no session can be begun.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartRefusal {
+    /// One is running.
+    #[error("a session is running already: {0}")]
+    SessionOpen(SessionId),
+    /// There are no core memories.
+    #[error("there is nothing to refine: the agent has no core memories")]
+    NothingToRefine,
+    /// It is out of service.
+    #[error("the agent is not active")]
+    Inactive,
+}
+
+/// Begins a session that waits for the agent's consent. A rehearsal leaves the schedule as it is.
+///
+/// # Errors
+/// See [`StartRefusal`].
+pub fn begin(
+    mut agent: Agent,
+    running: Option<SessionId>,
+    start: Start,
+    now: Timestamp,
+) -> Result<Decision, StartRefusal> {
+    if agent.settings.inactive {
+        return Err(StartRefusal::Inactive);
+    }
+    if let Some(id) = running {
+        return Err(StartRefusal::SessionOpen(id));
+    }
+    if agent.tally.core_count == 0 {
+        return Err(StartRefusal::NothingToRefine);
+    }
+    if !start.rehearsal {
+        agent.last_attempt = Some(Attempt {
+            at: now,
+            core_tokens: agent.tally.core_tokens,
+        });
+    }
+    let session = Session {
+        id: start.id,
+        state: State::Asking,
+        mode: start.mode,
+        driver: start.driver,
+        trigger: start.trigger,
+        rehearsal: start.rehearsal,
+        model: start.model,
+        pre_session_tokens: None,
+        post_session_tokens: None,
+        threshold: None,
+        edits: 0,
+        removed_tokens: 0,
+        stats: Stats::default(),
+        summary: None,
+        end_reason: None,
+        reason: None,
+        started_at: now,
+        ended_at: None,
+        undone_at: None,
+        usage: Usage::default(),
+        lease: Some(start.lease),
+    };
+    Ok(Draft::new(agent, Some(session), now).finish())
+}
+
+/// A session whose knife is handed over.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// What to write.
+    pub decision: Decision,
+    /// What the model is told.
+    pub prompt: Prompt,
+    /// What of it is the ledger.
+    pub ledger: Ledger,
+    /// What the breaker looks at, before any edit.
+    pub reading: Reading,
+    /// Doubles that were discarded.
+    pub duplicates_removed: usize,
+}
+
+/// Puts doubles together, fixes the mass and the threshold, and builds the prompt (SPEC 3.4, 3.5).
+/// `memories` are all kept core memories, `ledger_budget` the tokens that the ledger may take.
+pub fn open(
+    agent: Agent,
+    mut session: Session,
+    memories: &[Memory],
+    digester: &Digester,
+    ledger_budget: u64,
+    now: Timestamp,
+) -> Opened {
+    session.state = State::Open;
+    let mode = session.mode;
+    let immutable_tags = agent.settings.immutable_tag_set();
+    let position = agent.ledger_position;
+    let mut draft = Draft::new(agent, Some(session), now);
+    let mut kept: BTreeMap<_, Memory> = memories
+        .iter()
+        .filter(|memory| memory.is_kept_core())
+        .map(|memory| (memory.number, memory.clone()))
+        .collect();
+    let duplicates_removed = clean_duplicates(&mut draft, &mut kept, digester);
+    let ledger = ledger::build(
+        kept.values().collect(),
+        &immutable_tags,
+        position,
+        ledger_budget,
+    );
+    draft.agent.ledger_position = ledger.next_position;
+    let reading = Reading {
+        pre_session_tokens: draft.agent.tally.core_tokens,
+        core_tokens: draft.agent.tally.core_tokens,
+        removed_tokens: 0,
+        threshold: draft.agent.settings.effective_refinement_threshold(),
+    };
+    if let Some(session) = &mut draft.session {
+        session.pre_session_tokens = Some(reading.pre_session_tokens);
+        session.threshold = Some(reading.threshold);
+    }
+    let prompt = prompt::session(&draft.agent, mode, &reading, &ledger);
+    Opened {
+        decision: draft.finish(),
+        prompt,
+        ledger,
+        reading,
+        duplicates_removed,
+    }
+}
+
+fn clean_duplicates(
+    draft: &mut Draft,
+    kept: &mut BTreeMap<crate::memory::Number, Memory>,
+    digester: &Digester,
+) -> usize {
+    let how = draft.agent.settings.effective_duplicate_match();
+    let immutable_tags = draft.agent.settings.immutable_tag_set();
+    let candidates: Vec<Candidate<'_>> = kept
+        .values()
+        .map(|memory| Candidate {
+            memory,
+            digest: digester.duplicate(memory.content.expose(), how),
+        })
+        .collect();
+    let plan = duplicates::plan(&candidates, &immutable_tags);
+    let now = draft.now();
+    let mut removed = 0;
+    for group in plan {
+        let mut changes = Vec::new();
+        if let Some(before) = kept.get(&group.survivor).cloned() {
+            let mut after = Memory {
+                created_at: group.created_at,
+                tags: group.tags,
+                ..before.clone()
+            };
+            if after != before {
+                after.updated_at = now;
+            }
+            changes.extend(draft.alter(before, &after));
+            kept.insert(group.survivor, after);
+        }
+        for number in &group.discarded {
+            if let Some(before) = kept.remove(number) {
+                let after = Memory {
+                    discarded_at: Some(now),
+                    ..before.clone()
+                };
+                changes.extend(draft.alter(before, &after));
+            }
+        }
+        removed += group.discarded.len();
+        let facts = Facts::default().numbers("discarded", group.discarded);
+        let body = Body {
+            changes,
+            ..Body::default()
+        };
+        draft.record(
+            Actor::system(),
+            Action::MemoryDeduplicated,
+            Some(group.survivor),
+            facts,
+            body,
+        );
+    }
+    removed
+}
+
+/// The agent did not consent. `words` is its answer.
+pub fn decline(
+    agent: Agent,
+    session: Session,
+    words: PrivateText,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    end(
+        agent,
+        session,
+        State::Declined,
+        EndReason::Refused,
+        Some(words),
+        actor,
+        now,
+    )
+}
+
+/// It stopped without completing, or a limit was reached; its edits stay.
+pub fn abandon(
+    agent: Agent,
+    session: Session,
+    why: EndReason,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    end(agent, session, State::Abandoned, why, None, actor, now)
+}
+
+/// The provider failed for good; its edits stay. `message` must hold nobody's words.
+pub fn fail(agent: Agent, session: Session, message: String, now: Timestamp) -> Decision {
+    end(
+        agent,
+        session,
+        State::Failed,
+        EndReason::Provider,
+        Some(message.into()),
+        &Actor::system(),
+        now,
+    )
+}
+
+fn end(
+    mut agent: Agent,
+    mut session: Session,
+    state: State,
+    why: EndReason,
+    reason: Option<PrivateText>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let action = match state {
+        State::Declined => Action::MemoryRefinementDeclined,
+        State::Failed => Action::MemoryRefinementFailed,
+        _ => Action::MemoryRefinementAbandoned,
+    };
+    session.post_session_tokens = session.pre_session_tokens.map(|_| agent.tally.core_tokens);
+    session.end(state, Some(why), now);
+    session.reason.clone_from(&reason);
+    if !session.rehearsal {
+        agent.note_attempt_end();
+    }
+    let facts = Facts::default()
+        .code("reason", why.as_str())
+        .count("edits", session.edits)
+        .count("tokens_removed", session.removed_tokens)
+        .stats(session.stats);
+    let mut draft = Draft::new(agent, Some(session), now);
+    draft.record(
+        actor.clone(),
+        action,
+        None,
+        facts,
+        Body {
+            reason,
+            ..Body::default()
+        },
+    );
+    draft.finish()
+}

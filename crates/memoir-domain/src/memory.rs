@@ -1,0 +1,439 @@
+//! One memory: its text, its numbers, and what may be put into it (SPEC 1, 2.1, 2.3).
+
+use std::{collections::BTreeSet, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{PrivateText, Timestamp};
+
+/// Most characters of a memory's content after trimming (SPEC 2.1).
+pub const CONTENT_LIMIT: usize = 10_000;
+/// Most tags that a memory can be saved with (SPEC 2.1). A survivor of duplicates may carry more (SPEC 3.4).
+pub const TAGS_LIMIT: usize = 16;
+/// Most characters of one tag (SPEC 2.1).
+pub const TAG_LIMIT: usize = 50;
+/// Most characters of a memory's source (SPEC 2.4).
+pub const SOURCE_LIMIT: usize = 200;
+/// The source of the journal entries that Memoir itself writes.
+pub const OWN_SOURCE: &str = "memoir";
+/// Days after its origin date at which a journal entry leaves the prompt (SPEC 1).
+pub const JOURNAL_DAYS: i64 = 7;
+
+/// `ceil(characters / 4)`, characters being Unicode scalar values (SPEC 1).
+pub fn tokens(text: &str) -> u64 {
+    (text.chars().count() as u64).div_ceil(4)
+}
+
+/// The number of a memory within its agent, from 1. Never used again, even after discarding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Number(pub u64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "#{}", self.0)
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// How long a memory stays in the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Permanent, always in the agent's prompt.
+    Core,
+    /// In the prompt for a week after its origin date; kept for ever.
+    Journal,
+}
+
+impl Kind {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Journal => "journal",
+        }
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match text {
+            "core" => Ok(Self::Core),
+            "journal" => Ok(Self::Journal),
+            _ => Err(Invalid::new("kind", "must be `core` or `journal`")),
+        }
+    }
+}
+
+/// Something given from outside that breaks a limit. Names the field, the limit and the size given,
+/// never the words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct Invalid {
+    /// The field at fault, by its wire name.
+    pub field: &'static str,
+    /// What is wrong, the limit, and what to do.
+    pub problem: String,
+    /// Whether the only fault is the length.
+    pub too_long: bool,
+}
+
+impl Invalid {
+    /// A fault other than length.
+    pub fn new(field: &'static str, problem: impl Into<String>) -> Self {
+        Self {
+            field,
+            problem: problem.into(),
+            too_long: false,
+        }
+    }
+
+    /// `given` characters where `limit` are allowed.
+    pub fn too_long(field: &'static str, given: usize, limit: usize) -> Self {
+        Self {
+            field,
+            problem: format!(
+                "is {given} characters long, and the limit is {limit}; shorten it or split it up"
+            ),
+            too_long: true,
+        }
+    }
+}
+
+/// Trims `raw` and checks it against a limit in characters and against control characters.
+///
+/// # Errors
+/// Empty after trimming, longer than `limit`, or with a control character other than newline and tab
+/// (a carriage return counts only where no newline follows).
+pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<PrivateText, Invalid> {
+    let text = raw.trim();
+    if text.is_empty() {
+        return Err(Invalid::new(
+            field,
+            format!("is empty; give 1 to {limit} characters"),
+        ));
+    }
+    let length = text.chars().count();
+    if length > limit {
+        return Err(Invalid::too_long(field, length, limit));
+    }
+    if let Some((at, found)) = first_control(text) {
+        return Err(Invalid::new(
+            field,
+            format!(
+                "has the control character U+{:04X} at character {}; only newlines and tabs are allowed",
+                found as u32,
+                at + 1
+            ),
+        ));
+    }
+    Ok(PrivateText::new(text))
+}
+
+fn first_control(text: &str) -> Option<(usize, char)> {
+    let mut characters = text.chars().enumerate().peekable();
+    while let Some((at, character)) = characters.next() {
+        let before_newline = characters.peek().is_some_and(|(_, next)| *next == '\n');
+        let allowed = matches!(character, '\n' | '\t') || (character == '\r' && before_newline);
+        if character.is_control() && !allowed {
+            return Some((at, character));
+        }
+    }
+    None
+}
+
+/// The tags of a memory: distinct, in the order given.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tags(Vec<PrivateText>);
+
+impl Tags {
+    /// Trims and checks tags given from outside; repeated ones count once.
+    ///
+    /// # Errors
+    /// More than [`TAGS_LIMIT`], or one that is empty, too long, or has a control character.
+    pub fn parse<'a>(raw: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
+        let mut tags = Self::default();
+        for tag in raw {
+            let tag = parse_text("tags", tag, TAG_LIMIT)?;
+            if tag.expose().contains(['\n', '\t', '\r']) {
+                return Err(Invalid::new(
+                    "tags",
+                    "a tag must be a single line without tabs",
+                ));
+            }
+            tags.add(tag);
+        }
+        if tags.0.len() > TAGS_LIMIT {
+            return Err(Invalid::new(
+                "tags",
+                format!(
+                    "has {} tags, and the limit is {TAGS_LIMIT}; leave some out",
+                    tags.0.len()
+                ),
+            ));
+        }
+        Ok(tags)
+    }
+
+    /// All tags of both, those of `self` first.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let mut all = self.clone();
+        for tag in &other.0 {
+            all.add(tag.clone());
+        }
+        all
+    }
+
+    fn add(&mut self, tag: PrivateText) {
+        if !self.0.contains(&tag) {
+            self.0.push(tag);
+        }
+    }
+
+    /// The words of each tag.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.0.iter().map(PrivateText::expose)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one of `wanted` is among the tags, whatever the case.
+    pub fn contains_any(&self, wanted: &BTreeSet<String>) -> bool {
+        self.iter().any(|tag| wanted.contains(&tag.to_lowercase()))
+    }
+}
+
+/// One memory of one agent, in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Its number within the agent.
+    pub number: Number,
+    /// How long it stays in the prompt.
+    pub kind: Kind,
+    /// Its text, trimmed.
+    pub content: PrivateText,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// Where it came from, in the words of whoever saved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<PrivateText>,
+    /// The text as it was when the memory was made constitutional; `None` means that it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected_wording: Option<PrivateText>,
+    /// The origin date: when what it tells happened or was first noted.
+    pub created_at: Timestamp,
+    /// When its text, tags, date or flag last changed.
+    pub updated_at: Timestamp,
+    /// When it was discarded; `None` means that it is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discarded_at: Option<Timestamp>,
+}
+
+impl Memory {
+    /// Its size in tokens (SPEC 1).
+    pub fn tokens(&self) -> u64 {
+        tokens(self.content.expose())
+    }
+
+    /// Whether no session can delete or merge it.
+    pub fn is_constitutional(&self) -> bool {
+        self.protected_wording.is_some()
+    }
+
+    /// Whether it is not discarded.
+    pub fn is_kept(&self) -> bool {
+        self.discarded_at.is_none()
+    }
+
+    /// Whether it counts towards the mass.
+    pub fn is_kept_core(&self) -> bool {
+        self.kind == Kind::Core && self.is_kept()
+    }
+
+    /// When a journal entry leaves the prompt; `None` for a core memory.
+    pub fn fades_at(&self) -> Option<Timestamp> {
+        (self.kind == Kind::Journal).then(|| self.created_at.plus_days(JOURNAL_DAYS))
+    }
+}
+
+/// A memory given from outside and checked, not yet numbered (SPEC 2.1, 2.4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMemory {
+    /// How long it stays in the prompt.
+    pub kind: Kind,
+    /// Its text, trimmed.
+    pub content: PrivateText,
+    /// Its tags.
+    pub tags: Tags,
+    /// Where it came from.
+    pub source: Option<PrivateText>,
+    /// The origin date; `None` means now.
+    pub created_at: Option<Timestamp>,
+    /// Whether to make it constitutional: an administrator may, an agent may not (SPEC 2.4).
+    pub constitutional: bool,
+}
+
+impl NewMemory {
+    /// A journal entry of Memoir's own, dated now.
+    pub fn journal(content: impl Into<PrivateText>) -> Self {
+        Self {
+            kind: Kind::Journal,
+            content: content.into(),
+            tags: Tags::default(),
+            source: Some(OWN_SOURCE.into()),
+            created_at: None,
+            constitutional: false,
+        }
+    }
+
+    /// Gives it a number and dates.
+    pub fn into_memory(self, number: Number, now: Timestamp) -> Memory {
+        Memory {
+            number,
+            kind: self.kind,
+            protected_wording: self.constitutional.then(|| self.content.clone()),
+            content: self.content,
+            tags: self.tags,
+            source: self.source,
+            created_at: self.created_at.unwrap_or(now),
+            updated_at: now,
+            discarded_at: None,
+        }
+    }
+}
+
+/// What is counted of an agent's memories without reading them (SPEC 1, 5.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// The mass: tokens of the kept core memories.
+    pub core_tokens: u64,
+    /// Kept core memories.
+    pub core_count: u64,
+    /// Kept journal entries, faded ones included.
+    pub journal_count: u64,
+    /// Kept constitutional memories.
+    pub constitutional_count: u64,
+    /// Discarded memories of either kind.
+    pub discarded_count: u64,
+}
+
+impl Tally {
+    /// Counts one memory in.
+    pub fn add(&mut self, memory: &Memory) {
+        self.count(memory, |value, by| *value += by);
+    }
+
+    /// Counts one memory out. The counts must hold it.
+    pub fn remove(&mut self, memory: &Memory) {
+        self.count(memory, |value, by| *value = value.saturating_sub(by));
+    }
+
+    fn count(&mut self, memory: &Memory, mut change: impl FnMut(&mut u64, u64)) {
+        if !memory.is_kept() {
+            change(&mut self.discarded_count, 1);
+            return;
+        }
+        match memory.kind {
+            Kind::Core => {
+                change(&mut self.core_count, 1);
+                change(&mut self.core_tokens, memory.tokens());
+            }
+            Kind::Journal => change(&mut self.journal_count, 1),
+        }
+        if memory.is_constitutional() {
+            change(&mut self.constitutional_count, 1);
+        }
+    }
+}
+
+/// A kept core memory whose origin date is `number` seconds after 1970.
+#[cfg(test)]
+pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
+    let at = Timestamp::from_microseconds(0)
+        .unwrap()
+        .plus_seconds(number as i64);
+    Memory {
+        number: Number(number),
+        kind: Kind::Core,
+        content: content.into(),
+        tags: Tags::default(),
+        source: None,
+        protected_wording: None,
+        created_at: at,
+        updated_at: at,
+        discarded_at: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_1_tokens_are_a_quarter_of_the_characters_rounded_up() {
+        for (text, expected) in [
+            ("", 0),
+            ("a", 1),
+            ("abcd", 1),
+            ("abcde", 2),
+            ("日本語です", 2),
+        ] {
+            assert_eq!(tokens(text), expected);
+        }
+    }
+
+    #[test]
+    fn spec_2_1_content_is_trimmed_and_limited() {
+        let parse = |text: &str| parse_text("content", text, CONTENT_LIMIT);
+        assert_eq!(parse("  a\r\n\tb \n").unwrap().expose(), "a\r\n\tb");
+        assert_eq!(parse(&"é".repeat(10_000)).unwrap().chars(), 10_000);
+        let error = parse(&"é".repeat(10_001)).unwrap_err();
+        assert!(
+            error.too_long && error.problem.contains("10001") && error.problem.contains("10000")
+        );
+        for (text, part) in [
+            (" \n ", "is empty"),
+            ("a\0b", "U+0000 at character 2"),
+            ("a\rb", "U+000D"),
+            ("ab\u{1b}[31m", "U+001B at character 3"),
+            ("a\u{85}b", "U+0085"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.problem.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn spec_2_1_tags_are_limited_and_distinct() {
+        let tags = Tags::parse([" voice ", "voice", "a"]).unwrap();
+        assert_eq!(tags.iter().collect::<Vec<_>>(), ["voice", "a"]);
+        assert!(Tags::parse(["x".repeat(50).as_str()]).is_ok());
+        assert!(Tags::parse(["x".repeat(51).as_str()]).unwrap_err().too_long);
+        assert!(Tags::parse(["a\nb"]).is_err());
+        assert!(Tags::parse([""]).is_err());
+        let many: Vec<String> = (0..17).map(|n| n.to_string()).collect();
+        let error = Tags::parse(many.iter().map(String::as_str)).unwrap_err();
+        assert!(error.problem.contains("17") && error.problem.contains("16"));
+    }
+
+    #[test]
+    fn spec_3_13_immutable_tags_are_found_whatever_the_case() {
+        let wanted = BTreeSet::from(["voice".to_owned()]);
+        assert!(Tags::parse(["Voice"]).unwrap().contains_any(&wanted));
+        assert!(!Tags::parse(["voices"]).unwrap().contains_any(&wanted));
+    }
+}

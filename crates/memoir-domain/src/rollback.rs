@@ -1,0 +1,345 @@
+//! Taking a session back: all of it and nothing else (SPEC 3.13, 3.19, 4.3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    SessionId, Timestamp,
+    agent::Agent,
+    audit::{Action, Actor, Body, Change, Facts, Record},
+    breaker::Reading,
+    draft::{Decision, Draft},
+    memory::{Memory, NewMemory, Number},
+    session::{EndReason, Session, State, Stats},
+};
+
+/// The memories that `records` touch.
+pub fn touched<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Number> {
+    records
+        .into_iter()
+        .flat_map(|record| &record.body.changes)
+        .map(Change::number)
+        .collect()
+}
+
+/// Takes the changes of `records` back, newest first, from `memories`, which holds each memory that
+/// they touch as it stands now. What others changed in between is left as it is.
+fn take_back(
+    draft: &mut Draft,
+    records: &[&Record],
+    memories: &BTreeMap<Number, Memory>,
+) -> Vec<Change> {
+    let mut newest_first = records.to_vec();
+    newest_first.sort_by_key(|record| std::cmp::Reverse(record.seq));
+    let mut restored = memories.clone();
+    let now = draft.now();
+    for change in newest_first
+        .iter()
+        .flat_map(|record| record.body.changes.iter().rev())
+    {
+        if let Some(memory) = restored.get_mut(&change.number()) {
+            change.take_back(memory, now);
+        }
+    }
+    memories
+        .iter()
+        .filter_map(|(number, before)| draft.alter(before.clone(), restored.get(number)?))
+        .collect()
+}
+
+/// A session rolled back while it ran.
+pub(crate) struct Ended {
+    pub(crate) decision: Decision,
+    pub(crate) told: String,
+    pub(crate) stats: Stats,
+}
+
+/// Rolls back the session of `draft`, which may already hold the edit that tripped the breaker.
+pub(crate) fn end_session(
+    mut draft: Draft,
+    history: &[Record],
+    mut memories: BTreeMap<Number, Memory>,
+    reading: &Reading,
+    limit: EndReason,
+    actor: &Actor,
+) -> Ended {
+    for change in draft.changes() {
+        memories.insert(change.number(), change.after());
+    }
+    let drafted = draft.records().to_vec();
+    let edits: Vec<&Record> = history
+        .iter()
+        .chain(&drafted)
+        .filter(|record| record.action.is_session_edit())
+        .collect();
+    let mut changes = take_back(&mut draft, &edits, &memories);
+    let core_tokens = draft.agent.tally.core_tokens;
+    let stats = draft
+        .session
+        .as_ref()
+        .map(|session| session.stats)
+        .unwrap_or_default();
+    let told = tell(reading, limit, stats, core_tokens);
+    let (number, created) = draft.create(NewMemory::journal(told.clone()));
+    changes.push(created);
+    let now = draft.now();
+    draft.agent.last_refinement_at = Some(now);
+    draft.agent.note_attempt_end();
+    if let Some(session) = &mut draft.session {
+        session.end(State::RolledBack, Some(limit), now);
+        session.post_session_tokens = Some(core_tokens);
+    }
+    let facts = measured(reading, core_tokens, stats).code("limit", limit.as_str());
+    let body = Body {
+        changes,
+        ..Body::default()
+    };
+    draft.record(
+        actor.clone(),
+        Action::MemoryRefinementRollback,
+        Some(number),
+        facts,
+        body,
+    );
+    Ended {
+        decision: draft.finish(),
+        told,
+        stats,
+    }
+}
+
+/// The measures that the records of an end carry.
+pub(crate) fn measured(reading: &Reading, post_session_tokens: u64, stats: Stats) -> Facts {
+    Facts::default()
+        .count("pre_session_tokens", reading.pre_session_tokens)
+        .count("core_tokens_before", reading.core_tokens)
+        .count("post_session_tokens", post_session_tokens)
+        .count("tokens_removed", reading.removed_tokens)
+        .share("threshold", reading.threshold.share())
+        .stats(stats)
+}
+
+fn tell(reading: &Reading, limit: EndReason, stats: Stats, core_tokens: u64) -> String {
+    let Reading {
+        pre_session_tokens: pre,
+        threshold,
+        ..
+    } = reading;
+    let why = match limit {
+        EndReason::BreakerMass => format!(
+            "it took your core memories from {pre} to {} tokens, and at least {} ({threshold} of them) must be left",
+            reading.core_tokens,
+            reading.least_allowed()
+        ),
+        EndReason::BreakerRemoved => format!(
+            "its edits together removed {} of {pre} tokens, and at least {} ({threshold} of them) must be left",
+            reading.removed_tokens,
+            reading.least_allowed()
+        ),
+        _ => "it was asked for while the session ran".to_owned(),
+    };
+    format!(
+        "Refinement session undone, because {why}. Undone: {}. Nothing is lost: your core memories are at \
+         {core_tokens} tokens again. The session is over.",
+        describe(stats)
+    )
+}
+
+/// What a session did, in words, such as `2 deleted, 1 updated`.
+pub(crate) fn describe(stats: Stats) -> String {
+    let parts: Vec<String> = [
+        (stats.consolidated, "merged"),
+        (stats.deleted, "deleted"),
+        (stats.updated, "updated"),
+        (stats.protected, "protected"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    if parts.is_empty() {
+        "no edits".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// Rolls a running session back because somebody asked for it.
+pub fn roll_back_running(
+    agent: Agent,
+    session: Session,
+    history: &[Record],
+    memories: BTreeMap<Number, Memory>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let reading = crate::knife::session_reading(&agent, &session);
+    let draft = Draft::new(agent, Some(session), now);
+    end_session(
+        draft,
+        history,
+        memories,
+        &reading,
+        EndReason::RolledBackOnRequest,
+        actor,
+    )
+    .decision
+}
+
+/// A later change that stands in the way of an undo (SPEC 4.3).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Obstacle {
+    /// The record's place in the agent's log.
+    pub seq: u64,
+    /// When it was made.
+    pub recorded_at: Timestamp,
+    /// What was done.
+    pub action: Action,
+    /// The session that it belongs to.
+    pub session_id: Option<SessionId>,
+    /// The memories in question.
+    pub memories: Vec<Number>,
+}
+
+/// What undoing an ended session comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoPlan {
+    /// The records to take back, by sequence number, the session's own and with them those that stand in the way.
+    pub records: BTreeSet<u64>,
+    /// The sessions that they belong to, the one asked for included.
+    pub sessions: BTreeSet<SessionId>,
+    /// What stands in the way.
+    pub obstacles: Vec<Obstacle>,
+}
+
+/// Plans the undo of `session` from `log`: the agent's records from the session's first edit on,
+/// oldest first. A later session that touched one of the same memories counts as a whole.
+pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
+    let annulled: BTreeSet<SessionId> = log
+        .iter()
+        .filter(|record| {
+            matches!(
+                record.action,
+                Action::MemoryRefinementRollback | Action::SessionUndone
+            )
+        })
+        .filter_map(|record| record.session)
+        .collect();
+    let live: Vec<&Record> = log
+        .iter()
+        .filter(|record| stands(record, &annulled))
+        .collect();
+    let mut plan = UndoPlan {
+        records: BTreeSet::new(),
+        sessions: BTreeSet::from([session]),
+        obstacles: Vec::new(),
+    };
+    let mut loose: BTreeSet<u64> = BTreeSet::new();
+    // Every round adds a record or ends; there are no more rounds than records.
+    loop {
+        let chosen: Vec<&&Record> = live
+            .iter()
+            .filter(|record| {
+                loose.contains(&record.seq)
+                    || (record.action.is_session_edit()
+                        && record.session.is_some_and(|id| plan.sessions.contains(&id)))
+            })
+            .collect();
+        plan.records = chosen.iter().map(|record| record.seq).collect();
+        let numbers = touched(chosen.iter().map(|record| **record));
+        let first = plan.records.first().copied().unwrap_or(u64::MAX);
+        let next = live.iter().find(|record| {
+            record.seq > first && !plan.records.contains(&record.seq) && touches(record, &numbers)
+        });
+        let Some(record) = next else { break };
+        match record.session.filter(|_| record.action.is_session_edit()) {
+            Some(id) => plan.sessions.insert(id),
+            None => loose.insert(record.seq),
+        };
+    }
+    let chosen = live
+        .iter()
+        .filter(|record| plan.records.contains(&record.seq));
+    plan.obstacles = chosen
+        .filter(|record| !record.action.is_session_edit() || record.session != Some(session))
+        .map(|record| Obstacle {
+            seq: record.seq,
+            recorded_at: record.recorded_at,
+            action: record.action,
+            session_id: record.session,
+            memories: touched([*record]).into_iter().collect(),
+        })
+        .collect();
+    plan
+}
+
+/// Whether the changes of a record still stand: those of sessions that were taken back do not, but
+/// their cleaned doubles do (SPEC 3.4).
+fn stands(record: &Record, annulled: &BTreeSet<SessionId>) -> bool {
+    let taken_back = record
+        .session
+        .is_some_and(|session| annulled.contains(&session));
+    !record.body.changes.is_empty() && (!taken_back || record.action == Action::MemoryDeduplicated)
+}
+
+fn touches(record: &Record, numbers: &BTreeSet<Number>) -> bool {
+    record
+        .body
+        .changes
+        .iter()
+        .any(|change| numbers.contains(&change.number()))
+}
+
+/// Undoes ended sessions as planned. `log` holds the records planned from, `memories` each memory that
+/// they touch as it stands now, and `sessions` the sessions of the plan, the one asked for first.
+pub fn undo(
+    agent: Agent,
+    sessions: Vec<Session>,
+    plan: &UndoPlan,
+    log: &[Record],
+    memories: &BTreeMap<Number, Memory>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let mut sessions = sessions.into_iter().map(|session| Session {
+        undone_at: Some(now),
+        ..session
+    });
+    let mut draft = Draft::new(agent, sessions.next(), now);
+    draft.other_sessions = sessions.collect();
+    let records: Vec<&Record> = log
+        .iter()
+        .filter(|record| plan.records.contains(&record.seq))
+        .collect();
+    let core_tokens_before = draft.agent.tally.core_tokens;
+    let mut changes = take_back(&mut draft, &records, memories);
+    let core_tokens = draft.agent.tally.core_tokens;
+    let undone = draft.session.as_ref();
+    let entry = format!(
+        "Your refinement session of {} was undone ({}; {core_tokens_before} → {core_tokens} tokens).{}",
+        undone.map_or(now, |session| session.started_at).date(),
+        describe(undone.map(|session| session.stats).unwrap_or_default()),
+        if plan.obstacles.is_empty() {
+            ""
+        } else {
+            " Later changes of the same memories were undone with it."
+        }
+    );
+    let (number, created) = draft.create(NewMemory::journal(entry));
+    changes.push(created);
+    let facts = Facts::default()
+        .count("core_tokens_before", core_tokens_before)
+        .count("core_tokens_after", core_tokens)
+        .count("sessions", plan.sessions.len() as u64)
+        .count("records", plan.records.len() as u64);
+    draft.record(
+        actor.clone(),
+        Action::SessionUndone,
+        Some(number),
+        facts,
+        Body {
+            changes,
+            ..Body::default()
+        },
+    );
+    draft.finish()
+}

@@ -1,0 +1,239 @@
+//! One refinement session: its state, its counts, its limits and its ends (SPEC 3.2, 3.11, 3.16).
+
+use serde::{Deserialize, Serialize};
+
+use crate::{PrivateText, SessionId, Timestamp, agent::Threshold};
+
+/// Most successful edits of a session: consolidate, update, delete (SPEC 3.11).
+pub const EDIT_CAP: u32 = 10;
+/// Most characters of the summary that completes a session (SPEC 3.15).
+pub const SUMMARY_LIMIT: usize = 2_000;
+
+/// Where a session stands: waiting, running, or ended in exactly one way (SPEC 3.16).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Waiting for a worker.
+    Queued,
+    /// The agent is being asked for its consent.
+    Asking,
+    /// The knife is in the agent's hand.
+    Open,
+    /// The agent completed it.
+    Completed,
+    /// The breaker, or an administrator while it ran, undid all of it.
+    RolledBack,
+    /// The agent did not consent.
+    Declined,
+    /// It stopped without completing, or a limit was reached; its edits stay.
+    Abandoned,
+    /// The provider failed for good; its edits stay.
+    Failed,
+}
+
+impl State {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Asking => "asking",
+            Self::Open => "open",
+            Self::Completed => "completed",
+            Self::RolledBack => "rolled_back",
+            Self::Declined => "declined",
+            Self::Abandoned => "abandoned",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether it has not ended.
+    pub fn is_running(self) -> bool {
+        matches!(self, Self::Queued | Self::Asking | Self::Open)
+    }
+}
+
+/// Which tools the session has (SPEC 3.17).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// All six.
+    #[default]
+    Full,
+    /// Search, delete, protect and complete only.
+    DedupOnly,
+}
+
+impl Mode {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::DedupOnly => "dedup_only",
+        }
+    }
+}
+
+/// Who runs the loop (SPEC 3.18).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Driver {
+    /// The agent, on its own runtime.
+    Agent,
+    /// Memoir, calling the agent's configured model.
+    Model,
+}
+
+/// Why a session was begun (SPEC 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// Somebody asked for it.
+    Request,
+    /// The weekly slot has passed.
+    Weekly,
+    /// The mass is over the trigger and has grown.
+    Budget,
+}
+
+/// Why a session ended as it did, in a word that says nothing of what was said in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The agent answered something other than YES.
+    Refused,
+    /// The mass fell below the threshold.
+    BreakerMass,
+    /// What the session's edits took away, together, passed the threshold.
+    BreakerRemoved,
+    /// An administrator, or the agent, undid it while it ran.
+    RolledBackOnRequest,
+    /// The model stopped without completing, after one reminder.
+    Stopped,
+    /// The limit of turns was reached.
+    TurnLimit,
+    /// The limit of time was reached.
+    TimeLimit,
+    /// The limit of tokens was reached.
+    TokenLimit,
+    /// The limit of cost was reached.
+    CostLimit,
+    /// The agent that opened it made no call for too long.
+    Idle,
+    /// Its worker died, and another closed it.
+    LeaseExpired,
+    /// The agent or an administrator cancelled it.
+    Cancelled,
+    /// The provider refused for good, or did not come back.
+    Provider,
+}
+
+impl EndReason {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::BreakerMass => "breaker_mass",
+            Self::BreakerRemoved => "breaker_removed",
+            Self::RolledBackOnRequest => "rolled_back_on_request",
+            Self::Stopped => "stopped",
+            Self::TurnLimit => "turn_limit",
+            Self::TimeLimit => "time_limit",
+            Self::TokenLimit => "token_limit",
+            Self::CostLimit => "cost_limit",
+            Self::Idle => "idle",
+            Self::LeaseExpired => "lease_expired",
+            Self::Cancelled => "cancelled",
+            Self::Provider => "provider",
+        }
+    }
+}
+
+/// What a session did, by kind of edit. `consolidated` counts the memories that were merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stats {
+    /// Memories merged into others.
+    pub consolidated: u32,
+    /// Memories rewritten.
+    pub updated: u32,
+    /// Memories discarded.
+    pub deleted: u32,
+    /// Memories made constitutional.
+    pub protected: u32,
+}
+
+/// What a session's model calls used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Calls that were answered.
+    pub calls: u64,
+    /// Tokens sent.
+    pub input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+}
+
+/// The hold of one worker on a running session (SPEC 3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// When the hold lapses unless it is renewed.
+    pub until: Timestamp,
+    /// Drawn at random by the worker; whoever holds another one has lost the session.
+    pub holder: u64,
+}
+
+/// A session in full.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Its identifier.
+    pub id: SessionId,
+    /// Where it stands.
+    pub state: State,
+    /// Which tools it has.
+    pub mode: Mode,
+    /// Who runs the loop.
+    pub driver: Driver,
+    /// Why it was begun.
+    pub trigger: Trigger,
+    /// Whether it works on a copy (SPEC 3.17).
+    pub rehearsal: bool,
+    /// The model that runs it; `None` where the agent runs it itself.
+    pub model: Option<String>,
+    /// The mass when the knife was handed over; `None` before.
+    pub pre_session_tokens: Option<u64>,
+    /// The mass when it ended; `None` before, and where the knife was never handed over.
+    pub post_session_tokens: Option<u64>,
+    /// The breaker's threshold, fixed when the knife was handed over; `None` before.
+    pub threshold: Option<Threshold>,
+    /// Successful edits.
+    pub edits: u32,
+    /// The sum of what each edit took away, in tokens, never offset (SPEC 3.13).
+    pub removed_tokens: u64,
+    /// What it did.
+    pub stats: Stats,
+    /// The agent's summary, where it completed.
+    pub summary: Option<PrivateText>,
+    /// Why it ended; `None` while it runs and where it completed.
+    pub end_reason: Option<EndReason>,
+    /// The agent's own words for declining.
+    pub reason: Option<PrivateText>,
+    /// When it was begun.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// When it was undone after its end (SPEC 4.3).
+    pub undone_at: Option<Timestamp>,
+    /// What its model calls used.
+    pub usage: Usage,
+    /// Who holds it; `None` once it ended.
+    pub lease: Option<Lease>,
+}
+
+impl Session {
+    /// Marks the end.
+    pub fn end(&mut self, state: State, reason: Option<EndReason>, now: Timestamp) {
+        self.state = state;
+        self.end_reason = reason;
+        self.ended_at = Some(now);
+        self.lease = None;
+    }
+}

@@ -1,0 +1,176 @@
+//! How texts are compared: for doubles, for searching, and for what survives of a protected wording.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
+
+use crate::agent::DuplicateMatch;
+
+/// `text` in a form in which upper and lower case are equal, in every script that has them.
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    // Upper case first makes `ß` equal to `ss` and both small sigmas equal to each other.
+    text.nfc()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .nfc()
+        .collect()
+}
+
+fn nfc(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == unicode_normalization::IsNormalized::Yes {
+        text.into()
+    } else {
+        text.nfc().collect::<String>().into()
+    }
+}
+
+/// Makes digests with one agent's key, so that equal texts of two agents cannot be matched and a
+/// digest tells nothing to whoever lacks the key (SPEC 3.4, 5.3).
+#[derive(Clone)]
+pub struct Digester(Hmac<Sha256>);
+
+impl std::fmt::Debug for Digester {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Digester")
+    }
+}
+
+impl Digester {
+    /// Under an agent's digest key.
+    pub fn new(key: &[u8; 32]) -> Self {
+        let padded = hmac::digest::Key::<Hmac<Sha256>>::default();
+        let mut block = padded;
+        block[..32].copy_from_slice(key);
+        Self(Hmac::new(&block))
+    }
+
+    fn digest(&self, domain: u8, text: &str) -> [u8; 32] {
+        let mut mac = self.0.clone();
+        mac.update(&[domain]);
+        mac.update(text.as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+
+    /// Equal for two texts that are doubles of each other under `how`.
+    pub fn duplicate(&self, text: &str, how: DuplicateMatch) -> [u8; 32] {
+        let text = nfc(text.trim());
+        match how {
+            DuplicateMatch::Exact => self.digest(1, &text),
+            DuplicateMatch::IgnoreCase => self.digest(2, &fold(&text)),
+        }
+    }
+
+    /// A short digest of a detail's canonical form, for finding the memories that carry it. Two
+    /// details may share one; whoever looks them up compares the texts.
+    pub fn detail(&self, key: &str) -> i64 {
+        let digest = self.digest(3, key);
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest[..8]);
+        i64::from_be_bytes(first)
+    }
+}
+
+/// The words of a text in the form in which they are compared: case folded, punctuation at the edges
+/// left out. In scripts that put no spaces between words every character is one.
+pub fn words(text: &str) -> Vec<String> {
+    let folded = fold(text);
+    let mut words = Vec::new();
+    for piece in folded.split_whitespace() {
+        let mut word = String::new();
+        for character in piece.chars() {
+            if is_unspaced(character) {
+                push_word(&mut words, &mut word);
+                words.push(character.to_string());
+            } else {
+                word.push(character);
+            }
+        }
+        push_word(&mut words, &mut word);
+    }
+    words
+}
+
+fn push_word(words: &mut Vec<String>, word: &mut String) {
+    let trimmed = word.trim_matches(|character: char| !character.is_alphanumeric());
+    if !trimmed.is_empty() {
+        words.push(trimmed.to_owned());
+    }
+    word.clear();
+}
+
+/// Thai, Lao, Khmer, kana, Han: written without spaces between words.
+fn is_unspaced(character: char) -> bool {
+    matches!(character as u32,
+        0x0E00..=0x0EFF | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
+        && character.is_alphanumeric()
+}
+
+/// How many of `kept`'s words stand in `written` in the same order (the longest common subsequence).
+pub fn words_kept_in_order(kept: &[String], written: &[String]) -> usize {
+    // One row of the classic table at a time; both texts are at most 10,000 characters (SPEC 2.1).
+    let mut row = vec![0usize; written.len() + 1];
+    for word in kept {
+        let mut diagonal = 0;
+        for (column, other) in written.iter().enumerate() {
+            let above = row[column + 1];
+            row[column + 1] = if word == other {
+                diagonal + 1
+            } else {
+                above.max(row[column])
+            };
+            diagonal = above;
+        }
+    }
+    row[written.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_3_8_folding_makes_cases_equal_in_every_script() {
+        for (one, other) in [
+            ("STRASSE", "straße"),
+            ("ΟΔΟΣ", "οδος"),
+            ("ОЛЬГА", "ольга"),
+            ("É", "e\u{301}"),
+        ] {
+            assert_eq!(fold(one), fold(other));
+        }
+        assert_ne!(fold("100%"), fold("1000"));
+    }
+
+    #[test]
+    fn spec_3_4_doubles_are_equal_once_trimmed_and_normalised_and_no_fuzzier() {
+        let digester = Digester::new(&[7; 32]);
+        let exact = |text| digester.duplicate(text, DuplicateMatch::Exact);
+        assert_eq!(exact(" caf\u{e9}\n"), exact("cafe\u{301}"));
+        assert_ne!(exact("Tea."), exact("tea."));
+        assert_ne!(exact("tea"), exact("tea."));
+        assert_ne!(exact("a b"), exact("a  b"));
+        let folded = |text| digester.duplicate(text, DuplicateMatch::IgnoreCase);
+        assert_eq!(folded("Tea."), folded("TEA."));
+        assert_ne!(folded("tea"), folded("tea."));
+        assert_ne!(
+            exact("tea"),
+            Digester::new(&[8; 32]).duplicate("tea", DuplicateMatch::Exact)
+        );
+    }
+
+    #[test]
+    fn spec_3_10_words_survive_in_their_order() {
+        let kept = |one, other| words_kept_in_order(&words(one), &words(other));
+        assert_eq!(
+            kept("I will, always, tell the truth", "I will tell THE truth!"),
+            5
+        );
+        assert_eq!(kept("a b c", "c b a"), 1);
+        assert_eq!(kept("", "a"), 0);
+        assert_eq!(words("本を読む"), ["本", "を", "読", "む"]);
+    }
+}

@@ -1,0 +1,163 @@
+//! Points in time, in whole microseconds, so that every store keeps and hashes the same (SPEC 4.1).
+
+use std::{fmt, str::FromStr};
+
+use jiff::{civil, tz::TimeZone};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Microseconds in one day of 24 hours.
+const DAY: i64 = 86_400 * 1_000_000;
+
+/// A point in time, in microseconds since 1970-01-01T00:00:00Z, between the years 1 and 9999.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// A text that is no point in time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a time: expected a date such as `2026-03-01` or a time such as `2026-03-01T04:00:00Z`, in the years 1 to 9999"
+)]
+pub struct InvalidTimestamp;
+
+impl Timestamp {
+    /// 0001-01-01T00:00:00Z.
+    pub const MIN: Self = Self(-62_135_596_800_000_000);
+    /// 9999-12-30T22:00:00Z, the last instant that every time zone can write with four digits of year.
+    pub const MAX: Self = Self(253_402_207_200_000_000);
+
+    /// `None` outside of [`Timestamp::MIN`] to [`Timestamp::MAX`].
+    pub fn from_microseconds(microseconds: i64) -> Option<Self> {
+        let time = Self(microseconds);
+        (Self::MIN..=Self::MAX).contains(&time).then_some(time)
+    }
+
+    /// Microseconds since 1970-01-01T00:00:00Z, negative before.
+    pub fn microseconds(self) -> i64 {
+        self.0
+    }
+
+    /// This time plus `seconds`, kept within the range.
+    pub fn plus_seconds(self, seconds: i64) -> Self {
+        let moved = self.0.saturating_add(seconds.saturating_mul(1_000_000));
+        Self(moved.clamp(Self::MIN.0, Self::MAX.0))
+    }
+
+    /// This time plus `days` of 24 hours, kept within the range.
+    pub fn plus_days(self, days: i64) -> Self {
+        let moved = self.0.saturating_add(days.saturating_mul(DAY));
+        Self(moved.clamp(Self::MIN.0, Self::MAX.0))
+    }
+
+    /// Whole seconds from `earlier` to this time, negative when it is the later one.
+    pub fn seconds_since(self, earlier: Self) -> i64 {
+        (self.0 - earlier.0).div_euclid(1_000_000)
+    }
+
+    /// Reads the end of a range: a date alone means the whole of that day in UTC.
+    ///
+    /// # Errors
+    /// As for reading any time.
+    pub fn parse_until(text: &str) -> Result<Self, InvalidTimestamp> {
+        let time: Self = text.parse()?;
+        let is_date = text.trim().parse::<civil::Date>().is_ok() && !text.contains([':', 'T', 't']);
+        Ok(if is_date {
+            Self(time.0.saturating_add(DAY - 1).min(Self::MAX.0))
+        } else {
+            time
+        })
+    }
+
+    /// The calendar date in UTC, as `2026-03-01`.
+    pub fn date(self) -> String {
+        self.to_jiff().to_zoned(TimeZone::UTC).date().to_string()
+    }
+
+    /// The same point in time for calendar arithmetic.
+    pub fn to_jiff(self) -> jiff::Timestamp {
+        // The range of this type lies within that of `jiff::Timestamp`, so the fallback is never taken.
+        jiff::Timestamp::from_microsecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    /// Cut to whole microseconds; `None` outside of the range.
+    pub fn from_jiff(time: jiff::Timestamp) -> Option<Self> {
+        Self::from_microseconds(time.as_microsecond())
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = InvalidTimestamp;
+
+    /// Takes RFC 3339 with an offset, or a date or a date with a time of day, both read as UTC.
+    fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
+        let text = text.trim();
+        let time = text
+            .parse::<jiff::Timestamp>()
+            .or_else(|_| {
+                text.parse::<civil::DateTime>()
+                    .and_then(|civil| civil.to_zoned(TimeZone::UTC))
+                    .map(|zoned| zoned.timestamp())
+            })
+            .map_err(|_| InvalidTimestamp)?;
+        Self::from_jiff(time).ok_or(InvalidTimestamp)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.to_jiff())
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_4_1_times_are_whole_microseconds() {
+        let time: Timestamp = "2026-03-01T04:00:00.123456789+01:00".parse().unwrap();
+        assert_eq!(time.to_string(), "2026-03-01T03:00:00.123456Z");
+        assert_eq!(time.date(), "2026-03-01");
+    }
+
+    #[test]
+    fn dates_and_local_times_are_read_as_utc() {
+        for (text, expected) in [
+            ("2026-03-01", "2026-03-01T00:00:00Z"),
+            ("2026-03-01 04:30", "2026-03-01T04:30:00Z"),
+            (" 2026-03-01T04:30:15 ", "2026-03-01T04:30:15Z"),
+        ] {
+            assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), expected);
+        }
+        let until = |text| Timestamp::parse_until(text).unwrap().to_string();
+        assert_eq!(until("2026-03-01"), "2026-03-01T23:59:59.999999Z");
+        assert_eq!(until("2026-03-01T04:00:00Z"), "2026-03-01T04:00:00Z");
+        for text in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "-000001-01-01T00:00:00Z",
+            "9999-12-31T00:00:00Z",
+        ] {
+            assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
+        }
+    }
+}

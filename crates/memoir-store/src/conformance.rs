@@ -1,0 +1,1 @@
+//! Whole stories that every store must pass.

@@ -1,0 +1,62 @@
+//! What can go wrong in a store. No message holds an agent's words.
+
+/// A store's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The agent changed since the version that the decision was made on: load and decide again.
+    #[error("the agent changed meanwhile")]
+    Conflict,
+    /// Another agent of the account, or another account, has the name already.
+    #[error("the name is taken")]
+    NameTaken,
+    /// Another session of the agent is running already.
+    #[error("another session of the agent is running")]
+    SessionRunning,
+    /// The file was written by a newer version of Memoir.
+    #[error(
+        "the database was written by a newer version of Memoir (format {found}; this one knows up to {known})"
+    )]
+    Newer {
+        /// The format found.
+        found: i64,
+        /// The newest format that this version knows.
+        known: i64,
+    },
+    /// The file is something else.
+    #[error("`{0}` is not a database of Memoir")]
+    NotADatabase(String),
+    /// The database cannot be opened.
+    #[error("cannot open the database `{location}`: {problem}")]
+    Open {
+        /// Where it should be.
+        location: String,
+        /// The driver's word for it.
+        problem: String,
+    },
+    /// Nothing can be written.
+    #[error("the database is read-only; nothing was changed")]
+    ReadOnly,
+    /// The disk is full.
+    #[error("the disk is full; nothing was changed")]
+    Full,
+    /// Another process kept the database locked for too long.
+    #[error("the database is locked by another process; nothing was changed")]
+    Busy,
+    /// A row that no version of Memoir writes.
+    #[error("the database is inconsistent: table `{table}`, {problem}")]
+    Inconsistent {
+        /// The table.
+        table: &'static str,
+        /// Which row and what is wrong with it, by number.
+        problem: String,
+    },
+    /// The store has been closed.
+    #[error("the store is closed")]
+    Closed,
+    /// Anything else that the driver reports.
+    #[error("the database failed: {0}")]
+    Driver(String),
+}

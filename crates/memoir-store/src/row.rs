@@ -1,0 +1,183 @@
+//! Rows as every store keeps them, under the same names in each.
+
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    audit::{Action, ActorKind},
+    memory::{Kind, Number, Tally},
+    session::{Driver, EndReason, Lease, Mode, State, Stats, Trigger, Usage},
+};
+
+/// An agent's words on their way to the disk: a version byte, then what that version makes of them.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct StoredText(pub Vec<u8>);
+
+impl fmt::Debug for StoredText {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "StoredText({} bytes)", self.0.len())
+    }
+}
+
+/// A tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountRow {
+    /// Its identifier.
+    pub id: AccountId,
+    /// Its name as given.
+    pub name: String,
+    /// Its name as compared; unique.
+    pub folded_name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentRow {
+    /// Its account and identifier.
+    pub scope: AgentScope,
+    /// Grows by one with every commit, from 1.
+    pub version: u64,
+    /// Its name as given.
+    pub name: String,
+    /// Its name as compared; unique in the account.
+    pub folded_name: String,
+    /// The settings that are no text, as a JSON object.
+    pub settings: String,
+    /// The prompts.
+    pub prompts: StoredText,
+    /// The key of its digests.
+    pub digest_key: [u8; 32],
+    /// Whether the schedule leaves it alone.
+    pub paused: bool,
+    /// Whether it is out of service.
+    pub inactive: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// What is counted of its memories.
+    pub tally: Tally,
+    /// The number of the next memory.
+    pub next_number: Number,
+    /// The sequence number of the next audit record.
+    pub next_seq: u64,
+    /// When a session last completed or was rolled back.
+    pub last_refinement_at: Option<Timestamp>,
+    /// When a session was last begun.
+    pub last_attempt_at: Option<Timestamp>,
+    /// The mass at that attempt's end; set where `last_attempt_at` is.
+    pub last_attempt_tokens: Option<u64>,
+    /// Origin date of the last row that the last ledger listed.
+    pub ledger_created_at: Option<Timestamp>,
+    /// Its number; set where `ledger_created_at` is.
+    pub ledger_number: Option<Number>,
+}
+
+/// A memory of one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryRow {
+    /// Its number.
+    pub number: Number,
+    /// Its kind.
+    pub kind: Kind,
+    /// Text, tags, source and protected wording.
+    pub body: StoredText,
+    /// Its size in tokens.
+    pub tokens: u64,
+    /// Whether it is constitutional.
+    pub constitutional: bool,
+    /// Its origin date.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When it was discarded.
+    pub discarded_at: Option<Timestamp>,
+}
+
+/// A session of one agent.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    missing_docs,
+    reason = "the fields are those of memoir_domain::session::Session"
+)]
+pub struct SessionRow {
+    pub id: SessionId,
+    pub agent: AgentId,
+    pub state: State,
+    pub mode: Mode,
+    pub driver: Driver,
+    pub trigger: Trigger,
+    pub rehearsal: bool,
+    pub model: Option<String>,
+    pub pre_session_tokens: Option<u64>,
+    pub post_session_tokens: Option<u64>,
+    pub threshold: Option<f64>,
+    pub edits: u32,
+    pub removed_tokens: u64,
+    pub stats: Stats,
+    pub end_reason: Option<EndReason>,
+    /// Summary, reason, and what a rehearsal came to.
+    pub body: StoredText,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub undone_at: Option<Timestamp>,
+    pub usage: Usage,
+    pub lease: Option<Lease>,
+}
+
+/// A record of one agent's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRow {
+    /// Its place in the log, from 1, without gaps.
+    pub seq: u64,
+    /// When it was written.
+    pub recorded_at: Timestamp,
+    /// In what role it was done.
+    pub actor_kind: ActorKind,
+    /// Who did it.
+    pub actor_name: String,
+    /// What was done.
+    pub action: Action,
+    /// The session.
+    pub session: Option<SessionId>,
+    /// The memory.
+    pub memory: Option<Number>,
+    /// Counts, codes and identifiers, as a JSON object.
+    pub facts: String,
+    /// The agent's words.
+    pub body: StoredText,
+}
+
+/// That a kept core memory carries a detail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DetailRow {
+    /// The detail's digest under the agent's key.
+    pub digest: i64,
+    /// The memory.
+    pub number: Number,
+}
+
+/// What one decision writes: all of it or none, in the order of the fields.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    /// The version of the agent that the decision was made on; `None` makes the agent. The store writes
+    /// the agent under the next version.
+    pub expected_version: Option<u64>,
+    /// The agent as it is afterwards; its own `version` is passed over.
+    pub agent: AgentRow,
+    /// Memories, new or in place of the row of the same number.
+    pub memories: Vec<MemoryRow>,
+    /// Sessions, new or in place of the row of the same identifier.
+    pub sessions: Vec<SessionRow>,
+    /// Details that memories carry no longer; removed before those of `details_added` are added.
+    pub details_removed: Vec<DetailRow>,
+    /// Details that memories carry now.
+    pub details_added: Vec<DetailRow>,
+    /// Records, at the end of the log.
+    pub records: Vec<AuditRow>,
+    /// Counted up with each memory written, for showing progress. The commit may still fail.
+    pub progress: Option<Arc<AtomicU64>>,
+}
