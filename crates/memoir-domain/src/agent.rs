@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, PrivateText, Timestamp,
-    memory::{Invalid, Number, Tally, parse_text},
+    memory::{Invalid, Number, Tally, is_single_line, parse_text},
+    text::fold,
 };
 
 /// Most characters of an agent's or an account's name.
@@ -165,11 +166,11 @@ impl Settings {
         })
     }
 
-    /// The immutable tags in force in lower case, for comparing.
+    /// The immutable tags in force, folded, for comparing.
     pub fn immutable_tag_set(&self) -> BTreeSet<String> {
         self.effective_immutable_tags()
             .iter()
-            .map(|tag| tag.to_lowercase())
+            .map(|tag| fold(tag))
             .collect()
     }
 
@@ -244,10 +245,10 @@ impl Agent {
 /// Checks the name of an agent or an account.
 ///
 /// # Errors
-/// Empty, over [`NAME_LIMIT`] characters, or with control characters.
+/// Empty, over [`NAME_LIMIT`] characters, or more than a single line.
 pub fn parse_name(raw: &str) -> Result<String, Invalid> {
     let name = parse_text("name", raw, NAME_LIMIT)?.into_exposed();
-    if name.chars().any(char::is_control) {
+    if !is_single_line(&name) {
         return Err(Invalid::new("name", "must be a single line"));
     }
     Ok(name)
@@ -255,8 +256,7 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
 
 /// A name in the form in which two names are compared.
 pub fn fold_name(name: &str) -> String {
-    use unicode_normalization::UnicodeNormalization;
-    name.nfc().flat_map(char::to_lowercase).collect()
+    fold(name)
 }
 
 /// One setting, by its wire name.

@@ -400,6 +400,14 @@ impl Facts {
         self
     }
 
+    /// Places in the log.
+    #[must_use]
+    pub fn places(mut self, name: &'static str, seqs: impl IntoIterator<Item = u64>) -> Self {
+        let seqs: Vec<Value> = seqs.into_iter().map(Value::from).collect();
+        self.0.insert(name.to_owned(), Value::from(seqs));
+        self
+    }
+
     /// What a session did.
     #[must_use]
     pub fn stats(mut self, stats: crate::session::Stats) -> Self {

@@ -76,7 +76,8 @@ fn entry(memory: &Memory) -> String {
         Kind::Core => "- ".to_owned(),
         Kind::Journal => format!("- {}: ", memory.created_at.date()),
     };
-    let mut lines = memory.content.expose().split([
+    let content = memory.content.expose().replace("\r\n", "\n");
+    let mut lines = content.split([
         '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
     ]);
     text.push_str(lines.next().unwrap_or_default());

@@ -58,26 +58,22 @@ fn settle(mut copies: Vec<&Memory>, immutable_tags: &BTreeSet<String>) -> Option
                 .find(|memory| memory.tags.contains_any(immutable_tags))
         })
         .or_else(|| copies.first())?;
-    let discarded: Vec<Number> = copies
+    // Other constitutional copies stay as they are, so they give nothing away.
+    let given_up: Vec<&Memory> = copies
         .iter()
+        .copied()
         .filter(|memory| memory.number != survivor.number && !memory.is_constitutional())
-        .map(|memory| memory.number)
         .collect();
-    if discarded.is_empty() {
+    if given_up.is_empty() {
         return None;
     }
-    // Other constitutional copies stay as they are, so they give nothing away.
-    let given_up = copies
-        .iter()
-        .filter(|memory| discarded.contains(&memory.number));
+    let all = || std::iter::once(*survivor).chain(given_up.iter().copied());
     Some(Duplicates {
         survivor: survivor.number,
-        created_at: given_up
-            .clone()
-            .fold(survivor.created_at, |at, memory| at.min(memory.created_at)),
-        tags: given_up.fold(survivor.tags.clone(), |tags, memory| {
-            tags.union(&memory.tags)
-        }),
-        discarded,
+        created_at: all()
+            .map(|memory| memory.created_at)
+            .fold(survivor.created_at, Timestamp::min),
+        tags: Tags::union(all().map(|memory| &memory.tags)),
+        discarded: given_up.iter().map(|memory| memory.number).collect(),
     })
 }

@@ -129,6 +129,7 @@ pub fn parse_rows(text: &str) -> Vec<ParsedRow> {
 fn parse_row(line: &str) -> Option<ParsedRow> {
     let (number, rest) = line.strip_prefix('#')?.split_once(" | ")?;
     let (date, rest) = rest.split_once(" | ")?;
+    let date: jiff::civil::Date = date.parse().ok()?;
     let (tokens, rest) = rest.split_once(" tokens | ")?;
     let (flags, rest) = rest.split_once(" | tags ")?;
     let mut tags = serde_json::Deserializer::from_str(rest).into_iter();
@@ -136,7 +137,7 @@ fn parse_row(line: &str) -> Option<ParsedRow> {
     let content = rest.get(tags.byte_offset()..)?.strip_prefix(" | ")?;
     Some(ParsedRow {
         number: Number(number.parse().ok()?),
-        date: date.to_owned(),
+        date: date.to_string(),
         tokens: tokens.parse().ok()?,
         constitutional: flags.contains("constitutional"),
         immutable: flags.contains("immutable"),

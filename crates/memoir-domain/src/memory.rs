@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PrivateText, Timestamp};
+use crate::{PrivateText, Timestamp, text::fold};
 
 /// Most characters of a memory's content after trimming (SPEC 2.1).
 pub const CONTENT_LIMIT: usize = 10_000;
@@ -150,6 +150,13 @@ fn first_control(text: &str) -> Option<(usize, char)> {
     None
 }
 
+/// Whether `text` has no tab and no line break of any script.
+pub(crate) fn is_single_line(text: &str) -> bool {
+    !text
+        .chars()
+        .any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}'))
+}
+
 /// The tags of a memory: distinct, in the order given.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -161,17 +168,18 @@ impl Tags {
     /// # Errors
     /// More than [`TAGS_LIMIT`], or one that is empty, too long, or has a control character.
     pub fn parse<'a>(raw: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
-        let mut tags = Self::default();
+        let mut parsed = Vec::new();
         for tag in raw {
             let tag = parse_text("tags", tag, TAG_LIMIT)?;
-            if tag.expose().contains(['\n', '\t', '\r']) {
+            if !is_single_line(tag.expose()) {
                 return Err(Invalid::new(
                     "tags",
                     "a tag must be a single line without tabs",
                 ));
             }
-            tags.add(tag);
+            parsed.push(tag);
         }
+        let tags = Self::distinct(parsed);
         if tags.0.len() > TAGS_LIMIT {
             return Err(Invalid::new(
                 "tags",
@@ -184,20 +192,18 @@ impl Tags {
         Ok(tags)
     }
 
-    /// All tags of both, those of `self` first.
-    #[must_use]
-    pub fn union(&self, other: &Self) -> Self {
-        let mut all = self.clone();
-        for tag in &other.0 {
-            all.add(tag.clone());
-        }
-        all
+    /// All tags of all, in this order.
+    pub fn union<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        Self::distinct(all.into_iter().flat_map(|tags| tags.0.iter().cloned()))
     }
 
-    fn add(&mut self, tag: PrivateText) {
-        if !self.0.contains(&tag) {
-            self.0.push(tag);
-        }
+    fn distinct(tags: impl IntoIterator<Item = PrivateText>) -> Self {
+        let mut seen = BTreeSet::new();
+        Self(
+            tags.into_iter()
+                .filter(|tag| seen.insert(tag.clone()))
+                .collect(),
+        )
     }
 
     /// The words of each tag.
@@ -210,9 +216,9 @@ impl Tags {
         self.0.is_empty()
     }
 
-    /// Whether one of `wanted` is among the tags, whatever the case.
+    /// Whether one of `wanted`, which are folded, is among the tags, whatever the case.
     pub fn contains_any(&self, wanted: &BTreeSet<String>) -> bool {
-        self.iter().any(|tag| wanted.contains(&tag.to_lowercase()))
+        !wanted.is_empty() && self.iter().any(|tag| wanted.contains(&fold(tag)))
     }
 }
 

@@ -6,6 +6,8 @@ use crate::{
     text::fold,
 };
 
+/// Most characters of what is looked for, here and in a session's search.
+pub const QUERY_LIMIT: usize = 1_000;
 /// Most memories that one recall answers with.
 pub const RECALL_LIMIT: usize = 200;
 

@@ -12,6 +12,9 @@ use crate::{
     session::{EndReason, Session, State, Stats},
 };
 
+/// The fact of a record that lists the places in the log of those that it took back.
+const TAKEN_BACK: &str = "taken_back";
+
 /// The memories that `records` touch.
 pub fn touched<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Number> {
     records
@@ -66,10 +69,11 @@ pub(crate) fn end_session(
         memories.insert(change.number(), change.after());
     }
     let drafted = draft.records().to_vec();
+    let own: BTreeSet<SessionId> = draft.session.iter().map(|session| session.id).collect();
     let edits: Vec<&Record> = history
         .iter()
         .chain(&drafted)
-        .filter(|record| record.action.is_session_edit())
+        .filter(|record| is_edit_of(record, &own))
         .collect();
     let mut changes = take_back(&mut draft, &edits, &memories);
     let core_tokens = draft.agent.tally.core_tokens;
@@ -88,7 +92,9 @@ pub(crate) fn end_session(
         session.end(State::RolledBack, Some(limit), now);
         session.post_session_tokens = Some(core_tokens);
     }
-    let facts = measured(reading, core_tokens, stats).code("limit", limit.as_str());
+    let facts = measured(reading, core_tokens, stats)
+        .code("limit", limit.as_str())
+        .places(TAKEN_BACK, edits.iter().map(|record| record.seq));
     let body = Body {
         changes,
         ..Body::default()
@@ -214,53 +220,22 @@ pub struct UndoPlan {
 /// Plans the undo of `session` from `log`: the agent's records from the session's first edit on,
 /// oldest first. A later session that touched one of the same memories counts as a whole.
 pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
-    let annulled: BTreeSet<SessionId> = log
-        .iter()
-        .filter(|record| {
-            matches!(
-                record.action,
-                Action::MemoryRefinementRollback | Action::SessionUndone
-            )
-        })
-        .filter_map(|record| record.session)
-        .collect();
+    let taken_back: BTreeSet<u64> = log.iter().flat_map(seqs_taken_back).collect();
     let live: Vec<&Record> = log
         .iter()
-        .filter(|record| stands(record, &annulled))
+        .filter(|record| stands(record) && !taken_back.contains(&record.seq))
         .collect();
-    let mut plan = UndoPlan {
-        records: BTreeSet::new(),
-        sessions: BTreeSet::from([session]),
-        obstacles: Vec::new(),
-    };
-    let mut loose: BTreeSet<u64> = BTreeSet::new();
-    // Every round adds a record or ends; there are no more rounds than records.
-    loop {
-        let chosen: Vec<&&Record> = live
-            .iter()
-            .filter(|record| {
-                loose.contains(&record.seq)
-                    || (record.action.is_session_edit()
-                        && record.session.is_some_and(|id| plan.sessions.contains(&id)))
-            })
-            .collect();
-        plan.records = chosen.iter().map(|record| record.seq).collect();
-        let numbers = touched(chosen.iter().map(|record| **record));
-        let first = plan.records.first().copied().unwrap_or(u64::MAX);
-        let next = live.iter().find(|record| {
-            record.seq > first && !plan.records.contains(&record.seq) && touches(record, &numbers)
-        });
-        let Some(record) = next else { break };
-        match record.session.filter(|_| record.action.is_session_edit()) {
-            Some(id) => plan.sessions.insert(id),
-            None => loose.insert(record.seq),
+    let mut sessions = BTreeSet::from([session]);
+    // Every round adds a session or ends; there are no more rounds than sessions.
+    let chosen = loop {
+        match choose(&live, &sessions) {
+            Ok(chosen) => break chosen,
+            Err(further) => sessions.insert(further),
         };
-    }
-    let chosen = live
+    };
+    let obstacles = chosen
         .iter()
-        .filter(|record| plan.records.contains(&record.seq));
-    plan.obstacles = chosen
-        .filter(|record| !record.action.is_session_edit() || record.session != Some(session))
+        .filter(|record| !is_edit_of(record, &BTreeSet::from([session])))
         .map(|record| Obstacle {
             seq: record.seq,
             recorded_at: record.recorded_at,
@@ -269,16 +244,58 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
             memories: touched([*record]).into_iter().collect(),
         })
         .collect();
-    plan
+    UndoPlan {
+        records: chosen.iter().map(|record| record.seq).collect(),
+        sessions,
+        obstacles,
+    }
 }
 
-/// Whether the changes of a record still stand: those of sessions that were taken back do not, but
-/// their cleaned doubles do (SPEC 3.4).
-fn stands(record: &Record, annulled: &BTreeSet<SessionId>) -> bool {
-    let taken_back = record
-        .session
-        .is_some_and(|session| annulled.contains(&session));
-    !record.body.changes.is_empty() && (!taken_back || record.action == Action::MemoryDeduplicated)
+/// The edits of `sessions`, and what changed one of the same memories after them; or another session
+/// that did, which is then to be taken back as a whole.
+fn choose<'a>(
+    live: &[&'a Record],
+    sessions: &BTreeSet<SessionId>,
+) -> Result<Vec<&'a Record>, SessionId> {
+    let mut numbers = BTreeSet::new();
+    let mut chosen = Vec::new();
+    for &record in live {
+        if !is_edit_of(record, sessions) {
+            if !touches(record, &numbers) {
+                continue;
+            }
+            if let Some(further) = record.session.filter(|_| record.action.is_session_edit()) {
+                return Err(further);
+            }
+        }
+        numbers.extend(touched([record]));
+        chosen.push(record);
+    }
+    Ok(chosen)
+}
+
+fn is_edit_of(record: &Record, sessions: &BTreeSet<SessionId>) -> bool {
+    record.action.is_session_edit() && record.session.is_some_and(|id| sessions.contains(&id))
+}
+
+/// Whether a record's changes can be taken back: those of a record that itself takes others back
+/// cannot, for what it took back does not stand either.
+fn stands(record: &Record) -> bool {
+    let takes_back = matches!(
+        record.action,
+        Action::MemoryRefinementRollback | Action::SessionUndone
+    );
+    !takes_back && !record.body.changes.is_empty()
+}
+
+/// The places in the log of the records that this one took back.
+fn seqs_taken_back(record: &Record) -> impl Iterator<Item = u64> {
+    let listed = record.facts.as_map().get(TAKEN_BACK);
+    listed
+        .and_then(serde_json::Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(serde_json::Value::as_u64)
 }
 
 fn touches(record: &Record, numbers: &BTreeSet<Number>) -> bool {
@@ -330,7 +347,7 @@ pub fn undo(
         .count("core_tokens_before", core_tokens_before)
         .count("core_tokens_after", core_tokens)
         .count("sessions", plan.sessions.len() as u64)
-        .count("records", plan.records.len() as u64);
+        .places(TAKEN_BACK, plan.records.iter().copied());
     draft.record(
         actor.clone(),
         Action::SessionUndone,

@@ -37,8 +37,8 @@ impl WeeklySlot {
     pub fn latest(&self, now: Timestamp) -> Option<Timestamp> {
         let local = now.to_jiff().to_zoned(self.time_zone.clone());
         let back = i64::from(local.weekday().since(self.weekday));
-        // The slot of this weekday may lie later today, or later in the real order of a changed clock.
-        [back, back + 7]
+        // A change of clocks around midnight can put a slot on the day after the one that it is named for.
+        [back - 7, back, back + 7]
             .into_iter()
             .filter_map(|days| self.slot_on(local.date().checked_sub(days.days()).ok()?))
             .find(|slot| *slot <= now)
@@ -48,7 +48,7 @@ impl WeeklySlot {
     pub fn next(&self, now: Timestamp) -> Option<Timestamp> {
         let local = now.to_jiff().to_zoned(self.time_zone.clone());
         let ahead = i64::from(self.weekday.since(local.weekday()));
-        [ahead, ahead + 7]
+        [ahead - 7, ahead, ahead + 7]
             .into_iter()
             .filter_map(|days| self.slot_on(local.date().checked_add(days.days()).ok()?))
             .find(|slot| *slot > now)

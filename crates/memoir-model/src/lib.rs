@@ -1,1 +1,53 @@
-//! memoir-model
+//! Language models behind one trait: OpenAI-compatible servers, Anthropic, and the built-in refiner.
+//!
+//! Owns the wire formats, the keys, and the classification of failures. Does not own retrying,
+//! budgets or the tool loop: those are the session's (SPEC 3.16).
+
+mod anthropic;
+mod arguments;
+mod call_ids;
+mod careful;
+mod error;
+mod http;
+mod key;
+mod message;
+mod name;
+mod openai;
+mod provider;
+mod providers;
+mod usage;
+
+use async_trait::async_trait;
+
+pub use error::{ErrorCode, ModelError, Outage};
+pub use key::{ApiKey, BadKey};
+pub use message::{
+    Arguments, AssistantMessage, Finish, Message, Reply, Request, ToolCall, ToolDefinition, Usage,
+};
+pub use name::{KNOWN_PROVIDERS, ModelName, ModelNameError};
+pub use provider::{
+    KeySource, OutputLimitField, Provider, ProviderKind, ProviderSettings, SettingsError,
+    SettingsProblem,
+};
+pub use providers::{ConnectError, Providers};
+
+/// A language model that can hold a conversation and call tools.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// `provider:name`, as configured.
+    fn name(&self) -> &ModelName;
+
+    /// How many tokens the model can read and write in one turn; `None` when nobody said. SPEC 3.7
+    /// cuts the ledger to it.
+    fn context_tokens(&self) -> Option<u32> {
+        None
+    }
+
+    /// Asks for one turn. Makes one attempt: retrying is the caller's.
+    ///
+    /// # Errors
+    ///
+    /// A [`ModelError`], which says whether another attempt may help and never holds words of the
+    /// request.
+    async fn complete(&self, request: &Request) -> Result<Reply, ModelError>;
+}

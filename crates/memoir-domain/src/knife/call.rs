@@ -7,12 +7,14 @@ use crate::{
     PrivateText, Timestamp,
     knife::{Refusal, Tool},
     memory::{CONTENT_LIMIT, Invalid, Number, parse_text},
+    recall::QUERY_LIMIT,
     session::SUMMARY_LIMIT,
     time::InvalidTimestamp,
 };
 
-/// Most characters of a search's query.
-const QUERY_LIMIT: usize = 1_000;
+/// Most memories that one consolidation can name: as many as a batch can save (CONTRACT, REST), and
+/// far more than the breaker lets anybody merge. It bounds what a call can make the store read.
+const MEMBERS_LIMIT: usize = 1_000;
 
 /// A call with arguments in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +140,12 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Refusal
                 return Err(Refusal::InvalidArgument(
                     "ids must name two or more different memories".to_owned(),
                 ));
+            }
+            if numbers.len() > MEMBERS_LIMIT {
+                return Err(Refusal::InvalidArgument(format!(
+                    "ids names {} memories, and the limit is {MEMBERS_LIMIT}",
+                    numbers.len()
+                )));
             }
             Call::Consolidate {
                 numbers,

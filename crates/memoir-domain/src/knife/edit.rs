@@ -1,7 +1,7 @@
 //! Deciding one call: the checks in their order, the edit, its measure, and the breaker
 //! (SPEC 3.8 to 3.15).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     PrivateText, Timestamp,
@@ -189,9 +189,19 @@ fn check_tightening(
     let (protected, written) = (words(wording.expose()), words(content.expose()));
     let kept = words_kept_in_order(&protected, &written);
     if kept * 4 < protected.len() * 3 {
+        let surviving: BTreeSet<&String> = written.iter().collect();
+        let gone: BTreeSet<&String> = protected
+            .iter()
+            .filter(|word| !surviving.contains(word))
+            .collect();
+        let problem = if gone.is_empty() {
+            "Fewer than three quarters of its words would survive in their order."
+        } else {
+            "Fewer than three quarters of its words would survive in their order. These would be lost:"
+        };
         return refuse(
-            "Fewer than three quarters of its words would survive in their order.",
-            Vec::new(),
+            problem,
+            gone.into_iter().map(|word| word.as_str().into()).collect(),
         );
     }
     if written.len() > protected.len() {
@@ -249,23 +259,11 @@ fn guard_details(
 /// What no single other memory carries: the details of `text` that are absent from the one among
 /// `elsewhere` that carries most of them (the first, on a tie).
 fn lost_by_deleting(text: &str, elsewhere: &[PrivateText]) -> Vec<PrivateText> {
-    let details = memoir_details::details(text);
-    let absent = |other: &str| -> Vec<PrivateText> {
-        let lost = details
-            .iter()
-            .filter(|detail| !memoir_details::carries(other, detail));
-        lost.map(|detail| detail.surface().into()).collect()
-    };
-    elsewhere
+    let lost = elsewhere
         .iter()
-        .map(|other| absent(other.expose()))
-        .min_by_key(Vec::len)
-        .unwrap_or_else(|| {
-            details
-                .iter()
-                .map(|detail| detail.surface().into())
-                .collect()
-        })
+        .map(|other| memoir_details::lost(&[text], other.expose()))
+        .min_by_key(Vec::len);
+    surfaces(lost.unwrap_or_else(|| memoir_details::details(text)))
 }
 
 fn taken_tokens(call: &Call, members: &[&Memory]) -> u64 {
@@ -372,10 +370,7 @@ impl Edit<'_> {
 
     fn consolidate(&self, draft: &mut Draft, content: &PrivateText) -> (Number, Vec<Change>) {
         let earliest = self.members.iter().map(|memory| memory.created_at).min();
-        let tags = self
-            .members
-            .iter()
-            .fold(Tags::default(), |tags, memory| tags.union(&memory.tags));
+        let tags = Tags::union(self.members.iter().map(|memory| &memory.tags));
         let (number, created) = draft.create(NewMemory {
             kind: Kind::Core,
             content: content.clone(),

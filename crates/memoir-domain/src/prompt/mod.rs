@@ -129,21 +129,26 @@ pub fn is_consent(answer: &str) -> bool {
     if let Some(thinking) = answer.strip_prefix("<think>") {
         answer = thinking.split_once("</think>").map_or("", |(_, said)| said);
     }
+    // A word that is struck out, `~~YES~~`, was not said.
     let start = answer.trim_start_matches(|character: char| {
-        character.is_whitespace() || "*_`#>~\"'“”‘’«»[(".contains(character)
+        character.is_whitespace() || "*_`#>-+\"'“”‘’«»[(".contains(character)
     });
     let joins_words = |character: char| character.is_alphanumeric() || "-/'’".contains(character);
     let word: String = start
         .chars()
         .take_while(|&character| joins_words(character))
         .collect();
-    word.eq_ignore_ascii_case("yes")
+    word.trim_end_matches(['-', '\'', '’'])
+        .eq_ignore_ascii_case("yes")
 }
 
 /// Reads from a session's prompt how many tokens may be removed; `None` where it does not say.
 pub fn parse_removable_tokens(prompt: &str) -> Option<u64> {
+    // The last such line is Memoir's own: what an agent wrote into its prompts stands before it, and
+    // no line of the ledger begins so.
     let line = prompt
         .lines()
+        .rev()
         .find_map(|line| line.strip_prefix(REMOVABLE))?;
     line.strip_suffix(" tokens")?.parse().ok()
 }
@@ -162,6 +167,9 @@ mod tests {
             "> _yes_",
             "\"Yes\"",
             "Yes — go",
+            "'yes'",
+            "- YES",
+            "YES - I agree",
             "<think>no?</think>\nYES",
         ] {
             assert!(is_consent(answer), "{answer}");
@@ -177,6 +185,9 @@ mod tests {
             "<think>YES",
             "ja",
             "<think>yes</think> no",
+            "~~YES~~ NO",
+            "yes'm",
+            "- no",
         ] {
             assert!(!is_consent(answer), "{answer}");
         }

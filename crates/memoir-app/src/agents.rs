@@ -1,0 +1,248 @@
+//! Making, finding, showing and setting agents (SPEC 2.2).
+
+use memoir_domain::{
+    AgentId, AgentScope, Timestamp,
+    agent::{self, Agent, Field, Settings},
+    audit::Actor,
+    manage::{self, Assignment},
+    memory::{Invalid, Tally},
+};
+use memoir_store::Wanted;
+use serde::Serialize;
+
+use crate::{Account, AgentHandle, Error, Memoir, RefinementDue, Result, codec};
+
+/// An agent as it is shown: its settings as set, those in force beside them, and its counts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
+pub struct AgentView {
+    pub id: AgentId,
+    pub name: String,
+    #[serde(flatten)]
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    pub effective_model: Option<String>,
+    pub effective_refinement_threshold: f64,
+    pub effective_core_token_budget: u64,
+    pub effective_refinement_trigger_tokens: u64,
+    pub effective_immutable_tags: Vec<String>,
+    pub effective_duplicate_match: agent::DuplicateMatch,
+    pub effective_detail_guard: agent::DetailGuard,
+    #[serde(flatten)]
+    pub tally: Tally,
+    pub needs_refinement: bool,
+    pub refinement_due: Option<RefinementDue>,
+    pub last_refinement_at: Option<Timestamp>,
+    /// The next weekly slot, or now where the agent is due; `None` where the schedule leaves it alone.
+    pub next_refinement_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+impl Memoir {
+    fn agent_view(&self, agent: &Agent) -> AgentView {
+        let settings = &agent.settings;
+        let due = self.refinement_due(agent);
+        let now = self.now();
+        let scheduled = !settings.paused && !settings.inactive;
+        AgentView {
+            id: agent.id,
+            name: agent.name.clone(),
+            settings: settings_map(agent),
+            effective_model: self.effective_model(settings),
+            effective_refinement_threshold: settings.effective_refinement_threshold().share(),
+            effective_core_token_budget: settings.effective_core_token_budget(),
+            effective_refinement_trigger_tokens: settings.effective_refinement_trigger_tokens(),
+            effective_immutable_tags: settings.effective_immutable_tags(),
+            effective_duplicate_match: settings.effective_duplicate_match(),
+            effective_detail_guard: settings.effective_detail_guard(),
+            tally: agent.tally,
+            needs_refinement: agent.needs_refinement(),
+            refinement_due: due,
+            last_refinement_at: agent.last_refinement_at,
+            next_refinement_at: match due {
+                _ if !scheduled => None,
+                Some(_) => Some(now),
+                None => self.settings.weekly_slot.next(now),
+            },
+            created_at: agent.created_at,
+        }
+    }
+
+    pub(crate) fn effective_model(&self, settings: &Settings) -> Option<String> {
+        settings.model.clone().or_else(|| {
+            self.settings
+                .default_model
+                .as_ref()
+                .map(ToString::to_string)
+        })
+    }
+}
+
+fn settings_map(agent: &Agent) -> serde_json::Map<String, serde_json::Value> {
+    Field::ALL
+        .into_iter()
+        .filter(|field| *field != Field::Name)
+        .map(|field| {
+            (
+                field.as_str().to_owned(),
+                agent::field_value(&agent.name, &agent.settings, field),
+            )
+        })
+        .collect()
+}
+
+impl Account {
+    /// Makes an agent with its first settings.
+    ///
+    /// # Errors
+    /// A setting is not allowed, or the name is taken.
+    pub async fn create_agent(
+        &self,
+        name: &str,
+        assignments: &[Assignment<'_>],
+        actor: &Actor,
+    ) -> Result<AgentView> {
+        let memoir = &self.memoir;
+        check_model(assignments)?;
+        let id = memoir.ids().agent()?;
+        let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
+        let agent = decision.agent.clone();
+        let mut digest_key = [0; 32];
+        memoir.random.fill(&mut digest_key)?;
+        let scope = AgentScope {
+            account: self.id,
+            agent: id,
+        };
+        let commit = codec::commit(scope, digest_key, None, decision, None)?;
+        match memoir.store.commit(commit).await {
+            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(agent.name)),
+            other => Ok(other.map(|()| memoir.agent_view(&agent))?),
+        }
+    }
+
+    /// The account's agents, by name.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn agents(&self) -> Result<Vec<AgentView>> {
+        let rows = self.memoir.store.agents(self.id).await?;
+        rows.iter()
+            .map(|row| Ok(self.memoir.agent_view(&codec::agent(row)?)))
+            .collect()
+    }
+
+    /// The agent of that name, whatever the case, or of that identifier.
+    ///
+    /// # Errors
+    /// [`Error::NoAgent`].
+    pub async fn agent(&self, name: &str) -> Result<AgentHandle> {
+        let store = &self.memoir.store;
+        let mut row = store
+            .agent_named(self.id, &agent::fold_name(name.trim()))
+            .await?;
+        if let (None, Ok(id)) = (&row, name.parse::<AgentId>()) {
+            let scope = AgentScope {
+                account: self.id,
+                agent: id,
+            };
+            row = store
+                .snapshot(scope, &Wanted::default())
+                .await?
+                .map(|snapshot| snapshot.agent);
+        }
+        let row = row.ok_or_else(|| Error::NoAgent(name.to_owned()))?;
+        Ok(AgentHandle {
+            memoir: self.memoir.clone(),
+            scope: row.scope,
+            name: row.name,
+        })
+    }
+
+    /// The agent that a session belongs to.
+    ///
+    /// # Errors
+    /// [`Error::NoSession`], for a session of another account too.
+    pub async fn session_agent(
+        &self,
+        session: &str,
+    ) -> Result<(AgentHandle, memoir_domain::SessionId)> {
+        let unknown = || Error::NoSession(session.to_owned());
+        let id = session.trim().parse().map_err(|_| unknown())?;
+        let scope = self
+            .memoir
+            .store
+            .session_owner(self.id, id)
+            .await?
+            .ok_or_else(unknown)?;
+        let snapshot = self
+            .memoir
+            .store
+            .snapshot(scope, &Wanted::default())
+            .await?
+            .ok_or_else(unknown)?;
+        Ok((
+            AgentHandle {
+                memoir: self.memoir.clone(),
+                scope,
+                name: snapshot.agent.name,
+            },
+            id,
+        ))
+    }
+}
+
+impl AgentHandle {
+    /// The agent as it is shown.
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn show(&self) -> Result<AgentView> {
+        let loaded = self.load(&Wanted::default()).await?;
+        Ok(self.memoir.agent_view(&loaded.agent))
+    }
+
+    /// Changes settings, all of them or none.
+    ///
+    /// # Errors
+    /// A value is not allowed, or the name is taken.
+    pub async fn configure(
+        &self,
+        assignments: &[Assignment<'_>],
+        actor: &Actor,
+    ) -> Result<AgentView> {
+        check_model(assignments)?;
+        let configured = self
+            .decide(&Wanted::default(), |loaded, now| {
+                let unchanged = loaded.agent.clone();
+                let decision = manage::configure(loaded.agent, assignments, actor, now)?;
+                let agent = decision
+                    .as_ref()
+                    .map_or(unchanged, |decision| decision.agent.clone());
+                Ok((decision, agent))
+            })
+            .await;
+        match configured {
+            Ok(agent) => Ok(self.memoir.agent_view(&agent)),
+            Err(Error::Store(memoir_store::Error::NameTaken)) => {
+                let name = assignments.iter().find(|(field, _)| *field == Field::Name);
+                Err(Error::NameTaken(
+                    name.and_then(|(_, value)| *value)
+                        .unwrap_or_default()
+                        .to_owned(),
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A model's name is checked for its form when it is set, not only when it is first needed.
+fn check_model(assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
+    for (field, value) in assignments {
+        if let (Field::Model, Some(name)) = (field, value) {
+            name.trim()
+                .parse::<memoir_model::ModelName>()
+                .map_err(|error| Invalid::new("model", error.to_string()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Reading an agent's log (SPEC 4.1).
+
+use memoir_domain::{
+    PrivateJson, SessionId, Timestamp,
+    audit::{Action, Actor, Body, Change, Record},
+    memory::{Memory, Number},
+};
+use memoir_store::RecordFilter;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{AgentHandle, Result, codec};
+
+/// Which records are wanted. Every part narrows the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordQuery {
+    /// One session's.
+    pub session: Option<SessionId>,
+    /// Those of one action.
+    pub action: Option<Action>,
+    /// Those written at or after.
+    pub since: Option<Timestamp>,
+    /// The last ones of those that match; `None` for all.
+    pub last: Option<u32>,
+}
+
+/// A record as it is shown to whoever may read it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
+pub struct RecordView {
+    pub seq: u64,
+    pub recorded_at: Timestamp,
+    pub agent: String,
+    pub actor: Actor,
+    pub action: Action,
+    pub session_id: Option<SessionId>,
+    pub memory: Option<Number>,
+    /// The memory, or the settings, before; `None` where it was new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<PrivateJson>,
+    /// The memory, or the settings, afterwards; `None` where it was discarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<PrivateJson>,
+    /// Counts and codes, and what else the record says.
+    pub data: PrivateJson,
+}
+
+impl AgentHandle {
+    /// The agent's log, oldest first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn records(&self, query: &RecordQuery) -> Result<Vec<RecordView>> {
+        let filter = RecordFilter {
+            session: query.session,
+            action: query.action,
+            since: query.since,
+            last: query.last,
+            ..RecordFilter::default()
+        };
+        let records = self.load_records(&filter).await?;
+        Ok(records
+            .into_iter()
+            .map(|record| view(&self.name, record))
+            .collect())
+    }
+
+    pub(crate) async fn load_records(&self, filter: &RecordFilter) -> Result<Vec<Record>> {
+        let rows = self.memoir.store.records(self.scope, filter).await?;
+        rows.into_iter().map(codec::record).collect()
+    }
+}
+
+fn view(agent: &str, record: Record) -> RecordView {
+    let (before, after) = sides(&record.body, record.memory);
+    let mut data = record.facts.as_map().clone();
+    describe(&mut data, &record);
+    RecordView {
+        seq: record.seq,
+        recorded_at: record.recorded_at,
+        agent: agent.to_owned(),
+        actor: record.actor,
+        action: record.action,
+        session_id: record.session,
+        memory: record.memory,
+        before: before.map(PrivateJson::new),
+        after: after.map(PrivateJson::new),
+        data: PrivateJson::new(Value::Object(data)),
+    }
+}
+
+/// Before and after of the memory that the record is about, or of the settings.
+fn sides(body: &Body, memory: Option<Number>) -> (Option<Value>, Option<Value>) {
+    if !body.settings.is_empty() {
+        let side = |value: fn(&memoir_domain::audit::SettingChange) -> &PrivateJson| {
+            let fields: Map<String, Value> = body
+                .settings
+                .iter()
+                .map(|change| (change.field.clone(), value(change).expose().clone()))
+                .collect();
+            Some(Value::Object(fields))
+        };
+        return (side(|change| &change.before), side(|change| &change.after));
+    }
+    let own = body
+        .changes
+        .iter()
+        .find(|change| Some(change.number()) == memory);
+    let kept = |memory: &Memory| memory.is_kept().then(|| memory_value(memory));
+    (
+        own.and_then(Change::before).and_then(kept),
+        own.map(Change::after).as_ref().and_then(kept),
+    )
+}
+
+fn memory_value(memory: &Memory) -> Value {
+    json!({
+        "content": memory.content,
+        "kind": memory.kind,
+        "tags": memory.tags,
+        "constitutional": memory.is_constitutional(),
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+    })
+}
+
+/// The record's words, and the memories that it touched beside its own.
+fn describe(data: &mut Map<String, Value>, record: &Record) {
+    let body = &record.body;
+    if let Some(summary) = &body.summary {
+        data.insert("summary".to_owned(), json!(summary));
+    }
+    if let Some(reason) = &body.reason {
+        data.insert("reason_text".to_owned(), json!(reason));
+    }
+    if !body.lost_details.is_empty() {
+        data.insert("lost_details".to_owned(), json!(body.lost_details));
+    }
+    let others: Vec<&Change> = body
+        .changes
+        .iter()
+        .filter(|change| Some(change.number()) != record.memory)
+        .collect();
+    match record.action {
+        Action::MemoryRefinementConsolidate => {
+            let merged: Vec<Value> = others
+                .iter()
+                .filter_map(|change| change.before())
+                .map(|memory| json!({"number": memory.number, "content": memory.content}))
+                .collect();
+            data.insert("merged".to_owned(), Value::from(merged));
+        }
+        _ if !others.is_empty() => {
+            let memories: Vec<Number> = others.iter().map(|change| change.number()).collect();
+            data.insert("memories".to_owned(), json!(memories));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,81 @@
+//! Where time and chance enter: the one place that asks the machine for either.
+
+use memoir_domain::{AccountId, AgentId, SessionId, Timestamp};
+
+/// The time of day.
+pub trait Clock: Send + Sync {
+    /// Now, in whole microseconds.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock that the others go through"
+    )]
+    fn now(&self) -> Timestamp {
+        // A machine whose clock stands outside the years 1 to 9999 gets the nearest end.
+        Timestamp::from_jiff(jiff::Timestamp::now()).unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// Random bytes.
+pub trait Random: Send + Sync {
+    /// Fills `bytes`.
+    ///
+    /// # Errors
+    /// The system's source is not available.
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), crate::Error>;
+}
+
+/// The operating system's source.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemRandom;
+
+impl Random for SystemRandom {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), crate::Error> {
+        getrandom::fill(bytes).map_err(|_| crate::Error::Random)
+    }
+}
+
+/// Makes identifiers: UUIDs of version 7, in the order of time.
+pub(crate) struct Ids<'a> {
+    pub(crate) random: &'a dyn Random,
+    pub(crate) now: Timestamp,
+}
+
+impl Ids<'_> {
+    fn uuid(&self) -> Result<[u8; 16], crate::Error> {
+        let mut random = [0; 10];
+        self.random.fill(&mut random)?;
+        let milliseconds = u64::try_from(self.now.microseconds() / 1_000).unwrap_or(0);
+        Ok(
+            *uuid::Builder::from_unix_timestamp_millis(milliseconds, &random)
+                .into_uuid()
+                .as_bytes(),
+        )
+    }
+
+    pub(crate) fn account(&self) -> Result<AccountId, crate::Error> {
+        self.uuid().map(AccountId::from_bytes)
+    }
+
+    pub(crate) fn agent(&self) -> Result<AgentId, crate::Error> {
+        self.uuid().map(AgentId::from_bytes)
+    }
+
+    pub(crate) fn session(&self) -> Result<SessionId, crate::Error> {
+        self.uuid().map(SessionId::from_bytes)
+    }
+
+    /// A worker's mark on a session, 1 to 2^63 - 1.
+    pub(crate) fn holder(&self) -> Result<u64, crate::Error> {
+        let mut bytes = [0; 8];
+        self.random.fill(&mut bytes)?;
+        Ok((u64::from_be_bytes(bytes) >> 1).max(1))
+    }
+}

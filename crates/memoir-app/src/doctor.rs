@@ -1,0 +1,190 @@
+//! Looking an installation over: database, models, schedule, clock.
+
+use memoir_store::Wanted;
+use serde::Serialize;
+
+use crate::{Account, AgentHandle, Memoir, Result};
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// All is well.
+    Ok,
+    /// It works, but somebody should know.
+    Warning,
+    /// Something is broken.
+    Problem,
+}
+
+/// What was looked at and found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Examination {
+    /// `database`, `model`, `schedule` or `clock`.
+    pub area: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What was found.
+    pub finding: String,
+    /// What to do about it; `None` where there is nothing to do.
+    pub advice: Option<String>,
+}
+
+fn fine(area: &'static str, finding: impl Into<String>) -> Examination {
+    Examination {
+        area,
+        severity: Severity::Ok,
+        finding: finding.into(),
+        advice: None,
+    }
+}
+
+fn bad(
+    area: &'static str,
+    severity: Severity,
+    finding: impl Into<String>,
+    advice: impl Into<String>,
+) -> Examination {
+    Examination {
+        area,
+        severity,
+        finding: finding.into(),
+        advice: Some(advice.into()),
+    }
+}
+
+impl Memoir {
+    /// Looks everything over.
+    ///
+    /// # Errors
+    /// The store cannot be read at all.
+    pub async fn examine(&self, account: &Account) -> Result<Vec<Examination>> {
+        let mut found = self.examine_database().await?;
+        let agents = account.agents().await?;
+        found.extend(self.examine_models(&agents));
+        found.extend(self.examine_schedule(account, agents.len()).await?);
+        found.push(self.examine_clock(account).await?);
+        Ok(found)
+    }
+
+    async fn examine_database(&self) -> Result<Vec<Examination>> {
+        let findings = self.store.check().await?;
+        if findings.is_empty() {
+            let finding = "intact; every agent's mass equals the sum over its memories";
+            return Ok(vec![fine("database", finding)]);
+        }
+        let problem = |finding: memoir_store::Finding| {
+            bad(
+                "database",
+                Severity::Problem,
+                finding.problem,
+                finding.advice,
+            )
+        };
+        Ok(findings.into_iter().map(problem).collect())
+    }
+
+    fn examine_models(&self, agents: &[crate::AgentView]) -> Vec<Examination> {
+        let without = agents
+            .iter()
+            .filter(|agent| agent.effective_model.is_none())
+            .count();
+        let mut names: Vec<&String> = agents
+            .iter()
+            .filter_map(|agent| agent.effective_model.as_ref())
+            .collect();
+        names.sort();
+        names.dedup();
+        let mut found: Vec<Examination> = names
+            .into_iter()
+            .map(|name| self.examine_model(name))
+            .collect();
+        if without > 0 {
+            found.push(bad(
+                "model",
+                Severity::Warning,
+                format!(
+                    "{without} of {} agents have no model, and there is no default",
+                    agents.len()
+                ),
+                "set `model` in the configuration, or `memoir agent set NAME model PROVIDER:NAME`; \
+                 `builtin:careful` needs no network",
+            ));
+        }
+        if found.is_empty() {
+            found.push(fine("model", "there is no agent yet"));
+        }
+        found
+    }
+
+    fn examine_model(&self, name: &str) -> Examination {
+        let connected = name
+            .parse()
+            .map_err(crate::Error::from)
+            .and_then(|name| Ok(self.models.connect(&name)?));
+        match connected {
+            Ok(_) => fine(
+                "model",
+                format!("`{name}` is configured (it was not called)"),
+            ),
+            Err(error) => {
+                let advice = error
+                    .hint()
+                    .unwrap_or_else(|| "correct it, then run `memoir doctor` again".to_owned());
+                bad("model", Severity::Problem, error.to_string(), advice)
+            }
+        }
+    }
+
+    async fn examine_schedule(&self, account: &Account, agents: usize) -> Result<Vec<Examination>> {
+        let lapsed = self.store.lapsed_sessions(self.now()).await?.len();
+        let due = account.due_agents().await?.len();
+        let mut found = Vec::new();
+        if lapsed > 0 {
+            let finding = format!("{lapsed} sessions were left behind by a worker that died");
+            found.push(bad(
+                "schedule",
+                Severity::Warning,
+                finding,
+                "`memoir sweep` closes them",
+            ));
+        }
+        if due > 0 {
+            let finding = format!("{due} of {agents} agents are due for a session");
+            found.push(bad(
+                "schedule",
+                Severity::Warning,
+                finding,
+                "`memoir sweep` runs them",
+            ));
+        }
+        if found.is_empty() {
+            found.push(fine("schedule", "nothing is due"));
+        }
+        Ok(found)
+    }
+
+    async fn examine_clock(&self, account: &Account) -> Result<Examination> {
+        let now = self.now();
+        let mut ahead = 0;
+        for agent in account.agents().await? {
+            let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+            let loaded = handle.load(&Wanted::default()).await?;
+            let times = [
+                Some(loaded.agent.created_at),
+                loaded.agent.last_attempt.map(|attempt| attempt.at),
+            ];
+            ahead += usize::from(times.into_iter().flatten().any(|time| time > now));
+        }
+        if ahead == 0 {
+            return Ok(fine("clock", format!("{now}, after everything on record")));
+        }
+        let finding = format!("{ahead} agents have records of a time later than now ({now})");
+        Ok(bad(
+            "clock",
+            Severity::Problem,
+            finding,
+            "correct the machine's clock before anything else is recorded",
+        ))
+    }
+}

@@ -1,0 +1,175 @@
+//! What a use case answers when it does not do what was asked: a code, a sentence that is safe to
+//! show, and a hint. No agent's words are in any of them.
+
+use memoir_domain::{
+    SessionId,
+    knife::ToolResult,
+    lifecycle::StartRefusal,
+    memory::{Invalid, Number},
+    rollback::Obstacle,
+};
+use memoir_model::{ConnectError, ModelNameError};
+use memoir_store as store;
+
+/// A use case's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why it was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No account has the name.
+    #[error("there is no account `{0}`")]
+    NoAccount(String),
+    /// No agent of the account has the name or the identifier.
+    #[error("there is no agent `{0}`")]
+    NoAgent(String),
+    /// No agent of the account has the session.
+    #[error("there is no session `{0}`")]
+    NoSession(String),
+    /// The agent has no memory of the number.
+    #[error("there is no memory {0}")]
+    NoMemory(Number),
+    /// Something given breaks a limit.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// Another has the name already, whatever the case.
+    #[error("the name `{0}` is taken")]
+    NameTaken(String),
+    /// No session can be begun.
+    #[error(transparent)]
+    Start(#[from] StartRefusal),
+    /// A session that needs a model, and none is set.
+    #[error("no model is set for the agent, and the installation has no default")]
+    NoModel,
+    /// The model's name is none.
+    #[error(transparent)]
+    ModelName(#[from] ModelNameError),
+    /// The model cannot be used.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The memory is kept already.
+    #[error("memory {0} is not discarded")]
+    NotDiscarded(Number),
+    /// The session is not over, or has nothing to take back.
+    #[error("session {session} cannot be undone: {problem}")]
+    NotUndoable {
+        /// The session.
+        session: SessionId,
+        /// Why not.
+        problem: &'static str,
+    },
+    /// Later changes stand in the way of an undo.
+    #[error("later changes of the same memories stand in the way of undoing session {session}")]
+    InTheWay {
+        /// The session.
+        session: SessionId,
+        /// The changes.
+        obstacles: Vec<Obstacle>,
+    },
+    /// A rehearsal cannot be applied.
+    #[error("the rehearsal {session} cannot be applied: {problem}")]
+    NotApplicable {
+        /// The rehearsal.
+        session: SessionId,
+        /// Why not.
+        problem: String,
+    },
+    /// An edit of a rehearsal that was allowed then is refused now.
+    #[error(
+        "the rehearsal {session} cannot be applied: one of its edits is refused now ({})",
+        code_of(result)
+    )]
+    EditRefused {
+        /// The rehearsal.
+        session: SessionId,
+        /// The refusal or the breaker's answer.
+        result: Box<ToolResult>,
+    },
+    /// A file to import has bad lines.
+    #[error("nothing was imported: {} of {total} lines cannot be read", bad.len())]
+    BadLines {
+        /// The lines' numbers, from 1, and what is wrong with each.
+        bad: Vec<(usize, String)>,
+        /// How many lines there are.
+        total: usize,
+    },
+    /// The session was closed by somebody else while this worker ran it.
+    #[error("session {0} was closed by somebody else")]
+    SessionLost(SessionId),
+    /// The agent changed under every attempt to decide.
+    #[error("the agent is being changed by too many others at once")]
+    Contended,
+    /// The system gives no random bytes.
+    #[error("the system's source of random numbers is not available")]
+    Random,
+    /// Stored text that no version of Memoir writes.
+    #[error("the database is inconsistent: {0}")]
+    Inconsistent(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+fn code_of(result: &ToolResult) -> &'static str {
+    match result {
+        ToolResult::Error { code, .. } => code,
+        _ => "the breaker",
+    }
+}
+
+impl Error {
+    /// A stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoAccount(_) | Self::NoAgent(_) | Self::NoSession(_) | Self::NoMemory(_) => {
+                "not_found"
+            }
+            Self::Invalid(invalid) if invalid.too_long => "too_long",
+            Self::Invalid(_) => "invalid_argument",
+            Self::NameTaken(_) => "name_taken",
+            Self::Start(StartRefusal::SessionOpen(_)) => "session_open",
+            Self::Start(StartRefusal::NothingToRefine) => "nothing_to_refine",
+            Self::Start(StartRefusal::Inactive) => "inactive",
+            Self::NoModel | Self::ModelName(_) | Self::Connect(_) => "model_unavailable",
+            Self::NotDiscarded(_) => "not_discarded",
+            Self::NotUndoable { .. } => "not_undoable",
+            Self::InTheWay { .. } => "in_the_way",
+            Self::NotApplicable { .. } | Self::EditRefused { .. } => "not_applicable",
+            Self::BadLines { .. } => "bad_lines",
+            Self::SessionLost(_) => "session_over",
+            Self::Contended => "contended",
+            Self::Random | Self::Inconsistent(_) | Self::Store(_) => "internal",
+        }
+    }
+
+    /// What to do about it; `None` where the message says all.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoAccount(_) => "`memoir account list` shows the accounts".to_owned(),
+            Self::NoAgent(_) => "`memoir agent list` shows the agents of the account".to_owned(),
+            Self::NoSession(_) => "`memoir sessions AGENT` shows an agent's sessions".to_owned(),
+            Self::NoMemory(_) => "`memoir ledger AGENT --all` shows all memories with their numbers".to_owned(),
+            Self::Start(StartRefusal::SessionOpen(_)) => {
+                "wait for it to end; if its process died, it is closed as soon as its lease lapses".to_owned()
+            }
+            Self::Start(StartRefusal::NothingToRefine) => "save core memories with `memoir remember` first".to_owned(),
+            Self::Start(StartRefusal::Inactive) => "`memoir agent set NAME active true` puts it into service".to_owned(),
+            Self::NoModel => "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, \
+                              which needs no network"
+                .to_owned(),
+            Self::InTheWay { .. } => "`--cascade` undoes these too".to_owned(),
+            Self::NotApplicable { .. } | Self::EditRefused { .. } => "rehearse again".to_owned(),
+            Self::BadLines { .. } => "correct them, or import the rest with `--skip-bad`".to_owned(),
+            Self::Contended | Self::Store(store::Error::Busy) => "try again".to_owned(),
+            Self::Store(store::Error::Newer { .. }) => "use the newer version of Memoir".to_owned(),
+            Self::Store(store::Error::NotADatabase(_)) => "give another path with `--database sqlite:PATH`".to_owned(),
+            Self::Store(store::Error::ReadOnly) => "check the permissions of the file and of its folder".to_owned(),
+            Self::Store(store::Error::Full) => "free some space; what was there before is intact".to_owned(),
+            Self::Inconsistent(_) | Self::Store(store::Error::Inconsistent { .. }) => {
+                "`memoir doctor` looks closer; keep a copy of the file".to_owned()
+            }
+            _ => return None,
+        };
+        Some(hint)
+    }
+}

@@ -1,0 +1,174 @@
+//! Memories in and out as JSON lines.
+
+use std::sync::{Arc, atomic::AtomicU64};
+
+use memoir_domain::{
+    PrivateText, Timestamp,
+    audit::Actor,
+    manage,
+    memory::{Kind, NewMemory},
+};
+use memoir_store::{Selection, Wanted};
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentHandle, Error, MemoryInput, Result, memories::wanted, parallel};
+
+/// One line of a file of memories.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// Its text.
+    pub content: PrivateText,
+    /// Its kind; `None` means core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<PrivateText>,
+    /// Where it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<PrivateText>,
+    /// Its origin date; `None` means now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// Whether it is constitutional.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub constitutional: bool,
+}
+
+/// What was read from a file.
+#[derive(Debug, Clone, Default)]
+pub struct Read {
+    memories: Vec<NewMemory>,
+    /// Lines that cannot be read: their numbers, from 1, and what is wrong with each.
+    pub bad: Vec<(usize, String)>,
+    /// Lines that are not blank.
+    pub total: usize,
+}
+
+impl Read {
+    /// Memories that can be imported.
+    pub fn len(&self) -> usize {
+        self.memories.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.memories.is_empty()
+    }
+}
+
+/// Reads JSON lines; blank ones are passed over.
+pub fn read(bytes: &[u8]) -> Read {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let lines: Vec<(usize, &[u8])> = bytes
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+        .map(|(at, line)| (at + 1, line.trim_ascii()))
+        .filter(|(_, line)| !line.is_empty())
+        .collect();
+    let mut read = Read {
+        total: lines.len(),
+        ..Read::default()
+    };
+    for (number, outcome) in parallel::map(lines, |(number, line)| (number, read_line(line))) {
+        match outcome {
+            Ok(memory) => read.memories.push(memory),
+            Err(problem) => read.bad.push((number, problem)),
+        }
+    }
+    read
+}
+
+/// The problem never holds the line's words: the parser's own message may quote them, so only its
+/// place and kind are kept.
+fn read_line(line: &[u8]) -> Result<NewMemory, String> {
+    let line: Line = serde_json::from_slice(line).map_err(|error| {
+        let kind = match error.classify() {
+            serde_json::error::Category::Data => {
+                "has a field that is missing, unknown or of the wrong type; a line is \
+                 {\"content\", \"kind\"?, \"tags\"?, \"source\"?, \"created_at\"?, \"constitutional\"?}"
+            }
+            _ => "is not valid JSON",
+        };
+        format!("{kind} (column {})", error.column())
+    })?;
+    let input = MemoryInput {
+        content: line.content,
+        kind: line.kind,
+        tags: line.tags,
+        source: line.source,
+        created_at: line.created_at,
+        constitutional: line.constitutional,
+    };
+    input.check().map_err(|invalid| invalid.to_string())
+}
+
+impl AgentHandle {
+    /// Imports what was read, in one transaction; each memory is a record of its own. `progress` counts
+    /// the memories written.
+    ///
+    /// # Errors
+    /// [`Error::BadLines`] where there are bad lines and `skip_bad` is not set; then nothing is imported.
+    pub async fn import(
+        &self,
+        read: Read,
+        skip_bad: bool,
+        actor: &Actor,
+        progress: Arc<AtomicU64>,
+    ) -> Result<usize> {
+        if !read.bad.is_empty() && !skip_bad {
+            return Err(Error::BadLines {
+                bad: read.bad,
+                total: read.total,
+            });
+        }
+        let count = read.memories.len();
+        if count == 0 {
+            return Ok(0);
+        }
+        for _ in 0..crate::ATTEMPTS {
+            let loaded = self.load(&Wanted::default()).await?;
+            let decision = manage::save(
+                loaded.agent,
+                read.memories.clone(),
+                actor,
+                self.memoir.now(),
+            );
+            let row = &loaded.row;
+            let mut commit = crate::codec::commit(
+                self.scope,
+                row.digest_key,
+                Some(row.version),
+                decision,
+                None,
+            )?;
+            commit.progress = Some(progress.clone());
+            match self.memoir.store.commit(commit).await {
+                Err(memoir_store::Error::Conflict) => {}
+                written => return Ok(written.map(|()| count)?),
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// The agent's kept memories, oldest first, as lines that [`read`] takes.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn export(&self) -> Result<Vec<Line>> {
+        let loaded = self.load(&wanted(Selection::Kept)).await?;
+        Ok(loaded.memories.into_iter().map(line).collect())
+    }
+}
+
+fn line(memory: memoir_domain::memory::Memory) -> Line {
+    Line {
+        kind: Some(memory.kind),
+        tags: memory.tags.iter().map(PrivateText::from).collect(),
+        constitutional: memory.is_constitutional(),
+        content: memory.content,
+        source: memory.source,
+        created_at: Some(memory.created_at),
+    }
+}

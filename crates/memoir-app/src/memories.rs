@@ -1,0 +1,150 @@
+//! Saving, finding, listing and restoring memories (SPEC 2.1, 2.4, 2.8, 4.3).
+
+use memoir_domain::{
+    PrivateText, Timestamp,
+    audit::Actor,
+    manage,
+    memory::{
+        CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
+    },
+    recall::{self, Query},
+};
+use memoir_store::{Selection, Wanted};
+use serde::Serialize;
+
+use crate::{AgentHandle, Error, MemoryView, RefinementDue, Result};
+
+/// A memory as it is given from outside, unchecked.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryInput {
+    /// Its text.
+    pub content: PrivateText,
+    /// Its kind; `None` means core.
+    pub kind: Option<Kind>,
+    /// Its tags.
+    pub tags: Vec<PrivateText>,
+    /// Where it came from.
+    pub source: Option<PrivateText>,
+    /// The origin date; `None` means now.
+    pub created_at: Option<Timestamp>,
+    /// Whether to make it constitutional: for administrators only.
+    pub constitutional: bool,
+}
+
+impl MemoryInput {
+    /// Checks it against the limits.
+    ///
+    /// # Errors
+    /// Names the field at fault, the limit and the size given.
+    pub fn check(&self) -> Result<NewMemory, Invalid> {
+        let source = self.source.as_ref();
+        Ok(NewMemory {
+            kind: self.kind.unwrap_or(Kind::Core),
+            content: parse_text("content", self.content.expose(), CONTENT_LIMIT)?,
+            tags: Tags::parse(self.tags.iter().map(PrivateText::expose))?,
+            source: source
+                .map(|source| parse_text("source", source.expose(), SOURCE_LIMIT))
+                .transpose()?,
+            created_at: self.created_at,
+            constitutional: self.constitutional,
+        })
+    }
+}
+
+/// A memory that was saved.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
+pub struct Saved {
+    #[serde(flatten)]
+    pub memory: MemoryView,
+    /// When a journal entry leaves the prompt; `None` for a core memory.
+    pub fades_at: Option<Timestamp>,
+    /// Whether a session is due now, and why.
+    pub refinement_due: Option<RefinementDue>,
+}
+
+impl AgentHandle {
+    /// Saves memories, all of them or none, in their order.
+    ///
+    /// # Errors
+    /// One breaks a limit, or the store fails.
+    pub async fn save(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
+        let memories = inputs
+            .iter()
+            .map(MemoryInput::check)
+            .collect::<Result<Vec<NewMemory>, Invalid>>()?;
+        if memories.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (agent, changes) = self
+            .decide(&Wanted::default(), |loaded, now| {
+                let decision = manage::save(loaded.agent, memories.clone(), actor, now);
+                let answer = (decision.agent.clone(), decision.changes.clone());
+                Ok((Some(decision), answer))
+            })
+            .await?;
+        let refinement_due = self.memoir.refinement_due(&agent);
+        let saved = changes.iter().map(|change| {
+            let memory = change.after();
+            Saved {
+                fades_at: memory.fades_at(),
+                memory: memory.into(),
+                refinement_due,
+            }
+        });
+        Ok(saved.collect())
+    }
+
+    /// Finds kept memories, best match first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn recall(&self, query: &Query) -> Result<Vec<MemoryView>> {
+        let loaded = self.load(&wanted(Selection::Kept)).await?;
+        Ok(recall::recall(&loaded.memories, query)
+            .into_iter()
+            .cloned()
+            .map(MemoryView::from)
+            .collect())
+    }
+
+    /// The kept memories, or all of them, oldest first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn memories(&self, with_discarded: bool) -> Result<Vec<MemoryView>> {
+        let selection = if with_discarded {
+            Selection::All
+        } else {
+            Selection::Kept
+        };
+        let loaded = self.load(&wanted(selection)).await?;
+        Ok(loaded.memories.into_iter().map(MemoryView::from).collect())
+    }
+
+    /// Gives one discarded memory back.
+    ///
+    /// # Errors
+    /// There is none of that number, or it is kept.
+    pub async fn restore(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+        self.decide(&wanted(Selection::Numbers(vec![number])), |loaded, now| {
+            let memory: &Memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+            let decision = manage::restore(loaded.agent, memory, actor, now)
+                .ok_or(Error::NotDiscarded(number))?;
+            let restored = decision
+                .changes
+                .first()
+                .map(|change| change.after())
+                .unwrap_or_else(|| memory.clone());
+            Ok((Some(decision), restored.into()))
+        })
+        .await
+    }
+}
+
+pub(crate) fn wanted(memories: Selection) -> Wanted {
+    Wanted {
+        memories,
+        ..Wanted::default()
+    }
+}

@@ -1,0 +1,43 @@
+//! Using all processors for a long list of small, independent pieces of work.
+
+/// Below this many items threads cost more than they save.
+const WORTHWHILE: usize = 512;
+
+/// Maps `items` in their order, on several threads where there are many.
+pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    if items.len() < WORTHWHILE || threads < 2 {
+        return items.into_iter().map(work).collect();
+    }
+    let share = items.len().div_ceil(threads);
+    let mut shares: Vec<Vec<T>> = Vec::with_capacity(threads);
+    let mut items = items.into_iter();
+    for _ in 0..threads {
+        shares.push(items.by_ref().take(share).collect());
+    }
+    let work = &work;
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = shares
+            .into_iter()
+            .map(|share| scope.spawn(move || share.into_iter().map(work).collect::<Vec<R>>()))
+            .collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| match worker.join() {
+                Ok(results) => results,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_order_is_kept() {
+        for length in [0, 1, 511, 512, 1_001] {
+            let items: Vec<usize> = (0..length).collect();
+            assert_eq!(super::map(items.clone(), |item| item), items);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! From a wish to a session whose knife is handed over (SPEC 3.1 to 3.5).
+
+use std::sync::Arc;
+
+use memoir_domain::{
+    PrivateText, SessionId, context,
+    ledger::Ledger,
+    lifecycle::{self, Start, StartRefusal},
+    memory::tokens,
+    prompt::{self, Prompt},
+    session::{Driver, Lease, Mode, Session, Trigger},
+};
+use memoir_model::{Model, ModelName};
+use memoir_store::{Selection, Wanted};
+
+use crate::{AgentHandle, Error, Result, memories::wanted};
+
+/// How a session that Memoir drives is to be.
+#[derive(Debug, Clone, Default)]
+pub struct RefineOptions {
+    /// Which tools it has.
+    pub mode: Mode,
+    /// A model for this one session instead of the agent's own.
+    pub model: Option<ModelName>,
+    /// Whether it works on a copy.
+    pub rehearsal: bool,
+    /// Why it is begun; `None` means that somebody asked for it.
+    pub trigger: Option<Trigger>,
+}
+
+/// A session whose knife is handed over.
+#[derive(Debug, Clone)]
+pub struct OpenedSession {
+    /// What the model is told.
+    pub prompt: Prompt,
+    /// What of it is the ledger.
+    pub ledger: Ledger,
+    /// The mass before the first edit.
+    pub pre_session_tokens: u64,
+    /// The breaker's threshold.
+    pub threshold: f64,
+    /// How many tokens may be removed before the breaker trips.
+    pub removable_tokens: u64,
+    /// Doubles that were put together by code.
+    pub duplicates_removed: usize,
+}
+
+impl AgentHandle {
+    /// The model that a session is to be driven by.
+    ///
+    /// # Errors
+    /// None is set, or it cannot be used.
+    pub(crate) async fn model(&self, options: &RefineOptions) -> Result<Arc<dyn Model>> {
+        let loaded = self.load(&Wanted::default()).await?;
+        let own = || self.memoir.effective_model(&loaded.agent.settings);
+        let name = match &options.model {
+            Some(name) => name.clone(),
+            None => own().ok_or(Error::NoModel)?.parse()?,
+        };
+        Ok(self.memoir.models.connect(&name)?)
+    }
+
+    /// Begins a session that waits for the agent's consent. A running session whose lease has lapsed is
+    /// closed first.
+    ///
+    /// # Errors
+    /// No session can be begun (SPEC 3.1, 3.2).
+    pub(crate) async fn begin(
+        &self,
+        options: &RefineOptions,
+        model: &ModelName,
+    ) -> Result<(SessionId, u64)> {
+        self.close_if_lapsed().await?;
+        let ids = self.memoir.ids();
+        let (id, holder) = (ids.session()?, ids.holder()?);
+        let until = self.memoir.lease_until();
+        let begun = self
+            .decide(&Wanted::default(), |loaded, now| {
+                let start = Start {
+                    id,
+                    mode: options.mode,
+                    driver: Driver::Model,
+                    trigger: options.trigger.unwrap_or(Trigger::Request),
+                    rehearsal: options.rehearsal,
+                    model: Some(model.to_string()),
+                    lease: Lease { until, holder },
+                };
+                let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+                Ok((Some(decision), ()))
+            })
+            .await;
+        match begun {
+            Ok(()) => Ok((id, holder)),
+            Err(Error::Store(memoir_store::Error::SessionRunning)) => {
+                let running = self.load(&Wanted::default()).await?.running_session;
+                Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the agent is asked before a session (SPEC 3.3).
+    pub(crate) async fn consent_prompt(&self) -> Result<Prompt> {
+        let now = self.memoir.now();
+        let selection = Selection::Context {
+            journal_after: context::journal_since(now),
+        };
+        let loaded = self.load(&wanted(selection)).await?;
+        let context = context::build(&loaded.memories, now, None);
+        Ok(prompt::consent(&loaded.agent, &context))
+    }
+
+    /// Hands the knife over: puts doubles together, fixes mass and threshold, and builds the prompt.
+    ///
+    /// # Errors
+    /// The session was closed meanwhile.
+    pub(crate) async fn open(
+        &self,
+        id: SessionId,
+        context_tokens: Option<u32>,
+    ) -> Result<OpenedSession> {
+        let wanted = Wanted {
+            memories: Selection::KeptCore,
+            session: Some(id),
+            eroded_since: None,
+        };
+        self.decide(&wanted, |mut loaded, now| {
+            let session = running(loaded.take_session(id)?)?;
+            let digester = loaded.digester();
+            let budget = self.ledger_budget(&loaded.agent, context_tokens);
+            let opened = lifecycle::open(
+                loaded.agent,
+                session,
+                &loaded.memories,
+                &digester,
+                budget,
+                now,
+            );
+            let answer = OpenedSession {
+                prompt: opened.prompt,
+                ledger: opened.ledger,
+                pre_session_tokens: opened.reading.pre_session_tokens,
+                threshold: opened.reading.threshold.share(),
+                removable_tokens: opened.reading.removable_tokens(),
+                duplicates_removed: opened.duplicates_removed,
+            };
+            Ok((Some(opened.decision), answer))
+        })
+        .await
+    }
+
+    /// How many tokens the ledger may take: what the rest of the prompt leaves of two thirds of the
+    /// model's context. The last third is for the conversation.
+    fn ledger_budget(
+        &self,
+        agent: &memoir_domain::agent::Agent,
+        context_tokens: Option<u32>,
+    ) -> u64 {
+        /// The fixed rules, the status, the closing instruction and the tools' schemas, rounded up.
+        const FIXED_TOKENS: u64 = 2_500;
+        let context = u64::from(context_tokens.unwrap_or(self.memoir.settings.context_tokens));
+        let own = [
+            &agent.settings.system_prompt,
+            &agent.settings.refinement_prompt,
+        ];
+        let own: u64 = own
+            .into_iter()
+            .flatten()
+            .map(|text: &PrivateText| tokens(text.expose()))
+            .sum();
+        (context * 2 / 3).saturating_sub(FIXED_TOKENS + own)
+    }
+}
+
+/// The session, where it has not ended.
+pub(super) fn running(session: Session) -> Result<Session> {
+    if session.state.is_running() {
+        Ok(session)
+    } else {
+        Err(Error::SessionLost(session.id))
+    }
+}

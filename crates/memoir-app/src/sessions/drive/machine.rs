@@ -1,0 +1,356 @@
+//! What to do next in a session that Memoir drives: events in, effects out. No store, no clock, no
+//! network; the time since the beginning comes with each event.
+
+use std::{collections::VecDeque, time::Duration};
+
+use memoir_domain::{
+    PrivateText,
+    prompt::{self, Prompt},
+    session::{EndReason, Usage},
+};
+use memoir_model::{
+    AssistantMessage, Message, ModelError, Reply, Request, ToolCall, ToolDefinition,
+};
+
+use super::{Progress, reminder, within};
+use crate::{Limits, Price};
+
+/// Most calls of one answer that are carried out; the others are told so.
+const CALLS_PER_TURN: usize = 32;
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The session was begun.
+    Begun { consent: Prompt },
+    /// The model answered.
+    Replied { reply: Box<Reply> },
+    /// The model could not be asked.
+    CallFailed {
+        request: Box<Request>,
+        error: ModelError,
+    },
+    /// A wait before another attempt is over.
+    Waited { request: Box<Request> },
+    /// The knife was handed over.
+    Opened {
+        prompt: Prompt,
+        tools: Vec<ToolDefinition>,
+    },
+    /// A tool answered.
+    ToolAnswered { content: PrivateText, ended: bool },
+    /// The session's time was over while the model was asked.
+    DeadlinePassed,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Tell whoever watches.
+    Note(Progress),
+    /// Do this, and come back with what happened. At most one.
+    Act(Action),
+}
+
+/// What is to be done about the session.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Ask the model.
+    Call(Box<Request>),
+    /// Wait, then ask again.
+    Wait(Duration, Box<Request>),
+    /// Hand the knife over.
+    Open,
+    /// Carry a tool's call out.
+    RunTool(ToolCall),
+    /// End it as declined.
+    Decline(PrivateText),
+    /// End it as abandoned.
+    Abandon(EndReason),
+    /// End it as failed.
+    Fail(String),
+    /// A tool has ended it.
+    Finish,
+}
+
+/// Where the session stands.
+pub(crate) struct Machine {
+    limits: Limits,
+    price: Option<Price>,
+    usage: Usage,
+    turns: u32,
+    /// Failed attempts at the present call.
+    failures: u32,
+    reminded: bool,
+    /// `None` until the knife is handed over.
+    conversation: Option<Conversation>,
+}
+
+struct Conversation {
+    system: PrivateText,
+    tools: Vec<ToolDefinition>,
+    messages: Vec<Message>,
+    /// Calls of the last answer that wait for their turn.
+    pending: VecDeque<ToolCall>,
+    /// The call that is being carried out.
+    running: Option<ToolCall>,
+}
+
+impl Machine {
+    pub(crate) fn new(limits: Limits, price: Option<Price>) -> Self {
+        Self {
+            limits,
+            price,
+            usage: Usage::default(),
+            turns: 0,
+            failures: 0,
+            reminded: false,
+            conversation: None,
+        }
+    }
+
+    /// What the model calls used so far.
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// What follows from `event`, which happened `at` after the beginning.
+    pub(crate) fn handle(&mut self, event: Event, at: Duration) -> Vec<Effect> {
+        match event {
+            Event::Begun { consent } => {
+                let mut effects = vec![Effect::Note(Progress::Asked)];
+                effects.extend(self.ask(Request {
+                    system: consent.system,
+                    messages: vec![Message::User(consent.user)],
+                    tools: Vec::new(),
+                    max_output_tokens: self.limits.answer_tokens,
+                }));
+                effects
+            }
+            Event::Replied { reply } => self.replied(*reply, at),
+            Event::CallFailed { request, error } => self.failed(request, &error, at),
+            Event::Waited { request } => vec![Effect::Act(Action::Call(request))],
+            Event::Opened { prompt, tools } => {
+                self.conversation = Some(Conversation {
+                    system: prompt.system,
+                    tools,
+                    messages: vec![Message::User(prompt.user)],
+                    pending: VecDeque::new(),
+                    running: None,
+                });
+                self.next_turn(at)
+            }
+            Event::ToolAnswered { content, ended } => self.tool_answered(content, ended, at),
+            Event::DeadlinePassed => act(Action::Abandon(EndReason::TimeLimit)),
+        }
+    }
+
+    fn ask(&mut self, request: Request) -> Vec<Effect> {
+        self.failures = 0;
+        act(Action::Call(Box::new(request)))
+    }
+
+    fn replied(&mut self, reply: Reply, at: Duration) -> Vec<Effect> {
+        self.usage.calls += 1;
+        self.usage.input_tokens += reply.usage.input_tokens;
+        self.usage.output_tokens += reply.usage.output_tokens;
+        if self.conversation.is_none() {
+            return Self::answered_request(&reply, at, &self.limits);
+        }
+        self.turns += 1;
+        self.take_turn(reply, at)
+    }
+
+    /// The answer to the request for consent.
+    fn answered_request(reply: &Reply, at: Duration, limits: &Limits) -> Vec<Effect> {
+        if !prompt::is_consent(reply.text.expose()) {
+            return vec![
+                Effect::Note(Progress::Declined {
+                    words: reply.text.clone(),
+                }),
+                Effect::Act(Action::Decline(reply.text.clone())),
+            ];
+        }
+        let mut effects = vec![Effect::Note(Progress::Agreed)];
+        effects.extend(match within(limits.time, at) {
+            Ok(()) => act(Action::Open),
+            Err(why) => act(Action::Abandon(why)),
+        });
+        effects
+    }
+
+    fn take_turn(&mut self, reply: Reply, at: Duration) -> Vec<Effect> {
+        let Some(conversation) = &mut self.conversation else {
+            return Vec::new();
+        };
+        if reply.tool_calls.is_empty() {
+            conversation.note_answer(reply);
+            return self.remind(at);
+        }
+        conversation.note_answer_with_calls(reply);
+        self.next_tool(at)
+    }
+
+    fn remind(&mut self, at: Duration) -> Vec<Effect> {
+        if self.reminded {
+            return act(Action::Abandon(EndReason::Stopped));
+        }
+        self.reminded = true;
+        if let Some(conversation) = &mut self.conversation {
+            conversation.messages.push(Message::User(reminder()));
+        }
+        let mut effects = vec![Effect::Note(Progress::Reminded)];
+        effects.extend(self.next_turn(at));
+        effects
+    }
+
+    fn tool_answered(&mut self, content: PrivateText, ended: bool, at: Duration) -> Vec<Effect> {
+        if ended {
+            return act(Action::Finish);
+        }
+        if let Some(conversation) = &mut self.conversation {
+            conversation.note_result(content);
+        }
+        self.next_tool(at)
+    }
+
+    fn next_tool(&mut self, at: Duration) -> Vec<Effect> {
+        if let Err(why) = within(self.limits.time, at) {
+            return act(Action::Abandon(why));
+        }
+        let next = self.conversation.as_mut().and_then(Conversation::next_call);
+        match next {
+            Some(call) => act(Action::RunTool(call)),
+            None => self.next_turn(at),
+        }
+    }
+
+    /// Asks the model for its next answer, unless a limit is reached.
+    fn next_turn(&mut self, at: Duration) -> Vec<Effect> {
+        if let Err(why) = self.within_limits(at) {
+            return act(Action::Abandon(why));
+        }
+        let request = self.conversation.as_ref().map(|conversation| Request {
+            system: conversation.system.clone(),
+            messages: conversation.messages.clone(),
+            tools: conversation.tools.clone(),
+            max_output_tokens: self.limits.answer_tokens,
+        });
+        request.map_or_else(Vec::new, |request| self.ask(request))
+    }
+
+    fn within_limits(&self, at: Duration) -> Result<(), EndReason> {
+        within(self.limits.time, at)?;
+        if self.turns >= self.limits.turns {
+            return Err(EndReason::TurnLimit);
+        }
+        if self.usage.input_tokens + self.usage.output_tokens >= self.limits.tokens {
+            return Err(EndReason::TokenLimit);
+        }
+        match self.price.zip(self.limits.cost) {
+            Some((price, limit)) if price.cost(&self.usage) >= limit => Err(EndReason::CostLimit),
+            _ => Ok(()),
+        }
+    }
+
+    fn failed(&mut self, request: Box<Request>, error: &ModelError, at: Duration) -> Vec<Effect> {
+        self.failures += 1;
+        let message = error.to_string();
+        if !error.is_retryable() {
+            return act(Action::Fail(message));
+        }
+        if self.failures >= self.limits.attempts {
+            return act(Action::Fail(format!(
+                "{message}; it was asked {} times",
+                self.failures
+            )));
+        }
+        let wait = self.wait_after(error);
+        if at + wait >= self.limits.time {
+            let left = self.limits.time.saturating_sub(at).as_secs();
+            return act(Action::Fail(format!(
+                "{message}; the session has only {left} s left to wait"
+            )));
+        }
+        vec![
+            Effect::Note(Progress::Waiting {
+                seconds: wait.as_secs_f64(),
+                problem: message,
+            }),
+            Effect::Act(Action::Wait(wait, request)),
+        ]
+    }
+
+    /// Growing waits; never shorter than what the provider asks for.
+    fn wait_after(&self, error: &ModelError) -> Duration {
+        let doublings = self.failures.saturating_sub(1).min(16);
+        let growing = self
+            .limits
+            .first_wait
+            .saturating_mul(1 << doublings)
+            .min(self.limits.longest_wait);
+        error
+            .retry_after()
+            .map_or(growing, |asked| asked.max(growing))
+    }
+}
+
+impl Conversation {
+    /// An answer without calls. An empty one is not echoed: some providers refuse empty messages.
+    fn note_answer(&mut self, reply: Reply) {
+        if !reply.text.expose().trim().is_empty() {
+            self.messages.push(Message::Assistant(reply.message));
+        }
+    }
+
+    fn note_answer_with_calls(&mut self, reply: Reply) {
+        let message: AssistantMessage = reply.message;
+        self.messages.push(Message::Assistant(message));
+        self.pending = reply.tool_calls.into();
+    }
+
+    fn next_call(&mut self) -> Option<ToolCall> {
+        // Every call needs a result, also those that are too many to carry out.
+        let carried_out = self.results_of_turn();
+        while let Some(call) = self.pending.pop_front() {
+            if carried_out < CALLS_PER_TURN {
+                self.running = Some(call.clone());
+                return Some(call);
+            }
+            let refusal = serde_json::json!({
+                "type": "error",
+                "code": "invalid_argument",
+                "error": format!("An answer can call at most {CALLS_PER_TURN} tools. Call the others in the next one."),
+            });
+            self.push_result(call, refusal.to_string().into());
+        }
+        None
+    }
+
+    /// Results given since the model's last answer.
+    fn results_of_turn(&self) -> usize {
+        self.messages
+            .iter()
+            .rev()
+            .take_while(|message| matches!(message, Message::ToolResult { .. }))
+            .count()
+    }
+
+    fn note_result(&mut self, content: PrivateText) {
+        if let Some(call) = self.running.take() {
+            self.push_result(call, content);
+        }
+    }
+
+    fn push_result(&mut self, call: ToolCall, content: PrivateText) {
+        self.messages.push(Message::ToolResult {
+            call_id: call.id,
+            name: call.name,
+            content,
+        });
+    }
+}
+
+fn act(action: Action) -> Vec<Effect> {
+    vec![Effect::Act(action)]
+}

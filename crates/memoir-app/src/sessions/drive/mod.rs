@@ -1,0 +1,279 @@
+//! Driving a model through a session: asking it, handing it the tools, keeping the limits, and bringing
+//! the session to one of its ends (SPEC 3.3, 3.16).
+//!
+//! What to do next is decided by [`machine::Machine`], which knows no store, no clock and no network;
+//! this module carries it out.
+
+pub(crate) mod machine;
+mod progress;
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_domain::{
+    PrivateText, SessionId,
+    audit::Actor,
+    knife::{Request as ToolRequest, ToolResult},
+    session::EndReason,
+};
+use memoir_model::{Arguments, Model, ToolCall};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use self::machine::{Effect, Event, Machine};
+use super::{RefineOptions, RehearsedMemory, knife::Called};
+use crate::{AgentHandle, Error, Result, SessionView};
+
+pub use progress::{Measure, Progress};
+
+/// Is told what happens while it happens.
+pub type Observer<'a> = dyn FnMut(&Progress) + Send + 'a;
+
+/// A session that was driven to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Driven {
+    /// The session.
+    pub session: SessionView,
+    /// For a rehearsal, what would become different.
+    pub changes: Option<Vec<RehearsedMemory>>,
+}
+
+impl AgentHandle {
+    /// Runs one whole session with the agent's model, now.
+    ///
+    /// # Errors
+    /// No session can be begun, no model can be used, or the store fails. A model that fails is no
+    /// error: the session ends as `failed`.
+    pub async fn refine(
+        &self,
+        options: &RefineOptions,
+        observer: &mut Observer<'_>,
+    ) -> Result<Driven> {
+        let model = self.model(options).await?;
+        let (id, holder) = self.begin(options, model.name()).await?;
+        observer(&Progress::Begun {
+            session: id,
+            model: model.name().to_string(),
+            rehearsal: options.rehearsal,
+        });
+        let hold = Hold {
+            agent: self.clone(),
+            id,
+            holder,
+        };
+        let driven = if options.rehearsal {
+            self.rehearse(&hold, model, observer).await
+        } else {
+            Drive::new(self.clone(), &hold, model)
+                .run(observer)
+                .await
+                .map(|session| Driven {
+                    session,
+                    changes: None,
+                })
+        };
+        if let Ok(driven) = &driven {
+            observer(&Progress::Ended {
+                session: Box::new(driven.session.clone()),
+            });
+        }
+        driven
+    }
+}
+
+/// This worker's hold on a running session.
+pub(crate) struct Hold {
+    pub(crate) agent: AgentHandle,
+    pub(crate) id: SessionId,
+    pub(crate) holder: u64,
+}
+
+impl Hold {
+    /// Whether the session is still this worker's; prolongs the hold.
+    async fn renew(&self) -> Result<bool> {
+        let memoir = &self.agent.memoir;
+        let until = memoir.lease_until();
+        Ok(memoir
+            .store
+            .renew_lease(self.agent.scope, self.id, self.holder, until)
+            .await?)
+    }
+
+    /// Waits for `work`, renewing the hold; `None` where the session was lost meanwhile.
+    async fn during<T>(&self, work: impl Future<Output = T>) -> Result<Option<T>> {
+        let mut beat = tokio::time::interval(self.agent.memoir.settings.lease / 3);
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Ok(Some(done)),
+                _ = beat.tick() => {
+                    if !self.renew().await? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One run of the loop. `agent` is where the tools work: the agent itself, or a rehearsal's copy.
+pub(crate) struct Drive<'a> {
+    agent: AgentHandle,
+    hold: &'a Hold,
+    model: Arc<dyn Model>,
+    machine: Machine,
+    started: Instant,
+}
+
+impl<'a> Drive<'a> {
+    pub(crate) fn new(agent: AgentHandle, hold: &'a Hold, model: Arc<dyn Model>) -> Self {
+        let settings = &agent.memoir.settings;
+        let price = settings.prices.get(model.name()).copied();
+        let machine = Machine::new(settings.limits, price);
+        Self {
+            agent,
+            hold,
+            model,
+            machine,
+            started: Instant::now(),
+        }
+    }
+
+    /// Brings the session to its end.
+    pub(crate) async fn run(mut self, observer: &mut Observer<'_>) -> Result<SessionView> {
+        let consent = self.agent.consent_prompt().await?;
+        let mut event = Event::Begun { consent };
+        loop {
+            let at = self.started.elapsed();
+            let effects = self.machine.handle(event, at);
+            let mut next = None;
+            for effect in effects {
+                match effect {
+                    Effect::Note(progress) => observer(&progress),
+                    Effect::Act(action) => next = Some(action),
+                }
+            }
+            // The machine asks for exactly one action at a time until the session has ended.
+            let Some(action) = next else {
+                return Err(Error::SessionLost(self.hold.id));
+            };
+            match self.act(action, observer).await? {
+                Next::Event(happened) => event = happened,
+                Next::Ended(session) => return Ok(*session),
+            }
+        }
+    }
+
+    async fn act(&mut self, action: machine::Action, observer: &mut Observer<'_>) -> Result<Next> {
+        use machine::Action;
+        let (agent, id) = (&self.agent, self.hold.id);
+        let usage = self.machine.usage();
+        let ended = match action {
+            Action::Call(request) => {
+                let limit = self
+                    .agent
+                    .memoir
+                    .settings
+                    .limits
+                    .time
+                    .saturating_sub(self.started.elapsed());
+                let call = tokio::time::timeout(limit, self.model.complete(&request));
+                return Ok(match self.hold.during(call).await? {
+                    None => self.lost().await?,
+                    Some(Err(_)) => Event::DeadlinePassed.into(),
+                    Some(Ok(Ok(reply))) => Event::Replied {
+                        reply: Box::new(reply),
+                    }
+                    .into(),
+                    Some(Ok(Err(error))) => Event::CallFailed { request, error }.into(),
+                });
+            }
+            Action::Wait(wait, request) => {
+                return Ok(match self.hold.during(tokio::time::sleep(wait)).await? {
+                    None => self.lost().await?,
+                    Some(()) => Event::Waited { request }.into(),
+                });
+            }
+            Action::Open => {
+                let opened = agent.open(id, self.model.context_tokens()).await?;
+                observer(&Progress::opened(&opened));
+                let mode = agent.session(id).await?.session.mode;
+                return Ok(Event::Opened {
+                    prompt: opened.prompt,
+                    tools: super::tool_definitions(mode),
+                }
+                .into());
+            }
+            Action::RunTool(call) => return self.run_tool(&call, observer).await,
+            Action::Decline(words) => agent.decline(id, &words, usage).await?,
+            Action::Abandon(why) => {
+                agent
+                    .abandon(id, why, &Actor::system(), Some(usage))
+                    .await?
+            }
+            Action::Fail(message) => agent.fail(id, &message, usage).await?,
+            Action::Finish => agent.note_usage(id, usage).await?,
+        };
+        Ok(Next::Ended(Box::new(ended)))
+    }
+
+    async fn run_tool(&mut self, call: &ToolCall, observer: &mut Observer<'_>) -> Result<Next> {
+        let arguments: Option<&Value> = match &call.arguments {
+            Arguments::Json(json) => Some(json.expose()),
+            Arguments::Malformed(_) => None,
+        };
+        let request = ToolRequest::read(&call.name, arguments);
+        let called = self.agent.call(self.hold.id, &request).await?;
+        observer(&Progress::called(&request, &called));
+        let Called { result, .. } = called;
+        if matches!(
+            &result,
+            ToolResult::Error {
+                code: "session_over",
+                ..
+            }
+        ) {
+            return self.lost().await;
+        }
+        Ok(Event::ToolAnswered {
+            ended: result.ends_session(),
+            content: result.for_model(),
+        }
+        .into())
+    }
+
+    /// The session was ended by somebody else: what became of it stands in the store.
+    async fn lost(&self) -> Result<Next> {
+        let session = self.agent.session(self.hold.id).await?.session;
+        if session.state.is_running() {
+            return Err(Error::SessionLost(self.hold.id));
+        }
+        Ok(Next::Ended(Box::new(session)))
+    }
+}
+
+/// What comes of an action.
+enum Next {
+    Event(Event),
+    Ended(Box<SessionView>),
+}
+
+impl From<Event> for Next {
+    fn from(event: Event) -> Self {
+        Self::Event(event)
+    }
+}
+
+/// What a limit is called in an end.
+pub(crate) fn within(limit: Duration, at: Duration) -> Result<(), EndReason> {
+    if at < limit {
+        Ok(())
+    } else {
+        Err(EndReason::TimeLimit)
+    }
+}
+
+/// What a model is told that stopped without completing.
+pub(crate) fn reminder() -> PrivateText {
+    include_str!("reminder.md").trim().into()
+}

@@ -1,0 +1,172 @@
+//! What a person watching a session sees, as it happens: numbers and codes, but for the agent's own
+//! words where it declines.
+
+use memoir_domain::{
+    PrivateText, SessionId,
+    breaker::Reading,
+    knife::{Request, ToolResult},
+    memory::Number,
+};
+use serde::Serialize;
+
+use super::Called;
+use crate::{SessionView, sessions::OpenedSession};
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Progress {
+    /// The session was begun.
+    Begun {
+        /// Its identifier.
+        session: SessionId,
+        /// The model that runs it.
+        model: String,
+        /// Whether it works on a copy.
+        rehearsal: bool,
+    },
+    /// The agent was asked for its consent.
+    Asked,
+    /// It agreed.
+    Agreed,
+    /// It did not.
+    Declined {
+        /// Its answer.
+        words: PrivateText,
+    },
+    /// Doubles were put together, and the knife was handed over.
+    Opened {
+        /// Doubles discarded.
+        duplicates_removed: usize,
+        /// The mass now.
+        pre_session_tokens: u64,
+        /// The breaker's threshold.
+        threshold: f64,
+        /// Tokens that may be removed before the breaker trips.
+        removable_tokens: u64,
+        /// Rows of the ledger.
+        listed: usize,
+        /// Rows left out of it.
+        left_out: usize,
+    },
+    /// A tool was called and changed something.
+    Edited {
+        /// The tool.
+        tool: &'static str,
+        /// The memories named; for a consolidation the new one is last.
+        memories: Vec<Number>,
+        /// Details that are lost.
+        lost_details: usize,
+        /// The mass and the distance to the breaker.
+        #[serde(flatten)]
+        measure: Measure,
+    },
+    /// A tool was called and answered without changing anything.
+    Answered {
+        /// The tool, or `unknown`.
+        tool: &'static str,
+        /// The code of a refusal.
+        refused: Option<&'static str>,
+    },
+    /// The breaker tripped, and everything was taken back.
+    Tripped {
+        /// The mass and what was left of the distance.
+        #[serde(flatten)]
+        measure: Measure,
+    },
+    /// The model stopped without completing and was reminded.
+    Reminded,
+    /// The model could not be asked and will be asked again.
+    Waiting {
+        /// How long until then.
+        seconds: f64,
+        /// Why.
+        problem: String,
+    },
+    /// The session ended.
+    Ended {
+        /// As it is now.
+        session: Box<SessionView>,
+    },
+}
+
+/// The mass around a call, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Measure {
+    /// Before it.
+    pub core_tokens_before: u64,
+    /// After it.
+    pub core_tokens_after: u64,
+    /// What may still be removed before the breaker trips.
+    pub removable_tokens: u64,
+}
+
+impl Measure {
+    fn new(before: Reading, after: Reading) -> Self {
+        Self {
+            core_tokens_before: before.core_tokens,
+            core_tokens_after: after.core_tokens,
+            removable_tokens: after.removable_tokens(),
+        }
+    }
+}
+
+impl Progress {
+    pub(super) fn opened(opened: &OpenedSession) -> Self {
+        Self::Opened {
+            duplicates_removed: opened.duplicates_removed,
+            pre_session_tokens: opened.pre_session_tokens,
+            threshold: opened.threshold,
+            removable_tokens: opened.removable_tokens,
+            listed: opened.ledger.listed,
+            left_out: opened.ledger.left_out.0 + opened.ledger.left_out.1,
+        }
+    }
+
+    pub(super) fn called(request: &Request, called: &Called) -> Self {
+        let tool = request
+            .tool
+            .map_or("unknown", memoir_domain::knife::Tool::as_str);
+        let Some((before, after)) = called.readings else {
+            return Self::Answered {
+                tool,
+                refused: Some("session_over"),
+            };
+        };
+        let measure = Measure::new(before, after);
+        let mut memories = request.numbers().to_vec();
+        let lost_details = match &called.result {
+            ToolResult::Consolidated {
+                number,
+                lost_details,
+                ..
+            } => {
+                memories.push(*number);
+                lost_details.len()
+            }
+            ToolResult::Updated { lost_details, .. } | ToolResult::Deleted { lost_details, .. } => {
+                lost_details.len()
+            }
+            ToolResult::Protected { .. } => 0,
+            ToolResult::RefinementRolledBack { .. } => return Self::Tripped { measure },
+            ToolResult::Error { code, .. } => {
+                return Self::Answered {
+                    tool,
+                    refused: Some(code),
+                };
+            }
+            ToolResult::SearchResults { .. } | ToolResult::RefinementComplete { .. } => {
+                return Self::Answered {
+                    tool,
+                    refused: None,
+                };
+            }
+        };
+        Self::Edited {
+            tool,
+            memories,
+            lost_details,
+            measure,
+        }
+    }
+}

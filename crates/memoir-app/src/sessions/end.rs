@@ -1,0 +1,153 @@
+//! The ends that no tool brings about, and the lease (SPEC 3.2, 3.16).
+
+use memoir_domain::{
+    PrivateText, SessionId, Timestamp,
+    audit::Actor,
+    lifecycle,
+    session::{EndReason, Session, Usage},
+};
+use memoir_store::Wanted;
+
+use super::{begin::running, bounded};
+use crate::{AgentHandle, Memoir, Result, SessionView};
+
+impl Memoir {
+    /// Until when a lease taken or renewed now lasts.
+    pub(crate) fn lease_until(&self) -> Timestamp {
+        let seconds = i64::try_from(self.settings.lease.as_secs()).unwrap_or(i64::MAX);
+        self.now().plus_seconds(seconds.max(1))
+    }
+
+    /// Closes every session, of all accounts, whose worker died.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn close_lapsed_sessions(&self) -> Result<usize> {
+        let lapsed = self.store.lapsed_sessions(self.now()).await?;
+        let mut closed = 0;
+        for (scope, _) in lapsed {
+            let agent = AgentHandle {
+                memoir: self.clone(),
+                scope,
+                name: String::new(),
+            };
+            closed += usize::from(agent.close_if_lapsed().await?);
+        }
+        Ok(closed)
+    }
+}
+
+impl AgentHandle {
+    /// Closes the agent's running session where its lease has lapsed; the edits stay. Tells whether it did.
+    pub(crate) async fn close_if_lapsed(&self) -> Result<bool> {
+        let Some(id) = self.load(&Wanted::default()).await?.running_session else {
+            return Ok(false);
+        };
+        self.decide(&with_session(id), |mut loaded, now| {
+            let session = loaded.take_session(id)?;
+            let lapsed = session.lease.is_none_or(|lease| lease.until <= now);
+            if !session.state.is_running() || !lapsed {
+                return Ok((None, false));
+            }
+            let actor = Actor::system();
+            let decision =
+                lifecycle::abandon(loaded.agent, session, EndReason::LeaseExpired, &actor, now);
+            Ok((Some(decision), true))
+        })
+        .await
+    }
+
+    /// Cancels a running session; its edits stay.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub async fn cancel(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
+        self.abandon(id, EndReason::Cancelled, actor, None).await
+    }
+
+    pub(crate) async fn decline(
+        &self,
+        id: SessionId,
+        words: &PrivateText,
+        usage: Usage,
+    ) -> Result<SessionView> {
+        let (actor, words) = (self.as_actor(), bounded(words));
+        self.end(id, Some(usage), |agent, session, now| {
+            lifecycle::decline(agent, session, words.clone(), &actor, now)
+        })
+        .await
+    }
+
+    pub(crate) async fn abandon(
+        &self,
+        id: SessionId,
+        why: EndReason,
+        actor: &Actor,
+        usage: Option<Usage>,
+    ) -> Result<SessionView> {
+        self.end(id, usage, |agent, session, now| {
+            lifecycle::abandon(agent, session, why, actor, now)
+        })
+        .await
+    }
+
+    /// `message` must hold nobody's words.
+    pub(crate) async fn fail(
+        &self,
+        id: SessionId,
+        message: &str,
+        usage: Usage,
+    ) -> Result<SessionView> {
+        self.end(id, Some(usage), |agent, session, now| {
+            lifecycle::fail(agent, session, message.to_owned(), now)
+        })
+        .await
+    }
+
+    async fn end(
+        &self,
+        id: SessionId,
+        usage: Option<Usage>,
+        decide: impl Fn(
+            memoir_domain::agent::Agent,
+            Session,
+            Timestamp,
+        ) -> memoir_domain::draft::Decision,
+    ) -> Result<SessionView> {
+        self.decide(&with_session(id), |mut loaded, now| {
+            let mut session = running(loaded.take_session(id)?)?;
+            session.usage = usage.unwrap_or(session.usage);
+            let decision = decide(loaded.agent, session, now);
+            let ended = decision.sessions.first().cloned();
+            let view = ended.map(|session| SessionView::new(&self.name, session));
+            Ok((Some(decision), view))
+        })
+        .await?
+        .ok_or(crate::Error::SessionLost(id))
+    }
+
+    /// Notes what the model calls of a session used, also after its end.
+    pub(crate) async fn note_usage(&self, id: SessionId, usage: Usage) -> Result<SessionView> {
+        self.decide(&with_session(id), |mut loaded, _| {
+            let mut session = loaded.take_session(id)?;
+            let changed = session.usage != usage;
+            session.usage = usage;
+            let view = SessionView::new(&self.name, session.clone());
+            let decision = memoir_domain::draft::Decision {
+                agent: loaded.agent,
+                sessions: vec![session],
+                changes: Vec::new(),
+                records: Vec::new(),
+            };
+            Ok((changed.then_some(decision), view))
+        })
+        .await
+    }
+}
+
+pub(super) fn with_session(id: SessionId) -> Wanted {
+    Wanted {
+        session: Some(id),
+        ..Wanted::default()
+    }
+}

@@ -1,0 +1,92 @@
+//! Refinement sessions: beginning, opening, the tools, the ends, undoing, rehearsing, and the loop that
+//! drives a model through one (SPEC 3).
+
+mod begin;
+pub mod drive;
+mod end;
+mod knife;
+mod rehearse;
+mod sweep;
+mod undo;
+
+use memoir_domain::{PrivateText, SessionId, knife::Tool};
+use memoir_model::ToolDefinition;
+use memoir_store::Wanted;
+
+use crate::{AgentHandle, Result, SessionView};
+
+pub use begin::{OpenedSession, RefineOptions};
+pub use drive::{Driven, Progress};
+pub use rehearse::{Rehearsal, RehearsedMemory};
+pub use sweep::Swept;
+
+/// The tools of a session as they are offered to a model.
+pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<ToolDefinition> {
+    Tool::ALL
+        .into_iter()
+        .filter(|tool| tool.is_in(mode))
+        .map(|tool| ToolDefinition {
+            name: tool.as_str().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.parameters(),
+        })
+        .collect()
+}
+
+/// One edit of a session, for the timeline of [`AgentHandle::session`].
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct SessionDetail {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionView,
+    /// What a rehearsal came to; `None` for any other session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<RehearsedMemory>>,
+}
+
+impl AgentHandle {
+    /// The agent's sessions, newest first, at most `limit` of them.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sessions(&self, limit: u32) -> Result<Vec<SessionView>> {
+        let rows = self.memoir.store.sessions(self.scope, limit).await?;
+        rows.into_iter()
+            .map(|row| Ok(SessionView::new(&self.name, crate::codec::session(row)?.0)))
+            .collect()
+    }
+
+    /// One session.
+    ///
+    /// # Errors
+    /// The agent has none of that identifier.
+    pub async fn session(&self, id: SessionId) -> Result<SessionDetail> {
+        let mut loaded = self
+            .load(&Wanted {
+                session: Some(id),
+                ..Wanted::default()
+            })
+            .await?;
+        let rehearsal = loaded
+            .session
+            .as_mut()
+            .and_then(|(_, rehearsal)| rehearsal.take());
+        let session = loaded.take_session(id)?;
+        Ok(SessionDetail {
+            session: SessionView::new(&self.name, session),
+            changes: rehearsal.map(|rehearsal| rehearsal.memories()),
+        })
+    }
+}
+
+/// What a refusal to consent is kept as, at most so many characters (SPEC 2.1: nothing is cut silently).
+const WORDS_LIMIT: usize = 2_000;
+
+/// An answer in the agent's words, cut where it is far too long, with a mark that says so.
+fn bounded(words: &PrivateText) -> PrivateText {
+    if words.chars() <= WORDS_LIMIT {
+        return words.clone();
+    }
+    let kept: String = words.expose().chars().take(WORDS_LIMIT).collect();
+    format!("{kept} […{} more characters]", words.chars() - WORDS_LIMIT).into()
+}

@@ -1,0 +1,484 @@
+//! Rehearsals: the same loop and the same refusals on a copy, and applying what came of one in a single
+//! step (SPEC 3.17).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use memoir_domain::{
+    PrivateText, SessionId, Timestamp,
+    agent::Agent,
+    audit::{Action, Actor, Change, Record},
+    breaker::EROSION_DAYS,
+    draft::Decision,
+    knife::{self, Call, Outcome, Request, ToolResult, View},
+    lifecycle::{self, Start},
+    memory::{Kind, Memory, Number},
+    session::{Driver, Lease, Session, State, Trigger},
+};
+use memoir_model::Model;
+use memoir_store::{AccountRow, RecordFilter, Selection, Wanted};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    drive::{Drive, Driven, Hold, Observer},
+    end::with_session,
+};
+use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionView, codec, memories::wanted};
+
+/// What a rehearsal came to: enough to show it, and to do it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rehearsal {
+    edits: Vec<Edit>,
+    memories: Vec<RehearsedMemory>,
+    applied_by: Option<SessionId>,
+}
+
+/// A memory that the rehearsal touched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RehearsedMemory {
+    /// Its number; that of a new one may be another when the rehearsal is applied.
+    pub number: Number,
+    /// As it is; `None` where it would be new.
+    pub before: Option<Memory>,
+    /// As it would be.
+    pub after: Memory,
+}
+
+/// One successful edit or protection, to be made again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Edit {
+    tool: String,
+    numbers: Vec<Number>,
+    content: Option<PrivateText>,
+    /// The memory that a consolidation made.
+    created: Option<Number>,
+}
+
+impl Rehearsal {
+    pub(crate) fn memories(&self) -> Vec<RehearsedMemory> {
+        self.memories.clone()
+    }
+}
+
+impl AgentHandle {
+    /// Runs a session that was begun as a rehearsal on a copy of the agent.
+    pub(crate) async fn rehearse(
+        &self,
+        hold: &Hold,
+        model: Arc<dyn Model>,
+        observer: &mut Observer<'_>,
+    ) -> Result<Driven> {
+        let copy = self.copy_to_scratch().await?;
+        let before = copy.load(&wanted(Selection::All)).await?.memories;
+        Drive::new(copy.clone(), hold, model).run(observer).await?;
+        let rehearsal = copy.what_came_of(hold.id, before).await?;
+        let changes = rehearsal.memories();
+        let rehearsed = copy
+            .load(&with_session(hold.id))
+            .await?
+            .take_session(hold.id)?;
+        let session = self.keep_rehearsal(rehearsed, rehearsal).await?;
+        Ok(Driven {
+            session,
+            changes: Some(changes),
+        })
+    }
+
+    /// The same agent, with all its memories and sessions, in a store that lives in memory only.
+    async fn copy_to_scratch(&self) -> Result<Self> {
+        let memoir = &self.memoir;
+        let store = (memoir.scratch)()?;
+        let snapshot = memoir
+            .store
+            .snapshot(self.scope, &wanted(Selection::All))
+            .await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let account = AccountRow {
+            id: self.scope.account,
+            name: "rehearsal".to_owned(),
+            folded_name: "rehearsal".to_owned(),
+            created_at: memoir.now(),
+        };
+        store.create_account(&account).await?;
+        let sessions = memoir.store.sessions(self.scope, u32::MAX).await?;
+        store.commit(codec::copy(snapshot, sessions)?).await?;
+        Ok(Self {
+            memoir: Memoir {
+                store,
+                ..memoir.clone()
+            },
+            ..self.clone()
+        })
+    }
+
+    async fn what_came_of(&self, id: SessionId, before: Vec<Memory>) -> Result<Rehearsal> {
+        let filter = RecordFilter {
+            session: Some(id),
+            ..RecordFilter::default()
+        };
+        let edits = self
+            .load_records(&filter)
+            .await?
+            .iter()
+            .filter_map(edit_of)
+            .collect();
+        let after = self.load(&wanted(Selection::All)).await?.memories;
+        Ok(Rehearsal {
+            edits,
+            memories: differences(before, after),
+            applied_by: None,
+        })
+    }
+
+    /// Writes the rehearsal's end and what came of it where the session was begun.
+    async fn keep_rehearsal(
+        &self,
+        rehearsed: Session,
+        rehearsal: Rehearsal,
+    ) -> Result<SessionView> {
+        for _ in 0..crate::ATTEMPTS {
+            let mut loaded = self.load(&with_session(rehearsed.id)).await?;
+            super::begin::running(loaded.take_session(rehearsed.id)?)?;
+            let session = Session {
+                lease: None,
+                ..rehearsed.clone()
+            };
+            let view = SessionView::new(&self.name, session.clone());
+            let decision = Decision {
+                agent: loaded.agent,
+                sessions: vec![session],
+                changes: Vec::new(),
+                records: Vec::new(),
+            };
+            match self
+                .commit(&loaded.row, decision, Some(rehearsal.clone()))
+                .await
+            {
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                written => return written.map(|()| view),
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Does for real, in one step, what a rehearsal came to. Cap, protection, breaker and floor are
+    /// checked again.
+    ///
+    /// # Errors
+    /// A memory that it touches changed since, or an edit is refused now: then nothing is changed.
+    pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
+        self.close_if_lapsed().await?;
+        for _ in 0..crate::ATTEMPTS {
+            match self.attempt_apply(id, actor).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                done => return done,
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    async fn attempt_apply(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
+        let now = self.memoir.now();
+        let wanted = Wanted {
+            memories: Selection::KeptCore,
+            session: Some(id),
+            eroded_since: Some(now.plus_days(-EROSION_DAYS)),
+        };
+        let mut loaded = self.load(&wanted).await?;
+        let no_session = || Error::NoSession(id.to_string());
+        let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
+        let rehearsal = rehearsal.ok_or_else(|| not_applicable(id, "it is no rehearsal"))?;
+        check_applicable(&rehearsed, &rehearsal, &loaded.memories)?;
+        let row = loaded.row.clone();
+        let applied = self.memoir.ids().session()?;
+        let mut decision = self.apply(loaded, &rehearsed, &rehearsal, applied, actor, now)?;
+        let session = decision
+            .sessions
+            .iter()
+            .find(|session| session.id == applied)
+            .cloned();
+        let session = session.ok_or_else(no_session)?;
+        decision.sessions.push(rehearsed);
+        self.commit(
+            &row,
+            decision,
+            Some(Rehearsal {
+                applied_by: Some(applied),
+                ..rehearsal
+            }),
+        )
+        .await?;
+        Ok(SessionView::new(&self.name, session))
+    }
+
+    fn apply(
+        &self,
+        loaded: Loaded,
+        rehearsed: &Session,
+        rehearsal: &Rehearsal,
+        applied: SessionId,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<Decision> {
+        let start = Start {
+            id: applied,
+            mode: rehearsed.mode,
+            driver: Driver::Model,
+            trigger: Trigger::Request,
+            rehearsal: false,
+            model: rehearsed.model.clone(),
+            lease: Lease {
+                until: now,
+                holder: self.memoir.ids().holder()?,
+            },
+        };
+        let digester = loaded.digester();
+        let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+        let session = begun.sessions[0].clone();
+        let opened = lifecycle::open(
+            begun.agent,
+            session,
+            &loaded.memories,
+            &digester,
+            u64::MAX,
+            now,
+        );
+        let mut bench = Bench {
+            agent: opened.decision.agent.clone(),
+            session: opened.decision.sessions[0].clone(),
+            memories: loaded
+                .memories
+                .into_iter()
+                .map(|memory| (memory.number, memory))
+                .collect(),
+            eroded_tokens: loaded.eroded_tokens,
+            decision: None,
+            renumbered: BTreeMap::new(),
+        };
+        bench.take(opened.decision);
+        for edit in &rehearsal.edits {
+            bench.make(
+                edit,
+                rehearsed.id,
+                self.memoir.settings.erosion_floor,
+                &self.as_actor(),
+                now,
+            )?;
+        }
+        let summary = rehearsed
+            .summary
+            .clone()
+            .unwrap_or_else(|| "A rehearsal was applied.".into());
+        let complete = Request {
+            tool: Some(knife::Tool::Complete),
+            call: Ok(Call::Complete { summary }),
+        };
+        bench.decide(
+            &complete,
+            rehearsed.id,
+            self.memoir.settings.erosion_floor,
+            actor,
+            now,
+        )?;
+        bench
+            .decision
+            .ok_or_else(|| not_applicable(rehearsed.id, "it has no edits"))
+    }
+}
+
+/// The agent as it becomes, edit by edit, before anything is written.
+struct Bench {
+    agent: Agent,
+    session: Session,
+    memories: BTreeMap<Number, Memory>,
+    eroded_tokens: u64,
+    decision: Option<Decision>,
+    renumbered: BTreeMap<Number, Number>,
+}
+
+impl Bench {
+    fn take(&mut self, decision: Decision) {
+        self.agent = decision.agent.clone();
+        if let Some(session) = decision.sessions.first() {
+            self.session = session.clone();
+        }
+        for change in &decision.changes {
+            self.memories.insert(change.number(), change.after());
+        }
+        self.decision = Some(match self.decision.take() {
+            Some(earlier) => earlier.then(decision),
+            None => decision,
+        });
+    }
+
+    fn make(
+        &mut self,
+        edit: &Edit,
+        id: SessionId,
+        floor: f64,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<()> {
+        let renumber = |number: &Number| self.renumbered.get(number).copied().unwrap_or(*number);
+        let numbers: Vec<Number> = edit.numbers.iter().map(renumber).collect();
+        let request = edit
+            .request(&numbers)
+            .ok_or_else(|| not_applicable(id, "it cannot be read"))?;
+        let result = self.decide(&request, id, floor, actor, now)?;
+        if let (Some(rehearsed), ToolResult::Consolidated { number, .. }) = (edit.created, result) {
+            self.renumbered.insert(rehearsed, number);
+        }
+        Ok(())
+    }
+
+    fn decide(
+        &mut self,
+        request: &Request,
+        id: SessionId,
+        floor: f64,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<ToolResult> {
+        let others = self
+            .memories
+            .values()
+            .filter(|memory| memory.is_kept_core() && !request.numbers().contains(&memory.number));
+        let elsewhere: Vec<PrivateText> = match request.tool {
+            Some(knife::Tool::Delete) => others.map(|memory| memory.content.clone()).collect(),
+            _ => Vec::new(),
+        };
+        let view = View {
+            agent: &self.agent,
+            session: Some(&self.session),
+            memories: &self.memories,
+            eroded_tokens: self.eroded_tokens + self.session.removed_tokens,
+            erosion_floor: floor,
+            elsewhere: &elsewhere,
+        };
+        let refused = |result| Error::EditRefused {
+            session: id,
+            result: Box::new(result),
+        };
+        match knife::decide(view, request, actor, now) {
+            Outcome::Commit(decision, result) => {
+                self.take(*decision);
+                Ok(result)
+            }
+            Outcome::Answer(result @ ToolResult::Protected { .. }) => Ok(result),
+            Outcome::Answer(result) => Err(refused(result)),
+            Outcome::Tripped(trip) => Err(refused(trip.roll_back(&[], BTreeMap::new()).1)),
+            Outcome::Search(_) => Err(not_applicable(id, "it holds a search")),
+        }
+    }
+}
+
+impl Edit {
+    fn request(&self, numbers: &[Number]) -> Option<Request> {
+        let number = numbers.first().copied()?;
+        let tool = knife::Tool::from_name(&self.tool)?;
+        let call = match tool {
+            knife::Tool::Consolidate => Call::Consolidate {
+                numbers: numbers.to_vec(),
+                content: self.content.clone()?,
+            },
+            knife::Tool::Update => Call::Update {
+                number,
+                content: self.content.clone()?,
+            },
+            knife::Tool::Delete => Call::Delete { number },
+            knife::Tool::Protect => Call::Protect { number },
+            knife::Tool::Search | knife::Tool::Complete => return None,
+        };
+        Some(Request {
+            tool: Some(tool),
+            call: Ok(call),
+        })
+    }
+}
+
+/// The edit that a record tells of; `None` for records of other things.
+fn edit_of(record: &Record) -> Option<Edit> {
+    let changes = &record.body.changes;
+    let altered = || {
+        changes
+            .iter()
+            .filter(|change| change.before().is_some())
+            .map(Change::number)
+            .collect()
+    };
+    let edit = |tool: knife::Tool, content, created| Edit {
+        tool: tool.as_str().to_owned(),
+        numbers: altered(),
+        content,
+        created,
+    };
+    let written = || changes.first().map(|change| change.after().content);
+    Some(match record.action {
+        Action::MemoryRefinementConsolidate => {
+            edit(knife::Tool::Consolidate, written(), record.memory)
+        }
+        // A rewriting to the same text is an edit that changed nothing.
+        Action::MemoryRefinementUpdate if changes.is_empty() => return None,
+        Action::MemoryRefinementUpdate => edit(knife::Tool::Update, written(), None),
+        Action::MemoryRefinementDelete => edit(knife::Tool::Delete, None, None),
+        Action::MemoryRefinementProtect => edit(knife::Tool::Protect, None, None),
+        _ => return None,
+    })
+}
+
+/// The core memories that are not as they were. A rolled back rehearsal leaves none.
+fn differences(before: Vec<Memory>, after: Vec<Memory>) -> Vec<RehearsedMemory> {
+    let mut before: BTreeMap<Number, Memory> = before
+        .into_iter()
+        .map(|memory| (memory.number, memory))
+        .collect();
+    let mut changed: Vec<RehearsedMemory> = after
+        .into_iter()
+        .filter(|memory| memory.kind == Kind::Core)
+        .map(|after| RehearsedMemory {
+            number: after.number,
+            before: before.remove(&after.number),
+            after,
+        })
+        .filter(|memory| memory.before.as_ref() != Some(&memory.after))
+        .filter(|memory| memory.before.is_some() || memory.after.is_kept())
+        .collect();
+    changed.sort_by_key(|memory| memory.number);
+    changed
+}
+
+fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &[Memory]) -> Result<()> {
+    if let Some(applied) = rehearsal.applied_by {
+        return Err(not_applicable(
+            session.id,
+            &format!("it was applied as session {applied}"),
+        ));
+    }
+    if session.state != State::Completed {
+        return Err(not_applicable(session.id, "it was not completed"));
+    }
+    let kept: BTreeMap<Number, &Memory> = memories
+        .iter()
+        .map(|memory| (memory.number, memory))
+        .collect();
+    let changed: Vec<String> = rehearsal
+        .memories
+        .iter()
+        .filter_map(|memory| memory.before.as_ref())
+        .filter(|before| kept.get(&before.number) != Some(before))
+        .map(|before| before.number.to_string())
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(not_applicable(
+        session.id,
+        &format!("these memories changed since: {}", changed.join(", ")),
+    ))
+}
+
+fn not_applicable(session: SessionId, problem: &str) -> Error {
+    Error::NotApplicable {
+        session,
+        problem: problem.to_owned(),
+    }
+}

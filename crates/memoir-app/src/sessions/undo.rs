@@ -1,0 +1,183 @@
+//! Taking a session back after it ended, or while it runs (SPEC 4.3).
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{
+    SessionId,
+    audit::{Actor, Record},
+    memory::{Memory, Number},
+    rollback::{self, UndoPlan},
+    session::{Session, State},
+};
+use memoir_store::{RecordFilter, Selection, Wanted};
+
+use super::end::with_session;
+use crate::{AgentHandle, Error, Loaded, Result, SessionView, memories::wanted};
+
+impl AgentHandle {
+    /// Undoes a session. Where memories that it changed were changed again later, `cascade` undoes these
+    /// changes too.
+    ///
+    /// # Errors
+    /// [`Error::InTheWay`] with what stands in the way; [`Error::NotUndoable`] where there is nothing to
+    /// take back.
+    pub async fn roll_back(
+        &self,
+        id: SessionId,
+        cascade: bool,
+        actor: &Actor,
+    ) -> Result<SessionView> {
+        for _ in 0..crate::ATTEMPTS {
+            match self.attempt_roll_back(id, cascade, actor).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                done => return done,
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    async fn attempt_roll_back(
+        &self,
+        id: SessionId,
+        cascade: bool,
+        actor: &Actor,
+    ) -> Result<SessionView> {
+        let mut loaded = self.load(&with_session(id)).await?;
+        let session = loaded.take_session(id)?;
+        check_undoable(&session)?;
+        let decision = if session.state.is_running() {
+            let (history, memories) = self.session_history(id).await?;
+            let agent = loaded.agent.clone();
+            rollback::roll_back_running(
+                agent,
+                session,
+                &history,
+                memories,
+                actor,
+                self.memoir.now(),
+            )
+        } else {
+            self.plan_and_undo(&loaded, session, cascade, actor).await?
+        };
+        let undone = decision
+            .sessions
+            .iter()
+            .find(|session| session.id == id)
+            .cloned();
+        self.commit(&loaded.row, decision, None).await?;
+        undone
+            .map(|session| SessionView::new(&self.name, session))
+            .ok_or(Error::SessionLost(id))
+    }
+
+    async fn plan_and_undo(
+        &self,
+        loaded: &Loaded,
+        session: Session,
+        cascade: bool,
+        actor: &Actor,
+    ) -> Result<memoir_domain::draft::Decision> {
+        let id = session.id;
+        let log = self.log_since(id).await?;
+        let plan = rollback::plan_undo(id, &log);
+        if !plan.obstacles.is_empty() && !cascade {
+            return Err(Error::InTheWay {
+                session: id,
+                obstacles: plan.obstacles,
+            });
+        }
+        let sessions = self.sessions_of(&plan, session).await?;
+        let memories = self.memories_of(&plan, &log).await?;
+        let agent = loaded.agent.clone();
+        Ok(rollback::undo(
+            agent,
+            sessions,
+            &plan,
+            &log,
+            &memories,
+            actor,
+            self.memoir.now(),
+        ))
+    }
+
+    /// The agent's log from the session's first record on.
+    async fn log_since(&self, id: SessionId) -> Result<Vec<Record>> {
+        let own = RecordFilter {
+            session: Some(id),
+            ..RecordFilter::default()
+        };
+        let first = self
+            .memoir
+            .store
+            .records(self.scope, &own)
+            .await?
+            .first()
+            .map(|row| row.seq);
+        let Some(from_seq) = first else {
+            return Ok(Vec::new());
+        };
+        self.load_records(&RecordFilter {
+            from_seq,
+            ..RecordFilter::default()
+        })
+        .await
+    }
+
+    /// The sessions of a plan, the one asked for first.
+    async fn sessions_of(&self, plan: &UndoPlan, asked: Session) -> Result<Vec<Session>> {
+        let others: Vec<SessionId> = plan
+            .sessions
+            .iter()
+            .copied()
+            .filter(|id| *id != asked.id)
+            .collect();
+        let mut sessions = vec![asked];
+        for id in others {
+            sessions.push(self.load(&with_session(id)).await?.take_session(id)?);
+        }
+        Ok(sessions)
+    }
+
+    async fn memories_of(
+        &self,
+        plan: &UndoPlan,
+        log: &[Record],
+    ) -> Result<BTreeMap<Number, Memory>> {
+        let touched = rollback::touched(
+            log.iter()
+                .filter(|record| plan.records.contains(&record.seq)),
+        );
+        let loaded: Loaded = self
+            .load(&wanted(Selection::Numbers(touched.into_iter().collect())))
+            .await?;
+        Ok(loaded
+            .memories
+            .into_iter()
+            .map(|memory| (memory.number, memory))
+            .collect())
+    }
+}
+
+fn check_undoable(session: &Session) -> Result<()> {
+    let problem = match session {
+        Session {
+            rehearsal: true, ..
+        } => "it was a rehearsal, which changed nothing",
+        Session {
+            undone_at: Some(_), ..
+        } => "it was undone already",
+        Session {
+            state: State::RolledBack,
+            ..
+        } => "it was rolled back already",
+        Session {
+            state: State::Declined,
+            ..
+        } => "it was declined, and changed nothing",
+        _ => return Ok(()),
+    };
+    Err(Error::NotUndoable {
+        session: session.id,
+        problem,
+    })
+}

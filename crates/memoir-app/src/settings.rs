@@ -1,0 +1,93 @@
+//! The settings of an installation, with their defaults.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use memoir_domain::{breaker::DEFAULT_EROSION_FLOOR, schedule::WeeklySlot, session::Usage};
+use memoir_model::ModelName;
+
+/// The settings of an installation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The model of agents that set none.
+    pub default_model: Option<ModelName>,
+    /// When agents are due each week.
+    pub weekly_slot: WeeklySlot,
+    /// The share that should be left over 90 days (SPEC 3.14), 0 to 1.
+    pub erosion_floor: f64,
+    /// The limits of a session that Memoir drives.
+    pub limits: Limits,
+    /// What models cost, by `provider:name`.
+    pub prices: BTreeMap<ModelName, Price>,
+    /// The context of a model for which nothing else is known, in tokens.
+    pub context_tokens: u32,
+    /// How long a worker's hold on a session lasts unless renewed.
+    pub lease: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            default_model: None,
+            weekly_slot: WeeklySlot::default(),
+            erosion_floor: DEFAULT_EROSION_FLOOR,
+            limits: Limits::default(),
+            prices: BTreeMap::new(),
+            context_tokens: 32_000,
+            lease: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How far a session may go before it is abandoned (SPEC 3.16), and how a failing provider is asked again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Answers of the model once the session is open.
+    pub turns: u32,
+    /// Time from the request for consent on.
+    pub time: Duration,
+    /// Tokens sent and received.
+    pub tokens: u64,
+    /// In the currency of the prices; counts only for models with a price.
+    pub cost: Option<f64>,
+    /// Tokens that one answer may have.
+    pub answer_tokens: u32,
+    /// Attempts at one call of the model, the first included.
+    pub attempts: u32,
+    /// The wait after the first failed attempt; it doubles with each one.
+    pub first_wait: Duration,
+    /// The longest wait, but where the provider asks for more.
+    pub longest_wait: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            turns: 40,
+            time: Duration::from_secs(15 * 60),
+            tokens: 200_000,
+            cost: None,
+            answer_tokens: 4_096,
+            attempts: 6,
+            first_wait: Duration::from_secs(1),
+            longest_wait: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What a model costs, per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// Tokens sent.
+    pub input_per_million: f64,
+    /// Tokens received.
+    pub output_per_million: f64,
+}
+
+impl Price {
+    /// The cost of `usage`.
+    pub fn cost(&self, usage: &Usage) -> f64 {
+        (usage.input_tokens as f64 * self.input_per_million
+            + usage.output_tokens as f64 * self.output_per_million)
+            / 1_000_000.0
+    }
+}

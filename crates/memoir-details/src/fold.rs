@@ -1,0 +1,183 @@
+//! The folded form of a word: lower case, compatibility forms resolved, accents removed.
+//!
+//! Owns what makes two spellings of a word the same word. It does not own inflection except for
+//! [`stem`], which is deliberately coarse and only used to compare what negations negate.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// The folded form of `word`; borrowed where the word already is its own folded form.
+pub(crate) fn fold(word: &str) -> Cow<'_, str> {
+    let plain = |b: u8| b.is_ascii() && !b.is_ascii_uppercase();
+    if word.bytes().all(plain) {
+        return Cow::Borrowed(word);
+    }
+    if word.is_ascii() {
+        return Cow::Owned(word.to_ascii_lowercase());
+    }
+    Cow::Owned(fold_fully(word))
+}
+
+fn fold_fully(word: &str) -> String {
+    let mut bare = String::with_capacity(word.len());
+    for c in word.nfkd() {
+        for lower in c.to_lowercase().filter(|c| !is_mark(*c)) {
+            push_simplified(&mut bare, lower);
+        }
+    }
+    if bare.is_ascii() {
+        bare
+    } else {
+        bare.nfc().collect()
+    }
+}
+
+/// Accents and vowel points that spellings of one word differ in. Marks which make another letter
+/// (the Japanese voicing mark, the Indic vowel signs) are not among them.
+fn is_mark(c: char) -> bool {
+    matches!(c as u32,
+        0x0300..=0x036F | 0x0591..=0x05BD | 0x05BF..=0x05C7 | 0x0610..=0x061A
+        | 0x064B..=0x065F | 0x0670 | 0x0640 | 0x200C | 0x200D | 0xFE00..=0xFE0F)
+}
+
+fn push_simplified(out: &mut String, c: char) {
+    match c {
+        'ß' => out.push_str("ss"),
+        'æ' => out.push_str("ae"),
+        'œ' => out.push_str("oe"),
+        'ø' => out.push('o'),
+        'ł' => out.push('l'),
+        'đ' | 'ð' => out.push('d'),
+        'þ' => out.push_str("th"),
+        'ı' => out.push('i'),
+        'ς' => out.push('σ'),
+        'ى' => out.push('ي'),
+        'ة' => out.push('ه'),
+        '\u{2019}' | '\u{2018}' | '\u{02BC}' => out.push('\''),
+        other => out.push(other),
+    }
+}
+
+/// The value of a decimal digit of any script.
+pub(crate) fn digit_value(c: char) -> Option<u8> {
+    const ZEROES: [u32; 22] = [
+        0x0030, 0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66,
+        0x0CE6, 0x0D66, 0x0E50, 0x0ED0, 0x0F20, 0x1040, 0x17E0, 0x1810, 0xFF10, 0x1D7CE, 0x1D7EC,
+    ];
+    let code = c as u32;
+    if code < 0x0660 {
+        return c.to_digit(10).map(|d| d as u8);
+    }
+    let zero = ZEROES.iter().find(|z| (**z..**z + 10).contains(&code))?;
+    Some((code - zero) as u8)
+}
+
+/// A coarse stem of a folded word: one or two layers of common inflection endings cut off, and at
+/// most seven letters kept.
+pub(crate) fn stem(folded: &str) -> &str {
+    const ENDINGS: [&str; 12] = [
+        "ing", "ed", "es", "en", "er", "s", "e", "a", "o", "n", "i", "y",
+    ];
+    let mut word = folded;
+    if !word.is_ascii() {
+        return shorten(strip_endings(word), 5);
+    }
+    for _ in 0..2 {
+        let cut = ENDINGS
+            .iter()
+            .find_map(|e| word.strip_suffix(e).filter(|rest| rest.len() >= 3));
+        match cut {
+            Some(rest) => word = rest,
+            None => break,
+        }
+    }
+    let bytes = word.as_bytes();
+    let n = bytes.len();
+    if n > 3 && bytes[n - 1] == bytes[n - 2] {
+        word = &word[..n - 1];
+    } else if n > 4 && bytes[n - 1] == b't' && !b"aeiou".contains(&bytes[n - 2]) {
+        word = &word[..n - 1];
+    }
+    shorten(word, 7)
+}
+
+/// Case endings and particles of the scripts where a word shows its role at its end.
+pub(crate) fn strip_endings(word: &str) -> &str {
+    let endings: &[&str] = match word.chars().next_back().map(|c| c as u32) {
+        Some(0x0400..=0x052F) => CYRILLIC_ENDINGS,
+        Some(0xAC00..=0xD7A3) => HANGUL_PARTICLES,
+        Some(0x0370..=0x03FF) => GREEK_ENDINGS,
+        _ => return word,
+    };
+    let shortest = if endings.len() == HANGUL_PARTICLES.len() {
+        3
+    } else {
+        4
+    };
+    endings
+        .iter()
+        .find_map(|e| word.strip_suffix(e).filter(|rest| rest.len() >= shortest))
+        .unwrap_or(word)
+}
+
+const CYRILLIC_ENDINGS: &[&str] = &[
+    "ами", "ями", "ого", "его", "ому", "ему", "ыми", "ими", "иеи", "иям", "иях", "ает", "яет",
+    "ать", "ять", "ить", "еть", "ают", "яют", "ои", "еи", "ою", "ею", "ом", "ем", "ам", "ям", "ах",
+    "ях", "ов", "ев", "ия", "ии", "ию", "ие", "ая", "ую", "ые", "ых", "ет", "ит", "ут", "ют", "ат",
+    "ят", "ал", "ил", "ла", "ло", "ли", "а", "я", "ы", "и", "у", "ю", "е", "о", "ь",
+];
+
+const GREEK_ENDINGS: &[&str] = &[
+    "ους", "ων", "ος", "ου", "ον", "ησ", "ασ", "οσ", "η", "α", "ο", "ε", "ι", "σ",
+];
+
+/// Longest first, so that a compound particle is not cut in half.
+const HANGUL_PARTICLES: &[&str] = &[
+    "에게서",
+    "으로는",
+    "에서는",
+    "이라고",
+    "한테서",
+    "까지",
+    "부터",
+    "에서",
+    "에게",
+    "한테",
+    "으로",
+    "이나",
+    "이랑",
+    "처럼",
+    "보다",
+    "라고",
+    "께서",
+    "이는",
+    "이가",
+    "씨는",
+    "씨가",
+    "씨의",
+    "씨와",
+    "씨",
+    "님",
+    "은",
+    "는",
+    "이",
+    "가",
+    "을",
+    "를",
+    "의",
+    "에",
+    "도",
+    "와",
+    "과",
+    "로",
+    "만",
+    "랑",
+    "야",
+];
+
+fn shorten(word: &str, chars: usize) -> &str {
+    word.char_indices()
+        .nth(chars)
+        .map_or(word, |(end, _)| &word[..end])
+}

@@ -1,0 +1,472 @@
+//! Negations, and what each of them negates.
+//!
+//! Owns which words negate and how far a negation reaches. A negation alone says nothing, so its key
+//! holds the words it negates, and another text carries it if it negates the word that matters.
+
+use crate::DetailKind;
+use crate::fold::stem;
+use crate::lexicon::{self, ALL, FR, Flag, Langs};
+use crate::reading::{Facts, Reading};
+use crate::tokens::{Doc, Gap, Kind, Token};
+
+/// How many words a negation reaches over.
+const REACH: usize = 14;
+
+/// A negation and its reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Negated {
+    /// Stems of the words it negates, the nearest first; at most four.
+    pub(crate) head: Vec<String>,
+    /// Stems of every word in its clause.
+    pub(crate) scope: Vec<String>,
+    /// Words in a list that goes on, as they are written; without their inflection they would be
+    /// taken for verbs of a further clause.
+    pub(crate) listed: Vec<String>,
+    /// The head words as they are written.
+    pub(crate) forms: Vec<String>,
+    pub(crate) langs: Langs,
+    /// Whether it merely carries negations.
+    pub(crate) weak: bool,
+}
+
+/// Finds the negations.
+pub(crate) fn read(reading: &mut Reading<'_>) {
+    let mut idle_until = 0;
+    let mut last_clause = None;
+    for i in 0..reading.doc.tokens.len() {
+        if let Some(end) = idle_end(&reading.doc, i) {
+            idle_until = idle_until.max(end);
+        }
+        if i < idle_until
+            || reading.is_claimed(i)
+                && reading.doc.tokens[i].case == crate::tokens::Case::Title
+                && !reading.doc.tokens[i].opens
+        {
+            continue;
+        }
+        let Some(strength) = strength(&reading.doc, i) else {
+            continue;
+        };
+        let clause = clause_start(&reading.doc, i);
+        let mut negated = negated(&reading.doc, i);
+        negated.weak = strength == Strength::Weak;
+        // Two negations in one clause deny once in most languages.
+        let concord = last_clause == Some(clause)
+            && strength == Strength::Strong
+            && !reading.doc.speaks(lexicon::EN);
+        if !negated.weak && !concord && !negated.head.is_empty() {
+            let key = key(&negated);
+            let end = surface_end(&reading.doc, i);
+            reading.note(
+                i,
+                end,
+                DetailKind::Negation,
+                key,
+                Facts::Negation(Box::new(negated.clone())),
+            );
+        }
+        if strength == Strength::Strong {
+            last_clause = Some(clause);
+        }
+        reading.negated.push(negated);
+    }
+}
+
+fn key(negated: &Negated) -> String {
+    let words: Vec<&str> = negated.head.iter().take(2).map(String::as_str).collect();
+    format!("not {}", words.join(" "))
+}
+
+fn surface_end(doc: &Doc<'_>, i: usize) -> usize {
+    let mut end = i + 1;
+    while end < i + 4
+        && doc
+            .get(end)
+            .is_some_and(|t| t.kind != Kind::Symbol && t.gap < Gap::Line)
+    {
+        end += 1;
+    }
+    end
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strength {
+    Strong,
+    Weak,
+}
+
+fn strength(doc: &Doc<'_>, i: usize) -> Option<Strength> {
+    let token = &doc.tokens[i];
+    match token.kind {
+        Kind::Han | Kind::Kana => return east_asian(doc, i),
+        Kind::Symbol | Kind::Number => return None,
+        Kind::Word => {}
+    }
+    if token.fold.starts_with(|c| ('가'..='힣').contains(&c)) && korean(&token.fold) {
+        return Some(Strength::Strong);
+    }
+    if doc.speaks_of(token.entry.negates) && token.entry.negates != 0 {
+        return (!is_idle_word(doc, i)).then_some(Strength::Strong);
+    }
+    if token.is(Flag::Denying) {
+        return Some(Strength::Strong);
+    }
+    let suffix = token.fold.ends_with("less") && token.fold.len() > 6;
+    (token.is(Flag::Weak) || suffix || unprefixed(&token.fold).is_some()).then_some(Strength::Weak)
+}
+
+/// Single words that look like negations and are none where they stand.
+fn is_idle_word(doc: &Doc<'_>, i: usize) -> bool {
+    let token = &doc.tokens[i];
+    let word = token.fold.as_ref();
+    let number = doc.get(i + 1).is_some_and(|t| t.kind == Kind::Number)
+        || doc.symbol(i + 1, ".") && doc.get(i + 2).is_some_and(|t| t.kind == Kind::Number);
+    let exclaimed =
+        token.opens && (doc.symbol(i + 1, ",") || doc.symbol(i + 1, "!") || doc.symbol(i + 1, "."));
+    let asked = doc.symbol(i + 1, "?");
+    if matches!(
+        word,
+        "no" | "нет" | "non" | "nao" | "nee" | "nein" | "noch" | "nic"
+    ) && (number || exclaimed || asked)
+    {
+        return true;
+    }
+    match word {
+        // Portuguese `no` is a preposition, and French `plus`, `personne` need their `ne`.
+        "no" if doc.lang == lexicon::PT => true,
+        "pas" | "personne" | "rien" | "jamais" if doc.lang == FR => {
+            !(0..8).any(|n| {
+                i.checked_sub(n + 1)
+                    .is_some_and(|j| doc.word(j, &["ne", "n'", "n"]))
+            }) && !matches!(word, "pas" | "jamais" | "rien")
+        }
+        "ما" => true,
+        "ne" => true,
+        "не" => doc.word(i + 1, &["только"]),
+        "not" => doc.word(i + 1, &["until", "till"]) && false,
+        "noch" => !doc.word(i.wrapping_sub(1), &["weder", "noch"]),
+        "nada" => doc.before(i).is_some_and(|t| t.fold == "de"),
+        "न" => false,
+        _ => false,
+    }
+}
+
+/// The rest of an English word after a prefix that negates it.
+fn unprefixed(word: &str) -> Option<&str> {
+    if !word.is_ascii() || word.len() < 6 {
+        return None;
+    }
+    ["un", "in", "im", "dis", "non", "ir", "il"]
+        .iter()
+        .find_map(|p| {
+            let rest = word.strip_prefix(p).filter(|r| r.len() >= 4)?;
+            lexicon::is_common_stem(rest).then_some(rest)
+        })
+}
+
+fn korean(word: &str) -> bool {
+    const PARTS: [&str; 12] = [
+        "않",
+        "없",
+        "못해",
+        "못하",
+        "아니",
+        "말라",
+        "마세요",
+        "못한",
+        "싫어",
+        "말아",
+        "안됨",
+        "못함",
+    ];
+    PARTS.iter().any(|p| word.contains(p)) && !matches!(word, "아니면" | "틀림없이")
+}
+
+fn east_asian(doc: &Doc<'_>, i: usize) -> Option<Strength> {
+    let token = &doc.tokens[i];
+    let next = |n: usize, words: &[&str]| doc.word(i + n, words);
+    let japanese = || {
+        (0..12).any(|n| doc.get(i + n).is_some_and(|t| t.kind == Kind::Kana))
+            || doc.before(i).is_some_and(|t| t.kind == Kind::Kana)
+    };
+    let negates = match token.fold.as_ref() {
+        "不" => {
+            !(next(
+                1,
+                &[
+                    "仅", "僅", "只", "但", "错", "錯", "过", "過", "同", "断", "斷", "久", "客",
+                    "如", "管", "论", "論", "得",
+                ],
+            ) && !(next(1, &["得"]) && next(2, &["不"])))
+                && !doc.before(i).is_some_and(|t| {
+                    matches!(t.fold.as_ref(), "对" | "要" | "差" | "得" | "好")
+                        && next(1, &["起", "要", "多", "不", "了"])
+                })
+        }
+        "没" | "沒" | "未" | "无" | "無" | "莫" => {
+            !(next(
+                1,
+                &[
+                    "来", "來", "论", "論", "事", "问", "数", "關", "关", "必", "疑", "错", "料",
+                ],
+            ) && !next(1, &["有"]))
+                && !japanese()
+                || (japanese()
+                    && matches!(token.fold.as_ref(), "未" | "無")
+                    && next(1, &["し", "理"]))
+        }
+        "别" | "別" => {
+            doc.before(i).is_none_or(|t| {
+                t.kind == Kind::Symbol || matches!(t.fold.as_ref(), "请" | "請" | "千" | "万")
+            }) && !next(1, &["人", "的", "墅", "名"])
+        }
+        "な" => next(1, &["い", "か", "く", "け"]) && !is_idle_nai(doc, i),
+        "ま" => next(1, &["せ"]) && next(2, &["ん"]),
+        "ず" => {
+            next(1, &["に"])
+                && !doc
+                    .before(i)
+                    .is_some_and(|t| matches!(t.fold.as_ref(), "ま" | "は"))
+        }
+        "ぬ" => false,
+        _ => false,
+    };
+    if negates {
+        return Some(Strength::Strong);
+    }
+    matches!(
+        token.fold.as_ref(),
+        "嫌" | "苦" | "禁" | "拒" | "避" | "讨" | "戒"
+    )
+    .then_some(Strength::Weak)
+}
+
+/// `かもしれない`, `なければならない`: no denial.
+fn is_idle_nai(doc: &Doc<'_>, i: usize) -> bool {
+    let before = |n: usize, c: &str| {
+        i.checked_sub(n)
+            .and_then(|j| doc.get(j))
+            .is_some_and(|t| t.fold == c)
+    };
+    (before(1, "れ") && before(2, "し") && (before(3, "も") || before(3, "知")))
+        || doc.phrase(i, &["な", "け", "れ", "ば"])
+        || before(1, "ら") && (before(2, "な") || before(2, "ば"))
+        || doc.phrase(i, &["な", "く", "て", "は"])
+        || before(1, "に") && before(2, "違")
+        || before(1, "少")
+}
+
+/// Where a phrase that denies nothing ends, if one begins at `i`.
+fn idle_end(doc: &Doc<'_>, i: usize) -> Option<usize> {
+    let token = doc.tokens.get(i).filter(|t| t.is(Flag::IdleHead))?;
+    let phrase = lexicon::idle_phrases(&token.fold).iter().filter(|words| {
+        words
+            .iter()
+            .enumerate()
+            .all(|(n, w)| doc.get(i + n).is_some_and(|t| t.fold == *w))
+    });
+    let longest = phrase.map(Vec::len).max()?;
+    Some(i + longest)
+}
+
+/// Whether a clause ends before token `i`.
+fn breaks(doc: &Doc<'_>, i: usize) -> bool {
+    doc.get(i).is_none_or(|t| {
+        t.gap == Gap::Line
+            || t.is(Flag::Contrast)
+                && t.kind == Kind::Word
+                && !(doc.lang == lexicon::DE && t.fold == "that")
+            || t.kind == Kind::Symbol
+                && matches!(
+                    t.fold.as_ref(),
+                    "." | "!"
+                        | "?"
+                        | ";"
+                        | ":"
+                        | "…"
+                        | "。"
+                        | "！"
+                        | "？"
+                        | "；"
+                        | "—"
+                        | "–"
+                        | "("
+                        | ")"
+                        | "؟"
+                        | "।"
+                        | "؛"
+                )
+                && ends_sentence(doc, i)
+            || matches!(t.fold.as_ref(), "但" | "而" | "却") && t.kind == Kind::Han
+    })
+}
+
+fn ends_sentence(doc: &Doc<'_>, i: usize) -> bool {
+    !doc.symbol(i, ".")
+        || !doc
+            .get(i + 1)
+            .is_some_and(|t| t.glued() && t.kind != Kind::Symbol)
+}
+
+fn is_comma(token: &Token<'_>) -> bool {
+    token.kind == Kind::Symbol && matches!(token.fold.as_ref(), "," | "、" | "，" | "،")
+}
+
+fn is_joint(token: &Token<'_>) -> bool {
+    is_comma(token) || token.is(Flag::Join) && token.entry.number_langs == 0
+}
+
+/// The token at which the part of the sentence around `i` begins; a joint begins a part only if a
+/// new statement follows it.
+fn clause_start(doc: &Doc<'_>, i: usize) -> usize {
+    let mut at = i;
+    let least = i.saturating_sub(REACH);
+    while at > least
+        && !breaks(doc, at - 1)
+        && !is_comma(&doc.tokens[at - 1])
+        && !(doc.tokens[at - 1].is(Flag::Join) && doc.lang == lexicon::EN)
+    {
+        at -= 1;
+    }
+    at
+}
+
+/// What the negation at `i` negates.
+fn negated(doc: &Doc<'_>, i: usize) -> Negated {
+    let mut result = Negated {
+        langs: langs_of(&doc.tokens[i]),
+        ..Negated::default()
+    };
+    forward(doc, i, &mut result);
+    backward(doc, i, &mut result);
+    if let Some(rest) = unprefixed(&doc.tokens[i].fold) {
+        result.scope.push(stem(rest).to_owned());
+    }
+    if let Some(rest) = doc.tokens[i].fold.strip_suffix("less") {
+        result.scope.push(stem(rest).to_owned());
+    }
+    result
+}
+
+fn langs_of(token: &Token<'_>) -> Langs {
+    if token.entry.negates == 0 {
+        ALL
+    } else {
+        token.entry.negates
+    }
+}
+
+fn is_content(token: &Token<'_>) -> bool {
+    match token.kind {
+        Kind::Symbol => false,
+        Kind::Kana => false,
+        Kind::Han => {
+            !"的了是在有和也都很就会會要个個喜欢歡吃想能这這那他她我你它们們没不被把让到过過着對对"
+                .contains(token.fold.as_ref())
+        }
+        Kind::Number => true,
+        Kind::Word => {
+            !token.is(Flag::Function)
+                && !token.is(Flag::Light)
+                && token.entry.negates == 0
+                && !token.is(Flag::Aux)
+        }
+    }
+}
+
+fn word_stem(token: &Token<'_>) -> String {
+    stem(&token.fold).to_owned()
+}
+
+fn forward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
+    let mut listing = false;
+    let mut at = i + 1;
+    let end = i + 1 + REACH;
+    while at < end && !breaks(doc, at) {
+        let token = &doc.tokens[at];
+        if is_joint(token) && at > i + 1 {
+            if begins_statement(doc, at + 1, result) {
+                break;
+            }
+            listing = true;
+        } else if listing && doc.speaks_of(token.entry.negates) && token.entry.negates != 0 {
+            break;
+        } else if is_content(token) {
+            if listing && token.is(Flag::Verb) && doc.lang == lexicon::EN {
+                break;
+            }
+            if listing {
+                result.listed.push(token.fold.clone().into_owned());
+            } else {
+                push_head(result, token);
+                result.scope.push(word_stem(token));
+            }
+        } else if token.is(Flag::Light) && !listing {
+            result.scope.push(word_stem(token));
+        }
+        at += 1;
+    }
+}
+
+fn push_head(result: &mut Negated, token: &Token<'_>) {
+    if result.head.len() < 4 {
+        result.head.push(word_stem(token));
+        result.forms.push(token.fold.clone().into_owned());
+    }
+}
+
+/// Whether after a joint another statement begins: a subject, an auxiliary, a finite verb.
+fn begins_statement(doc: &Doc<'_>, from: usize, so_far: &Negated) -> bool {
+    for at in from..from + 4 {
+        let Some(token) = doc.get(at) else {
+            return false;
+        };
+        if is_joint(token) && at > from || token.kind == Kind::Symbol {
+            return false;
+        }
+        let finite = token.is(Flag::Subject)
+            || token.is(Flag::Aux)
+            || token.is(Flag::Verb) && token.case != crate::tokens::Case::Title;
+        let adverb = matches!(
+            token.fold.as_ref(),
+            "also" | "then" | "now" | "still" | "always" | "usually" | "often" | "only" | "so"
+        );
+        if finite && (doc.lang == lexicon::EN || !token.is(Flag::Function)) {
+            return true;
+        }
+        if !adverb && at > from + 1 {
+            return false;
+        }
+    }
+    let _ = so_far;
+    false
+}
+
+/// The words before the negation in its own part of the sentence, the nearest first.
+fn backward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
+    let start = clause_start(doc, i);
+    let mut nearest = Vec::new();
+    for at in (start..i).rev() {
+        let token = &doc.tokens[at];
+        if is_content(token) {
+            result.scope.push(word_stem(token));
+            nearest.push(at);
+        } else if token.is(Flag::Light) {
+            result.scope.push(word_stem(token));
+        }
+    }
+    if result.head.is_empty() {
+        for at in nearest {
+            push_head(result, &doc.tokens[at]);
+        }
+    }
+    if result.head.is_empty() {
+        // What is negated is only named by light words: `does not want to`.
+        let light = (start..i + 6)
+            .filter_map(|at| doc.get(at))
+            .find(|t| t.is(Flag::Light));
+        if let Some(token) = light {
+            push_head(result, token);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Reading a text: every reader in turn, and what they find put together in order.
+//!
+//! Owns the order of the readers and which token belongs to which finding. It does not own any of
+//! the rules by which a reader finds something.
+
+use crate::negations::Negated;
+use crate::tokens::Doc;
+use crate::{Detail, DetailKind};
+use crate::{addresses, cjk, clock, dates, names, negations, numbers, quotes};
+
+/// What a detail says beyond its key, so that a looser comparison is possible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Facts {
+    Plain,
+    Number(Amount),
+    Date(Date),
+    /// `loose`: the hour may be before or after noon.
+    Time {
+        minutes: u16,
+        loose: bool,
+    },
+    Name,
+    Quote,
+    Negation(Box<Negated>),
+}
+
+/// A number and the base unit it is given in; the unit is empty where there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Amount {
+    pub(crate) value: String,
+    pub(crate) unit: &'static str,
+}
+
+/// A date or a part of one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Date {
+    pub(crate) year: Option<u16>,
+    pub(crate) month: Option<u8>,
+    pub(crate) day: Option<u8>,
+    /// Whether day and month could stand the other way round.
+    pub(crate) ambiguous: bool,
+}
+
+/// A detail and the tokens it stands on.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    pub(crate) from: usize,
+    pub(crate) detail: Detail,
+}
+
+/// A text being read.
+#[derive(Debug)]
+pub(crate) struct Reading<'t> {
+    pub(crate) doc: Doc<'t>,
+    claimed: Vec<bool>,
+    pub(crate) found: Vec<Finding>,
+    /// Amounts the text carries by the way, without them being details of it.
+    pub(crate) implied: Vec<Amount>,
+    pub(crate) negated: Vec<Negated>,
+}
+
+impl<'t> Reading<'t> {
+    pub(crate) fn of(text: &'t str) -> Self {
+        let doc = Doc::read(text);
+        let claimed = vec![false; doc.tokens.len()];
+        let mut reading = Reading {
+            doc,
+            claimed,
+            found: Vec::new(),
+            implied: Vec::new(),
+            negated: Vec::new(),
+        };
+        addresses::read(&mut reading);
+        reading.sweep();
+        quotes::read(&mut reading);
+        names::read(&mut reading);
+        cjk::read(&mut reading);
+        negations::read(&mut reading);
+        reading.found.sort_by_key(|f| f.from);
+        reading
+    }
+
+    /// The readers of numbers and of the calendar, which compete for the same tokens.
+    fn sweep(&mut self) {
+        let mut at = 0;
+        while at < self.doc.tokens.len() {
+            let end = if self.is_claimed(at) {
+                None
+            } else {
+                clock::read(self, at)
+                    .or_else(|| dates::read(self, at))
+                    .or_else(|| numbers::read(self, at))
+            };
+            at = end.unwrap_or(0).max(at + 1);
+        }
+    }
+
+    pub(crate) fn is_claimed(&self, token: usize) -> bool {
+        self.claimed.get(token).copied().unwrap_or(true)
+    }
+
+    pub(crate) fn claim(&mut self, from: usize, to: usize) {
+        let to = to.min(self.claimed.len());
+        for claimed in self.claimed.get_mut(from..to).unwrap_or(&mut []) {
+            *claimed = true;
+        }
+    }
+
+    /// Adds a finding on the tokens `from..to` and claims them.
+    pub(crate) fn add(
+        &mut self,
+        from: usize,
+        to: usize,
+        kind: DetailKind,
+        key: String,
+        facts: Facts,
+    ) {
+        self.claim(from, to);
+        self.note(from, to, kind, key, facts);
+    }
+
+    /// Adds a finding without claiming its tokens.
+    pub(crate) fn note(
+        &mut self,
+        from: usize,
+        to: usize,
+        kind: DetailKind,
+        key: String,
+        facts: Facts,
+    ) {
+        let surface = self.doc.surface(from, to).to_owned();
+        self.found.push(Finding {
+            from,
+            detail: Detail {
+                kind,
+                surface,
+                key,
+                facts,
+            },
+        });
+    }
+}

@@ -1,0 +1,471 @@
+//! Cutting a text into tokens: words, numbers, single ideographs and symbols.
+//!
+//! Owns where a word begins and ends, how it is written (case), and whether it opens a sentence.
+//! It does not own what any word means; that is looked up in [`crate::lexicon`].
+
+use std::borrow::Cow;
+
+use crate::fold::{digit_value, fold};
+use crate::lexicon::{self, Entry, Flag, Langs};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A run of letters; Korean words and katakana runs are words too.
+    Word,
+    /// A run of decimal digits of any script; its fold is in ASCII digits.
+    Number,
+    /// One Chinese character.
+    Han,
+    /// One hiragana.
+    Kana,
+    /// Any other visible character.
+    Symbol,
+}
+
+/// How a word is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    Lower,
+    Title,
+    Upper,
+    /// Capitals inside the word, as in `GitHub`.
+    Mixed,
+    /// The script has no case.
+    None,
+}
+
+/// What stands between a token and the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub(crate) enum Gap {
+    Glued,
+    Space,
+    Line,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Token<'t> {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) kind: Kind,
+    pub(crate) case: Case,
+    pub(crate) gap: Gap,
+    /// Folded, without a possessive or contracted ending.
+    pub(crate) fold: Cow<'t, str>,
+    /// Whether such an ending was cut off.
+    pub(crate) possessive: bool,
+    pub(crate) opens: bool,
+    pub(crate) entry: Entry,
+}
+
+impl Token<'_> {
+    pub(crate) fn is(&self, flag: Flag) -> bool {
+        self.entry.is(flag)
+    }
+
+    pub(crate) fn symbol(&self, c: &str) -> bool {
+        self.kind == Kind::Symbol && self.fold == c
+    }
+
+    pub(crate) fn glued(&self) -> bool {
+        self.gap == Gap::Glued
+    }
+
+    pub(crate) fn capital(&self) -> bool {
+        matches!(self.case, Case::Title | Case::Upper | Case::Mixed)
+    }
+}
+
+/// A text and its tokens.
+#[derive(Debug)]
+pub(crate) struct Doc<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) tokens: Vec<Token<'t>>,
+    /// The one language the function words speak for; never empty.
+    pub(crate) lang: Langs,
+    /// Whether most letters are capitals, so that capitals say nothing.
+    pub(crate) shouting: bool,
+}
+
+impl<'t> Doc<'t> {
+    pub(crate) fn read(text: &'t str) -> Self {
+        let mut tokens = Scanner::new(text).run();
+        mark_openers(&mut tokens);
+        let lang = detect(&tokens);
+        let shouting = is_shouting(&tokens);
+        Doc {
+            text,
+            tokens,
+            lang,
+            shouting,
+        }
+    }
+
+    pub(crate) fn get(&self, i: usize) -> Option<&Token<'t>> {
+        self.tokens.get(i)
+    }
+
+    pub(crate) fn before(&self, i: usize) -> Option<&Token<'t>> {
+        i.checked_sub(1).and_then(|j| self.tokens.get(j))
+    }
+
+    pub(crate) fn symbol(&self, i: usize, c: &str) -> bool {
+        self.get(i).is_some_and(|t| t.symbol(c))
+    }
+
+    pub(crate) fn word(&self, i: usize, words: &[&str]) -> bool {
+        self.get(i)
+            .is_some_and(|t| t.kind != Kind::Symbol && words.contains(&t.fold.as_ref()))
+    }
+
+    /// Whether the tokens from `i` on are these words or symbols.
+    pub(crate) fn phrase(&self, i: usize, words: &[&str]) -> bool {
+        words
+            .iter()
+            .enumerate()
+            .all(|(n, w)| self.get(i + n).is_some_and(|t| t.fold == *w))
+    }
+
+    pub(crate) fn surface(&self, from: usize, to: usize) -> &'t str {
+        let start = self.tokens.get(from).map_or(0, |t| t.start);
+        let end = to
+            .checked_sub(1)
+            .and_then(|last| self.tokens.get(last))
+            .map_or(start, |t| t.end);
+        self.text.get(start..end).unwrap_or("")
+    }
+
+    pub(crate) fn speaks(&self, langs: Langs) -> bool {
+        langs & self.lang != 0
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Letter,
+    Katakana,
+    Digit,
+    Han,
+    Kana,
+    Space,
+    Symbol,
+    Ignored,
+}
+
+fn class(c: char) -> Class {
+    if c.is_ascii() {
+        return match c {
+            'a'..='z' | 'A'..='Z' => Class::Letter,
+            '0'..='9' => Class::Digit,
+            c if c.is_whitespace() || c.is_control() => Class::Space,
+            _ => Class::Symbol,
+        };
+    }
+    match c as u32 {
+        0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x2069 | 0xFEFF | 0x00AD => Class::Ignored,
+        0x30A1..=0x30FA | 0x30FC..=0x30FE | 0xFF66..=0xFF9F => Class::Katakana,
+        0x3041..=0x309F => Class::Kana,
+        0x3005..=0x3007
+        | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF
+        | 0xF900..=0xFAFF
+        | 0x20000..=0x3FFFF => Class::Han,
+        0x0300..=0x036F | 0x0591..=0x05BD | 0x05BF..=0x05C7 | 0x064B..=0x065F | 0x0E47..=0x0E4E => {
+            Class::Letter
+        }
+        0x00BA | 0x00AA => Class::Symbol,
+        _ if digit_value(c).is_some() => Class::Digit,
+        0x0964 | 0x0965 | 0x0970 => Class::Symbol,
+        0x0900..=0x0DFF => Class::Letter,
+        _ if c.is_whitespace() => Class::Space,
+        _ if c.is_alphabetic() => Class::Letter,
+        _ => Class::Symbol,
+    }
+}
+
+struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+    gap: Gap,
+    tokens: Vec<Token<'t>>,
+}
+
+impl<'t> Scanner<'t> {
+    fn new(text: &'t str) -> Self {
+        Scanner {
+            text,
+            at: 0,
+            gap: Gap::Line,
+            tokens: Vec::with_capacity(text.len() / 5 + 4),
+        }
+    }
+
+    fn peek(&self, at: usize) -> Option<char> {
+        self.text.get(at..).and_then(|rest| rest.chars().next())
+    }
+
+    fn run(mut self) -> Vec<Token<'t>> {
+        while let Some(c) = self.peek(self.at) {
+            match class(c) {
+                Class::Space => self.space(c),
+                Class::Ignored => self.at += c.len_utf8(),
+                Class::Digit => self.take(Kind::Number, |k| k == Class::Digit),
+                Class::Katakana => self.take(Kind::Word, |k| k == Class::Katakana),
+                Class::Letter => self.letters(),
+                Class::Han => self.single(Kind::Han, c),
+                Class::Kana => self.single(Kind::Kana, c),
+                Class::Symbol => self.single(Kind::Symbol, c),
+            }
+        }
+        self.tokens
+    }
+
+    fn space(&mut self, c: char) {
+        let gap = if matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}') {
+            Gap::Line
+        } else {
+            Gap::Space
+        };
+        if gap > self.gap {
+            self.gap = gap;
+        }
+        self.at += c.len_utf8();
+    }
+
+    fn single(&mut self, kind: Kind, c: char) {
+        let end = self.at + c.len_utf8();
+        self.push(kind, end, end, Case::None);
+    }
+
+    fn take(&mut self, kind: Kind, wanted: impl Fn(Class) -> bool) {
+        let end = self.run_end(self.at, wanted);
+        self.push(kind, end, end, Case::None);
+    }
+
+    fn run_end(&self, from: usize, wanted: impl Fn(Class) -> bool) -> usize {
+        let rest = self.text.get(from..).unwrap_or("");
+        rest.char_indices()
+            .find(|(_, c)| !wanted(class(*c)))
+            .map_or(self.text.len(), |(n, _)| from + n)
+    }
+
+    fn letters(&mut self) {
+        if let Some(end) = self.dotted_acronym() {
+            let case = case_of(self.text.get(self.at..end).unwrap_or(""));
+            return self.push(Kind::Word, end, end, case);
+        }
+        let mut end = self.run_end(self.at, |k| k == Class::Letter || k == Class::Ignored);
+        let mut base = end;
+        while let Some(mark) = self.peek(end).filter(|c| is_apostrophe(*c)) {
+            let after = end + mark.len_utf8();
+            if !self.peek(after).is_some_and(|c| class(c) == Class::Letter) {
+                break;
+            }
+            let so_far = self.text.get(self.at..end).unwrap_or("");
+            if is_elision(so_far) {
+                return self.push(Kind::Word, end, after, case_of(so_far));
+            }
+            let tail_end = self.run_end(after, |k| k == Class::Letter);
+            let tail = self.text.get(after..tail_end).unwrap_or("");
+            base = if is_cut_off(so_far, tail) {
+                end
+            } else {
+                tail_end
+            };
+            end = tail_end;
+        }
+        let case = case_of(self.text.get(self.at..base).unwrap_or(""));
+        self.push(Kind::Word, base, end, case);
+    }
+
+    /// Where `U.S.` or `p.m.` ends, if that is what stands here.
+    fn dotted_acronym(&self) -> Option<usize> {
+        let mut at = self.at;
+        let mut letters = 0;
+        loop {
+            let letter = self.peek(at).filter(|c| class(*c) == Class::Letter)?;
+            let dot = at + letter.len_utf8();
+            if self.peek(dot) != Some('.') {
+                return None;
+            }
+            letters += 1;
+            at = dot + 1;
+            if !self.peek(at).is_some_and(|c| class(c) == Class::Letter) {
+                return (letters >= 2).then_some(at);
+            }
+        }
+    }
+
+    /// Pushes the token that ends at `end` and whose folded form is of what ends at `base`.
+    fn push(&mut self, kind: Kind, base: usize, end: usize, case: Case) {
+        let text: &'t str = self.text;
+        let word = text.get(self.at..base).unwrap_or("");
+        let fold = match kind {
+            Kind::Number => fold_digits(word),
+            Kind::Word if word.contains('.') => Cow::Owned(fold(word).replace('.', "")),
+            _ => fold(word),
+        };
+        let entry = match kind {
+            Kind::Number => Entry::default(),
+            _ => lexicon::look_up(&fold),
+        };
+        self.tokens.push(Token {
+            start: self.at,
+            end,
+            kind,
+            case,
+            gap: self.gap,
+            fold,
+            possessive: end > base,
+            opens: false,
+            entry,
+        });
+        self.at = end;
+        self.gap = Gap::Glued;
+    }
+}
+
+fn fold_digits(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() {
+        return Cow::Borrowed(word);
+    }
+    let digits = word.chars().filter_map(digit_value);
+    Cow::Owned(digits.map(|d| char::from(b'0' + d)).collect())
+}
+
+pub(crate) fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}' | '\u{02BC}')
+}
+
+/// French, Italian and Catalan words that lose their vowel before the next word.
+fn is_elision(word: &str) -> bool {
+    const ELIDED: [&str; 22] = [
+        "l", "d", "j", "n", "s", "c", "m", "t", "qu", "dell", "all", "nell", "un", "dall", "sull",
+        "quell", "jusqu", "lorsqu", "puisqu", "quest", "c\u{fc}", "anch",
+    ];
+    word.len() <= 6 && ELIDED.iter().any(|e| word.eq_ignore_ascii_case(e))
+}
+
+/// Whether the letters after the apostrophe are an ending and not a part of the word: `Anna's`,
+/// `they're`, `Ankara'da`; not `don't`, not `O'Brien`.
+fn is_cut_off(word: &str, tail: &str) -> bool {
+    if tail == "t" || tail == "T" {
+        return false;
+    }
+    let contracted = ["s", "re", "ll", "ve", "d", "m", "S", "RE", "LL", "VE"].contains(&tail);
+    let suffix = tail.chars().next().is_some_and(char::is_lowercase)
+        && tail.len() <= 6
+        && word.len() >= 2
+        && word.chars().next().is_some_and(char::is_uppercase);
+    contracted || suffix
+}
+
+fn case_of(word: &str) -> Case {
+    let mut chars = word.chars().filter(|c| c.is_alphabetic());
+    let Some(first) = chars.next() else {
+        return Case::None;
+    };
+    let (mut uppers, mut lowers) = (0, 0);
+    for c in chars {
+        if c.is_uppercase() {
+            uppers += 1;
+        } else if c.is_lowercase() {
+            lowers += 1;
+        }
+    }
+    match (first.is_uppercase(), uppers, lowers) {
+        (true, 0, 0) => Case::Upper,
+        (true, 0, _) => Case::Title,
+        (true, _, 0) => Case::Upper,
+        (_, 1.., _) => Case::Mixed,
+        (false, 0, _) if first.is_lowercase() => Case::Lower,
+        _ => Case::None,
+    }
+}
+
+/// Marks the words which are capitalised because a sentence, a quotation or a list item begins.
+fn mark_openers(tokens: &mut [Token<'_>]) {
+    let mut opening = true;
+    for i in 0..tokens.len() {
+        if tokens[i].gap == Gap::Line {
+            opening = true;
+        }
+        if tokens[i].kind != Kind::Symbol {
+            tokens[i].opens = opening;
+            // A number at the head of a line is a list mark and leaves the opening to the word.
+            opening = opening && tokens[i].kind == Kind::Number;
+            continue;
+        }
+        opening = match tokens[i].fold.as_ref() {
+            "." => !after_abbreviation(tokens, i),
+            "!" | "?" | "…" | "。" | "!?" | "؟" | "।" | ":" | "¿" | "¡" | "•" | "·"
+            | "\u{2192}" => true,
+            "\"" | "“" | "«" | "„" | "‘" | "»" | "‹" | "「" | "(" | "[" | "*" | "-" | "–" | "—" => {
+                opening || opens_quote(tokens, i)
+            }
+            "”" | ")" | "'" | "_" | "#" | ">" | "☐" | "✓" => opening,
+            _ => false,
+        };
+    }
+}
+
+fn opens_quote(tokens: &[Token<'_>], i: usize) -> bool {
+    let next_glued = tokens.get(i + 1).is_some_and(|t| t.glued());
+    let mark = matches!(
+        tokens[i].fold.as_ref(),
+        "\"" | "“" | "«" | "„" | "‘" | "»" | "「" | "(" | "["
+    );
+    mark && next_glued && !tokens[i].glued()
+}
+
+fn after_abbreviation(tokens: &[Token<'_>], dot: usize) -> bool {
+    let Some(word) = dot.checked_sub(1).map(|i| &tokens[i]) else {
+        return false;
+    };
+    let initial = word.kind == Kind::Word && word.case == Case::Upper && word.end - word.start <= 2;
+    tokens[dot].glued() && (word.is(Flag::Title) || word.is(Flag::Abbreviation) || initial)
+}
+
+/// The language with the most function words. English where nothing speaks, because English text
+/// without function words reads the same in every other language.
+fn detect(tokens: &[Token<'_>]) -> Langs {
+    let mut votes = [0u32; lexicon::LANGS];
+    let mut cyrillic = 0u32;
+    for token in tokens.iter().filter(|t| t.kind == Kind::Word) {
+        let mut bits = token.entry.votes;
+        while bits != 0 {
+            let lang = bits.trailing_zeros() as usize;
+            if let Some(count) = votes.get_mut(lang) {
+                *count += 1;
+            }
+            bits &= bits - 1;
+        }
+        if token
+            .fold
+            .chars()
+            .next()
+            .is_some_and(|c| ('\u{400}'..='\u{52f}').contains(&c))
+        {
+            cyrillic += 1;
+        }
+    }
+    let (best, count) =
+        votes.iter().enumerate().fold(
+            (0, 0),
+            |best, (lang, n)| if *n > best.1 { (lang, *n) } else { best },
+        );
+    if cyrillic > count {
+        return lexicon::RU;
+    }
+    1 << best
+}
+
+fn is_shouting(tokens: &[Token<'_>]) -> bool {
+    let cased = |case| {
+        tokens
+            .iter()
+            .filter(|t| t.case == case && t.end - t.start > 1)
+            .count()
+    };
+    let upper = cased(Case::Upper);
+    upper > 3 && upper > 2 * (cased(Case::Lower) + cased(Case::Title))
+}

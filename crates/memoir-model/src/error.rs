@@ -1,0 +1,156 @@
+//! What can go wrong with a model, classified for whoever decides about retrying (SPEC 3.16).
+//!
+//! An error never holds a word of a prompt, a memory or an answer, and never a key (SPEC 5.1): of
+//! what a provider says about a failure only the status and a short machine-readable code are kept,
+//! since its message in words may echo the prompt. For the same reason no error of the HTTP client
+//! is kept as a source.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Why a model gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// The provider asks for fewer requests. Retryable.
+    #[error("the provider limits the rate of requests{}", after(retry_after))]
+    RateLimited {
+        /// How long the provider asks to wait, at most [`ModelError::LONGEST_WAIT`]; `None`: it did
+        /// not say.
+        retry_after: Option<Duration>,
+    },
+    /// The provider cannot be reached or cannot answer now. Retryable.
+    #[error("{outage}{}", after(retry_after))]
+    Unavailable {
+        /// What stood in the way.
+        outage: Outage,
+        /// As in [`ModelError::RateLimited`].
+        retry_after: Option<Duration>,
+    },
+    /// The provider refuses the request, and would refuse it again.
+    #[error("the provider refused the request with status {status}{}", coded(code))]
+    Rejected {
+        /// HTTP status, or the number that stood in its place in an error sent with status 200.
+        status: u16,
+        /// The provider's machine-readable name for the reason.
+        code: Option<ErrorCode>,
+        /// What a person can do about it.
+        hint: Option<String>,
+    },
+    /// Something answered, but not as a model does.
+    #[error("the answer is not one of a model: {what}")]
+    BadAnswer {
+        /// What is wrong with it.
+        what: String,
+        /// Whether another attempt may help: an empty answer yes, a web page no.
+        retryable: bool,
+        /// What a person can do about it.
+        hint: Option<String>,
+    },
+}
+
+/// Why a provider is out of reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outage {
+    /// An HTTP status that says so: 408, 409, 425, 5xx, 529.
+    Status(u16),
+    /// No connection could be made: refused, no route, unknown host, no agreement on TLS.
+    Connect,
+    /// No complete answer within the request's time limit.
+    Timeout,
+    /// The connection ended before the answer was complete.
+    Cut,
+}
+
+impl fmt::Display for Outage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(formatter, "the provider answered with status {status}"),
+            Self::Connect => formatter.write_str("the provider could not be reached"),
+            Self::Timeout => formatter.write_str("the provider did not answer in time"),
+            Self::Cut => formatter.write_str("the connection ended before the answer was complete"),
+        }
+    }
+}
+
+/// A provider's short machine-readable name for a failure, such as `context_length_exceeded`:
+/// 1 to 64 of `A-Z`, `a-z`, `0-9`, `_`, `.` and `-`, so that no sentence fits in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ErrorCode(String);
+
+impl ErrorCode {
+    /// `None` when `text` is not of the form above.
+    pub fn new(text: &str) -> Option<Self> {
+        let fits = (1..=64).contains(&text.len())
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The code.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl ModelError {
+    /// The longest wait that a provider's Retry-After is believed for: beyond it, a session's time
+    /// would be over anyway.
+    pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+    /// Whether the same request may succeed later (SPEC 3.16).
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::RateLimited { .. } | Self::Unavailable { .. } => true,
+            Self::Rejected { .. } => false,
+            Self::BadAnswer { retryable, .. } => *retryable,
+        }
+    }
+
+    /// How long the provider asks to wait before the next attempt, at most
+    /// [`ModelError::LONGEST_WAIT`]. `None`: it did not say.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after } | Self::Unavailable { retry_after, .. } => {
+                *retry_after
+            }
+            Self::Rejected { .. } | Self::BadAnswer { .. } => None,
+        }
+    }
+
+    /// What a person can do about it, as a sentence without a full stop. `None`: nothing but wait.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Rejected { hint, .. } | Self::BadAnswer { hint, .. } => hint.clone(),
+            Self::Unavailable {
+                outage: Outage::Connect,
+                ..
+            } => Some("check that the server runs, and the provider's `base_url`".to_owned()),
+            Self::Unavailable {
+                outage: Outage::Timeout,
+                ..
+            } => Some("a slow model may need a larger `request_timeout_seconds`".to_owned()),
+            Self::RateLimited { .. } | Self::Unavailable { .. } => None,
+        }
+    }
+}
+
+fn after(retry_after: &Option<Duration>) -> String {
+    match retry_after {
+        Some(wait) => format!("; it asks to wait {} s", wait.as_secs_f64()),
+        None => String::new(),
+    }
+}
+
+fn coded(code: &Option<ErrorCode>) -> String {
+    match code {
+        Some(code) => format!(" (`{code}`)"),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,429 @@
+//! One request to a provider over HTTP, and the classification of what comes back.
+//!
+//! Knows nothing of any wire format beyond the shape that providers share for errors. Words that a
+//! provider sends about a failure are looked at here, to choose a hint, and dropped here.
+
+use std::time::Duration;
+
+use jiff::fmt::rfc2822;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use serde_json::{Value, json};
+
+use crate::error::{ErrorCode, ModelError, Outage};
+
+/// No answer of a model is near this: 8 MiB of JSON are some two million tokens.
+pub(crate) const LARGEST_BODY_BYTES: usize = 8 * 1024 * 1024;
+
+/// Where requests of one model go, and what its errors are to name.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) client: Client,
+    pub(crate) url: Url,
+    /// The authorisation, marked sensitive, and whatever else the provider wants.
+    pub(crate) headers: HeaderMap,
+    pub(crate) timeout: Duration,
+    /// The model's name as the provider knows it.
+    pub(crate) model: String,
+    /// Where the key is read, such as "the environment variable `OPENAI_API_KEY`".
+    pub(crate) key_place: String,
+}
+
+impl Endpoint {
+    /// Sends `body` and returns the JSON object that the provider answers with.
+    ///
+    /// # Errors
+    ///
+    /// Everything else: no connection, a status other than 2xx, no JSON object, or an object that
+    /// reports an error although its status is 200.
+    pub(crate) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
+        let mut response = self
+            .client
+            .post(self.url.clone())
+            .headers(self.headers.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json")
+            .timeout(self.timeout)
+            .body(body.to_string())
+            .send()
+            .await
+            .map_err(|error| unsent(&error))?;
+
+        let status = response.status().as_u16();
+        let wait = retry_after(response.headers());
+        let content_type = media_type(response.headers());
+        if (300..400).contains(&status) {
+            return Err(redirect(status));
+        }
+        let bytes = read(&mut response, status, wait).await?;
+        // A single bad byte is not worth the whole answer and what it cost.
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        let json: Option<Value> = serde_json::from_str(text).ok();
+        tracing::debug!(status, bytes = bytes.len(), "a model's provider answered");
+
+        if !(200..300).contains(&status) {
+            let html = is_html(&content_type, text) && !is_temporary(status);
+            if html {
+                return Err(self.web_page(status, &content_type));
+            }
+            return Err(self.failure(status, wait, json.as_ref().and_then(reported_error)));
+        }
+        match json {
+            Some(answer @ Value::Object(_)) => match reported_error(&answer) {
+                Some(error) => Err(self.embedded_failure(error, wait)),
+                None => Ok(answer),
+            },
+            Some(_) => Err(retryable("JSON, but no object")),
+            None if is_html(&content_type, text) => Err(self.web_page(status, &content_type)),
+            None if content_type == "text/event-stream" => Err(ModelError::BadAnswer {
+                what: "a stream of events, though none was asked for".to_owned(),
+                retryable: false,
+                hint: None,
+            }),
+            None if text.is_empty() => Err(retryable("an empty body")),
+            None => Err(retryable("no valid JSON")),
+        }
+    }
+
+    /// Classifies an error object that came with status 200, such as OpenRouter sends when the
+    /// provider behind it failed.
+    pub(crate) fn embedded_failure(&self, error: &Value, wait: Option<Duration>) -> ModelError {
+        let number = ["code", "status"]
+            .iter()
+            .find_map(|field| match error.get(field)? {
+                Value::Number(number) => number.as_u64(),
+                Value::String(text) => text.parse().ok(),
+                _ => None,
+            });
+        let status = number.and_then(|number| u16::try_from(number).ok());
+        let status = status.filter(|status| (400..600).contains(status));
+        let by_name = || match error.get("type").or(error.get("code"))?.as_str()? {
+            "rate_limit_error" | "rate_limit_exceeded" => Some(429),
+            "overloaded_error" => Some(529),
+            "api_error" | "server_error" | "internal_error" => Some(500),
+            "timeout_error" => Some(504),
+            "invalid_request_error" => Some(400),
+            "authentication_error" => Some(401),
+            "billing_error" => Some(402),
+            "permission_error" => Some(403),
+            "not_found_error" => Some(404),
+            _ => None,
+        };
+        match status.or_else(by_name) {
+            Some(status) => self.failure(status, wait, Some(error)),
+            None => ModelError::BadAnswer {
+                what: match code(error) {
+                    Some(code) => format!("a report of an error (`{code}`) in place of an answer"),
+                    None => "a report of an error in place of an answer".to_owned(),
+                },
+                retryable: true,
+                hint: None,
+            },
+        }
+    }
+
+    /// Classifies a status that is neither success nor redirect (SPEC 3.16).
+    fn failure(&self, status: u16, wait: Option<Duration>, error: Option<&Value>) -> ModelError {
+        let code = error.and_then(code);
+        let named = |name: &str| code.as_ref().is_some_and(|code| code.as_str() == name);
+        // OpenAI says 429 for an account without credit too, and no wait helps that.
+        let unpaid = named("insufficient_quota") || named("billing_hard_limit_reached");
+        if status == 429 && !unpaid {
+            return ModelError::RateLimited { retry_after: wait };
+        }
+        if is_temporary(status) && !unpaid {
+            return ModelError::Unavailable {
+                outage: Outage::Status(status),
+                retry_after: wait,
+            };
+        }
+        let message = error.and_then(message).unwrap_or_default().to_lowercase();
+        let hint = self.hint(status, unpaid, &message);
+        ModelError::Rejected { status, code, hint }
+    }
+
+    /// `message` is the provider's own, in lower case; only whether it speaks of certain things
+    /// leaves this function.
+    fn hint(&self, status: u16, unpaid: bool, message: &str) -> Option<String> {
+        let Self {
+            model, key_place, ..
+        } = self;
+        let too_long = [
+            "context length",
+            "context window",
+            "context size",
+            "prompt is too long",
+            "maximum context",
+        ];
+        Some(match status {
+            _ if unpaid || status == 402 || message.contains("credit balance") => {
+                "the account with the provider has no credit left".to_owned()
+            }
+            401 => format!("the provider does not accept the key; it is read from {key_place}"),
+            403 => format!("the key read from {key_place} may not use the model `{model}`"),
+            413 => "the conversation is too long; set `context_tokens` of the provider".to_owned(),
+            _ if too_long.iter().any(|words| message.contains(words)) => {
+                "the conversation is longer than the model's context; set `context_tokens` of the \
+                 provider"
+                    .to_owned()
+            }
+            404 | 405 => format!(
+                "check the name of the model `{model}`, and the provider's `base_url`, which often \
+                 ends with `/v1`"
+            ),
+            400 | 422 | 501 if message.contains("tool") => format!(
+                "the server seems not to take tools for `{model}`; use a model that calls tools \
+                 (vLLM wants `--enable-auto-tool-choice`, llama.cpp `--jinja`)"
+            ),
+            400 | 422 if message.contains("max_tokens") => {
+                "try the other `output_limit_field` of the provider".to_owned()
+            }
+            _ => return None,
+        })
+    }
+
+    fn web_page(&self, status: u16, content_type: &str) -> ModelError {
+        ModelError::BadAnswer {
+            what: format!("a web page (status {status}, `{content_type}`)"),
+            retryable: false,
+            hint: Some(
+                "check the provider's `base_url`, and whether a proxy or a login page is in between"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// An answer that another attempt may mend.
+pub(crate) fn retryable(what: &str) -> ModelError {
+    ModelError::BadAnswer {
+        what: what.to_owned(),
+        retryable: true,
+        hint: None,
+    }
+}
+
+fn redirect(status: u16) -> ModelError {
+    ModelError::BadAnswer {
+        what: format!("a redirect (status {status})"),
+        retryable: false,
+        hint: Some(
+            "redirects are not followed, since they could carry the key and the prompt elsewhere; \
+             set the provider's `base_url` to the final address"
+                .to_owned(),
+        ),
+    }
+}
+
+fn is_temporary(status: u16) -> bool {
+    matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+}
+
+/// Reads the body up to [`LARGEST_BODY_BYTES`], counted after decompression.
+async fn read(
+    response: &mut reqwest::Response,
+    status: u16,
+    wait: Option<Duration>,
+) -> Result<Vec<u8>, ModelError> {
+    let mut bytes = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if bytes.len() + chunk.len() > LARGEST_BODY_BYTES => {
+                return Err(ModelError::BadAnswer {
+                    what: format!("more than {LARGEST_BODY_BYTES} bytes"),
+                    retryable: false,
+                    hint: Some("check the provider's `base_url`".to_owned()),
+                });
+            }
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) => return Ok(bytes),
+            // The status says more than the way in which its explanation broke off.
+            Err(_) if !(200..300).contains(&status) => return Ok(bytes),
+            Err(error) if error.is_timeout() => {
+                return Err(ModelError::Unavailable {
+                    outage: Outage::Timeout,
+                    retry_after: wait,
+                });
+            }
+            Err(_) => {
+                return Err(ModelError::Unavailable {
+                    outage: Outage::Cut,
+                    retry_after: wait,
+                });
+            }
+        }
+    }
+}
+
+/// Classifies a request that got no status at all.
+fn unsent(error: &reqwest::Error) -> ModelError {
+    if is_untrusted(error) {
+        return ModelError::BadAnswer {
+            what: "the server's certificate is not trusted".to_owned(),
+            retryable: false,
+            hint: Some(
+                "check the provider's `base_url`, the clock, and the system's certificates"
+                    .to_owned(),
+            ),
+        };
+    }
+    let outage = match error {
+        _ if error.is_connect() => Outage::Connect,
+        _ if error.is_timeout() => Outage::Timeout,
+        _ => Outage::Cut,
+    };
+    ModelError::Unavailable {
+        outage,
+        retry_after: None,
+    }
+}
+
+fn is_untrusted(error: &(dyn std::error::Error + 'static)) -> bool {
+    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        return matches!(tls, rustls::Error::InvalidCertificate(_));
+    }
+    // An input or output error does not name what it wraps as its source.
+    let wrapped = error
+        .downcast_ref::<std::io::Error>()
+        .and_then(|error| error.get_ref());
+    match wrapped {
+        Some(inner) => is_untrusted(inner),
+        None => error.source().is_some_and(is_untrusted),
+    }
+}
+
+/// The error that an answer reports, in any of the shapes in use: an object, a bare text, or either
+/// inside a list of one (Google). `null` and the like beside an answer are none.
+fn reported_error(answer: &Value) -> Option<&Value> {
+    let answer = answer.get(0).unwrap_or(answer);
+    let empty = [Value::Null, false.into(), "".into(), json!({})];
+    answer.get("error").filter(|error| !empty.contains(error))
+}
+
+/// The most specific machine-readable name in an error.
+fn code(error: &Value) -> Option<ErrorCode> {
+    ["code", "type", "status"].iter().find_map(|field| {
+        let text = error.get(field)?.as_str()?;
+        ErrorCode::new(text).filter(|code| !code.as_str().bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+/// What the provider says in words. Never to be kept: it may quote the prompt.
+fn message(error: &Value) -> Option<&str> {
+    error.get("message").unwrap_or(error).as_str()
+}
+
+/// The media type without its parameters; "no content type" when there is none, and never anything
+/// that is not of the form of one.
+fn media_type(headers: &HeaderMap) -> String {
+    let text = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let text = text
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_lowercase();
+    let fits = (1..=64).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"/+.-".contains(&byte));
+    if fits {
+        text
+    } else {
+        "no content type".to_owned()
+    }
+}
+
+fn is_html(content_type: &str, body: &str) -> bool {
+    let start: String = body.chars().take(15).collect::<String>().to_lowercase();
+    matches!(content_type, "text/html" | "application/xhtml+xml")
+        || start.starts_with("<!doctype html")
+        || start.starts_with("<html")
+}
+
+/// How long the provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date,
+/// which is compared with the answer's own `date`, so that this machine's clock does not matter.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &HeaderName| {
+        headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+    };
+    let milliseconds = text(&HeaderName::from_static("retry-after-ms"))
+        .and_then(|text| text.trim().parse::<f64>().ok())
+        .map(|milliseconds| milliseconds / 1000.0);
+    let seconds = milliseconds.or_else(|| {
+        let text = text(&reqwest::header::RETRY_AFTER)?.trim();
+        text.parse::<f64>().ok().or_else(|| {
+            let until = rfc2822::parse(text).ok()?.timestamp();
+            let now = rfc2822::parse(text_of_date(headers)?).ok()?.timestamp();
+            Some(until.duration_since(now).as_secs_f64().max(0.0))
+        })
+    })?;
+    if seconds.is_nan() || seconds < 0.0 {
+        return None;
+    }
+    let longest = ModelError::LONGEST_WAIT;
+    Some(
+        Duration::try_from_secs_f64(seconds)
+            .unwrap_or(longest)
+            .min(longest),
+    )
+}
+
+fn text_of_date(headers: &HeaderMap) -> Option<&str> {
+    headers.get(DATE)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(pairs: &[(&'static str, &str)]) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.insert(*name, value.parse().unwrap());
+        }
+        retry_after(&headers)
+    }
+
+    #[test]
+    fn spec_3_16_retry_after_is_read_in_each_of_its_forms() {
+        let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+        let later = ("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT");
+        let table = [
+            (vec![("retry-after", "2")], Some(2000)),
+            (vec![("retry-after", " 1.5 ")], Some(1500)),
+            (vec![("retry-after", "0")], Some(0)),
+            (
+                vec![("retry-after-ms", "250"), ("retry-after", "9")],
+                Some(250),
+            ),
+            (
+                vec![("retry-after-ms", "soon"), ("retry-after", "9")],
+                Some(9000),
+            ),
+            (vec![date, later], Some(30_000)),
+            (vec![later], None),
+            (vec![("date", later.1), ("retry-after", date.1)], Some(0)),
+            (vec![("retry-after", "86400")], Some(3_600_000)),
+            (vec![("retry-after", "1e300")], Some(3_600_000)),
+            (vec![("retry-after", "inf")], Some(3_600_000)),
+            (vec![("retry-after", "-1")], None),
+            (vec![("retry-after", "nan")], None),
+            (vec![("retry-after", "in a while")], None),
+            (vec![], None),
+        ];
+        for (headers, expected) in table {
+            assert_eq!(
+                wait(&headers),
+                expected.map(Duration::from_millis),
+                "{headers:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What is said to a model and what it answers, whatever the provider's wire format.
+//!
+//! Everything that may hold an agent's words is a [`PrivateText`] or [`PrivateJson`], so that
+//! formatting a request or a reply tells lengths only (SPEC 5.1).
+
+use memoir_domain::{PrivateJson, PrivateText};
+
+/// One turn asked of a model: the conversation so far and the tools it may call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The system prompt; empty means that none is sent.
+    pub system: PrivateText,
+    /// The conversation, oldest first. Starts with a [`Message::User`], and every tool call of an
+    /// assistant message is answered by a [`Message::ToolResult`] right after it.
+    pub messages: Vec<Message>,
+    /// The tools on offer; empty means a plain conversation.
+    pub tools: Vec<ToolDefinition>,
+    /// Upper bound of what the model may write in this turn, in its own tokens.
+    pub max_output_tokens: u32,
+}
+
+/// One entry of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// What Memoir says to the model.
+    User(PrivateText),
+    /// What the model said before.
+    Assistant(AssistantMessage),
+    /// The result of one tool call.
+    ToolResult {
+        /// The [`ToolCall::id`] that this answers.
+        call_id: String,
+        /// The tool that was called.
+        name: String,
+        /// The result, as the model is to read it.
+        content: PrivateText,
+    },
+}
+
+/// What the model said, in the raw form of its provider, so that it is echoed verbatim: signed
+/// thinking and thought signatures are refused by their providers when a byte is changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AssistantMessage {
+    /// The message object as received, but for tool calls without a usable id, which were given one.
+    pub raw: PrivateJson,
+}
+
+/// A tool on offer to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDefinition {
+    /// Name as called by the model, `[A-Za-z0-9_-]{1,64}`.
+    pub name: String,
+    /// When and how to use it, in plain words.
+    pub description: String,
+    /// JSON schema of the arguments: an object schema.
+    pub parameters: serde_json::Value,
+}
+
+/// A model's answer to one [`Request`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// To be put back into the conversation as [`Message::Assistant`].
+    pub message: AssistantMessage,
+    /// What it said besides tool calls; empty when it said nothing.
+    pub text: PrivateText,
+    /// The tools it calls, in its order. The ids are not empty and distinct within the reply.
+    pub tool_calls: Vec<ToolCall>,
+    /// What the turn used.
+    pub usage: Usage,
+    /// Why it stopped.
+    pub finish: Finish,
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Joins the call and its [`Message::ToolResult`].
+    pub id: String,
+    /// Name as the model wrote it, which may be no tool on offer.
+    pub name: String,
+    /// What it passes to the tool.
+    pub arguments: Arguments,
+}
+
+/// Arguments of a tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arguments {
+    /// A JSON object. No arguments at all is the empty object.
+    Json(PrivateJson),
+    /// Text that is no JSON object, kept so that the tool can refuse it with a clear message.
+    Malformed(PrivateText),
+}
+
+/// Tokens of one turn, counted in the model's own tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens read, those served from the provider's cache included.
+    pub input_tokens: u64,
+    /// Tokens written, hidden reasoning included.
+    pub output_tokens: u64,
+    /// `false`: the provider sent no usage, and these are estimated at characters / 4.
+    pub measured: bool,
+}
+
+/// Why a model stopped writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// It had said what it wanted to say.
+    Stop,
+    /// It waits for the results of its tool calls.
+    ToolCalls,
+    /// It reached [`Request::max_output_tokens`] or the end of its context.
+    Length,
+    /// Anything else, such as a content filter or a refusal.
+    Other,
+}

@@ -1,0 +1,225 @@
+//! Names of models: `provider:name`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Providers that need no configuration, in the order in which messages list them.
+pub const KNOWN_PROVIDERS: [&str; 7] = [
+    "anthropic",
+    "openai",
+    "openrouter",
+    "ollama",
+    "vllm",
+    "llamacpp",
+    "builtin",
+];
+
+/// A model as configured: `provider:name`, such as `openrouter:anthropic/claude-sonnet-4.5`,
+/// `ollama:qwen3:8b` or `builtin:careful`. Only the first colon splits.
+///
+/// The provider is 1 to 50 of `a-z`, `0-9`, `-` and `_`; the name 1 to 200 characters without white
+/// space or control characters. Whether the provider exists is for [`crate::Providers`] to say.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ModelName {
+    whole: String,
+    colon: usize,
+}
+
+impl ModelName {
+    /// The part before the first colon.
+    pub fn provider(&self) -> &str {
+        &self.whole[..self.colon]
+    }
+
+    /// The part after the first colon: the name that the provider knows.
+    pub fn model(&self) -> &str {
+        &self.whole[self.colon + 1..]
+    }
+
+    /// `provider:name`.
+    pub fn as_str(&self) -> &str {
+        &self.whole
+    }
+}
+
+/// Why a text is no [`ModelName`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelNameError {
+    /// There is no colon.
+    #[error(
+        "`{given}` names no provider; write `provider:name`, such as `openrouter:{example}`; \
+         providers known without configuration: {}",
+        known()
+    )]
+    NoProvider {
+        /// The text, shortened.
+        given: String,
+        /// The same name in a form that would be accepted.
+        example: String,
+    },
+    /// The part before the colon is no name of a provider.
+    #[error(
+        "`{given}` cannot name a provider: 1 to 50 of `a-z`, `0-9`, `-` and `_`; \
+         providers known without configuration: {}",
+        known()
+    )]
+    BadProvider {
+        /// The part before the colon, shortened.
+        given: String,
+    },
+    /// The part after the colon is empty.
+    #[error("`{provider}:` names no model; write the model's name after the colon")]
+    NoName {
+        /// The part before the colon.
+        provider: String,
+    },
+    /// The part after the colon is too long or has white space or control characters in it.
+    #[error(
+        "the model's name after `{provider}:` must be 1 to 200 characters without white space; \
+         it has {characters}"
+    )]
+    BadName {
+        /// The part before the colon.
+        provider: String,
+        /// Length of the part after the colon in characters.
+        characters: usize,
+    },
+}
+
+/// The providers that need no configuration, for messages.
+fn known() -> String {
+    KNOWN_PROVIDERS
+        .map(|provider| format!("`{provider}`"))
+        .join(", ")
+}
+
+/// The first 60 characters, printable: what a person typed, quoted in an error.
+fn shortened(text: &str) -> String {
+    text.chars()
+        .filter(|character| !character.is_control())
+        .take(60)
+        .collect()
+}
+
+pub(crate) fn is_provider_name(text: &str) -> bool {
+    (1..=50).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+}
+
+impl FromStr for ModelName {
+    type Err = ModelNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let Some(colon) = text.find(':') else {
+            let given = shortened(text);
+            let example = if given.is_empty() {
+                "vendor/model"
+            } else {
+                &given
+            }
+            .to_owned();
+            return Err(ModelNameError::NoProvider { given, example });
+        };
+        let (provider, name) = (&text[..colon], &text[colon + 1..]);
+        if !is_provider_name(provider) {
+            return Err(ModelNameError::BadProvider {
+                given: shortened(provider),
+            });
+        }
+        if name.is_empty() {
+            return Err(ModelNameError::NoName {
+                provider: provider.to_owned(),
+            });
+        }
+        let characters = name.chars().count();
+        if characters > 200 || name.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(ModelNameError::BadName {
+                provider: provider.to_owned(),
+                characters,
+            });
+        }
+        Ok(Self {
+            whole: text.to_owned(),
+            colon,
+        })
+    }
+}
+
+impl TryFrom<String> for ModelName {
+    type Error = ModelNameError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<ModelName> for String {
+    fn from(name: ModelName) -> Self {
+        name.whole
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_6_3_only_the_first_colon_of_a_name_splits() {
+        for (text, provider, model) in [
+            (
+                "openrouter:anthropic/claude-sonnet-4.5",
+                "openrouter",
+                "anthropic/claude-sonnet-4.5",
+            ),
+            ("ollama:qwen3:8b", "ollama", "qwen3:8b"),
+            (" builtin:careful\n", "builtin", "careful"),
+            ("openai:ft:gpt-4o:org::id", "openai", "ft:gpt-4o:org::id"),
+        ] {
+            let name: ModelName = text.parse().unwrap();
+            assert_eq!(
+                (name.provider(), name.model(), name.as_str()),
+                (provider, model, text.trim())
+            );
+        }
+    }
+
+    #[test]
+    fn spec_6_3_a_bad_name_says_what_is_wrong_and_what_is_known() {
+        let message = |text: &str| text.parse::<ModelName>().unwrap_err().to_string();
+        assert_eq!(
+            message("anthropic/claude-sonnet-4.5"),
+            "`anthropic/claude-sonnet-4.5` names no provider; write `provider:name`, such as \
+             `openrouter:anthropic/claude-sonnet-4.5`; providers known without configuration: \
+             `anthropic`, `openai`, `openrouter`, `ollama`, `vllm`, `llamacpp`, `builtin`"
+        );
+        assert!(message("").starts_with(
+            "`` names no provider; write `provider:name`, such as `openrouter:vendor/model`"
+        ));
+        assert!(message("Open AI:gpt").starts_with("`Open AI` cannot name a provider: 1 to 50 of"));
+        assert_eq!(
+            message("openai:"),
+            "`openai:` names no model; write the model's name after the colon"
+        );
+        assert!(message("openai:gpt 5").ends_with("without white space; it has 5"));
+        assert!(message(&format!("openai:{}", "x".repeat(201))).ends_with("it has 201"));
+    }
+
+    #[test]
+    fn spec_6_3_a_name_is_a_string_in_json() {
+        let name: ModelName = serde_json::from_str("\"ollama:qwen3:8b\"").unwrap();
+        assert_eq!(serde_json::to_string(&name).unwrap(), "\"ollama:qwen3:8b\"");
+        assert!(serde_json::from_str::<ModelName>("\"qwen3\"").is_err());
+    }
+}

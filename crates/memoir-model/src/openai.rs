@@ -1,0 +1,258 @@
+//! OpenAI's chat completions, as spoken by OpenAI, OpenRouter, Ollama, vLLM, llama.cpp and most others.
+//!
+//! Lenient in what it reads, since every server departs from the original in its own way, and strict
+//! in what it sends back: an assistant message is echoed as it was received, but for tool calls in a
+//! form that servers are known to refuse.
+
+use async_trait::async_trait;
+use memoir_domain::{PrivateJson, PrivateText};
+use serde_json::{Map, Value, json};
+
+use crate::arguments;
+use crate::call_ids::CallIds;
+use crate::http::{Endpoint, retryable};
+use crate::message::{AssistantMessage, Finish, Message, Reply, Request, ToolCall, Usage};
+use crate::usage::estimated;
+use crate::{Model, ModelError, ModelName, OutputLimitField};
+
+/// A model behind a chat completions endpoint.
+#[derive(Debug)]
+pub(crate) struct OpenAi {
+    pub(crate) name: ModelName,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) context_tokens: Option<u32>,
+    pub(crate) output_limit_field: OutputLimitField,
+}
+
+#[async_trait]
+impl Model for OpenAi {
+    fn name(&self) -> &ModelName {
+        &self.name
+    }
+
+    fn context_tokens(&self) -> Option<u32> {
+        self.context_tokens
+    }
+
+    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+        let body = encode(request, self.name.model(), self.output_limit_field);
+        let answer = self.endpoint.post(&body).await?;
+        if let Some(error) = choice_error(&answer) {
+            return Err(self.endpoint.embedded_failure(error, None));
+        }
+        decode(answer, &body, request.messages.len())
+    }
+}
+
+fn encode(request: &Request, model: &str, limit: OutputLimitField) -> Value {
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.is_empty() {
+        messages.push(json!({"role": "system", "content": request.system.expose()}));
+    }
+    let mut legacy = false;
+    for message in &request.messages {
+        messages.push(match message {
+            Message::User(text) => json!({"role": "user", "content": text.expose()}),
+            Message::Assistant(AssistantMessage { raw }) => {
+                legacy = is_legacy_call(raw.expose());
+                raw.expose().clone()
+            }
+            Message::ToolResult { name, content, .. } if legacy => {
+                json!({"role": "function", "name": name, "content": content.expose()})
+            }
+            Message::ToolResult {
+                call_id, content, ..
+            } => {
+                json!({"role": "tool", "tool_call_id": call_id, "content": content.expose()})
+            }
+        });
+    }
+    let limit = match limit {
+        OutputLimitField::MaxTokens => "max_tokens",
+        OutputLimitField::MaxCompletionTokens => "max_completion_tokens",
+    };
+    let mut body = Map::new();
+    body.insert("model".to_owned(), model.into());
+    body.insert("messages".to_owned(), messages.into());
+    body.insert(limit.to_owned(), request.max_output_tokens.into());
+    body.insert("stream".to_owned(), false.into());
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.parameters,
+            }})
+        });
+        body.insert("tools".to_owned(), tools.collect());
+        body.insert("tool_choice".to_owned(), "auto".into());
+    }
+    body.into()
+}
+
+/// Whether an assistant message calls in the form that came before tools.
+fn is_legacy_call(message: &Value) -> bool {
+    let tool_calls = message.get("tool_calls").and_then(Value::as_array);
+    tool_calls.is_none_or(Vec::is_empty)
+        && message.get("function_call").is_some_and(Value::is_object)
+}
+
+/// The error that OpenRouter puts into a choice when the model behind it broke off.
+fn choice_error(answer: &Value) -> Option<&Value> {
+    answer
+        .pointer("/choices/0/error")
+        .filter(|error| !error.is_null())
+}
+
+/// `turn` as in [`CallIds::new`].
+fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelError> {
+    let Some(choice) = answer.pointer_mut("/choices/0") else {
+        return Err(retryable("there is no choice in it"));
+    };
+    let finish = choice
+        .get("finish_reason")
+        .and_then(Value::as_str)
+        .map(str::to_owned);
+    let Some(Value::Object(mut message)) = choice.get_mut("message").map(Value::take) else {
+        return Err(retryable("its choice has no message"));
+    };
+    let text = text(message.get("content"));
+    let tool_calls = take_calls(&mut message, turn);
+    // Both are refused when they come back: a message without role, and one that neither says nor
+    // calls anything.
+    message.entry("role").or_insert_with(|| "assistant".into());
+    if tool_calls.is_empty() && message.get("content").is_none_or(Value::is_null) {
+        message.insert("content".to_owned(), "".into());
+    }
+    let message = Value::Object(message);
+    Ok(Reply {
+        usage: usage(&answer).unwrap_or_else(|| estimated(body, &message)),
+        finish: finished(finish.as_deref(), !tool_calls.is_empty()),
+        message: AssistantMessage {
+            raw: PrivateJson::new(message),
+        },
+        text: PrivateText::new(text),
+        tool_calls,
+    })
+}
+
+/// A text, nothing, or a list of parts of which the texts count.
+fn text(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()))
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+/// Reads the calls and mends them in place where a server would refuse them when they come back.
+fn take_calls(message: &mut Map<String, Value>, turn: usize) -> Vec<ToolCall> {
+    // llama.cpp and some others want nothing rather than an empty list.
+    if message
+        .get("tool_calls")
+        .is_some_and(|calls| calls.is_null() || calls == &json!([]))
+    {
+        message.remove("tool_calls");
+    }
+    if let Some(Value::Array(calls)) = message.get_mut("tool_calls") {
+        let mut ids = CallIds::new(turn);
+        return calls
+            .iter_mut()
+            .filter_map(|call| take_call(call, &mut ids))
+            .collect();
+    }
+    let Some(function @ Value::Object(_)) = message.get_mut("function_call") else {
+        return Vec::new();
+    };
+    let (name, arguments) = take_function(function);
+    vec![ToolCall {
+        id: CallIds::new(turn).claim(None),
+        name,
+        arguments,
+    }]
+}
+
+/// `None` for what is no object.
+fn take_call(call: &mut Value, ids: &mut CallIds) -> Option<ToolCall> {
+    let call = call.as_object_mut()?;
+    let id = ids.claim(call.get("id").and_then(Value::as_str));
+    call.insert("id".to_owned(), id.as_str().into());
+    call.entry("type").or_insert_with(|| "function".into());
+    let (name, arguments) = take_function(call.get_mut("function").unwrap_or(&mut Value::Null));
+    Some(ToolCall {
+        id,
+        name,
+        arguments,
+    })
+}
+
+/// Name and arguments. Arguments that are no text of a JSON object become one in place: vLLM,
+/// Ollama and llama.cpp refuse the whole conversation for them otherwise.
+fn take_function(function: &mut Value) -> (String, crate::Arguments) {
+    let name = function
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let sent = function.get("arguments").unwrap_or(&Value::Null);
+    let arguments = arguments::read(sent);
+    let usable = sent.as_str().is_some_and(arguments::is_object_text);
+    if let (false, Some(function)) = (usable, function.as_object_mut()) {
+        function.insert(
+            "arguments".to_owned(),
+            arguments::as_text(&arguments).into(),
+        );
+    }
+    (name, arguments)
+}
+
+fn finished(reason: Option<&str>, calls: bool) -> Finish {
+    match reason {
+        Some("length") => Finish::Length,
+        // Several servers say `stop` beside tool calls, or nothing at all.
+        Some("stop" | "tool_calls" | "function_call" | "eos") | None if calls => Finish::ToolCalls,
+        Some("stop" | "eos") | None => Finish::Stop,
+        _ => Finish::Other,
+    }
+}
+
+/// `None` without usable numbers. A prompt of no tokens is not one: some servers send zeros.
+fn usage(answer: &Value) -> Option<Usage> {
+    let usage = answer.get("usage")?;
+    let input_tokens = usage
+        .get("prompt_tokens")?
+        .as_u64()
+        .filter(|tokens| *tokens > 0)?;
+    let output_tokens = usage.get("completion_tokens")?.as_u64()?;
+    Some(Usage {
+        input_tokens,
+        output_tokens,
+        measured: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::arguments::tests::{any_json, holds_for_reply};
+
+    proptest! {
+        #[test]
+        fn spec_6_3_whatever_is_sent_is_an_error_or_a_sound_reply(calls in any_json(), content in any_json(), rest in any_json()) {
+            let message = json!({"content": content, "tool_calls": calls, "function_call": rest});
+            let answer = json!({"choices": [{"message": message, "finish_reason": rest}], "usage": rest});
+            if let Ok(reply) = decode(answer, &json!({}), 1) {
+                holds_for_reply(&reply);
+                // Servers refuse a conversation in which arguments are not the text of an object.
+                for call in reply.message.raw.expose()["tool_calls"].as_array().into_iter().flatten() {
+                    if let Some(function) = call.get("function").filter(|function| function.is_object()) {
+                        prop_assert!(function["arguments"].as_str().is_some_and(arguments::is_object_text));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! Providers as configured: what `[providers.NAME]` may say, and what is known without it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::Url;
+use serde::Deserialize;
+
+use crate::name::is_provider_name;
+
+/// The wire format of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderKind {
+    /// OpenAI's chat completions, which most servers speak.
+    OpenAi,
+    /// Anthropic's messages.
+    Anthropic,
+    /// The rule-based refiner inside Memoir; no network.
+    Builtin,
+}
+
+/// The field that bounds the output of a chat completion. OpenAI's newer models refuse the older
+/// name; most other servers know only that one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputLimitField {
+    /// `max_tokens`.
+    MaxTokens,
+    /// `max_completion_tokens`.
+    MaxCompletionTokens,
+}
+
+/// One `[providers.NAME]` of the configuration. What is left out keeps its built-in value where
+/// `NAME` is one of [`crate::KNOWN_PROVIDERS`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProviderSettings {
+    /// Default for a name that is not built in: `openai`.
+    pub kind: Option<ProviderKind>,
+    /// Where the API begins, such as `http://127.0.0.1:11434/v1`; `http` or `https`, without user,
+    /// password, query or fragment. Required for a name that is not built in.
+    pub base_url: Option<String>,
+    /// The environment variable that holds the key. Empty: this provider takes no key. At most one
+    /// of this and `key_file`.
+    pub key_env: Option<String>,
+    /// A file that holds the key and nothing else.
+    pub key_file: Option<PathBuf>,
+    /// The context window of the provider's models in tokens, at least 1.
+    pub context_tokens: Option<u32>,
+    /// Time limit of one request, 1 to 3,600 seconds; default 120.
+    pub request_timeout_seconds: Option<u32>,
+    /// Sends the key over plain `http` to another host. Default: refused, since everybody on the
+    /// way could read it.
+    pub allow_insecure: bool,
+    /// Default: `max_completion_tokens` for `openai`, else `max_tokens`.
+    pub output_limit_field: Option<OutputLimitField>,
+}
+
+/// Where a provider's key is read, each time that a model is connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// An environment variable.
+    Environment {
+        /// Its name.
+        variable: String,
+        /// `false`: without it, requests carry no key.
+        required: bool,
+    },
+    /// A file.
+    File(PathBuf),
+    /// Requests carry no key.
+    None,
+}
+
+/// A provider with everything decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// The part of a model's name before the colon.
+    pub name: String,
+    /// Its wire format.
+    pub kind: ProviderKind,
+    /// Where its API begins; `None` for [`ProviderKind::Builtin`] only.
+    pub base_url: Option<Url>,
+    /// Where its key is read.
+    pub key: KeySource,
+    /// The context window of its models in tokens, where somebody said.
+    pub context_tokens: Option<u32>,
+    /// Time limit of one request.
+    pub request_timeout: Duration,
+    /// Whether the key may go over plain `http` to another host.
+    pub allow_insecure: bool,
+    /// The field that bounds the output of a chat completion.
+    pub output_limit_field: OutputLimitField,
+}
+
+/// What is wrong with a `[providers.NAME]`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`[providers.{provider}]`: {problem}")]
+pub struct SettingsError {
+    /// `NAME`, as given.
+    pub provider: String,
+    /// What is wrong with it.
+    pub problem: SettingsProblem,
+}
+
+/// See [`SettingsError`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsProblem {
+    /// The name could not stand before the colon of a model's name.
+    #[error("a provider's name is 1 to 50 of `a-z`, `0-9`, `-` and `_`")]
+    Name,
+    /// Nothing says where the API is.
+    #[error("`base_url` is missing, and only built-in providers have a default")]
+    NoBaseUrl,
+    /// It cannot be read as a URL. The text is left out, since it may hold a password.
+    #[error("`base_url` is no valid URL")]
+    UnreadableBaseUrl,
+    /// Its scheme is another one.
+    #[error("`base_url` must begin with `http://` or `https://`")]
+    Scheme,
+    /// It has a user or password in it.
+    #[error("`base_url` must not hold a user or password; use `key_env` or `key_file`")]
+    Credentials,
+    /// It has a query or fragment, where keys are often put.
+    #[error("`base_url` must not hold a query or fragment; use `key_env` or `key_file` for a key")]
+    Query,
+    /// Two places for one key.
+    #[error("`key_env` and `key_file` are both set; keep one")]
+    TwoKeys,
+    /// A number is out of range.
+    #[error("`{field}` is {given}; it must be {range}")]
+    OutOfRange {
+        /// The field.
+        field: &'static str,
+        /// The value.
+        given: u32,
+        /// What it may be, in words.
+        range: &'static str,
+    },
+    /// The built-in refiner has no server.
+    #[error("a provider of kind `builtin` needs no network and takes no `base_url` and no key")]
+    BuiltinTakesNone,
+}
+
+/// The slowest models on one's own machine take minutes for a long prompt; beyond an hour a session
+/// is over anyway (SPEC 3.16).
+const LONGEST_TIMEOUT_SECONDS: u32 = 3600;
+const DEFAULT_TIMEOUT_SECONDS: u32 = 120;
+
+impl Provider {
+    /// The built-in provider of that name, if there is one.
+    pub(crate) fn known(name: &str) -> Option<Self> {
+        let required = |variable: &str| KeySource::Environment {
+            variable: variable.to_owned(),
+            required: true,
+        };
+        // The names that the servers themselves read their key from.
+        let optional = |variable: &str| KeySource::Environment {
+            variable: variable.to_owned(),
+            required: false,
+        };
+        let (kind, base_url, key) = match name {
+            "anthropic" => (
+                ProviderKind::Anthropic,
+                "https://api.anthropic.com",
+                required("ANTHROPIC_API_KEY"),
+            ),
+            "openai" => (
+                ProviderKind::OpenAi,
+                "https://api.openai.com/v1",
+                required("OPENAI_API_KEY"),
+            ),
+            "openrouter" => (
+                ProviderKind::OpenAi,
+                "https://openrouter.ai/api/v1",
+                required("OPENROUTER_API_KEY"),
+            ),
+            "ollama" => (
+                ProviderKind::OpenAi,
+                "http://127.0.0.1:11434/v1",
+                KeySource::None,
+            ),
+            "vllm" => (
+                ProviderKind::OpenAi,
+                "http://127.0.0.1:8000/v1",
+                optional("VLLM_API_KEY"),
+            ),
+            "llamacpp" => (
+                ProviderKind::OpenAi,
+                "http://127.0.0.1:8080/v1",
+                optional("LLAMA_API_KEY"),
+            ),
+            "builtin" => (ProviderKind::Builtin, "", KeySource::None),
+            _ => return None,
+        };
+        let output_limit_field = match name {
+            "openai" => OutputLimitField::MaxCompletionTokens,
+            _ => OutputLimitField::MaxTokens,
+        };
+        Some(Self {
+            name: name.to_owned(),
+            kind,
+            base_url: Url::parse(base_url).ok(),
+            key,
+            context_tokens: None,
+            request_timeout: Duration::from_secs(u64::from(DEFAULT_TIMEOUT_SECONDS)),
+            allow_insecure: false,
+            output_limit_field,
+        })
+    }
+
+    /// The provider `name` with `settings` laid over what is built in.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with the settings.
+    pub fn new(name: &str, settings: &ProviderSettings) -> Result<Self, SettingsError> {
+        Self::resolve(name, settings).map_err(|problem| SettingsError {
+            provider: name.to_owned(),
+            problem,
+        })
+    }
+
+    fn resolve(name: &str, settings: &ProviderSettings) -> Result<Self, SettingsProblem> {
+        if !is_provider_name(name) {
+            return Err(SettingsProblem::Name);
+        }
+        let mut provider = Self::known(name).unwrap_or_else(|| Self {
+            name: name.to_owned(),
+            kind: ProviderKind::OpenAi,
+            base_url: None,
+            key: KeySource::None,
+            context_tokens: None,
+            request_timeout: Duration::from_secs(u64::from(DEFAULT_TIMEOUT_SECONDS)),
+            allow_insecure: false,
+            output_limit_field: OutputLimitField::MaxTokens,
+        });
+        provider.kind = settings.kind.unwrap_or(provider.kind);
+        provider.allow_insecure = settings.allow_insecure;
+        provider.output_limit_field = settings
+            .output_limit_field
+            .unwrap_or(provider.output_limit_field);
+
+        if let Some(given) = settings.context_tokens {
+            if given == 0 {
+                let range = "at least 1";
+                return Err(SettingsProblem::OutOfRange {
+                    field: "context_tokens",
+                    given,
+                    range,
+                });
+            }
+            provider.context_tokens = Some(given);
+        }
+        if let Some(given) = settings.request_timeout_seconds {
+            if !(1..=LONGEST_TIMEOUT_SECONDS).contains(&given) {
+                let (field, range) = ("request_timeout_seconds", "1 to 3600");
+                return Err(SettingsProblem::OutOfRange {
+                    field,
+                    given,
+                    range,
+                });
+            }
+            provider.request_timeout = Duration::from_secs(u64::from(given));
+        }
+
+        match (&settings.key_env, &settings.key_file) {
+            (Some(_), Some(_)) => return Err(SettingsProblem::TwoKeys),
+            (Some(variable), None) if variable.trim().is_empty() => provider.key = KeySource::None,
+            (Some(variable), None) => {
+                let variable = variable.trim().to_owned();
+                provider.key = KeySource::Environment {
+                    variable,
+                    required: true,
+                };
+            }
+            (None, Some(path)) => provider.key = KeySource::File(path.clone()),
+            (None, None) => {}
+        }
+
+        if provider.kind == ProviderKind::Builtin {
+            let network = settings.base_url.is_some()
+                || settings.key_env.is_some()
+                || settings.key_file.is_some();
+            if network {
+                return Err(SettingsProblem::BuiltinTakesNone);
+            }
+            (provider.base_url, provider.key) = (None, KeySource::None);
+            return Ok(provider);
+        }
+        if let Some(text) = &settings.base_url {
+            provider.base_url = Some(base_url(text)?);
+        }
+        match provider.base_url {
+            Some(_) => Ok(provider),
+            None => Err(SettingsProblem::NoBaseUrl),
+        }
+    }
+}
+
+fn base_url(text: &str) -> Result<Url, SettingsProblem> {
+    let url = Url::parse(text.trim()).map_err(|_| SettingsProblem::UnreadableBaseUrl)?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(SettingsProblem::Scheme);
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(SettingsProblem::Credentials);
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(SettingsProblem::Query);
+    }
+    Ok(url)
+}
+
+/// Whether what is sent to `url` stays on this machine, going by how its host is written.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    match host.parse::<std::net::IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(name: &str, settings: ProviderSettings) -> String {
+        Provider::new(name, &settings).unwrap_err().to_string()
+    }
+
+    fn with_url(url: &str) -> ProviderSettings {
+        ProviderSettings {
+            base_url: Some(url.to_owned()),
+            ..ProviderSettings::default()
+        }
+    }
+
+    #[test]
+    fn spec_6_3_every_known_provider_has_its_address_and_key() {
+        let table: Vec<String> = crate::KNOWN_PROVIDERS
+            .iter()
+            .map(|name| {
+                let provider = Provider::new(name, &ProviderSettings::default()).unwrap();
+                let url = provider
+                    .base_url
+                    .map_or("-".to_owned(), |url| url.to_string());
+                let key = match provider.key {
+                    KeySource::Environment { variable, required } => {
+                        format!("{variable}{}", if required { "" } else { "?" })
+                    }
+                    KeySource::File(_) | KeySource::None => "-".to_owned(),
+                };
+                format!("{name} {:?} {url} {key}", provider.kind)
+            })
+            .collect();
+        assert_eq!(
+            table,
+            [
+                "anthropic Anthropic https://api.anthropic.com/ ANTHROPIC_API_KEY",
+                "openai OpenAi https://api.openai.com/v1 OPENAI_API_KEY",
+                "openrouter OpenAi https://openrouter.ai/api/v1 OPENROUTER_API_KEY",
+                "ollama OpenAi http://127.0.0.1:11434/v1 -",
+                "vllm OpenAi http://127.0.0.1:8000/v1 VLLM_API_KEY?",
+                "llamacpp OpenAi http://127.0.0.1:8080/v1 LLAMA_API_KEY?",
+                "builtin Builtin - -",
+            ]
+        );
+    }
+
+    #[test]
+    fn spec_6_3_settings_read_from_toml_and_unknown_fields_are_refused() {
+        let settings: ProviderSettings = toml::from_str(
+            "kind = 'openai'\nbase_url = 'https://llm.example/v1'\nkey_env = 'LLM_KEY'\n\
+             context_tokens = 32768\nrequest_timeout_seconds = 300\nallow_insecure = true\n\
+             output_limit_field = 'max_completion_tokens'",
+        )
+        .unwrap();
+        let provider = Provider::new("lab", &settings).unwrap();
+        assert_eq!(
+            provider,
+            Provider {
+                name: "lab".to_owned(),
+                kind: ProviderKind::OpenAi,
+                base_url: Some(Url::parse("https://llm.example/v1").unwrap()),
+                key: KeySource::Environment {
+                    variable: "LLM_KEY".to_owned(),
+                    required: true
+                },
+                context_tokens: Some(32768),
+                request_timeout: Duration::from_secs(300),
+                allow_insecure: true,
+                output_limit_field: OutputLimitField::MaxCompletionTokens,
+            }
+        );
+        let error = toml::from_str::<ProviderSettings>("api_key = 'sk-1'").unwrap_err();
+        assert!(
+            error.to_string().contains("unknown field `api_key`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn spec_6_3_a_base_url_with_a_secret_or_another_scheme_is_refused() {
+        for (url, expected) in [
+            (
+                "ftp://llm.example",
+                "must begin with `http://` or `https://`",
+            ),
+            ("llm.example/v1", "`base_url` is no valid URL"),
+            (
+                "https://me:canary@llm.example/v1",
+                "must not hold a user or password",
+            ),
+            (
+                "https://canary@llm.example/v1",
+                "must not hold a user or password",
+            ),
+            (
+                "https://llm.example/v1?key=canary",
+                "must not hold a query or fragment",
+            ),
+            (
+                "https://llm.example/v1#canary",
+                "must not hold a query or fragment",
+            ),
+        ] {
+            let message = problem("lab", with_url(url));
+            assert!(
+                message.starts_with("`[providers.lab]`: ") && message.contains(expected),
+                "{message}"
+            );
+            assert!(!message.contains("canary"), "{message}");
+        }
+    }
+
+    #[test]
+    fn spec_6_3_each_mistake_in_the_settings_has_its_message() {
+        let none = ProviderSettings::default();
+        assert!(problem("Lab", none.clone()).contains("1 to 50 of"));
+        assert!(problem("lab", none.clone()).contains("`base_url` is missing"));
+        let two = ProviderSettings {
+            key_env: Some("A".to_owned()),
+            key_file: Some("/key".into()),
+            ..none.clone()
+        };
+        assert!(problem("openai", two).contains("both set"));
+        let zero = ProviderSettings {
+            context_tokens: Some(0),
+            ..none.clone()
+        };
+        assert!(problem("ollama", zero).contains("`context_tokens` is 0; it must be at least 1"));
+        let long = ProviderSettings {
+            request_timeout_seconds: Some(3601),
+            ..none
+        };
+        assert!(problem("ollama", long).contains("is 3601; it must be 1 to 3600"));
+        assert!(problem("builtin", with_url("http://127.0.0.1")).contains("needs no network"));
+    }
+
+    #[test]
+    fn spec_6_3_an_empty_key_env_means_no_key() {
+        let settings = ProviderSettings {
+            key_env: Some(String::new()),
+            ..with_url("http://127.0.0.1:9/v1")
+        };
+        assert_eq!(
+            Provider::new("openai", &settings).unwrap().key,
+            KeySource::None
+        );
+    }
+
+    #[test]
+    fn spec_6_3_only_this_machine_is_loopback() {
+        let loopback = |url: &str| is_loopback(&Url::parse(url).unwrap());
+        for url in [
+            "http://127.0.0.1/",
+            "http://127.9.9.9:80/",
+            "http://[::1]:8000/v1",
+            "http://localhost:1/",
+            "http://LOCALHOST/",
+            "http://x.localhost/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://2130706433/",
+        ] {
+            assert!(loopback(url), "{url}");
+        }
+        for url in [
+            "http://10.0.0.1/",
+            "http://llm.example/",
+            "http://localhost.example/",
+            "http://127.0.0.1.example/",
+        ] {
+            assert!(!loopback(url), "{url}");
+        }
+    }
+}

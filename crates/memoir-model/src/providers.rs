@@ -1,0 +1,408 @@
+//! From a model's name to the model.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, NoProxy, Proxy, Url};
+
+use crate::anthropic::{self, Anthropic};
+use crate::careful::Careful;
+use crate::http::Endpoint;
+use crate::key::{ApiKey, BadKey};
+use crate::openai::OpenAi;
+use crate::provider::{
+    KeySource, Provider, ProviderKind, ProviderSettings, SettingsError, is_loopback,
+};
+use crate::{KNOWN_PROVIDERS, Model, ModelName};
+
+/// Reads an environment variable; `None` when it is unset or no Unicode.
+type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// All providers of an installation, and the HTTP clients that their models share.
+///
+/// Requests to `https` servers go through the proxy named by `HTTPS_PROXY` (or `ALL_PROXY`, each
+/// also in lower case), unless `NO_PROXY` lists the host; such a proxy sees the host's name only.
+/// Requests over plain `http` never go through a proxy, which could read them.
+pub struct Providers {
+    providers: BTreeMap<String, Provider>,
+    environment: Box<Environment>,
+    /// Made when first needed: reading the system's certificates takes a while, and a machine with
+    /// `builtin:careful` or a local server only may have none.
+    encrypted: OnceLock<Result<Client, String>>,
+    plain: OnceLock<Result<Client, String>>,
+}
+
+/// Why no model could be made of a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectError {
+    /// The part before the colon names no provider.
+    #[error("`{model}`: there is no provider `{}`; known are {known}; the provider comes first, as in `ollama:qwen3:8b`", model.provider())]
+    UnknownProvider {
+        /// The name given.
+        model: ModelName,
+        /// The providers there are, for the message.
+        known: String,
+    },
+    /// The built-in provider has one model.
+    #[error("`{model}`: there is no such built-in model; there is only `{}:careful`", model.provider())]
+    UnknownBuiltin {
+        /// The name given.
+        model: ModelName,
+    },
+    /// The environment variable with the key is unset or empty.
+    #[error(
+        "the provider `{provider}` needs a key: set the environment variable `{variable}`, or \
+         `key_file` in `[providers.{provider}]`"
+    )]
+    MissingKey {
+        /// The provider.
+        provider: String,
+        /// The variable.
+        variable: String,
+    },
+    /// The file with the key cannot be read.
+    #[error("`key_file` of the provider `{provider}`: `{}` cannot be read: {reason}", path.display())]
+    KeyFile {
+        /// The provider.
+        provider: String,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: std::io::ErrorKind,
+    },
+    /// What stands in the key's place is none.
+    #[error("the key of the provider `{provider}`, read from {place}, is not usable: {problem}")]
+    BadKey {
+        /// The provider.
+        provider: String,
+        /// Where it was read.
+        place: String,
+        /// What is wrong.
+        problem: BadKey,
+    },
+    /// Everybody on the way could read the key.
+    #[error(
+        "the provider `{provider}` would send its key unencrypted to `{host}`; use `https`, or set \
+         `allow_insecure = true` in `[providers.{provider}]`"
+    )]
+    Insecure {
+        /// The provider.
+        provider: String,
+        /// Where the key would go.
+        host: String,
+    },
+    /// The HTTP client cannot be set up, for instance without any certificate on the system.
+    #[error("no client for the provider `{provider}`: {reason}")]
+    Client {
+        /// The provider.
+        provider: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+impl Providers {
+    /// The built-in providers, changed and extended by the configuration's `[providers.NAME]`.
+    /// Keys and proxies are read from the process's environment.
+    ///
+    /// # Errors
+    ///
+    /// The first [`SettingsError`], in the order of the names.
+    pub fn new(settings: BTreeMap<String, ProviderSettings>) -> Result<Self, SettingsError> {
+        Self::with_environment(settings, |variable| std::env::var(variable).ok())
+    }
+
+    /// As [`Providers::new`], with another environment: a test's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Providers::new`].
+    pub fn with_environment(
+        settings: BTreeMap<String, ProviderSettings>,
+        environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Result<Self, SettingsError> {
+        let mut providers: BTreeMap<String, Provider> = KNOWN_PROVIDERS
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), Provider::known(name)?)))
+            .collect();
+        for (name, settings) in settings {
+            let provider = Provider::new(&name, &settings)?;
+            providers.insert(name, provider);
+        }
+        Ok(Self {
+            providers,
+            environment: Box::new(environment),
+            encrypted: OnceLock::new(),
+            plain: OnceLock::new(),
+        })
+    }
+
+    /// The provider of that name.
+    pub fn get(&self, name: &str) -> Option<&Provider> {
+        self.providers.get(name)
+    }
+
+    /// All providers, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Provider> {
+        self.providers.values()
+    }
+
+    /// The model of that name. Nothing is sent; the key is read anew, so that a changed one counts.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConnectError`] that names the setting or variable to change.
+    pub fn connect(&self, model: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        let Some(provider) = self.get(model.provider()) else {
+            let known: Vec<String> = self
+                .providers
+                .keys()
+                .map(|name| format!("`{name}`"))
+                .collect();
+            let known = known.join(", ");
+            return Err(ConnectError::UnknownProvider {
+                model: model.clone(),
+                known,
+            });
+        };
+        let (name, context_tokens) = (model.clone(), provider.context_tokens);
+        let base_url = match (&provider.base_url, model.model()) {
+            (Some(base_url), _) => base_url,
+            // Only the built-in kind has none.
+            (None, "careful") => return Ok(Arc::new(Careful::new(name, context_tokens))),
+            (None, _) => return Err(ConnectError::UnknownBuiltin { model: name }),
+        };
+        let key = self.key(provider)?;
+        if key.is_some() && !provider.allow_insecure {
+            refuse_open_line(provider, base_url)?;
+        }
+        let endpoint = |path: &str, headers: HeaderMap| {
+            Ok(Endpoint {
+                client: self.client(provider, base_url)?,
+                url: joined(base_url, path),
+                headers,
+                timeout: provider.request_timeout,
+                model: model.model().to_owned(),
+                key_place: place(provider),
+            })
+        };
+        let mut headers = HeaderMap::new();
+        match provider.kind {
+            ProviderKind::Anthropic => {
+                authorize(
+                    &mut headers,
+                    HeaderName::from_static("x-api-key"),
+                    "",
+                    key.as_ref(),
+                );
+                let version = HeaderValue::from_static(anthropic::VERSION);
+                headers.insert("anthropic-version", version);
+                // Many servers that imitate this API, and the API itself, are named with `/v1`.
+                let versioned = base_url.path().trim_end_matches('/').ends_with("/v1");
+                let path = if versioned { "messages" } else { "v1/messages" };
+                let endpoint = endpoint(path, headers)?;
+                Ok(Arc::new(Anthropic {
+                    name,
+                    endpoint,
+                    context_tokens,
+                }))
+            }
+            ProviderKind::OpenAi | ProviderKind::Builtin => {
+                authorize(&mut headers, AUTHORIZATION, "Bearer ", key.as_ref());
+                let endpoint = endpoint("chat/completions", headers)?;
+                let output_limit_field = provider.output_limit_field;
+                Ok(Arc::new(OpenAi {
+                    name,
+                    endpoint,
+                    context_tokens,
+                    output_limit_field,
+                }))
+            }
+        }
+    }
+
+    /// The key, where one is required or found.
+    fn key(&self, provider: &Provider) -> Result<Option<ApiKey>, ConnectError> {
+        let named = || provider.name.clone();
+        let text = match &provider.key {
+            KeySource::None => return Ok(None),
+            KeySource::Environment { variable, required } => {
+                let found = (self.environment)(variable).filter(|text| !text.trim().is_empty());
+                match (found, required) {
+                    (Some(text), _) => text,
+                    (None, false) => return Ok(None),
+                    (None, true) => {
+                        let variable = variable.clone();
+                        return Err(ConnectError::MissingKey {
+                            provider: named(),
+                            variable,
+                        });
+                    }
+                }
+            }
+            KeySource::File(path) => {
+                read_key_file(path).map_err(|reason| ConnectError::KeyFile {
+                    provider: named(),
+                    path: path.clone(),
+                    reason,
+                })?
+            }
+        };
+        match ApiKey::new(&text) {
+            Ok(key) => Ok(Some(key)),
+            Err(problem) => Err(ConnectError::BadKey {
+                provider: named(),
+                place: place(provider),
+                problem,
+            }),
+        }
+    }
+
+    fn client(&self, provider: &Provider, url: &Url) -> Result<Client, ConnectError> {
+        let client = if url.scheme() == "https" {
+            self.encrypted.get_or_init(|| self.encrypted_client())
+        } else {
+            self.plain.get_or_init(plain_client)
+        };
+        client.clone().map_err(|reason| ConnectError::Client {
+            provider: provider.name.clone(),
+            reason,
+        })
+    }
+
+    fn encrypted_client(&self) -> Result<Client, String> {
+        let variable = |names: [&str; 2]| {
+            names
+                .iter()
+                .find_map(|name| (self.environment)(name))
+                .filter(|value| !value.is_empty())
+        };
+        let mut builder = builder().https_only(true);
+        let proxy = variable(["HTTPS_PROXY", "https_proxy"])
+            .or_else(|| variable(["ALL_PROXY", "all_proxy"]));
+        if let Some(address) = proxy {
+            let proxy = https_proxy(&address).ok_or_else(|| {
+                "`HTTPS_PROXY` or `ALL_PROXY` is no address of an HTTP proxy".to_owned()
+            })?;
+            let except = variable(["NO_PROXY", "no_proxy"]);
+            builder =
+                builder.proxy(proxy.no_proxy(except.and_then(|list| NoProxy::from_string(&list))));
+        }
+        builder.build().map_err(|error| {
+            format!(
+                "{}; are the system's certificates installed?",
+                chain(&error)
+            )
+        })
+    }
+}
+
+impl fmt::Debug for Providers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Providers")
+            .field("providers", &self.providers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// For plain `http` only: trusts no certificate, so it works where there are none.
+fn plain_client() -> Result<Client, String> {
+    builder()
+        .tls_certs_only([])
+        .build()
+        .map_err(|error| chain(&error))
+}
+
+/// What the clients have in common. Redirects are not followed: they would carry the prompt, and on
+/// the same host the key, to an address that nobody configured.
+fn builder() -> reqwest::ClientBuilder {
+    // An error means that a provider of cryptography is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .connect_timeout(Duration::from_secs(20))
+}
+
+/// The proxy of that address, where requests can go through it. The client itself would pass over
+/// one that it cannot use, and go to the server directly. The address may hold a password, so an
+/// error that quotes it is of no use.
+fn https_proxy(address: &str) -> Option<Proxy> {
+    let address = if address.contains("://") {
+        address.to_owned()
+    } else {
+        format!("http://{address}")
+    };
+    let url = Url::parse(&address)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    Proxy::https(url).ok()
+}
+
+/// Set-up errors of the client, which hold neither key nor prompt.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+fn authorize(headers: &mut HeaderMap, name: HeaderName, prefix: &str, key: Option<&ApiKey>) {
+    if let Some(value) = key.and_then(|key| key.header(prefix)) {
+        headers.insert(name, value);
+    }
+}
+
+fn refuse_open_line(provider: &Provider, url: &Url) -> Result<(), ConnectError> {
+    if url.scheme() == "https" || is_loopback(url) {
+        return Ok(());
+    }
+    let host = url.host_str().unwrap_or_default().to_owned();
+    Err(ConnectError::Insecure {
+        provider: provider.name.clone(),
+        host,
+    })
+}
+
+/// `path` under `base_url`, whether or not that ends with a slash.
+fn joined(base_url: &Url, path: &str) -> Url {
+    let mut url = base_url.clone();
+    url.set_path(&format!("{}/{path}", base_url.path().trim_end_matches('/')));
+    url
+}
+
+/// Where the key is read, for messages.
+fn place(provider: &Provider) -> String {
+    match &provider.key {
+        KeySource::Environment { variable, .. } => format!("the environment variable `{variable}`"),
+        KeySource::File(path) => format!("the file `{}`", path.display()),
+        KeySource::None => {
+            format!(
+                "nowhere: set `key_env` or `key_file` in `[providers.{}]`",
+                provider.name
+            )
+        }
+    }
+}
+
+/// A larger file is no key, and [`ApiKey::new`] says so for what is read of it.
+const LARGEST_KEY_FILE_BYTES: u64 = 64 * 1024;
+
+fn read_key_file(path: &Path) -> Result<String, std::io::ErrorKind> {
+    use std::io::Read;
+    let mut text = String::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(LARGEST_KEY_FILE_BYTES).read_to_string(&mut text))
+        .map_err(|error| error.kind())?;
+    Ok(text)
+}

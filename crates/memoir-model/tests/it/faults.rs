@@ -1,0 +1,475 @@
+//! What goes wrong between Memoir and a model, how it is classified, and that it tells no secrets.
+
+use std::error::Error;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use memoir_model::{ModelError, Outage, ProviderKind};
+use memoir_testkit::{ScriptedServer, Step};
+use serde_json::{Value, json};
+
+use super::{KEY, WORDS, delete_tool, model, providers, request, settings, user};
+
+/// Asks once, with [`WORDS`] in the prompt, and checks that the error tells neither them nor the key.
+async fn failure_of(kind: ProviderKind, server: &ScriptedServer) -> ModelError {
+    let prompt = format!("Begin. {WORDS}");
+    let request = request(vec![user(&prompt)], vec![delete_tool()]);
+    let error = model(kind, server).complete(&request).await.unwrap_err();
+    tells_no_secret(&error);
+    error
+}
+
+async fn failure(step: Step) -> ModelError {
+    failure_of(ProviderKind::OpenAi, &ScriptedServer::start([step])).await
+}
+
+fn tells_no_secret(error: &ModelError) {
+    let mut text = format!("{error:?} {error:#?} {error} {:?}", error.hint());
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text += &format!("{inner:?} {inner}");
+        cause = inner.source();
+    }
+    assert!(!text.contains(WORDS) && !text.contains(KEY), "{text}");
+}
+
+/// An error body whose words quote the prompt and the key, as providers' do.
+fn telling(status: u16, error: Value) -> Step {
+    let mut error = error;
+    error["message"] = format!(
+        "{} in: {WORDS} by {KEY}",
+        error["message"].as_str().unwrap_or("bad")
+    )
+    .into();
+    Step::status(status).with_body(json!({"error": error, "prompt": WORDS}).to_string())
+}
+
+#[tokio::test]
+async fn spec_3_16_rate_limits_are_retryable_and_carry_retry_after() {
+    let error =
+        failure(telling(429, json!({"code": "rate_limit_exceeded"})).retry_after("1")).await;
+    assert_eq!(
+        error,
+        ModelError::RateLimited {
+            retry_after: Some(Duration::from_secs(1))
+        }
+    );
+    assert!(error.is_retryable());
+    assert_eq!(
+        error.to_string(),
+        "the provider limits the rate of requests; it asks to wait 1 s"
+    );
+    let error = failure(Step::status(429)).await;
+    assert_eq!((error.retry_after(), error.is_retryable()), (None, true));
+}
+
+#[tokio::test]
+async fn spec_3_16_statuses_that_pass_are_retryable() {
+    for status in [408, 409, 425, 500, 502, 503, 504, 529] {
+        let error = failure(telling(status, json!({})).retry_after("2.5")).await;
+        let retry_after = Some(Duration::from_millis(2500));
+        assert_eq!(
+            error,
+            ModelError::Unavailable {
+                outage: Outage::Status(status),
+                retry_after
+            }
+        );
+        assert!(error.is_retryable());
+    }
+    let page = Step::html().with_body("<html>Bad gateway</html>");
+    let Step::Raw { headers, body, .. } = page else {
+        unreachable!()
+    };
+    let error = failure(Step::Raw {
+        status: 502,
+        headers,
+        body,
+    })
+    .await;
+    assert_eq!(
+        error,
+        ModelError::Unavailable {
+            outage: Outage::Status(502),
+            retry_after: None
+        }
+    );
+}
+
+#[tokio::test]
+async fn spec_3_16_statuses_that_stay_are_for_good_and_keep_the_code_only() {
+    for (status, code, expected, hint) in [
+        (
+            400,
+            json!("invalid_value"),
+            "with status 400 (`invalid_value`)",
+            None,
+        ),
+        (
+            401,
+            json!("invalid_api_key"),
+            "with status 401 (`invalid_api_key`)",
+            Some("environment variable `LAB_KEY`"),
+        ),
+        (402, json!(402), "with status 402", Some("no credit left")),
+        (
+            403,
+            json!(null),
+            "with status 403",
+            Some("may not use the model `small`"),
+        ),
+        (
+            404,
+            json!("model_not_found"),
+            "with status 404 (`model_not_found`)",
+            Some("often ends with `/v1`"),
+        ),
+        (
+            413,
+            json!("too_large"),
+            "with status 413 (`too_large`)",
+            Some("set `context_tokens`"),
+        ),
+        (
+            422,
+            json!(format!("{WORDS} and more")),
+            "with status 422",
+            None,
+        ),
+        (
+            429,
+            json!("insufficient_quota"),
+            "with status 429 (`insufficient_quota`)",
+            Some("no credit left"),
+        ),
+    ] {
+        let error = failure(telling(status, json!({"code": code})).retry_after("1")).await;
+        assert_eq!(
+            error.to_string(),
+            format!("the provider refused the request {expected}")
+        );
+        assert!(!error.is_retryable() && error.retry_after().is_none());
+        let given = error.hint().unwrap_or_default();
+        assert_eq!(hint.is_some(), !given.is_empty(), "{given}");
+        assert!(given.contains(hint.unwrap_or_default()), "{given}");
+    }
+}
+
+#[tokio::test]
+async fn spec_6_3_words_of_the_provider_choose_a_hint_and_are_dropped() {
+    for (words, hint) in [
+        (
+            "This model's maximum context length is 4096 tokens",
+            "longer than the model's context",
+        ),
+        (
+            "registry/tiny does not support tools",
+            "use a model that calls tools",
+        ),
+        (
+            "Unsupported parameter: 'max_tokens'",
+            "the other `output_limit_field`",
+        ),
+        ("Your credit balance is too low", "no credit left"),
+    ] {
+        let error = failure(telling(400, json!({"message": words}))).await;
+        assert!(error.hint().unwrap_or_default().contains(hint), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn spec_6_3_error_bodies_of_every_shape_are_read() {
+    for (body, expected) in [
+        (
+            json!({"error": {"code": "a.b-c", "type": "t"}}).to_string(),
+            "status 400 (`a.b-c`)",
+        ),
+        (
+            json!({"error": {"code": 400, "type": "exceed_context_size_error"}}).to_string(),
+            "(`exceed_context_size_error`)",
+        ),
+        (
+            json!([{"error": {"code": 400, "status": "INVALID_ARGUMENT"}}]).to_string(),
+            "(`INVALID_ARGUMENT`)",
+        ),
+        (
+            json!({"type": "error", "error": {"type": "invalid_request_error"}}).to_string(),
+            "(`invalid_request_error`)",
+        ),
+        (json!({"error": WORDS}).to_string(), "status 400"),
+        (json!({"detail": WORDS}).to_string(), "status 400"),
+        (WORDS.to_owned(), "status 400"),
+        (String::new(), "status 400"),
+    ] {
+        let error = failure(Step::status(400).with_body(body)).await;
+        assert!(error.to_string().ends_with(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn spec_6_3_an_error_sent_with_status_200_is_classified_by_its_own_code() {
+    let embedded = |error: Value| Step::Reply(json!({"error": error}));
+    let limited = ModelError::RateLimited { retry_after: None };
+    assert_eq!(
+        failure(embedded(json!({"code": 429, "message": WORDS}))).await,
+        limited
+    );
+    assert_eq!(
+        failure(embedded(json!({"type": "rate_limit_error"}))).await,
+        limited
+    );
+    let out = |status| ModelError::Unavailable {
+        outage: Outage::Status(status),
+        retry_after: None,
+    };
+    assert_eq!(
+        failure(embedded(json!({"code": 502, "message": WORDS}))).await,
+        out(502)
+    );
+    assert_eq!(
+        failure(embedded(json!({"type": "overloaded_error"}))).await,
+        out(529)
+    );
+    let error = failure(embedded(json!({"code": 402, "message": WORDS}))).await;
+    assert!(
+        matches!(
+            error,
+            ModelError::Rejected {
+                status: 402,
+                code: None,
+                hint: Some(_)
+            }
+        ),
+        "{error:?}"
+    );
+    let error = failure(embedded(json!({"code": "strange"}))).await;
+    assert!(
+        error.is_retryable() && error.to_string().contains("(`strange`)"),
+        "{error}"
+    );
+    let error = failure(embedded(json!(WORDS))).await;
+    assert!(error.is_retryable(), "{error}");
+    let choice =
+        json!({"choices": [{"finish_reason": "error", "error": {"code": 503, "message": WORDS}}]});
+    assert_eq!(failure(Step::Reply(choice)).await, out(503));
+}
+
+#[tokio::test]
+async fn spec_6_3_anthropic_overload_is_retryable() {
+    let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": WORDS}});
+    let server = ScriptedServer::start([
+        Step::status(529).with_body(body.to_string()),
+        Step::Reply(body),
+    ]);
+    for _ in 0..2 {
+        let error = failure_of(ProviderKind::Anthropic, &server).await;
+        assert_eq!(
+            error,
+            ModelError::Unavailable {
+                outage: Outage::Status(529),
+                retry_after: None
+            }
+        );
+    }
+}
+
+#[tokio::test]
+async fn spec_6_3_a_web_page_is_named_with_its_status_and_the_base_url_to_check() {
+    for status in [200, 403, 404] {
+        let Step::Raw { headers, .. } = Step::html() else {
+            unreachable!()
+        };
+        let body = format!("<html>{WORDS}</html>").into_bytes();
+        let error = failure(Step::Raw {
+            status,
+            headers,
+            body,
+        })
+        .await;
+        assert_eq!(
+            error.to_string(),
+            format!("the answer is not one of a model: a web page (status {status}, `text/html`)")
+        );
+        assert!(!error.is_retryable() && error.hint().unwrap().contains("`base_url`"));
+    }
+    let unlabelled = Step::Raw {
+        status: 200,
+        headers: vec![],
+        body: b"\n<!doctype HTML><p>".to_vec(),
+    };
+    let error = failure(unlabelled).await;
+    assert!(
+        error
+            .to_string()
+            .ends_with("a web page (status 200, `no content type`)"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn spec_6_3_answers_that_are_none_of_a_model_are_named() {
+    let plain = |body: &str| Step::status(200).with_body(body);
+    for (step, expected, retryable) in [
+        (Step::malformed(), "no valid JSON", true),
+        (plain(""), "an empty body", true),
+        (plain("[]"), "JSON, but no object", true),
+        (plain("{}"), "there is no choice in it", true),
+        (
+            Step::Reply(json!({"choices": []})),
+            "there is no choice in it",
+            true,
+        ),
+        (
+            Step::Reply(json!({"choices": [{}]})),
+            "its choice has no message",
+            true,
+        ),
+        (
+            Step::Reply(json!({"choices": [{"message": WORDS}]})),
+            "its choice has no message",
+            true,
+        ),
+        (
+            Step::Raw {
+                status: 200,
+                headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
+                body: b"data: {}\n\n".to_vec(),
+            },
+            "a stream of events, though none was asked for",
+            false,
+        ),
+    ] {
+        let error = failure(step).await;
+        assert_eq!(
+            error.to_string(),
+            format!("the answer is not one of a model: {expected}")
+        );
+        assert_eq!(error.is_retryable(), retryable, "{expected}");
+    }
+    let server = ScriptedServer::start([Step::Reply(json!({"role": "assistant"}))]);
+    let error = failure_of(ProviderKind::Anthropic, &server).await;
+    assert_eq!(
+        error.to_string(),
+        "the answer is not one of a model: it has no content"
+    );
+}
+
+#[tokio::test]
+async fn spec_6_3_redirects_are_not_followed() {
+    let elsewhere = ScriptedServer::always(Step::text("stolen"));
+    for status in [301, 302, 303, 307, 308] {
+        let error = failure(Step::redirect(status, &elsewhere.base_url())).await;
+        assert!(
+            error
+                .to_string()
+                .ends_with(&format!("a redirect (status {status})")),
+            "{error}"
+        );
+        assert!(!error.is_retryable() && error.hint().unwrap().contains("`base_url`"));
+    }
+    assert_eq!(elsewhere.received(), []);
+}
+
+#[tokio::test]
+async fn spec_6_3_a_huge_answer_is_given_up_before_it_is_held() {
+    let error = failure(Step::status(200).with_body(vec![b' '; 8 * 1024 * 1024 + 1])).await;
+    assert_eq!(
+        error.to_string(),
+        "the answer is not one of a model: more than 8388608 bytes"
+    );
+    assert!(!error.is_retryable());
+}
+
+#[tokio::test]
+async fn spec_3_16_broken_connections_and_slow_servers_are_retryable() {
+    let out = |outage| ModelError::Unavailable {
+        outage,
+        retry_after: None,
+    };
+    assert_eq!(failure(Step::CutConnection).await, out(Outage::Cut));
+    assert_eq!(failure(Step::Hangup).await, out(Outage::Cut));
+    let slow = failure(Step::text("late").after(Duration::from_secs(20))).await;
+    assert_eq!(slow, out(Outage::Timeout));
+    assert!(slow.is_retryable() && slow.hint().unwrap().contains("`request_timeout_seconds`"));
+
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for base_url in [format!("http://{free}/v1"), format!("https://{free}/v1")] {
+        let providers = providers(settings(ProviderKind::OpenAi, base_url));
+        let model = providers.connect(&"lab:small".parse().unwrap()).unwrap();
+        let error = model
+            .complete(&request(vec![user(WORDS)], vec![]))
+            .await
+            .unwrap_err();
+        tells_no_secret(&error);
+        assert_eq!(error, out(Outage::Connect));
+    }
+}
+
+#[tokio::test]
+async fn spec_3_16_past_the_script_the_server_fails_in_a_way_that_is_seen() {
+    let server = ScriptedServer::start([]);
+    let error = failure_of(ProviderKind::OpenAi, &server).await;
+    assert_eq!(
+        error,
+        ModelError::Unavailable {
+            outage: Outage::Status(500),
+            retry_after: None
+        }
+    );
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn spec_5_1_requests_and_replies_print_lengths_only() {
+    let server = ScriptedServer::start([Step::call("delete_memory", json!({"id": WORDS}))]);
+    let request = request(vec![user(WORDS)], vec![]);
+    let reply = model(ProviderKind::OpenAi, &server)
+        .complete(&request)
+        .await
+        .unwrap();
+    let text = format!("{request:?} {reply:?}");
+    assert!(!text.contains(WORDS), "{text}");
+}
+
+/// A server whose certificate nobody signed. `untrusted-key.der` is the key of that certificate and
+/// of nothing else.
+fn untrusted_server() -> String {
+    use rustls::pki_types::PrivatePkcs8KeyDer;
+    let certificate = include_bytes!("untrusted-certificate.der").to_vec().into();
+    let key = PrivatePkcs8KeyDer::from(include_bytes!("untrusted-key.der").to_vec()).into();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut session = rustls::ServerConnection::new(config.into()).unwrap();
+        // Ends when the client turns away.
+        while session.complete_io(&mut stream).is_ok() {}
+    });
+    format!("https://{address}/v1")
+}
+
+#[tokio::test]
+async fn spec_6_3_a_server_with_a_certificate_of_its_own_making_is_refused_for_good() {
+    let providers = providers(settings(ProviderKind::OpenAi, untrusted_server()));
+    let model = providers.connect(&"lab:small".parse().unwrap()).unwrap();
+    let error = model
+        .complete(&request(vec![user(WORDS)], vec![]))
+        .await
+        .unwrap_err();
+    tells_no_secret(&error);
+    assert_eq!(
+        error.to_string(),
+        "the answer is not one of a model: the server's certificate is not trusted"
+    );
+    assert!(!error.is_retryable());
+}

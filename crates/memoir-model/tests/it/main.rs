@@ -1,0 +1,80 @@
+//! The adapters against a scripted server over real HTTP on loopback.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod anthropic;
+mod careful;
+mod faults;
+mod openai;
+mod providers;
+mod real;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use memoir_domain::PrivateText;
+use memoir_model::{
+    Message, Model, ProviderKind, ProviderSettings, Providers, Request, ToolDefinition,
+};
+use memoir_testkit::ScriptedServer;
+use serde_json::json;
+
+/// Stands in every prompt, and must stand in no error.
+const WORDS: &str = "canary-vow";
+/// The key, which must stand in one header and nowhere else.
+const KEY: &str = "sk-canary-key";
+
+fn settings(kind: ProviderKind, base_url: String) -> ProviderSettings {
+    ProviderSettings {
+        kind: Some(kind),
+        base_url: Some(base_url),
+        key_env: Some("LAB_KEY".to_owned()),
+        request_timeout_seconds: Some(1),
+        context_tokens: Some(32_768),
+        ..ProviderSettings::default()
+    }
+}
+
+fn providers(settings: ProviderSettings) -> Providers {
+    let settings = BTreeMap::from([("lab".to_owned(), settings)]);
+    let environment = |variable: &str| (variable == "LAB_KEY").then(|| KEY.to_owned());
+    Providers::with_environment(settings, environment).unwrap()
+}
+
+fn model(kind: ProviderKind, server: &ScriptedServer) -> Arc<dyn Model> {
+    providers(settings(kind, server.base_url()))
+        .connect(&"lab:small".parse().unwrap())
+        .unwrap()
+}
+
+fn request(messages: Vec<Message>, tools: Vec<ToolDefinition>) -> Request {
+    Request {
+        system: PrivateText::new("You are Ada."),
+        messages,
+        tools,
+        max_output_tokens: 500,
+    }
+}
+
+fn user(text: &str) -> Message {
+    Message::User(PrivateText::new(text))
+}
+
+fn result(call_id: &str, name: &str, content: &str) -> Message {
+    Message::ToolResult {
+        call_id: call_id.to_owned(),
+        name: name.to_owned(),
+        content: PrivateText::new(content),
+    }
+}
+
+fn delete_tool() -> ToolDefinition {
+    ToolDefinition {
+        name: "delete_memory".to_owned(),
+        description: "Deletes one memory.".to_owned(),
+        parameters: json!({
+            "type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"],
+            "additionalProperties": false,
+        }),
+    }
+}

@@ -1,0 +1,358 @@
+//! What servers of chat completions send, and what they are sent.
+
+use memoir_domain::{PrivateJson, PrivateText};
+use memoir_model::{
+    Arguments, AssistantMessage, Finish, Message, OutputLimitField, ProviderKind, ProviderSettings,
+    Reply, ToolCall, Usage,
+};
+use memoir_testkit::{ScriptedServer, Step};
+use serde_json::{Value, json};
+
+use super::{KEY, delete_tool, model, providers, request, result, settings, user};
+
+/// Lets a server send `message` and returns what is made of it.
+async fn read(message: Value, finish_reason: Value) -> Reply {
+    let reply = json!({
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+    });
+    answer(reply).await
+}
+
+async fn answer(reply: Value) -> Reply {
+    let server = ScriptedServer::start([Step::Reply(reply)]);
+    let request = request(vec![user("Begin.")], vec![delete_tool()]);
+    model(ProviderKind::OpenAi, &server)
+        .complete(&request)
+        .await
+        .unwrap()
+}
+
+fn call(id: &str, arguments: Value) -> ToolCall {
+    ToolCall {
+        id: id.to_owned(),
+        name: "delete_memory".to_owned(),
+        arguments: Arguments::Json(PrivateJson::new(arguments)),
+    }
+}
+
+/// A raw call as servers send it.
+fn raw(id: Value, arguments: Value) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": "delete_memory", "arguments": arguments}})
+}
+
+#[tokio::test]
+async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
+    let echoed = json!({
+        "role": "assistant", "content": null, "reasoning_content": "hm",
+        "tool_calls": [raw(json!("call_9"), json!("{\"id\":17}"))],
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": "c2ln"}],
+    });
+    let server = ScriptedServer::start([Step::text("Done.")]);
+    let request = request(
+        vec![
+            user("Begin."),
+            Message::Assistant(AssistantMessage {
+                raw: PrivateJson::new(echoed.clone()),
+            }),
+            result("call_9", "delete_memory", "Deleted."),
+        ],
+        vec![delete_tool()],
+    );
+    let reply = model(ProviderKind::OpenAi, &server)
+        .complete(&request)
+        .await
+        .unwrap();
+    assert_eq!(
+        reply,
+        Reply {
+            message: AssistantMessage {
+                raw: PrivateJson::new(json!({"role": "assistant", "content": "Done."})),
+            },
+            text: PrivateText::new("Done."),
+            tool_calls: vec![],
+            usage: Usage {
+                input_tokens: 100,
+                output_tokens: 10,
+                measured: true
+            },
+            finish: Finish::Stop,
+        }
+    );
+    let received = &server.received()[0];
+    assert_eq!(
+        (received.method.as_str(), received.path.as_str()),
+        ("POST", "/v1/chat/completions")
+    );
+    assert_eq!(
+        received.header("authorization"),
+        Some(format!("Bearer {KEY}").as_str())
+    );
+    assert_eq!(received.header("content-type"), Some("application/json"));
+    assert_eq!(
+        received.body,
+        json!({
+            "model": "small",
+            "stream": false,
+            "max_tokens": 500,
+            "messages": [
+                {"role": "system", "content": "You are Ada."},
+                {"role": "user", "content": "Begin."},
+                echoed,
+                {"role": "tool", "tool_call_id": "call_9", "content": "Deleted."},
+            ],
+            "tools": [{"type": "function", "function": {
+                "name": "delete_memory",
+                "description": "Deletes one memory.",
+                "parameters": delete_tool().parameters,
+            }}],
+            "tool_choice": "auto",
+        })
+    );
+}
+
+#[tokio::test]
+async fn spec_6_3_without_system_tools_and_key_none_is_sent() {
+    let server = ScriptedServer::start([Step::text("YES")]);
+    let settings = ProviderSettings {
+        key_env: None,
+        output_limit_field: Some(OutputLimitField::MaxCompletionTokens),
+        ..settings(ProviderKind::OpenAi, server.base_url() + "/")
+    };
+    let model = providers(settings)
+        .connect(&"lab:org/small:8b".parse().unwrap())
+        .unwrap();
+    assert_eq!(
+        (model.name().as_str(), model.context_tokens()),
+        ("lab:org/small:8b", Some(32_768))
+    );
+    let mut request = request(vec![user("Do you consent?")], vec![]);
+    request.system = PrivateText::default();
+    model.complete(&request).await.unwrap();
+    let received = &server.received()[0];
+    assert_eq!(received.path, "/v1/chat/completions");
+    assert_eq!(received.header("authorization"), None);
+    assert_eq!(
+        received.body,
+        json!({
+            "model": "org/small:8b",
+            "stream": false,
+            "max_completion_tokens": 500,
+            "messages": [{"role": "user", "content": "Do you consent?"}],
+        })
+    );
+}
+
+#[tokio::test]
+async fn spec_6_3_content_may_be_text_nothing_or_parts() {
+    for (content, expected) in [
+        (json!("YES"), "YES"),
+        (json!(null), ""),
+        (json!(""), ""),
+        (
+            json!([{"type": "text", "text": "YES, "}, {"type": "image"}, "gladly"]),
+            "YES, gladly",
+        ),
+        (json!([]), ""),
+        (json!(17), ""),
+    ] {
+        let reply = read(
+            json!({"role": "assistant", "content": content}),
+            json!("stop"),
+        )
+        .await;
+        assert_eq!(
+            (reply.text.expose(), reply.finish),
+            (expected, Finish::Stop),
+            "{content}"
+        );
+    }
+    let reply = read(json!({}), json!(null)).await;
+    let echo = json!({"role": "assistant", "content": ""});
+    assert_eq!(
+        (reply.message.raw.expose(), reply.finish),
+        (&echo, Finish::Stop)
+    );
+}
+
+#[tokio::test]
+async fn spec_6_3_arguments_may_be_text_an_object_or_nothing_and_come_back_as_text() {
+    for (sent, expected, echoed) in [
+        (
+            json!("{\"id\": 17}"),
+            json!({"id": 17}),
+            json!("{\"id\": 17}"),
+        ),
+        (json!({"id": 17}), json!({"id": 17}), json!("{\"id\":17}")),
+        (json!(""), json!({}), json!("{}")),
+        (json!(null), json!({}), json!("{}")),
+    ] {
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [raw(json!("a"), sent.clone())]});
+        let reply = read(message, json!("tool_calls")).await;
+        assert_eq!(reply.tool_calls, [call("a", expected)], "{sent}");
+        let expected =
+            json!({"role": "assistant", "content": null, "tool_calls": [raw(json!("a"), echoed)]});
+        assert_eq!(reply.message.raw.expose(), &expected, "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn spec_3_8_malformed_arguments_are_kept_for_the_tool_and_do_not_come_back() {
+    let message = json!({"role": "assistant", "content": "So be it.", "tool_calls": [
+        raw(json!("a"), json!("{\"id\": 17")), raw(json!("b"), json!("{\"id\": 18}")),
+    ]});
+    let reply = read(message, json!("tool_calls")).await;
+    let mut malformed = call("a", json!({}));
+    malformed.arguments = Arguments::Malformed(PrivateText::new("{\"id\": 17"));
+    assert_eq!(reply.tool_calls, [malformed, call("b", json!({"id": 18}))]);
+    assert_eq!(reply.text.expose(), "So be it.");
+    assert_eq!(
+        reply.message.raw.expose()["tool_calls"],
+        json!([
+            raw(json!("a"), json!("{}")),
+            raw(json!("b"), json!("{\"id\": 18}"))
+        ])
+    );
+}
+
+#[tokio::test]
+async fn spec_6_3_missing_and_repeated_call_ids_are_replaced_in_the_echo_too() {
+    let arguments = json!("{}");
+    let nameless = json!({"function": {"name": "delete_memory", "arguments": "{}"}});
+    let message = json!({"role": "assistant", "tool_calls": [
+        raw(json!("same"), arguments.clone()), raw(json!("same"), arguments.clone()),
+        raw(json!(""), arguments.clone()), raw(json!(null), arguments.clone()), nameless, "no call",
+    ]});
+    let reply = read(message, json!("stop")).await;
+    let ids = ["same", "call_1_1", "call_1_2", "call_1_3", "call_1_4"];
+    let found: Vec<&str> = reply
+        .tool_calls
+        .iter()
+        .map(|call| call.id.as_str())
+        .collect();
+    assert_eq!(found, ids);
+    for (index, id) in ids.iter().enumerate() {
+        let echoed = &reply.message.raw.expose()["tool_calls"][index];
+        assert_eq!(echoed, &raw(json!(id), json!("{}")));
+    }
+    assert_eq!(reply.finish, Finish::ToolCalls);
+}
+
+#[tokio::test]
+async fn spec_6_3_a_call_of_the_time_before_tools_is_answered_in_kind() {
+    let legacy = json!({
+        "role": "assistant", "content": null,
+        "function_call": {"name": "delete_memory", "arguments": "{\"id\":17}"},
+    });
+    let answered = json!({"choices": [{"message": legacy, "finish_reason": "function_call"}]});
+    let server = ScriptedServer::start([Step::Reply(answered), Step::text("Done.")]);
+    let model = model(ProviderKind::OpenAi, &server);
+    let mut request = request(vec![user("Begin.")], vec![delete_tool()]);
+    let reply = model.complete(&request).await.unwrap();
+    assert_eq!(reply.tool_calls, [call("call_1_0", json!({"id": 17}))]);
+    assert_eq!(reply.finish, Finish::ToolCalls);
+    request.messages.push(Message::Assistant(reply.message));
+    request
+        .messages
+        .push(result("call_1_0", "delete_memory", "Deleted."));
+    model.complete(&request).await.unwrap();
+    let sent = &server.requests()[1]["messages"];
+    assert_eq!(sent[2], legacy);
+    assert_eq!(
+        sent[3],
+        json!({"role": "function", "name": "delete_memory", "content": "Deleted."})
+    );
+}
+
+#[tokio::test]
+async fn spec_6_3_a_missing_or_wrong_name_of_a_tool_is_passed_on() {
+    let message = json!({"tool_calls": [
+        {"id": "a", "function": {"arguments": "{}"}}, {"id": "b"}, {"id": "c", "function": {"name": "rm -rf"}},
+    ]});
+    let names: Vec<String> = read(message, json!(null))
+        .await
+        .tool_calls
+        .into_iter()
+        .map(|call| call.name)
+        .collect();
+    assert_eq!(names, ["", "", "rm -rf"]);
+}
+
+#[tokio::test]
+async fn spec_6_3_empty_call_lists_are_no_calls_and_do_not_come_back() {
+    for none in [json!([]), json!(null)] {
+        let message = json!({"role": "assistant", "content": "Done.", "tool_calls": none, "function_call": null});
+        let reply = read(message, json!("stop")).await;
+        assert_eq!((reply.tool_calls.len(), reply.finish), (0, Finish::Stop));
+        assert_eq!(reply.message.raw.expose().get("tool_calls"), None);
+    }
+}
+
+#[tokio::test]
+async fn spec_6_3_finish_reasons() {
+    for (reason, calls, expected) in [
+        (json!("stop"), false, Finish::Stop),
+        (json!("stop"), true, Finish::ToolCalls),
+        (json!("tool_calls"), true, Finish::ToolCalls),
+        (json!(null), true, Finish::ToolCalls),
+        (json!(null), false, Finish::Stop),
+        (json!("length"), false, Finish::Length),
+        (json!("length"), true, Finish::Length),
+        (json!("content_filter"), false, Finish::Other),
+        (json!("tool_calls"), false, Finish::Other),
+    ] {
+        let mut message = json!({"role": "assistant", "content": "x"});
+        if calls {
+            message["tool_calls"] = json!([raw(json!("a"), json!("{}"))]);
+        }
+        assert_eq!(
+            read(message, reason.clone()).await.finish,
+            expected,
+            "{reason} {calls}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn spec_3_16_usage_is_measured_or_estimated_and_says_which() {
+    let choice = json!([{"message": {"content": "YES"}, "finish_reason": "stop"}]);
+    let measured = json!({"choices": choice, "usage": {
+        "prompt_tokens": 1200, "completion_tokens": 30, "total_tokens": 1230,
+        "prompt_tokens_details": {"cached_tokens": 1000},
+    }});
+    let usage = answer(measured).await.usage;
+    assert_eq!(
+        usage,
+        Usage {
+            input_tokens: 1200,
+            output_tokens: 30,
+            measured: true
+        }
+    );
+    for absent in [
+        json!(null),
+        json!({}),
+        json!({"prompt_tokens": 0, "completion_tokens": 0}),
+        json!({"prompt_tokens": "many", "completion_tokens": -1}),
+    ] {
+        let usage = answer(json!({"choices": choice, "usage": absent}))
+            .await
+            .usage;
+        assert!(
+            !usage.measured && usage.input_tokens > 50 && usage.output_tokens > 5,
+            "{usage:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn spec_6_3_bytes_that_are_no_utf_8_do_not_cost_the_answer() {
+    let body = b"\xef\xbb\xbf\n{\"choices\":[{\"message\":{\"content\":\"YES \xff\"}}]}\n".to_vec();
+    let server = ScriptedServer::start([Step::status(200).with_body(body)]);
+    let request = request(vec![user("Begin.")], vec![]);
+    let reply = model(ProviderKind::OpenAi, &server)
+        .complete(&request)
+        .await
+        .unwrap();
+    assert_eq!(reply.text.expose(), "YES \u{fffd}");
+}

@@ -1,0 +1,407 @@
+//! How rows are read back. Everything is checked: a row that no version of Memoir writes is an error
+//! that names its table, its number and the column, never its words.
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    memory::{Number, Tally},
+    session::{Lease, Stats, Usage},
+};
+use memoir_store::{AccountRow, AgentRow, AuditRow, MemoryRow, SessionRow, StoredText};
+use rusqlite::{Row, types::ValueRef};
+use serde::{Deserialize, de::value::StrDeserializer};
+
+use crate::error::{Fault, Result, inconsistent};
+
+/// The columns that [`account`] reads.
+macro_rules! account_columns {
+    () => {
+        "id, name, folded_name, created_at"
+    };
+}
+
+/// The columns that [`agent`] reads.
+macro_rules! agent_columns {
+    () => {
+        "id, account_id, version, name, folded_name, digest_key, paused, inactive, created_at, \
+         core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
+         next_number, next_seq, last_refinement_at, last_attempt_at, last_attempt_tokens, \
+         ledger_created_at, ledger_number, settings, prompts"
+    };
+}
+
+/// The columns that [`memory`] reads.
+macro_rules! memory_columns {
+    () => {
+        "number, kind, tokens, constitutional, created_at, updated_at, discarded_at, body"
+    };
+}
+
+/// The columns that [`session`] reads.
+macro_rules! session_columns {
+    () => {
+        "id, agent_id, state, mode, driver, trigger, rehearsal, model, pre_session_tokens, \
+         post_session_tokens, threshold, edits, removed_tokens, consolidated, updated, deleted, \
+         protected, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
+         output_tokens, lease_until, lease_holder, body"
+    };
+}
+
+/// The columns that [`record`] reads.
+macro_rules! record_columns {
+    () => {
+        "seq, recorded_at, actor_kind, actor_name, action, session_id, memory, facts, body"
+    };
+}
+
+pub(crate) use account_columns;
+pub(crate) use agent_columns;
+pub(crate) use memory_columns;
+pub(crate) use record_columns;
+pub(crate) use session_columns;
+
+/// Reads `account_columns!()`.
+pub(crate) fn account(row: &Row<'_>) -> Result<AccountRow> {
+    let mut columns = Columns::new(row, "accounts");
+    Ok(AccountRow {
+        id: AccountId::from_bytes(columns.id()?),
+        name: columns.text()?,
+        folded_name: columns.text()?,
+        created_at: columns.time()?,
+    })
+}
+
+/// Reads `agent_columns!()`.
+pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
+    let mut columns = Columns::new(row, "agents");
+    let agent = AgentId::from_bytes(columns.id()?);
+    let account = AccountId::from_bytes(columns.id()?);
+    let version = columns.count()?;
+    let name = columns.text()?;
+    let folded_name = columns.text()?;
+    let digest_key = columns.bytes()?;
+    let paused = columns.flag()?;
+    let inactive = columns.flag()?;
+    let created_at = columns.time()?;
+    let tally = Tally {
+        core_tokens: columns.count()?,
+        core_count: columns.count()?,
+        journal_count: columns.count()?,
+        constitutional_count: columns.count()?,
+        discarded_count: columns.count()?,
+    };
+    let next_number = Number(columns.count()?);
+    let next_seq = columns.count()?;
+    let last_refinement_at = columns.optional_time()?;
+    let last_attempt_at = columns.optional_time()?;
+    let last_attempt_tokens = columns.optional_count()?;
+    let ledger_created_at = columns.optional_time()?;
+    let ledger_number = columns.optional_count()?.map(Number);
+    let settings = columns.text()?;
+    let prompts = columns.stored_text()?;
+    if last_attempt_at.is_some() != last_attempt_tokens.is_some() {
+        return Err(columns.wrong("has one of `last_attempt_at` and `last_attempt_tokens` only"));
+    }
+    if ledger_created_at.is_some() != ledger_number.is_some() {
+        return Err(columns.wrong("has one of `ledger_created_at` and `ledger_number` only"));
+    }
+    Ok(AgentRow {
+        scope: AgentScope { account, agent },
+        version,
+        name,
+        folded_name,
+        settings,
+        prompts,
+        digest_key,
+        paused,
+        inactive,
+        created_at,
+        tally,
+        next_number,
+        next_seq,
+        last_refinement_at,
+        last_attempt_at,
+        last_attempt_tokens,
+        ledger_created_at,
+        ledger_number,
+    })
+}
+
+/// Reads `memory_columns!()`.
+pub(crate) fn memory(row: &Row<'_>) -> Result<MemoryRow> {
+    let mut columns = Columns::new(row, "memories");
+    Ok(MemoryRow {
+        number: Number(columns.count()?),
+        kind: columns.word()?,
+        tokens: columns.count()?,
+        constitutional: columns.flag()?,
+        created_at: columns.time()?,
+        updated_at: columns.time()?,
+        discarded_at: columns.optional_time()?,
+        body: columns.stored_text()?,
+    })
+}
+
+/// Reads `session_columns!()`.
+pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
+    let mut columns = Columns::new(row, "sessions");
+    let id = SessionId::from_bytes(columns.id()?);
+    let agent = AgentId::from_bytes(columns.id()?);
+    let state = columns.word()?;
+    let mode = columns.word()?;
+    let driver = columns.word()?;
+    let trigger = columns.word()?;
+    let rehearsal = columns.flag()?;
+    let model = columns.optional_text()?;
+    let pre_session_tokens = columns.optional_count()?;
+    let post_session_tokens = columns.optional_count()?;
+    let threshold = columns.optional_share()?;
+    let edits = columns.small_count()?;
+    let removed_tokens = columns.count()?;
+    let stats = Stats {
+        consolidated: columns.small_count()?,
+        updated: columns.small_count()?,
+        deleted: columns.small_count()?,
+        protected: columns.small_count()?,
+    };
+    let end_reason = columns.optional_word()?;
+    let started_at = columns.time()?;
+    let ended_at = columns.optional_time()?;
+    let undone_at = columns.optional_time()?;
+    let usage = Usage {
+        calls: columns.count()?,
+        input_tokens: columns.count()?,
+        output_tokens: columns.count()?,
+    };
+    let until = columns.optional_time()?;
+    let holder = columns.optional_integer()?;
+    let lease = match (until, holder) {
+        (Some(until), Some(holder)) => Some(Lease {
+            until,
+            // The 64 bits as they were drawn, whatever sign SQLite gave them.
+            holder: holder.cast_unsigned(),
+        }),
+        (None, None) => None,
+        _ => return Err(columns.wrong("has one of `lease_until` and `lease_holder` only")),
+    };
+    Ok(SessionRow {
+        id,
+        agent,
+        state,
+        mode,
+        driver,
+        trigger,
+        rehearsal,
+        model,
+        pre_session_tokens,
+        post_session_tokens,
+        threshold,
+        edits,
+        removed_tokens,
+        stats,
+        end_reason,
+        body: columns.stored_text()?,
+        started_at,
+        ended_at,
+        undone_at,
+        usage,
+        lease,
+    })
+}
+
+/// Reads `record_columns!()`.
+pub(crate) fn record(row: &Row<'_>) -> Result<AuditRow> {
+    let mut columns = Columns::new(row, "audit_records");
+    Ok(AuditRow {
+        seq: columns.count()?,
+        recorded_at: columns.time()?,
+        actor_kind: columns.word()?,
+        actor_name: columns.text()?,
+        action: columns.word()?,
+        session: columns.optional_id()?.map(SessionId::from_bytes),
+        memory: columns.optional_count()?.map(Number),
+        facts: columns.text()?,
+        body: columns.stored_text()?,
+    })
+}
+
+/// The columns of one row, read from left to right; the first one is the row's key.
+pub(crate) struct Columns<'row, 'statement> {
+    row: &'row Row<'statement>,
+    table: &'static str,
+    next: usize,
+}
+
+impl<'row, 'statement> Columns<'row, 'statement> {
+    /// Of a row of that table.
+    pub(crate) fn new(row: &'row Row<'statement>, table: &'static str) -> Self {
+        Self {
+            row,
+            table,
+            next: 0,
+        }
+    }
+
+    /// That the row is not as any version of Memoir writes it.
+    fn wrong(&self, problem: &str) -> Fault {
+        let key = match self.row.get_ref(0) {
+            Ok(ValueRef::Integer(number)) => format!("row {number}"),
+            Ok(ValueRef::Blob(bytes)) => match bytes.try_into() {
+                Ok(bytes) => format!("row {}", AgentId::from_bytes(bytes)),
+                Err(_) => "a row without an identifier".to_owned(),
+            },
+            _ => "a row without a key".to_owned(),
+        };
+        inconsistent(self.table, format!("{key} {problem}"))
+    }
+
+    /// That the column last read is not as any version of Memoir writes it.
+    fn unexpected(&self, problem: &str) -> Fault {
+        let at = self.next - 1;
+        match self.row.as_ref().column_name(at) {
+            Ok(name) => self.wrong(&format!("has a `{name}` that {problem}")),
+            Err(_) => self.wrong(&format!("has no column {at}")),
+        }
+    }
+
+    fn value(&mut self) -> Result<ValueRef<'row>> {
+        let value = self.row.get_ref(self.next)?;
+        self.next += 1;
+        Ok(value)
+    }
+
+    fn required<T>(&self, value: Option<T>) -> Result<T> {
+        value.ok_or_else(|| self.unexpected("is missing"))
+    }
+
+    /// An integer or nothing.
+    pub(crate) fn optional_integer(&mut self) -> Result<Option<i64>> {
+        match self.value()? {
+            ValueRef::Integer(value) => Ok(Some(value)),
+            ValueRef::Null => Ok(None),
+            _ => Err(self.unexpected("is no integer")),
+        }
+    }
+
+    /// A count or nothing.
+    pub(crate) fn optional_count(&mut self) -> Result<Option<u64>> {
+        match self.optional_integer()? {
+            Some(value) => u64::try_from(value)
+                .map(Some)
+                .map_err(|_| self.unexpected("is negative")),
+            None => Ok(None),
+        }
+    }
+
+    /// A count.
+    pub(crate) fn count(&mut self) -> Result<u64> {
+        let value = self.optional_count()?;
+        self.required(value)
+    }
+
+    /// A count of 32 bits.
+    fn small_count(&mut self) -> Result<u32> {
+        let value = self.count()?;
+        u32::try_from(value).map_err(|_| self.unexpected("is too large"))
+    }
+
+    fn flag(&mut self) -> Result<bool> {
+        match self.value()? {
+            ValueRef::Integer(0) => Ok(false),
+            ValueRef::Integer(1) => Ok(true),
+            _ => Err(self.unexpected("is neither 0 nor 1")),
+        }
+    }
+
+    fn optional_time(&mut self) -> Result<Option<Timestamp>> {
+        match self.optional_integer()? {
+            Some(value) => Timestamp::from_microseconds(value)
+                .map(Some)
+                .ok_or_else(|| self.unexpected("lies outside of the years 1 to 9999")),
+            None => Ok(None),
+        }
+    }
+
+    fn time(&mut self) -> Result<Timestamp> {
+        let value = self.optional_time()?;
+        self.required(value)
+    }
+
+    fn optional_share(&mut self) -> Result<Option<f64>> {
+        match self.value()? {
+            ValueRef::Real(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
+            ValueRef::Null => Ok(None),
+            _ => Err(self.unexpected("is not over 0 and up to 1")),
+        }
+    }
+
+    fn optional_str(&mut self) -> Result<Option<&'row str>> {
+        match self.value()? {
+            ValueRef::Text(bytes) => std::str::from_utf8(bytes)
+                .map(Some)
+                .map_err(|_| self.unexpected("is not UTF-8")),
+            ValueRef::Null => Ok(None),
+            _ => Err(self.unexpected("is no text")),
+        }
+    }
+
+    fn optional_text(&mut self) -> Result<Option<String>> {
+        Ok(self.optional_str()?.map(str::to_owned))
+    }
+
+    fn text(&mut self) -> Result<String> {
+        let value = self.optional_text()?;
+        self.required(value)
+    }
+
+    /// One of the wire names of `T`, or nothing.
+    fn optional_word<T: Deserialize<'row>>(&mut self) -> Result<Option<T>> {
+        let Some(name) = self.optional_str()? else {
+            return Ok(None);
+        };
+        T::deserialize(StrDeserializer::<serde::de::value::Error>::new(name))
+            .map(Some)
+            .map_err(|_| self.unexpected("is no known name"))
+    }
+
+    fn word<T: Deserialize<'row>>(&mut self) -> Result<T> {
+        let value = self.optional_word()?;
+        self.required(value)
+    }
+
+    fn optional_blob(&mut self) -> Result<Option<&'row [u8]>> {
+        match self.value()? {
+            ValueRef::Blob(bytes) => Ok(Some(bytes)),
+            ValueRef::Null => Ok(None),
+            _ => Err(self.unexpected("is no blob")),
+        }
+    }
+
+    fn optional_bytes<const LENGTH: usize>(&mut self) -> Result<Option<[u8; LENGTH]>> {
+        match self.optional_blob()? {
+            Some(bytes) => bytes
+                .try_into()
+                .map(Some)
+                .map_err(|_| self.unexpected(&format!("is not of {LENGTH} bytes"))),
+            None => Ok(None),
+        }
+    }
+
+    fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH]> {
+        let value = self.optional_bytes()?;
+        self.required(value)
+    }
+
+    fn optional_id(&mut self) -> Result<Option<[u8; 16]>> {
+        self.optional_bytes()
+    }
+
+    /// The bytes of an identifier.
+    pub(crate) fn id(&mut self) -> Result<[u8; 16]> {
+        self.bytes()
+    }
+
+    fn stored_text(&mut self) -> Result<StoredText> {
+        let value = self.optional_blob()?;
+        self.required(value).map(|bytes| StoredText(bytes.to_vec()))
+    }
+}

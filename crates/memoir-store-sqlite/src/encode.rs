@@ -1,0 +1,75 @@
+//! How values are written.
+
+use memoir_domain::{
+    Timestamp,
+    audit::ActorKind,
+    memory::Number,
+    session::{Driver, Trigger},
+};
+use memoir_store::StoredText;
+use rusqlite::{
+    ToSql,
+    types::{ToSqlOutput, ValueRef},
+};
+
+use crate::error::{Result, inconsistent};
+
+/// A count, a size or a number: SQLite's integers are signed.
+pub(crate) fn count(value: u64, table: &'static str, column: &str) -> Result<i64> {
+    i64::try_from(value)
+        .map_err(|_| inconsistent(table, format!("`{column}` is over {}", i64::MAX)))
+}
+
+/// A count that may be absent.
+pub(crate) fn optional_count(
+    value: Option<u64>,
+    table: &'static str,
+    column: &str,
+) -> Result<Option<i64>> {
+    value.map(|value| count(value, table, column)).transpose()
+}
+
+/// The number of a memory.
+pub(crate) fn number(value: Number, table: &'static str) -> Result<i64> {
+    count(value.0, table, "number")
+}
+
+/// A time that may be absent.
+pub(crate) fn time(value: Option<Timestamp>) -> Option<i64> {
+    value.map(Timestamp::microseconds)
+}
+
+/// Stored text, bound without copying it.
+pub(crate) struct Text<'text>(pub(crate) &'text StoredText);
+
+impl ToSql for Text<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0.0)))
+    }
+}
+
+/// The wire name.
+pub(crate) fn driver(driver: Driver) -> &'static str {
+    match driver {
+        Driver::Agent => "agent",
+        Driver::Model => "model",
+    }
+}
+
+/// The wire name.
+pub(crate) fn trigger(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Request => "request",
+        Trigger::Weekly => "weekly",
+        Trigger::Budget => "budget",
+    }
+}
+
+/// The wire name.
+pub(crate) fn actor_kind(kind: ActorKind) -> &'static str {
+    match kind {
+        ActorKind::Administrator => "administrator",
+        ActorKind::Agent => "agent",
+        ActorKind::System => "system",
+    }
+}

@@ -1,0 +1,109 @@
+//! From what SQLite reports to what a store answers.
+//!
+//! Messages of SQLite name tables and columns, never values; messages of rusqlite that could hold a
+//! value are not passed on.
+
+use memoir_store::Error;
+use rusqlite::{ErrorCode, ffi};
+
+/// What stops a query: SQLite, or something that the store itself found.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Sqlite(rusqlite::Error),
+    Store(Error),
+}
+
+/// The result inside of this crate.
+pub(crate) type Result<T, E = Fault> = std::result::Result<T, E>;
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Store(error) => error,
+            Fault::Sqlite(error) => driver(&error),
+        }
+    }
+}
+
+/// A row that cannot be right.
+pub(crate) fn inconsistent(table: &'static str, problem: impl Into<String>) -> Fault {
+    Fault::Store(Error::Inconsistent {
+        table,
+        problem: problem.into(),
+    })
+}
+
+/// Gives a broken constraint its meaning for the table written: what a unique index refuses, and what
+/// a primary key refuses.
+pub(crate) fn constraint(
+    error: rusqlite::Error,
+    table: &'static str,
+    unique: Error,
+    primary_key: Error,
+) -> Fault {
+    match extended_code(&error) {
+        Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => unique.into(),
+        Some(ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => primary_key.into(),
+        Some(ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => {
+            inconsistent(table, "a row refers to another one that does not exist")
+        }
+        _ => error.into(),
+    }
+}
+
+fn extended_code(error: &rusqlite::Error) -> Option<i32> {
+    match error {
+        rusqlite::Error::SqliteFailure(error, _) => Some(error.extended_code),
+        _ => None,
+    }
+}
+
+/// SQLite's own word for what happened.
+pub(crate) fn message(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(error, Some(message)) => {
+            format!("{message} (SQLite code {})", error.extended_code)
+        }
+        rusqlite::Error::SqliteFailure(error, None) => error.to_string(),
+        // A query of this crate that is wrong; SQL has no values in it.
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        _ => "an unexpected answer of the driver".to_owned(),
+    }
+}
+
+/// The code of a failure of SQLite.
+pub(crate) fn code(error: &rusqlite::Error) -> Option<ErrorCode> {
+    error.sqlite_error_code()
+}
+
+fn driver(error: &rusqlite::Error) -> Error {
+    match code(error) {
+        Some(ErrorCode::ReadOnly) => Error::ReadOnly,
+        Some(ErrorCode::DiskFull) => Error::Full,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
+        _ => Error::Driver(message(error)),
+    }
+}
+
+/// The same error once more, for each caller of a transaction that failed as a whole.
+pub(crate) fn again(error: &Error) -> Error {
+    match error {
+        Error::ReadOnly => Error::ReadOnly,
+        Error::Full => Error::Full,
+        Error::Busy => Error::Busy,
+        Error::Driver(message) => Error::Driver(message.clone()),
+        other => Error::Driver(format!("the transaction was lost: {other}")),
+    }
+}

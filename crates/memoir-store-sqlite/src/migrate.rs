@@ -1,0 +1,121 @@
+//! The format of the database and how an older one is brought up to it.
+
+use memoir_store::Error;
+use rusqlite::Connection;
+
+use crate::{error::Result, fault};
+
+/// `MEMR`: what a file of Memoir says of itself in its header.
+const APPLICATION_ID: i64 = 0x4D45_4D52;
+
+/// Every step from an empty file to the present format. Only ever added to: a step that was released
+/// stays as it is.
+const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_initial.sql")];
+
+/// What a file turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Nothing was written to it yet.
+    Empty,
+    /// A database of Memoir that this version knows, after that many steps.
+    Known(usize),
+    /// A database of Memoir that this version does not know.
+    Newer(i64),
+    /// Another application's database.
+    Foreign,
+}
+
+/// Reads what the file says of itself, changing nothing.
+pub(crate) fn format(connection: &Connection) -> Result<Format> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    if application == APPLICATION_ID {
+        return Ok(match usize::try_from(version) {
+            Ok(steps) if steps <= MIGRATIONS.len() => Format::Known(steps),
+            _ => Format::Newer(version),
+        });
+    }
+    let objects = number("SELECT count(*) FROM sqlite_schema")?;
+    if application == 0 && version == 0 && objects == 0 {
+        Ok(Format::Empty)
+    } else {
+        Ok(Format::Foreign)
+    }
+}
+
+/// Takes the steps that are missing, all in one transaction: a process killed in the middle leaves the
+/// file as it was. Does not touch a file that is not Memoir's.
+///
+/// # Errors
+/// [`Error::Newer`], [`Error::NotADatabase`].
+pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<()> {
+    let steps = |connection: &Connection| -> Result<usize> {
+        match format(connection)? {
+            Format::Empty => Ok(0),
+            Format::Known(steps) => Ok(steps),
+            Format::Newer(found) => Err(Error::Newer {
+                found,
+                known: MIGRATIONS.len() as i64,
+            }
+            .into()),
+            Format::Foreign => Err(Error::NotADatabase(location.to_owned()).into()),
+        }
+    };
+    if steps(connection)? == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    fault::point("migrate.begun");
+    // Looked at again under the lock: another process may have done it meanwhile.
+    for migration in &MIGRATIONS[steps(&transaction)?..] {
+        transaction.execute_batch(migration)?;
+        fault::point("migrate.step");
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    fault::point("migrate.before_commit");
+    transaction.commit()?;
+    fault::point("migrate.committed");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A database of every table, column and index must say what each is for.
+    #[test]
+    fn every_line_of_a_migration_is_explained() {
+        for migration in MIGRATIONS {
+            let mut explained = false;
+            for line in migration.lines().map(str::trim) {
+                let declares = line.starts_with("CREATE")
+                    || line.split(' ').nth(1).is_some_and(|word| {
+                        ["BLOB", "INTEGER", "TEXT", "REAL"].contains(&word.trim_end_matches(','))
+                    });
+                assert!(explained || !declares, "{line}");
+                explained = line.starts_with("--");
+            }
+        }
+    }
+
+    #[test]
+    fn every_table_is_strict_and_clustered() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, "").unwrap();
+        let loose: Vec<String> = connection
+            .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%' AND NOT (strict AND wr)")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert_eq!(loose, Vec::<String>::new());
+        assert_eq!(
+            format(&connection).unwrap(),
+            Format::Known(MIGRATIONS.len())
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! Connections: how the file is made, recognised and set up.
+
+use std::{
+    fs, io,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use memoir_store::Error;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::{
+    error::{Fault, Result, code, message},
+    migrate,
+};
+
+/// How long to wait for another process that holds the lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Prepared statements that a connection keeps; more than this crate has.
+const STATEMENTS: usize = 64;
+/// Pages that the writer keeps in memory, in KiB.
+pub(crate) const WRITER_CACHE_KIB: i64 = 4_096;
+/// Pages that a reader keeps in memory, in KiB.
+const READER_CACHE_KIB: i64 = 2_048;
+/// What the log of the database is cut back to once its contents are in the file.
+const LOG_BYTES: i64 = 16 << 20;
+
+/// Opens, or makes, the file and brings it up to the present format.
+pub(crate) fn writer(path: &Path) -> Result<Connection> {
+    let location = path.display().to_string();
+    create(path)?;
+    let mut connection = connect(path)?;
+    named(&location, writer_setup(&mut connection, &location))?;
+    Ok(connection)
+}
+
+/// A database of its own that never reaches a disk.
+pub(crate) fn in_memory() -> Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    common(&connection)?;
+    // Nothing of a scratch copy may spill into a temporary file.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    migrate::migrate(&mut connection, "in memory")?;
+    Ok(connection)
+}
+
+/// One more connection to a file that [`writer`] has opened; it cannot write.
+pub(crate) fn reader(path: &Path) -> Result<Connection> {
+    let connection = connect(path)?;
+    common(&connection)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+    Ok(connection)
+}
+
+/// Makes an empty file that only its owner can read; SQLite gives its log the same permissions. An
+/// empty file is a database to which nothing was written yet.
+fn create(path: &Path) -> Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // `StorageFull` would be misread as a failed change: nothing was opened yet.
+        Err(error) => Err(cannot_open(path, &error.to_string())),
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    // Absolute, so that no name is taken for a URI.
+    let absolute =
+        std::path::absolute(path).map_err(|error| cannot_open(path, &error.to_string()))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(absolute, flags)
+        .map_err(|error| cannot_open(path, &message(&error)))
+}
+
+fn cannot_open(path: &Path, problem: &str) -> Fault {
+    Fault::Store(Error::Open {
+        location: path.display().to_string(),
+        problem: problem.to_owned(),
+    })
+}
+
+fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
+    common(connection)?;
+    // Asked before anything is written, so that another application's database stays as it is.
+    match migrate::format(connection)? {
+        migrate::Format::Foreign => return Err(Error::NotADatabase(location.to_owned()).into()),
+        _ if connection.is_readonly("main")? => return Err(Error::ReadOnly.into()),
+        _ => {}
+    }
+    write_ahead(connection)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+    // The writer moves the log into the file itself, after it has answered its callers.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    migrate::migrate(connection, location)
+}
+
+fn common(connection: &Connection) -> Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // The schema of a file from elsewhere must not be able to run anything.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(())
+}
+
+/// Turns the write-ahead log on. SQLite does not wait for others here, so this does.
+fn write_ahead(connection: &Connection) -> Result<()> {
+    let started = Instant::now();
+    loop {
+        let answer = connection.query_row("PRAGMA journal_mode = WAL", [], |row| {
+            row.get::<_, String>(0)
+        });
+        match answer {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(_) => {
+                return Err(Error::Driver(
+                    "the file system does not allow a write-ahead log; keep the database on a local disk"
+                        .to_owned(),
+                )
+                .into());
+            }
+            Err(error)
+                if code(&error) == Some(ErrorCode::DatabaseBusy)
+                    && started.elapsed() < BUSY_TIMEOUT =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Gives what SQLite says of a file while it is opened the file's name.
+fn named<T>(location: &str, result: Result<T>) -> Result<T> {
+    result.map_err(|fault| match fault {
+        Fault::Sqlite(error) => match code(&error) {
+            Some(ErrorCode::NotADatabase) => Error::NotADatabase(location.to_owned()).into(),
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Error::Open {
+                location: location.to_owned(),
+                problem: message(&error),
+            }
+            .into(),
+            _ => Fault::Sqlite(error),
+        },
+        store => store,
+    })
+}

@@ -1,0 +1,240 @@
+//! A model in process that follows a script, for tests that want no HTTP.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use memoir_domain::{PrivateJson, PrivateText};
+use memoir_model::{
+    Arguments, AssistantMessage, Finish, Model, ModelError, ModelName, Reply, Request, ToolCall,
+    Usage,
+};
+use serde_json::{Value, json};
+
+/// What the model does with one request.
+#[derive(Clone)]
+pub enum Turn {
+    /// It answers.
+    Reply(Reply),
+    /// It fails.
+    Error(ModelError),
+    /// The turn, after a wait of tokio's clock, which a test may have paused.
+    Slow(Duration, Box<Turn>),
+    /// The turn that the function makes of the request.
+    Respond(Arc<dyn Fn(&Request) -> Turn + Send + Sync>),
+}
+
+impl Turn {
+    /// It says `text`.
+    pub fn text(text: &str) -> Self {
+        Self::reply(text, Vec::new())
+    }
+
+    /// It calls tools, with these arguments. The ids are `call_0`, `call_1` and so on.
+    pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+        let calls = calls.into_iter().map(|(name, arguments)| {
+            (
+                name.to_owned(),
+                Arguments::Json(PrivateJson::new(arguments)),
+            )
+        });
+        Self::reply("", calls.collect())
+    }
+
+    /// It calls one tool.
+    pub fn call(name: &str, arguments: Value) -> Self {
+        Self::calls([(name, arguments)])
+    }
+
+    /// It calls one tool with a text that is no JSON object.
+    pub fn malformed_call(name: &str, arguments: &str) -> Self {
+        let arguments = Arguments::Malformed(PrivateText::new(arguments));
+        Self::reply("", vec![(name.to_owned(), arguments)])
+    }
+
+    /// It says `text` and calls tools.
+    pub fn reply(text: &str, calls: Vec<(String, Arguments)>) -> Self {
+        let finish = if calls.is_empty() {
+            Finish::Stop
+        } else {
+            Finish::ToolCalls
+        };
+        let tool_calls: Vec<ToolCall> = calls
+            .into_iter()
+            .enumerate()
+            .map(|(index, (name, arguments))| ToolCall {
+                id: format!("call_{index}"),
+                name,
+                arguments,
+            })
+            .collect();
+        let raw_calls = tool_calls.iter().map(|call| {
+            let arguments = match &call.arguments {
+                Arguments::Json(object) => object.expose().to_string(),
+                Arguments::Malformed(text) => text.expose().to_owned(),
+            };
+            json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+        });
+        let mut raw = json!({"role": "assistant", "content": text});
+        if !tool_calls.is_empty() {
+            raw["tool_calls"] = raw_calls.collect();
+        }
+        Self::Reply(Reply {
+            message: AssistantMessage {
+                raw: PrivateJson::new(raw),
+            },
+            text: PrivateText::new(text),
+            tool_calls,
+            usage: Usage {
+                input_tokens: 100,
+                output_tokens: 10,
+                measured: true,
+            },
+            finish,
+        })
+    }
+
+    /// The turn that `respond` makes of the request.
+    pub fn respond(respond: impl Fn(&Request) -> Turn + Send + Sync + 'static) -> Self {
+        Self::Respond(Arc::new(respond))
+    }
+
+    /// This turn after `wait`.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Self {
+        Self::Slow(wait, Box::new(self))
+    }
+
+    /// Replaces the usage of a [`Turn::Reply`].
+    ///
+    /// # Panics
+    ///
+    /// For every other turn.
+    #[must_use]
+    pub fn with_usage(mut self, input_tokens: u64, output_tokens: u64) -> Self {
+        let Self::Reply(reply) = &mut self else {
+            panic!("only a reply has a usage")
+        };
+        reply.usage = Usage {
+            input_tokens,
+            output_tokens,
+            measured: true,
+        };
+        self
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reply(reply) => reply.fmt(formatter),
+            Self::Error(error) => error.fmt(formatter),
+            Self::Slow(wait, turn) => write!(formatter, "Slow({wait:?}, {turn:?})"),
+            Self::Respond(_) => formatter.write_str("Respond"),
+        }
+    }
+}
+
+/// A model that takes one [`Turn`] of its script for each request and remembers the requests. Past
+/// the end of the script it answers [`ModelError::BadAnswer`] for good, with `script_exhausted`.
+#[derive(Debug)]
+pub struct ModelScript {
+    name: ModelName,
+    context_tokens: Option<u32>,
+    script: Mutex<VecDeque<Turn>>,
+    otherwise: Option<Turn>,
+    requests: Mutex<Vec<Request>>,
+}
+
+impl ModelScript {
+    /// A model with the name `scripted:model`.
+    pub fn new(script: impl IntoIterator<Item = Turn>) -> Self {
+        Self::build(script.into_iter().collect(), None)
+    }
+
+    /// As [`ModelScript::new`], treating every request alike.
+    pub fn always(turn: Turn) -> Self {
+        Self::build(VecDeque::new(), Some(turn))
+    }
+
+    #[expect(clippy::expect_used, reason = "a constant")]
+    fn build(script: VecDeque<Turn>, otherwise: Option<Turn>) -> Self {
+        Self {
+            name: "scripted:model"
+                .parse()
+                .expect("the constant is a model's name"),
+            context_tokens: None,
+            script: Mutex::new(script),
+            otherwise,
+            requests: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Gives it a context window, in tokens.
+    #[must_use]
+    pub fn with_context_tokens(mut self, context_tokens: u32) -> Self {
+        self.context_tokens = Some(context_tokens);
+        self
+    }
+
+    /// Appends to the script.
+    pub fn push(&self, turn: Turn) {
+        lock(&self.script).push_back(turn);
+    }
+
+    /// How many turns of the script were not used.
+    pub fn turns_left(&self) -> usize {
+        lock(&self.script).len()
+    }
+
+    /// Everything asked so far, in order.
+    pub fn requests(&self) -> Vec<Request> {
+        lock(&self.requests).clone()
+    }
+}
+
+#[async_trait]
+impl Model for ModelScript {
+    fn name(&self) -> &ModelName {
+        &self.name
+    }
+
+    fn context_tokens(&self) -> Option<u32> {
+        self.context_tokens
+    }
+
+    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+        lock(&self.requests).push(request.clone());
+        let next = lock(&self.script).pop_front();
+        let mut turn = next
+            .or_else(|| self.otherwise.clone())
+            .unwrap_or_else(exhausted);
+        loop {
+            turn = match turn {
+                Turn::Reply(reply) => return Ok(reply),
+                Turn::Error(error) => return Err(error),
+                Turn::Slow(wait, turn) => {
+                    tokio::time::sleep(wait).await;
+                    *turn
+                }
+                Turn::Respond(respond) => respond(request),
+            };
+        }
+    }
+}
+
+fn exhausted() -> Turn {
+    let what = "script_exhausted".to_owned();
+    Turn::Error(ModelError::BadAnswer {
+        what,
+        retryable: false,
+        hint: None,
+    })
+}
+
+/// A panic in another test thread says nothing about the script.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,257 @@
+//! What the scripted server does with one request.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::Received;
+
+/// What the server does with one request.
+#[derive(Clone)]
+pub enum Step {
+    /// An answer of a well-behaved model, in the wire format of the path that was asked.
+    Answer(Answer),
+    /// Status 200 with this JSON, whatever the path.
+    Reply(Value),
+    /// Any status, headers and body.
+    Raw {
+        /// HTTP status.
+        status: u16,
+        /// Headers besides `content-length` and `connection`, which the server adds.
+        headers: Vec<(String, String)>,
+        /// The body.
+        body: Vec<u8>,
+    },
+    /// A complete head with status 200, half of a body, and the end of the connection.
+    CutConnection,
+    /// The end of the connection before any byte of an answer.
+    Hangup,
+    /// The step, after a wait.
+    Slow(Duration, Box<Step>),
+    /// The step that the function makes of the request.
+    Respond(Arc<dyn Fn(&Received) -> Step + Send + Sync>),
+}
+
+/// What a well-behaved model says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// Its text; `None`: nothing but calls.
+    pub text: Option<String>,
+    /// Name and arguments of each tool call.
+    pub calls: Vec<(String, Value)>,
+    /// Tokens read and written; `None` reports no usage.
+    pub usage: Option<(u64, u64)>,
+}
+
+impl Step {
+    /// The model says `text`.
+    pub fn text(text: &str) -> Self {
+        let text = Some(text.to_owned());
+        Self::Answer(Answer {
+            text,
+            calls: Vec::new(),
+            usage: Some((100, 10)),
+        })
+    }
+
+    /// The model calls tools, with these arguments.
+    pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+        let calls = calls
+            .into_iter()
+            .map(|(name, arguments)| (name.to_owned(), arguments))
+            .collect();
+        Self::Answer(Answer {
+            text: None,
+            calls,
+            usage: Some((100, 10)),
+        })
+    }
+
+    /// The model calls one tool.
+    pub fn call(name: &str, arguments: Value) -> Self {
+        Self::calls([(name, arguments)])
+    }
+
+    /// An error of that status, in the shape that OpenAI and Anthropic share. The message quotes
+    /// nothing; see [`Step::with_body`] for one that does.
+    pub fn status(status: u16) -> Self {
+        Self::Raw {
+            status,
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body: json!({"error": {"message": "scripted", "type": "scripted_error"}})
+                .to_string()
+                .into_bytes(),
+        }
+    }
+
+    /// A web page, as proxies and login pages send it, with status 200.
+    pub fn html() -> Self {
+        Self::Raw {
+            status: 200,
+            headers: vec![(
+                "content-type".to_owned(),
+                "text/html; charset=utf-8".to_owned(),
+            )],
+            body: b"<!DOCTYPE html><html><body>Sign in to continue</body></html>".to_vec(),
+        }
+    }
+
+    /// Status 200 with JSON that breaks off.
+    pub fn malformed() -> Self {
+        Self::Raw {
+            status: 200,
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body: br#"{"choices":[{"message":{"role":"assistant","content":"half"#.to_vec(),
+        }
+    }
+
+    /// A redirect to `location`.
+    pub fn redirect(status: u16, location: &str) -> Self {
+        Self::Raw {
+            status,
+            headers: vec![("location".to_owned(), location.to_owned())],
+            body: Vec::new(),
+        }
+    }
+
+    /// The step that `respond` makes of the request, for scripts that depend on what they are asked.
+    pub fn respond(respond: impl Fn(&Received) -> Step + Send + Sync + 'static) -> Self {
+        Self::Respond(Arc::new(respond))
+    }
+
+    /// This step after `wait`.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Self {
+        Self::Slow(wait, Box::new(self))
+    }
+
+    /// Adds a header to a [`Step::Raw`].
+    ///
+    /// # Panics
+    ///
+    /// For every other step.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        let Self::Raw { headers, .. } = &mut self else {
+            panic!("only a raw step takes a header")
+        };
+        headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Adds `retry-after` to a [`Step::Raw`].
+    ///
+    /// # Panics
+    ///
+    /// For every other step.
+    #[must_use]
+    pub fn retry_after(self, value: &str) -> Self {
+        self.with_header("retry-after", value)
+    }
+
+    /// Replaces the body of a [`Step::Raw`].
+    ///
+    /// # Panics
+    ///
+    /// For every other step.
+    #[must_use]
+    pub fn with_body(mut self, new: impl Into<Vec<u8>>) -> Self {
+        let Self::Raw { body, .. } = &mut self else {
+            panic!("only a raw step takes a body")
+        };
+        *body = new.into();
+        self
+    }
+
+    /// Replaces the usage of a [`Step::Answer`]; `None` reports none.
+    ///
+    /// # Panics
+    ///
+    /// For every other step.
+    #[must_use]
+    pub fn with_usage(mut self, new: Option<(u64, u64)>) -> Self {
+        let Self::Answer(answer) = &mut self else {
+            panic!("only an answer has a usage")
+        };
+        answer.usage = new;
+        self
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answer(answer) => answer.fmt(formatter),
+            Self::Reply(reply) => write!(formatter, "Reply({reply})"),
+            Self::Raw { status, .. } => write!(formatter, "Raw({status})"),
+            Self::CutConnection => formatter.write_str("CutConnection"),
+            Self::Hangup => formatter.write_str("Hangup"),
+            Self::Slow(wait, step) => write!(formatter, "Slow({wait:?}, {step:?})"),
+            Self::Respond(_) => formatter.write_str("Respond"),
+        }
+    }
+}
+
+impl Answer {
+    /// A chat completion. `number` makes the ids of its calls.
+    pub(crate) fn chat_completion(&self, number: usize) -> Value {
+        let mut message = json!({"role": "assistant", "content": self.text});
+        if !self.calls.is_empty() {
+            let calls = self
+                .calls
+                .iter()
+                .enumerate()
+                .map(|(index, (name, arguments))| {
+                    json!({
+                        "id": format!("call_{number}_{index}"),
+                        "type": "function",
+                        "function": {"name": name, "arguments": arguments.to_string()},
+                    })
+                });
+            message["tool_calls"] = calls.collect();
+        }
+        let finish = if self.calls.is_empty() {
+            "stop"
+        } else {
+            "tool_calls"
+        };
+        let mut answer = json!({
+            "id": format!("chatcmpl-{number}"),
+            "object": "chat.completion",
+            "model": "scripted",
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        });
+        if let Some((input, output)) = self.usage {
+            answer["usage"] = json!({
+                "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
+            });
+        }
+        answer
+    }
+
+    /// A message of Anthropic's API.
+    pub(crate) fn message(&self, number: usize) -> Value {
+        let text = self
+            .text
+            .iter()
+            .map(|text| json!({"type": "text", "text": text}));
+        let calls = self.calls.iter().enumerate().map(|(index, (name, input))| {
+            json!({
+                "type": "tool_use", "id": format!("toolu_{number}_{index}"), "name": name,
+                "input": input,
+            })
+        });
+        let content: Vec<Value> = text.chain(calls).collect();
+        let mut answer = json!({
+            "id": format!("msg_{number}"), "type": "message", "role": "assistant",
+            "model": "scripted", "content": content,
+            "stop_reason": if self.calls.is_empty() { "end_turn" } else { "tool_use" },
+        });
+        if let Some((input, output)) = self.usage {
+            answer["usage"] = json!({"input_tokens": input, "output_tokens": output});
+        }
+        answer
+    }
+}
