@@ -24,17 +24,16 @@ pub fn touched<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Nu
         .collect()
 }
 
-/// Takes the changes of `records` back, newest first, from `memories`, which holds each memory that
-/// they touch as it stands now. What others changed in between is left as it is.
-fn take_back(
-    draft: &mut Draft,
+/// `memories`, which holds each memory that `records` touch as it stands now, with the changes of the
+/// records taken back, newest first. What others changed in between is left as it is.
+fn without(
     records: &[&Record],
     memories: &BTreeMap<Number, Memory>,
-) -> Vec<Change> {
+    now: Timestamp,
+) -> BTreeMap<Number, Memory> {
     let mut newest_first = records.to_vec();
     newest_first.sort_by_key(|record| std::cmp::Reverse(record.seq));
     let mut restored = memories.clone();
-    let now = draft.now();
     for change in newest_first
         .iter()
         .flat_map(|record| record.body.changes.iter().rev())
@@ -43,9 +42,36 @@ fn take_back(
             change.take_back(memory, now);
         }
     }
+    restored
+}
+
+/// The memories that `records`, oldest first, touch, each as it was before the first of them; one that
+/// was new is discarded. Nothing else may have changed them since (SPEC 4.3).
+fn before(records: &[&Record], now: Timestamp) -> BTreeMap<Number, Memory> {
+    let mut states = BTreeMap::new();
+    for change in records.iter().flat_map(|record| &record.body.changes) {
+        states
+            .entry(change.number())
+            .or_insert_with(|| match change {
+                Change::Created(memory) => Memory {
+                    discarded_at: Some(now),
+                    ..memory.clone()
+                },
+                Change::Altered { before, .. } => before.clone(),
+            });
+    }
+    states
+}
+
+/// Makes `memories` into `restored`.
+fn restore(
+    draft: &mut Draft,
+    memories: &BTreeMap<Number, Memory>,
+    restored: &BTreeMap<Number, Memory>,
+) -> Vec<Change> {
     memories
         .iter()
-        .filter_map(|(number, before)| draft.alter(before.clone(), restored.get(number)?))
+        .filter_map(|(number, memory)| draft.alter(memory.clone(), restored.get(number)?))
         .collect()
 }
 
@@ -75,7 +101,8 @@ pub(crate) fn end_session(
         .chain(&drafted)
         .filter(|record| is_edit_of(record, &own))
         .collect();
-    let mut changes = take_back(&mut draft, &edits, &memories);
+    let restored = without(&edits, &memories, draft.now());
+    let mut changes = restore(&mut draft, &memories, &restored);
     let core_tokens = draft.agent.tally.core_tokens;
     let stats = draft
         .session
@@ -328,7 +355,7 @@ pub fn undo(
         .filter(|record| plan.records.contains(&record.seq))
         .collect();
     let core_tokens_before = draft.agent.tally.core_tokens;
-    let mut changes = take_back(&mut draft, &records, memories);
+    let mut changes = restore(&mut draft, memories, &before(&records, now));
     let core_tokens = draft.agent.tally.core_tokens;
     let undone = draft.session.as_ref();
     let entry = format!(

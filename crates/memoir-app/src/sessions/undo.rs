@@ -9,7 +9,7 @@ use memoir_domain::{
     rollback::{self, UndoPlan},
     session::{Session, State},
 };
-use memoir_store::{RecordFilter, Selection, Wanted};
+use memoir_store::{RecordFilter, Selection};
 
 use super::end::with_session;
 use crate::{AgentHandle, Error, Loaded, Result, SessionView, memories::wanted};

@@ -1,0 +1,20 @@
+# The commands of this repository; `just` lists them.
+
+_list:
+    @just --list
+
+# Everything that must hold
+test:
+    ./scripts/test
+
+# The main job on the sample agent
+demo:
+    cargo run --release -- demo
+
+# What an edit, a prompt and an import cost, beside raw SQLite
+bench:
+    cargo bench -p memoir-bench
+
+# Accept changed snapshots after reading them
+review:
+    cargo insta review
