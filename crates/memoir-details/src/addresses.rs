@@ -13,11 +13,50 @@ pub(crate) fn read(reading: &mut Reading<'_>) {
     let mut at = 0;
     while at < reading.doc.tokens.len() {
         let end = chunk_end(&reading.doc, at);
+        if is_coded(&reading.doc, at) {
+            let key = identifier_key(&reading.doc, at, at + 2);
+            reading.add(at, at + 2, DetailKind::Handle, key, Facts::Plain);
+            at += 2;
+            continue;
+        }
         if end - at > 1 {
             read_chunk(reading, at, end);
         }
         at = end;
     }
+}
+
+/// `BA 117`, `GPT 4`: a short code in capitals and a number after a space.
+fn is_coded(doc: &Doc<'_>, i: usize) -> bool {
+    let Some((code, number)) = doc.get(i).zip(doc.get(i + 1)) else {
+        return false;
+    };
+    let plain = code.is(Flag::Common)
+        || doc.is_function(code)
+        || code.is(Flag::Title)
+        || code.entry.unit().is_some()
+        || code.entry.month > 0
+        || code.entry.weekday > 0
+        || code.entry.negates != 0;
+    let fits = code.kind == Kind::Word
+        && code.case == Case::Upper
+        && (2..=4).contains(&code.fold.len())
+        && code.fold.is_ascii();
+    let numbered = number.kind == Kind::Number
+        && number.gap == crate::tokens::Gap::Space
+        && number.fold.len() <= 5;
+    let ends = doc.get(i + 2).is_none_or(|t| {
+        !t.glued()
+            || t.kind == Kind::Symbol
+                && matches!(t.fold.as_ref(), "." | "," | ";" | ")" | "!" | "?")
+                && !doc.get(i + 3).is_some_and(|n| n.glued())
+    });
+    let measured = doc
+        .get(i + 2)
+        .is_some_and(|t| t.entry.unit().is_some() || t.entry.month > 0);
+    let year =
+        number.fold.len() == 4 && (number.fold.starts_with("19") || number.fold.starts_with("20"));
+    fits && numbered && ends && !plain && !measured && !year && !doc.shouting
 }
 
 /// Where the run of tokens without a space or a CJK character ends.
@@ -273,7 +312,7 @@ fn binds(doc: &Doc<'_>, i: usize, to: usize) -> bool {
     match (a.kind, b.kind) {
         (Kind::Word, Kind::Number) => {
             let plain = a.is(Flag::Common)
-                || a.is(Flag::Function)
+                || doc.is_function(a)
                 || a.entry.month > 0
                 || a.entry.weekday > 0;
             let version =

@@ -250,14 +250,23 @@ impl<'t> View<'t> {
         {
             return all.iter().any(|n| !n.weak);
         }
+        if wanted.companions > 0 && all.len() <= wanted.companions {
+            return false;
+        }
+        let denied =
+            |head: &String, form: &String| all.iter().any(|n| denies(n, wanted, head, form));
+        let listed_lost = wanted.listed.iter().any(|form| {
+            let head = stem(form).to_owned();
+            self.stems.contains(&head) && !denied(&head, form)
+        });
+        if listed_lost {
+            return false;
+        }
         for index in decisive(wanted) {
             let Some((head, form)) = wanted.head.get(index).zip(wanted.forms.get(index)) else {
                 continue;
             };
-            let negated = all
-                .iter()
-                .any(|n| n.scope.contains(head) || n.listed.contains(form));
-            if negated {
+            if denied(head, form) {
                 return true;
             }
             if self.stems.contains(head) {
@@ -266,6 +275,15 @@ impl<'t> View<'t> {
         }
         false
     }
+}
+
+/// Whether `negated` denies the word, and in a way that `wanted` denies it.
+fn denies(negated: &Negated, wanted: &Negated, head: &String, form: &String) -> bool {
+    let itself = negated.weak && wanted.head.contains(&negated.own);
+    let nearest = wanted.head.first();
+    let same_way =
+        !wanted.without || negated.without || negated.weak || negated.head.first() == nearest;
+    !itself && same_way && (negated.scope.contains(head) || negated.listed.contains(form))
 }
 
 /// In which order the negated words decide: the thing before the deed, as deeds are reworded.

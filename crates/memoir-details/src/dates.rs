@@ -3,7 +3,7 @@
 //! Owns what counts as a date and its canonical form. Times of day are in [`crate::clock`].
 
 use crate::DetailKind;
-use crate::lexicon::{DE, EN, ES, FR, IT, Langs, PT};
+use crate::lexicon::{self, DE, EN, ES, FR, IT, Langs, PT};
 use crate::reading::{Amount, Date, Facts, Reading};
 use crate::tokens::{Case, Doc, Gap, Kind};
 
@@ -199,7 +199,11 @@ fn month(doc: &Doc<'_>, i: usize) -> Option<u8> {
     let token = doc
         .get(i)
         .filter(|t| t.entry.month > 0 && doc.speaks_of(t.entry.month_langs))?;
-    let known_lower = token.case != Case::Lower || !doc.speaks(EN) || token.fold.len() > 4;
+    const SHORT: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
+    ];
+    let known_lower =
+        token.case != Case::Lower || !doc.speaks(EN) || !SHORT.contains(&token.fold.as_ref());
     let homograph = matches!(
         token.fold.as_ref(),
         "may" | "march" | "mar" | "mai" | "dec" | "jan" | "august"
@@ -238,7 +242,14 @@ fn alone_as_month(doc: &Doc<'_>, i: usize) -> bool {
                     "im" | "ab" | "seit" | "bis" | "ende" | "anfang" | "mitte" | "-"
                 )
         });
-        return announced || (!token.opens && !matches!(token.fold.as_ref(), "jan" | "may"));
+        let verb = token.opens
+            && token.fold == "march"
+            && doc
+                .get(i + 1)
+                .is_some_and(|t| matches!(t.fold.as_ref(), "is" | "was"));
+        return announced
+            || verb
+            || (!token.opens && !matches!(token.fold.as_ref(), "jan" | "may"));
     }
     true
 }
@@ -437,7 +448,7 @@ fn lone_year(doc: &Doc<'_>, i: usize) -> Option<(usize, u16)> {
             .is_some_and(|t| t.kind == Kind::Number && t.glued());
     let counted = doc
         .get(i + 1)
-        .is_some_and(|t| t.entry.unit().is_some() && !t.is(crate::lexicon::Flag::Function))
+        .is_some_and(|t| t.entry.unit().is_some() && !doc.is_function(t))
         || doc.before(i).is_some_and(|t| {
             t.kind == Kind::Symbol && matches!(t.fold.as_ref(), "$" | "€" | "£" | "#" | "+")
         });
@@ -548,68 +559,8 @@ fn span(doc: &Doc<'_>, i: usize) -> Option<(usize, usize, String)> {
 
 /// Phrases of several words for a day or a frequency.
 fn phrase(doc: &Doc<'_>, i: usize) -> Option<(usize, usize, String)> {
-    const PHRASES: [(&str, &str); 58] = [
-        ("the day before yesterday", "ereyesterday"),
-        ("day before yesterday", "ereyesterday"),
-        ("the day after tomorrow", "overmorrow"),
-        ("day after tomorrow", "overmorrow"),
-        ("new year's eve", "new year"),
-        ("new year eve", "new year"),
-        ("new year day", "new year"),
-        ("new year", "new year"),
-        ("every day", "every day"),
-        ("each day", "every day"),
-        ("once a day", "every day"),
-        ("once per day", "every day"),
-        ("every week", "every week"),
-        ("each week", "every week"),
-        ("once a week", "every week"),
-        ("once per week", "every week"),
-        ("every month", "every month"),
-        ("each month", "every month"),
-        ("once a month", "every month"),
-        ("every year", "every year"),
-        ("each year", "every year"),
-        ("once a year", "every year"),
-        ("every night", "every night"),
-        ("each night", "every night"),
-        ("every morning", "morning"),
-        ("each morning", "morning"),
-        ("jeden tag", "every day"),
-        ("jede woche", "every week"),
-        ("einmal pro woche", "every week"),
-        ("einmal die woche", "every week"),
-        ("jeden monat", "every month"),
-        ("jedes jahr", "every year"),
-        ("tous les jours", "every day"),
-        ("chaque jour", "every day"),
-        ("chaque semaine", "every week"),
-        ("toutes les semaines", "every week"),
-        ("chaque mois", "every month"),
-        ("chaque annee", "every year"),
-        ("todos los dias", "every day"),
-        ("cada dia", "every day"),
-        ("cada semana", "every week"),
-        ("todas las semanas", "every week"),
-        ("cada mes", "every month"),
-        ("ogni giorno", "every day"),
-        ("tutti i giorni", "every day"),
-        ("ogni settimana", "every week"),
-        ("ogni mese", "every month"),
-        ("todos os dias", "every day"),
-        ("toda semana", "every week"),
-        ("elke dag", "every day"),
-        ("iedere dag", "every day"),
-        ("elke week", "every week"),
-        ("каждыи день", "every day"),
-        ("каждую неделю", "every week"),
-        ("каждыи месяц", "every month"),
-        ("каждыи год", "every year"),
-        ("раз в неделю", "every week"),
-        ("раз в день", "every day"),
-    ];
-    let first = doc.get(i).filter(|t| t.kind == Kind::Word)?;
-    PHRASES.iter().find_map(|(words, key)| {
+    let first = doc.get(i).filter(|t| t.is(lexicon::Flag::Trigger))?;
+    lexicon::PHRASES.iter().find_map(|(words, key)| {
         if !words.starts_with(first.fold.as_ref()) {
             return None;
         }

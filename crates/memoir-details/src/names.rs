@@ -56,9 +56,9 @@ fn is_name(doc: &Doc<'_>, i: usize) -> bool {
         return false;
     }
     if token.case == Case::Mixed {
-        return !doc.shouting && !token.is(Flag::Function);
+        return !doc.shouting && !doc.is_function(token);
     }
-    if token.is(Flag::Function) && !token.is(Flag::AlsoName) && token.entry.negates == 0 {
+    if doc.is_function(token) && !token.is(Flag::AlsoName) && token.entry.negates == 0 {
         return token.is(Flag::Given) && !token.opens || is_acronym_of_function(doc, token);
     }
     if token.entry.negates != 0 || is_calendar(token) {
@@ -93,7 +93,7 @@ fn is_acronym_of_function(doc: &Doc<'_>, token: &Token<'_>) -> bool {
 
 fn upper_is_name(doc: &Doc<'_>, i: usize, token: &Token<'_>) -> bool {
     let length = token.fold.chars().count();
-    let ordinary = token.is(Flag::Common) || lexicon::is_common_stem(&token.fold);
+    let ordinary = token.is(Flag::Common) || lexicon::is_common_form(&token.fold);
     if length == 1 {
         let initial = doc.symbol(i + 1, ".")
             || doc.symbol(i + 1, "-")
@@ -118,6 +118,9 @@ fn upper_is_name(doc: &Doc<'_>, i: usize, token: &Token<'_>) -> bool {
                 | "ok"
                 | "tv"
                 | "fyi"
+                | "url"
+                | "pin"
+                | "na"
                 | "ps"
                 | "id"
                 | "eta"
@@ -186,7 +189,7 @@ fn opener(doc: &Doc<'_>, i: usize) -> bool {
     }
     let ordinary = match doc.lang {
         EN => {
-            lexicon::is_common_stem(&token.fold) && !acts_as_name(doc, i)
+            lexicon::is_common_form(&token.fold) && !acts_as_name(doc, i)
                 || looks_derived(&token.fold) && !next_is_capital(doc, i)
         }
         RU => looks_russian_verb(&token.fold),
@@ -197,10 +200,7 @@ fn opener(doc: &Doc<'_>, i: usize) -> bool {
 
 fn next_is_capital(doc: &Doc<'_>, i: usize) -> bool {
     doc.get(i + 1).is_some_and(|t| {
-        t.kind == Kind::Word
-            && t.gap == Gap::Space
-            && t.case == Case::Title
-            && !t.is(Flag::Function)
+        t.kind == Kind::Word && t.gap == Gap::Space && t.case == Case::Title && !doc.is_function(t)
     })
 }
 
@@ -231,18 +231,31 @@ fn acts_as_name(doc: &Doc<'_>, i: usize) -> bool {
             | "won't"
             | "can't"
     );
-    let modal = matches!(token.fold.as_ref(), "will" | "may" | "can");
-    let thing = token.is(Flag::Common) && auxiliary;
+    let modal = matches!(token.fold.as_ref(), "may" | "can");
+    let thing = auxiliary && is_mass_noun(&token.fold)
+        || token.is(Flag::Common) && !token.is(Flag::AlsoName);
     let capital = next.case == Case::Title
-        && !next.is(Flag::Function)
+        && !doc.is_function(next)
         && next.gap == Gap::Space
         && next.entry.weekday == 0;
-    let verb = next.is(Flag::Verb) && next.case == Case::Lower && next.fold != "like";
+    let past =
+        next.fold.len() > 4 && next.fold.ends_with("ed") && lexicon::is_common_form(&next.fold);
+    let verb = (next.is(Flag::Verb) || past) && next.case == Case::Lower && next.fold != "like";
     let joined = next.fold == "and"
         && doc
             .get(i + 2)
             .is_some_and(|t| t.case == Case::Title && t.is(Flag::Given));
     verb || capital || joined || (auxiliary && !modal && !thing)
+}
+
+/// Words that stand without an article when they are no name either.
+fn is_mass_noun(word: &str) -> bool {
+    const WORDS: [&str; 23] = [
+        "art", "summer", "autumn", "love", "patience", "pepper", "ginger", "basil", "wood",
+        "stone", "harmony", "charity", "sage", "chance", "rich", "young", "white", "black",
+        "brown", "green", "sunny", "woods", "gold",
+    ];
+    WORDS.contains(&word)
 }
 
 /// English endings by which a word is ordinary whatever its stem.
@@ -251,7 +264,8 @@ fn looks_derived(word: &str) -> bool {
         "ing", "tion", "sion", "ness", "ment", "ments", "tions", "ously", "fully", "ally", "ably",
         "edly", "ative", "able", "ible", "less", "ful", "ically", "ently", "antly", "ology",
     ];
-    word.len() >= 6 && ENDINGS.iter().any(|e| word.ends_with(e))
+    (word.len() >= 7 && word.ends_with("ly"))
+        || word.len() >= 6 && ENDINGS.iter().any(|e| word.ends_with(e))
 }
 
 fn looks_russian_verb(word: &str) -> bool {
@@ -324,16 +338,16 @@ fn german(doc: &Doc<'_>, i: usize) -> bool {
     let Some(before) = doc.before(i) else {
         return true;
     };
-    let titled = before.is(Flag::Title) && !before.is(Flag::Function);
+    let titled = before.is(Flag::Title) && !doc.is_function(before);
     let apposed = before.case == Case::Title
         && !before.opens
         && token.gap == Gap::Space
         && before.kind == Kind::Word
         && !before.is(Flag::Measure)
-        && !before.is(Flag::Function);
+        && !doc.is_function(before);
     let first_pair = before.opens
         && before.case == Case::Title
-        && !before.is(Flag::Function)
+        && !doc.is_function(before)
         && !before.is(Flag::Measure)
         && token.gap == Gap::Space
         && before.kind == Kind::Word;
@@ -343,14 +357,14 @@ fn german(doc: &Doc<'_>, i: usize) -> bool {
     let determined = before.is(Flag::Article)
         || before.kind == Kind::Number
         || before.entry.number_langs != 0
-        || is_german_adjective(before)
+        || is_german_adjective(doc, before)
         || before.entry.negates != 0;
     !determined
 }
 
-fn is_german_adjective(token: &Token<'_>) -> bool {
+fn is_german_adjective(doc: &Doc<'_>, token: &Token<'_>) -> bool {
     token.case == Case::Lower
-        && !token.is(Flag::Function)
+        && !doc.is_function(token)
         && ["e", "en", "er", "es", "em"]
             .iter()
             .any(|e| token.fold.ends_with(e))
@@ -361,14 +375,14 @@ fn is_german_adjective(token: &Token<'_>) -> bool {
 
 fn german_opener(doc: &Doc<'_>, i: usize) -> bool {
     let next_verb = doc.get(i + 1).is_some_and(|t| {
-        t.case == Case::Lower && (t.is(Flag::Verb) || t.is(Flag::Function) || t.fold.ends_with('t'))
+        t.case == Case::Lower && (t.is(Flag::Verb) || doc.is_function(t) || t.fold.ends_with('t'))
     });
     let word = doc.tokens[i].fold.as_ref();
     let verb_like = word.ends_with("en")
         || word.ends_with('t')
             && doc
                 .get(i + 1)
-                .is_some_and(|t| t.is(Flag::Article) || t.is(Flag::Function));
+                .is_some_and(|t| t.is(Flag::Article) || doc.is_function(t));
     doc.tokens[i].possessive
         || next_is_capital(doc, i)
         || (next_verb && !verb_like && !word.ends_with("lich") && !word.ends_with("weise"))

@@ -27,12 +27,19 @@ pub(crate) struct Negated {
     pub(crate) langs: Langs,
     /// Whether it merely carries negations.
     pub(crate) weak: bool,
+    /// The stem of the negating word itself.
+    pub(crate) own: String,
+    /// Whether it denies the presence of what follows, as `without` does.
+    pub(crate) without: bool,
+    /// How many other negations stand in the same clause; each counts, as in `not ... without`.
+    pub(crate) companions: usize,
 }
 
 /// Finds the negations.
 pub(crate) fn read(reading: &mut Reading<'_>) {
     let mut idle_until = 0;
     let mut last_clause = None;
+    let mut clauses: Vec<(usize, usize)> = Vec::new();
     for i in 0..reading.doc.tokens.len() {
         if let Some(end) = idle_end(&reading.doc, i) {
             idle_until = idle_until.max(end);
@@ -67,13 +74,36 @@ pub(crate) fn read(reading: &mut Reading<'_>) {
         }
         if strength == Strength::Strong {
             last_clause = Some(clause);
+            clauses.push((clause, reading.negated.len()));
         }
         reading.negated.push(negated);
+    }
+    if reading.doc.speaks(lexicon::EN) {
+        count_companions(reading, &clauses);
+    }
+}
+
+/// Notes on every negation how many more there are in its clause.
+fn count_companions(reading: &mut Reading<'_>, clauses: &[(usize, usize)]) {
+    for same in clauses.chunk_by(|a, b| a.0 == b.0) {
+        for (_, index) in same {
+            let scope = &reading.negated[*index].head;
+            let companions = same.len() - 1;
+            for finding in &mut reading.found {
+                if let Facts::Negation(negated) = &mut finding.detail.facts
+                    && negated.head == *scope
+                {
+                    negated.companions = companions;
+                }
+            }
+            reading.negated[*index].companions = companions;
+        }
     }
 }
 
 fn key(negated: &Negated) -> String {
-    let words: Vec<&str> = negated.head.iter().take(2).map(String::as_str).collect();
+    let mut words: Vec<&str> = negated.head.iter().take(2).map(String::as_str).collect();
+    words.extend(negated.listed.iter().take(4).map(|w| stem(w)));
     format!("not {}", words.join(" "))
 }
 
@@ -131,6 +161,14 @@ fn is_idle_word(doc: &Doc<'_>, i: usize) -> bool {
     {
         return true;
     }
+    // `not uncommon` denies twice and says nothing.
+    if doc.speaks(lexicon::EN)
+        && doc
+            .get(i + 1)
+            .is_some_and(|t| t.fold.starts_with("un") && unprefixed(&t.fold).is_some())
+    {
+        return true;
+    }
     match word {
         // Portuguese `no` is a preposition, and French `plus`, `personne` need their `ne`.
         "no" if doc.lang == lexicon::PT => true,
@@ -160,7 +198,7 @@ fn unprefixed(word: &str) -> Option<&str> {
         .iter()
         .find_map(|p| {
             let rest = word.strip_prefix(p).filter(|r| r.len() >= 4)?;
-            lexicon::is_common_stem(rest).then_some(rest)
+            lexicon::is_common_form(rest).then_some(rest)
         })
 }
 
@@ -271,34 +309,19 @@ fn idle_end(doc: &Doc<'_>, i: usize) -> Option<usize> {
 
 /// Whether a clause ends before token `i`.
 fn breaks(doc: &Doc<'_>, i: usize) -> bool {
-    doc.get(i).is_none_or(|t| {
-        t.gap == Gap::Line
-            || t.is(Flag::Contrast)
-                && t.kind == Kind::Word
-                && !(doc.lang == lexicon::DE && t.fold == "that")
-            || t.kind == Kind::Symbol
-                && matches!(
-                    t.fold.as_ref(),
-                    "." | "!"
-                        | "?"
-                        | ";"
-                        | ":"
-                        | "…"
-                        | "。"
-                        | "！"
-                        | "？"
-                        | "；"
-                        | "—"
-                        | "–"
-                        | "("
-                        | ")"
-                        | "؟"
-                        | "।"
-                        | "؛"
-                )
-                && ends_sentence(doc, i)
-            || matches!(t.fold.as_ref(), "但" | "而" | "却") && t.kind == Kind::Han
-    })
+    doc.get(i)
+        .is_none_or(|t| t.gap == Gap::Line || divides(doc, i, t))
+}
+
+/// Whether the token stands between two clauses.
+fn divides(doc: &Doc<'_>, i: usize, token: &Token<'_>) -> bool {
+    const MARKS: [&str; 17] = [
+        ".", "!", "?", ";", ":", "…", "。", "！", "？", "；", "—", "–", "(", ")", "؟", "।", "؛",
+    ];
+    let mark = token.kind == Kind::Symbol && MARKS.contains(&token.fold.as_ref());
+    let turn = token.entry.contrasts != 0 && doc.speaks_of(token.entry.contrasts)
+        || token.kind == Kind::Han && matches!(token.fold.as_ref(), "但" | "而" | "却");
+    turn || mark && ends_sentence(doc, i)
 }
 
 fn ends_sentence(doc: &Doc<'_>, i: usize) -> bool {
@@ -312,8 +335,8 @@ fn is_comma(token: &Token<'_>) -> bool {
     token.kind == Kind::Symbol && matches!(token.fold.as_ref(), "," | "、" | "，" | "،")
 }
 
-fn is_joint(token: &Token<'_>) -> bool {
-    is_comma(token) || token.is(Flag::Join) && token.entry.number_langs == 0
+fn is_joint(doc: &Doc<'_>, token: &Token<'_>) -> bool {
+    is_comma(token) || token.entry.joins != 0 && doc.speaks_of(token.entry.joins)
 }
 
 /// The token at which the part of the sentence around `i` begins; a joint begins a part only if a
@@ -322,9 +345,10 @@ fn clause_start(doc: &Doc<'_>, i: usize) -> usize {
     let mut at = i;
     let least = i.saturating_sub(REACH);
     while at > least
-        && !breaks(doc, at - 1)
+        && doc.tokens[at].gap != Gap::Line
+        && !divides(doc, at - 1, &doc.tokens[at - 1])
         && !is_comma(&doc.tokens[at - 1])
-        && !(doc.tokens[at - 1].is(Flag::Join) && doc.lang == lexicon::EN)
+        && !(doc.tokens[at - 1].entry.joins & lexicon::EN != 0 && doc.lang == lexicon::EN)
     {
         at -= 1;
     }
@@ -335,6 +359,8 @@ fn clause_start(doc: &Doc<'_>, i: usize) -> usize {
 fn negated(doc: &Doc<'_>, i: usize) -> Negated {
     let mut result = Negated {
         langs: langs_of(&doc.tokens[i]),
+        own: word_stem(&doc.tokens[i]),
+        without: is_without(&doc.tokens[i].fold),
         ..Negated::default()
     };
     forward(doc, i, &mut result);
@@ -348,6 +374,13 @@ fn negated(doc: &Doc<'_>, i: usize) -> Negated {
     result
 }
 
+fn is_without(word: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "without", "ohne", "sans", "sin", "senza", "sem", "zonder", "без", "bez", "utan", "بدون",
+    ];
+    WORDS.contains(&word)
+}
+
 fn langs_of(token: &Token<'_>) -> Langs {
     if token.entry.negates == 0 {
         ALL
@@ -356,7 +389,7 @@ fn langs_of(token: &Token<'_>) -> Langs {
     }
 }
 
-fn is_content(token: &Token<'_>) -> bool {
+fn is_content(doc: &Doc<'_>, token: &Token<'_>) -> bool {
     match token.kind {
         Kind::Symbol => false,
         Kind::Kana => false,
@@ -366,7 +399,7 @@ fn is_content(token: &Token<'_>) -> bool {
         }
         Kind::Number => true,
         Kind::Word => {
-            !token.is(Flag::Function)
+            !doc.is_function(token)
                 && !token.is(Flag::Light)
                 && token.entry.negates == 0
                 && !token.is(Flag::Aux)
@@ -384,14 +417,14 @@ fn forward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
     let end = i + 1 + REACH;
     while at < end && !breaks(doc, at) {
         let token = &doc.tokens[at];
-        if is_joint(token) && at > i + 1 {
+        if is_joint(doc, token) && at > i + 1 {
             if begins_statement(doc, at + 1, result) {
                 break;
             }
             listing = true;
         } else if listing && doc.speaks_of(token.entry.negates) && token.entry.negates != 0 {
             break;
-        } else if is_content(token) {
+        } else if is_content(doc, token) {
             if listing && token.is(Flag::Verb) && doc.lang == lexicon::EN {
                 break;
             }
@@ -421,7 +454,7 @@ fn begins_statement(doc: &Doc<'_>, from: usize, so_far: &Negated) -> bool {
         let Some(token) = doc.get(at) else {
             return false;
         };
-        if is_joint(token) && at > from || token.kind == Kind::Symbol {
+        if is_joint(doc, token) && at > from || token.kind == Kind::Symbol {
             return false;
         }
         let finite = token.is(Flag::Subject)
@@ -431,7 +464,7 @@ fn begins_statement(doc: &Doc<'_>, from: usize, so_far: &Negated) -> bool {
             token.fold.as_ref(),
             "also" | "then" | "now" | "still" | "always" | "usually" | "often" | "only" | "so"
         );
-        if finite && (doc.lang == lexicon::EN || !token.is(Flag::Function)) {
+        if finite && (doc.lang == lexicon::EN || !doc.is_function(token)) {
             return true;
         }
         if !adverb && at > from + 1 {
@@ -444,11 +477,12 @@ fn begins_statement(doc: &Doc<'_>, from: usize, so_far: &Negated) -> bool {
 
 /// The words before the negation in its own part of the sentence, the nearest first.
 fn backward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
-    let start = clause_start(doc, i);
+    let own_part = doc.tokens[i].entry.joins & doc.lang != 0;
+    let start = if own_part { i } else { clause_start(doc, i) };
     let mut nearest = Vec::new();
     for at in (start..i).rev() {
         let token = &doc.tokens[at];
-        if is_content(token) {
+        if is_content(doc, token) {
             result.scope.push(word_stem(token));
             nearest.push(at);
         } else if token.is(Flag::Light) {
@@ -461,12 +495,16 @@ fn backward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
         }
     }
     if result.head.is_empty() {
-        // What is negated is only named by light words: `does not want to`.
+        // What is negated is only named by light words or by none: `does not want to`, `not after it`.
         let light = (start..i + 6)
             .filter_map(|at| doc.get(at))
             .find(|t| t.is(Flag::Light));
-        if let Some(token) = light {
+        let after = (i + 1..i + 3)
+            .filter_map(|at| doc.get(at))
+            .find(|t| t.kind == Kind::Word);
+        if let Some(token) = light.or(after) {
             push_head(result, token);
+            result.scope.push(word_stem(token));
         }
     }
 }

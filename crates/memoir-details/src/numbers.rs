@@ -31,8 +31,13 @@ pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
         return Some(end);
     }
     let doc = &reading.doc;
-    imply_article(doc, i).map(|amount| reading.implied.push(amount));
+    if let Some(amount) = imply_article(doc, i).or_else(|| imply_word(doc, i)) {
+        reading.implied.push(amount);
+    }
     let doc = &reading.doc;
+    if is_list_mark(doc, i) {
+        return Some(i + 1);
+    }
     let start = i + usize::from(is_prefix(doc, i));
     let mut value = value(doc, start)?;
     if is_minus(doc, i) {
@@ -91,6 +96,18 @@ fn key(amount: &Amount) -> String {
     }
 }
 
+/// The number of a list item at the head of a line.
+fn is_list_mark(doc: &Doc<'_>, i: usize) -> bool {
+    let token = &doc.tokens[i];
+    let marked = doc.symbol(i + 1, ".") || doc.symbol(i + 1, ")");
+    let spaced = doc.get(i + 2).is_some_and(|t| t.gap == Gap::Space);
+    token.kind == Kind::Number
+        && token.gap == Gap::Line
+        && token.fold.len() <= 2
+        && marked
+        && spaced
+}
+
 /// `one day`, `one hour` say no more than `a day`.
 fn is_idle_one(doc: &Doc<'_>, i: usize, amount: &Amount) -> bool {
     doc.get(i).is_some_and(|t| t.is(Flag::One))
@@ -108,6 +125,17 @@ fn imply_article(doc: &Doc<'_>, i: usize) -> Option<Amount> {
     }
     let unit = doc.get(i + 1)?.entry.unit()?;
     Some(amount("1", Some(unit)))
+}
+
+/// A number word carries its number also where it is not sure to be meant as one.
+fn imply_word(doc: &Doc<'_>, i: usize) -> Option<Amount> {
+    let token = doc
+        .get(i)
+        .filter(|t| t.kind == Kind::Word && t.entry.number_langs != 0)?;
+    Some(Amount {
+        value: token.entry.number.to_string(),
+        unit: "",
+    })
 }
 
 /// The amount in base units. Values that are no plain decimals keep the unit but are not converted.
@@ -441,7 +469,7 @@ fn roman(doc: &Doc<'_>, i: usize) -> Option<Value> {
     let token = doc.get(i).filter(|t| t.case == Case::Upper && !t.opens)?;
     let named = doc
         .before(i)
-        .is_some_and(|t| t.case == Case::Title && !t.is(Flag::Function));
+        .is_some_and(|t| t.case == Case::Title && !doc.is_function(t));
     let text = token.fold.as_ref();
     if !named || (text.len() == 1 && !matches!(text, "v" | "x")) || doc.shouting {
         return None;
@@ -489,7 +517,7 @@ fn means_number(doc: &Doc<'_>, token: &Token<'_>) -> bool {
 /// Number words, also several that make one number.
 fn words(doc: &Doc<'_>, i: usize) -> Option<Value> {
     if let Some(value) = special(doc, i) {
-        return Some(value);
+        return Some(of_scale(doc, value));
     }
     let (mut total, mut current, mut at, mut last) = (0u64, None::<u64>, i, i);
     let mut only_one = false;
@@ -654,6 +682,28 @@ fn is_meant(doc: &Doc<'_>, i: usize) -> bool {
     true
 }
 
+/// `half a million`, `a quarter of a million`.
+fn of_scale(doc: &Doc<'_>, value: Value) -> Value {
+    let skipped = (0..3)
+        .take_while(|n| doc.word(value.end + n, &["of", "a", "an"]))
+        .count();
+    let at = value.end + skipped;
+    let scale = doc
+        .get(at)
+        .filter(|t| t.entry.scale > 0 && doc.speaks_of(t.entry.scale_langs));
+    match (scale, value.text.parse::<f64>()) {
+        (Some(token), Ok(part)) => {
+            let text = decimal(part * 10f64.powi(i32::from(token.entry.scale)));
+            Value {
+                text,
+                end: at + 1,
+                ..value
+            }
+        }
+        _ => value,
+    }
+}
+
 /// `half a`, `a third of`, `a quarter of`, `half`.
 fn special(doc: &Doc<'_>, i: usize) -> Option<Value> {
     let done = |text: &str, end: usize| {
@@ -688,7 +738,7 @@ fn special(doc: &Doc<'_>, i: usize) -> Option<Value> {
             + 2 * usize::from(doc.symbol(i + 1, "-") && doc.word(i + 2, &["a", "an"]));
         let counts = doc
             .get(i + 1 + article)
-            .is_some_and(|t| t.entry.unit().is_some())
+            .is_some_and(|t| t.entry.unit().is_some() || t.entry.scale > 0)
             || doc.word(i + 1, &["of", "the", "his", "her", "their", "-"])
             || doc.symbol(i + 1, "-");
         let english = doc.speaks(EN) || doc.get(i + 1).is_some_and(|t| t.entry.unit().is_some());
@@ -841,7 +891,7 @@ fn word_unit(doc: &Doc<'_>, i: usize, value: &Value) -> Option<Unit> {
     let token = doc.get(i)?;
     let glued = token.glued() || doc.before(i).is_some_and(|t| t.symbol("-"));
     let single = token.fold.chars().count() == 1 && token.kind == Kind::Word;
-    if single && (token.is(Flag::Function) || token.case == Case::Upper) && !glued {
+    if single && (doc.is_function(token) || token.case == Case::Upper) && !glued {
         return None;
     }
     if value.ordinal && !glued
@@ -853,7 +903,7 @@ fn word_unit(doc: &Doc<'_>, i: usize, value: &Value) -> Option<Unit> {
         return korean_unit(token);
     }
     // `5 a day`, `2 in a row`: function words that look like units are none.
-    if token.is(Flag::Function)
+    if doc.is_function(token)
         && !matches!(
             token.fold.as_ref(),
             "ora" | "times" | "time" | "hora" | "dia" | "an" | "mes" | "jour" | "uur"

@@ -4,7 +4,7 @@
 //! the rules by which a reader finds something.
 
 use crate::negations::Negated;
-use crate::tokens::Doc;
+use crate::tokens::{Case, Doc, Kind, Token};
 use crate::{Detail, DetailKind};
 use crate::{addresses, cjk, clock, dates, names, negations, numbers, quotes};
 
@@ -84,7 +84,7 @@ impl<'t> Reading<'t> {
     fn sweep(&mut self) {
         let mut at = 0;
         while at < self.doc.tokens.len() {
-            let end = if self.is_claimed(at) {
+            let end = if self.is_claimed(at) || !begins_amount(&self.doc.tokens[at]) {
                 None
             } else {
                 clock::read(self, at)
@@ -139,4 +139,13 @@ impl<'t> Reading<'t> {
             },
         });
     }
+}
+
+/// Whether an amount or a date can begin with the token; most words are ruled out by one look.
+fn begins_amount(token: &Token<'_>) -> bool {
+    token.kind != Kind::Word
+        || token.case == Case::Upper
+        || token.case == Case::None
+        || token.entry.begins_amount()
+        || matches!(token.fold.len(), 8..) && !token.capital()
 }

@@ -90,7 +90,7 @@ impl<'t> Doc<'t> {
     pub(crate) fn read(text: &'t str) -> Self {
         let mut tokens = Scanner::new(text).run();
         mark_openers(&mut tokens);
-        let lang = detect(&tokens);
+        let lang = detect(text, &tokens);
         let shouting = is_shouting(&tokens);
         Doc {
             text,
@@ -132,6 +132,11 @@ impl<'t> Doc<'t> {
             .and_then(|last| self.tokens.get(last))
             .map_or(start, |t| t.end);
         self.text.get(start..end).unwrap_or("")
+    }
+
+    /// Whether the word is a closed-class word in the language of the text.
+    pub(crate) fn is_function(&self, token: &Token<'_>) -> bool {
+        token.entry.functions & self.lang != 0
     }
 
     pub(crate) fn speaks(&self, langs: Langs) -> bool {
@@ -391,17 +396,17 @@ fn mark_openers(tokens: &mut [Token<'_>]) {
         }
         if tokens[i].kind != Kind::Symbol {
             tokens[i].opens = opening;
-            // A number at the head of a line is a list mark and leaves the opening to the word.
-            opening = opening && tokens[i].kind == Kind::Number;
+            opening = false;
             continue;
         }
         opening = match tokens[i].fold.as_ref() {
-            "." => !after_abbreviation(tokens, i),
+            "." => !after_abbreviation(tokens, i) && !tokens.get(i + 1).is_some_and(|t| t.glued()),
             "!" | "?" | "…" | "。" | "!?" | "؟" | "।" | ":" | "¿" | "¡" | "•" | "·"
             | "\u{2192}" => true,
             "\"" | "“" | "«" | "„" | "‘" | "»" | "‹" | "「" | "(" | "[" | "*" | "-" | "–" | "—" => {
                 opening || opens_quote(tokens, i)
             }
+            ")" if i > 0 && tokens[i - 1].kind == Kind::Number && tokens[i - 1].opens => true,
             "”" | ")" | "'" | "_" | "#" | ">" | "☐" | "✓" => opening,
             _ => false,
         };
@@ -427,7 +432,7 @@ fn after_abbreviation(tokens: &[Token<'_>], dot: usize) -> bool {
 
 /// The language with the most function words. English where nothing speaks, because English text
 /// without function words reads the same in every other language.
-fn detect(tokens: &[Token<'_>]) -> Langs {
+fn detect(text: &str, tokens: &[Token<'_>]) -> Langs {
     let mut votes = [0u32; lexicon::LANGS];
     let mut cyrillic = 0u32;
     for token in tokens.iter().filter(|t| t.kind == Kind::Word) {
@@ -448,6 +453,9 @@ fn detect(tokens: &[Token<'_>]) -> Langs {
             cyrillic += 1;
         }
     }
+    if !text.is_ascii() {
+        vote_by_letters(text, &mut votes);
+    }
     let (best, count) =
         votes.iter().enumerate().fold(
             (0, 0),
@@ -457,6 +465,32 @@ fn detect(tokens: &[Token<'_>]) -> Langs {
         return lexicon::RU;
     }
     1 << best
+}
+
+/// Letters that few languages write speak for them.
+fn vote_by_letters(text: &str, votes: &mut [u32; lexicon::LANGS]) {
+    for c in text.chars().filter(|c| !c.is_ascii()).take(200) {
+        let (langs, weight) = match c {
+            'ã' | 'õ' => (lexicon::PT, 2),
+            'ñ' | '¿' | '¡' => (lexicon::ES, 2),
+            'ß' => (lexicon::DE, 2),
+            'ä' | 'ö' => (lexicon::DE | lexicon::SV, 1),
+            'ü' => (lexicon::DE, 1),
+            'å' => (lexicon::SV, 2),
+            'ł' | 'ą' | 'ę' | 'ś' | 'ż' | 'ź' | 'ń' => (lexicon::PL, 2),
+            'ş' | 'ğ' | 'ı' => (lexicon::TR, 2),
+            'ê' => (lexicon::FR | lexicon::PT, 1),
+            'ç' => (lexicon::FR | lexicon::PT | lexicon::TR, 1),
+            'œ' | 'û' | 'î' => (lexicon::FR, 1),
+            'ò' | 'ì' => (lexicon::IT, 2),
+            'è' => (lexicon::IT | lexicon::FR, 1),
+            'í' | 'ó' | 'ú' => (lexicon::ES | lexicon::PT, 1),
+            _ => continue,
+        };
+        for (lang, count) in votes.iter_mut().enumerate() {
+            *count += if langs & (1 << lang) != 0 { weight } else { 0 };
+        }
+    }
 }
 
 fn is_shouting(tokens: &[Token<'_>]) -> bool {

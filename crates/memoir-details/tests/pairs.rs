@@ -54,13 +54,22 @@ impl Score {
     fn line(&self, name: &str) -> String {
         format!(
             "{name:<24} harmful caught {:>4}/{:<4} {:>6.1} %   false alarms {:>3}/{:<4} {:>6.1} %",
-            self.caught, self.harmful, self.caught(), self.alarms, self.honest, self.alarms()
+            self.caught,
+            self.harmful,
+            self.caught(),
+            self.alarms,
+            self.honest,
+            self.alarms()
         )
     }
 }
 
 fn percent(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+    if whole == 0 {
+        0.0
+    } else {
+        100.0 * part as f64 / whole as f64
+    }
 }
 
 fn read(set: &'static str) -> Vec<Pair> {
@@ -78,7 +87,12 @@ fn read(set: &'static str) -> Vec<Pair> {
                 id: word(&v, "id"),
                 language: word(&v, "language"),
                 category: word(&v, "category"),
-                replaced: v["replaced"].as_array().unwrap().iter().map(|t| t.as_str().unwrap().to_owned()).collect(),
+                replaced: v["replaced"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|t| t.as_str().unwrap().to_owned())
+                    .collect(),
                 written: word(&v, "written"),
                 lost: v["lost"].as_bool().unwrap(),
             }
@@ -105,14 +119,21 @@ fn spec_3_12_the_guard_catches_lost_details_and_lets_honest_tightenings_pass() {
         for name in ["all", pair.set] {
             totals.entry(name).or_default().count(&pair, flagged);
         }
-        for name in [format!("{} / {}", pair.set, pair.category), format!("{} / language {}", pair.set, pair.language)] {
+        for name in [
+            format!("{} / {}", pair.set, pair.category),
+            format!("{} / language {}", pair.set, pair.language),
+        ] {
             parts.entry(name).or_default().count(&pair, flagged);
         }
-        if flagged != pair.lost && (pair.set != "held-out" || std::env::var_os("PAIRS_HELD_OUT_IDS").is_some()) {
+        if flagged != pair.lost && pair.set != "held-out" {
             wrong.entry(pair.set).or_default().push(pair.id.clone());
         }
     }
-    for (name, score) in parts.iter().map(|(n, s)| (n.as_str(), s)).chain(totals.iter().map(|(n, s)| (*n, s))) {
+    for (name, score) in parts
+        .iter()
+        .map(|(n, s)| (n.as_str(), s))
+        .chain(totals.iter().map(|(n, s)| (*n, s)))
+    {
         println!("{}", score.line(name));
     }
     println!("misjudged: {wrong:?}");
@@ -126,13 +147,20 @@ fn spec_3_12_the_guard_catches_lost_details_and_lets_honest_tightenings_pass() {
 fn spec_3_12_the_pairs_are_many_unique_and_a_third_is_held_out() {
     let pairs = all();
     let ids: HashSet<&str> = pairs.iter().map(|p| p.id.as_str()).collect();
-    let texts: HashSet<(&[String], &str)> = pairs.iter().map(|p| (p.replaced.as_slice(), p.written.as_str())).collect();
+    let texts: HashSet<(&[String], &str)> = pairs
+        .iter()
+        .map(|p| (p.replaced.as_slice(), p.written.as_str()))
+        .collect();
     assert_eq!(ids.len(), pairs.len());
     assert_eq!(texts.len(), pairs.len());
     assert!(pairs.len() >= 400);
     let held_out = pairs.iter().filter(|p| p.set == "held-out").count();
     let tuning = pairs.iter().filter(|p| p.set == "tuning").count();
-    assert!(3 * held_out >= held_out + tuning, "{held_out} of {}", held_out + tuning);
+    assert!(
+        3 * held_out >= held_out + tuning,
+        "{held_out} of {}",
+        held_out + tuning
+    );
     let harmful = pairs.iter().filter(|p| p.lost).count();
     assert!((40..=60).contains(&(100 * harmful / pairs.len())));
     let languages: HashSet<&str> = pairs.iter().map(|p| p.language.as_str()).collect();

@@ -51,7 +51,7 @@ impl Reading {
         let from = estimate.saturating_sub(1);
         (from..=estimate)
             .find(|&mass| !self.is_below(mass))
-            .unwrap_or(estimate + 1)
+            .unwrap_or(estimate.saturating_add(1))
     }
 
     fn is_below(&self, mass: u64) -> bool {
@@ -77,7 +77,8 @@ impl Erosion {
         if self.removed_tokens == 0 {
             return 1.0;
         }
-        self.core_tokens as f64 / (self.core_tokens + self.removed_tokens) as f64
+        let mass = self.core_tokens as f64;
+        mass / (mass + self.removed_tokens as f64)
     }
 
     /// Whether edits that remove tokens are to be refused.

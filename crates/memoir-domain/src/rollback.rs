@@ -15,13 +15,15 @@ use crate::{
 /// The fact of a record that lists the places in the log of those that it took back.
 const TAKEN_BACK: &str = "taken_back";
 
-/// The memories that `records` touch.
+/// The memories that `records` touch: those that they change, and the survivors in whose favour they
+/// discard doubles.
 pub fn touched<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Number> {
-    records
-        .into_iter()
-        .flat_map(|record| &record.body.changes)
-        .map(Change::number)
-        .collect()
+    records.into_iter().flat_map(numbers).collect()
+}
+
+fn numbers(record: &Record) -> impl Iterator<Item = Number> {
+    let changed = record.body.changes.iter().map(Change::number);
+    changed.chain(record.memory)
 }
 
 /// `memories`, which holds each memory that `records` touch as it stands now, with the changes of the
@@ -284,18 +286,18 @@ fn choose<'a>(
     live: &[&'a Record],
     sessions: &BTreeSet<SessionId>,
 ) -> Result<Vec<&'a Record>, SessionId> {
-    let mut numbers = BTreeSet::new();
+    let mut earlier = BTreeSet::new();
     let mut chosen = Vec::new();
     for &record in live {
         if !is_edit_of(record, sessions) {
-            if !touches(record, &numbers) {
+            if !numbers(record).any(|number| earlier.contains(&number)) {
                 continue;
             }
             if let Some(further) = record.session.filter(|_| record.action.is_session_edit()) {
                 return Err(further);
             }
         }
-        numbers.extend(touched([record]));
+        earlier.extend(numbers(record));
         chosen.push(record);
     }
     Ok(chosen)
@@ -323,14 +325,6 @@ fn seqs_taken_back(record: &Record) -> impl Iterator<Item = u64> {
         .into_iter()
         .flatten()
         .filter_map(serde_json::Value::as_u64)
-}
-
-fn touches(record: &Record, numbers: &BTreeSet<Number>) -> bool {
-    record
-        .body
-        .changes
-        .iter()
-        .any(|change| numbers.contains(&change.number()))
 }
 
 /// Undoes ended sessions as planned. `log` holds the records planned from, `memories` each memory that

@@ -36,16 +36,23 @@ impl Timestamp {
         self.0
     }
 
+    /// This time plus `microseconds`, kept within the range.
+    pub fn plus_microseconds(self, microseconds: i64) -> Self {
+        Self(
+            self.0
+                .saturating_add(microseconds)
+                .clamp(Self::MIN.0, Self::MAX.0),
+        )
+    }
+
     /// This time plus `seconds`, kept within the range.
     pub fn plus_seconds(self, seconds: i64) -> Self {
-        let moved = self.0.saturating_add(seconds.saturating_mul(1_000_000));
-        Self(moved.clamp(Self::MIN.0, Self::MAX.0))
+        self.plus_microseconds(seconds.saturating_mul(1_000_000))
     }
 
     /// This time plus `days` of 24 hours, kept within the range.
     pub fn plus_days(self, days: i64) -> Self {
-        let moved = self.0.saturating_add(days.saturating_mul(DAY));
-        Self(moved.clamp(Self::MIN.0, Self::MAX.0))
+        self.plus_microseconds(days.saturating_mul(DAY))
     }
 
     /// Whole seconds from `earlier` to this time, negative when it is the later one.

@@ -1,7 +1,9 @@
 //! The statements of one decision, inside a transaction that the writer has begun.
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
-use memoir_store::{AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, MemoryRow, SessionRow};
+use memoir_store::{
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, MemoryRow, SessionRow,
+};
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -199,9 +201,17 @@ fn write_memories(
     memories: &[MemoryRow],
     progress: Option<&AtomicU64>,
 ) -> Result<()> {
-    let Some(mut statement) = prepared(
-        connection,
-        memories,
+    if memories.is_empty() {
+        return Ok(());
+    }
+    // Columns that are in an index are written only where one of them changed: an edit of the words
+    // leaves the pages of the index alone.
+    let mut reword = connection.prepare_cached(
+        "UPDATE memories SET tokens = ?4, constitutional = ?5, updated_at = ?7, body = ?9 \
+         WHERE agent_id = ?1 AND number = ?2 AND kind = ?3 AND created_at = ?6 \
+             AND discarded_at IS ?8",
+    )?;
+    let mut replace = connection.prepare_cached(
         "INSERT INTO memories (agent_id, number, kind, tokens, constitutional, created_at, \
              updated_at, discarded_at, body) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
@@ -209,22 +219,27 @@ fn write_memories(
              tokens = excluded.tokens, constitutional = excluded.constitutional, \
              created_at = excluded.created_at, updated_at = excluded.updated_at, \
              discarded_at = excluded.discarded_at, body = excluded.body",
-    )?
-    else {
-        return Ok(());
-    };
+    )?;
     for memory in memories {
-        statement.execute(params![
+        let number = number(memory.number, "memories")?;
+        let tokens = count(memory.tokens, "memories", "tokens")?;
+        let created_at = memory.created_at.microseconds();
+        let updated_at = memory.updated_at.microseconds();
+        let discarded_at = encode::time(memory.discarded_at);
+        let row = params![
             agent,
-            number(memory.number, "memories")?,
+            number,
             memory.kind.as_str(),
-            count(memory.tokens, "memories", "tokens")?,
+            tokens,
             memory.constitutional,
-            memory.created_at.microseconds(),
-            memory.updated_at.microseconds(),
-            encode::time(memory.discarded_at),
+            created_at,
+            updated_at,
+            discarded_at,
             Text(&memory.body),
-        ])?;
+        ];
+        if reword.execute(row)? == 0 {
+            replace.execute(row)?;
+        }
         if let Some(progress) = progress {
             progress.fetch_add(1, Ordering::Relaxed);
         }
@@ -237,9 +252,20 @@ fn write_sessions(
     agent: &[u8; 16],
     sessions: &[SessionRow],
 ) -> Result<()> {
-    let Some(mut statement) = prepared(
-        connection,
-        sessions,
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    // As with memories: what is in an index is written only where it changed.
+    let mut proceed = connection.prepare_cached(
+        "UPDATE sessions SET mode = ?4, driver = ?5, trigger = ?6, rehearsal = ?7, model = ?8, \
+             pre_session_tokens = ?9, post_session_tokens = ?10, threshold = ?11, edits = ?12, \
+             removed_tokens = ?13, consolidated = ?14, updated = ?15, deleted = ?16, \
+             protected = ?17, end_reason = ?18, ended_at = ?20, undone_at = ?21, calls = ?22, \
+             input_tokens = ?23, output_tokens = ?24, lease_holder = ?26, body = ?27 \
+         WHERE id = ?1 AND agent_id = ?2 AND state = ?3 AND started_at = ?19 \
+             AND lease_until IS ?25",
+    )?;
+    let mut replace = connection.prepare_cached(
         "INSERT INTO sessions (id, agent_id, state, mode, driver, trigger, rehearsal, model, \
              pre_session_tokens, post_session_tokens, threshold, edits, removed_tokens, \
              consolidated, updated, deleted, protected, end_reason, started_at, ended_at, \
@@ -261,46 +287,51 @@ fn write_sessions(
              lease_until = excluded.lease_until, lease_holder = excluded.lease_holder, \
              body = excluded.body \
          WHERE agent_id = excluded.agent_id",
-    )?
-    else {
-        return Ok(());
-    };
+    )?;
     for session in sessions {
         let tokens = |value, name| optional_count(value, "sessions", name);
         let column = |value, name| count(value, "sessions", name);
-        let written = statement
-            .execute(params![
-                session.id.as_bytes(),
-                agent,
-                session.state.as_str(),
-                session.mode.as_str(),
-                encode::driver(session.driver),
-                encode::trigger(session.trigger),
-                session.rehearsal,
-                session.model,
-                tokens(session.pre_session_tokens, "pre_session_tokens")?,
-                tokens(session.post_session_tokens, "post_session_tokens")?,
-                session.threshold,
-                session.edits,
-                column(session.removed_tokens, "removed_tokens")?,
-                session.stats.consolidated,
-                session.stats.updated,
-                session.stats.deleted,
-                session.stats.protected,
-                session.end_reason.map(|reason| reason.as_str()),
-                session.started_at.microseconds(),
-                encode::time(session.ended_at),
-                encode::time(session.undone_at),
-                column(session.usage.calls, "calls")?,
-                column(session.usage.input_tokens, "input_tokens")?,
-                column(session.usage.output_tokens, "output_tokens")?,
-                encode::time(session.lease.map(|lease| lease.until)),
-                session.lease.map(|lease| lease.holder.cast_signed()),
-                Text(&session.body),
-            ])
-            .map_err(|error| {
-                constraint(error, "sessions", Error::SessionRunning, Error::Conflict)
-            })?;
+        let pre_session_tokens = tokens(session.pre_session_tokens, "pre_session_tokens")?;
+        let post_session_tokens = tokens(session.post_session_tokens, "post_session_tokens")?;
+        let removed_tokens = column(session.removed_tokens, "removed_tokens")?;
+        let calls = column(session.usage.calls, "calls")?;
+        let input_tokens = column(session.usage.input_tokens, "input_tokens")?;
+        let output_tokens = column(session.usage.output_tokens, "output_tokens")?;
+        let row = params![
+            session.id.as_bytes(),
+            agent,
+            session.state.as_str(),
+            session.mode.as_str(),
+            encode::driver(session.driver),
+            encode::trigger(session.trigger),
+            session.rehearsal,
+            session.model,
+            pre_session_tokens,
+            post_session_tokens,
+            session.threshold,
+            session.edits,
+            removed_tokens,
+            session.stats.consolidated,
+            session.stats.updated,
+            session.stats.deleted,
+            session.stats.protected,
+            session.end_reason.map(|reason| reason.as_str()),
+            session.started_at.microseconds(),
+            encode::time(session.ended_at),
+            encode::time(session.undone_at),
+            calls,
+            input_tokens,
+            output_tokens,
+            encode::time(session.lease.map(|lease| lease.until)),
+            session.lease.map(|lease| lease.holder.cast_signed()),
+            Text(&session.body),
+        ];
+        if proceed.execute(row)? > 0 {
+            continue;
+        }
+        let written = replace.execute(row).map_err(|error| {
+            constraint(error, "sessions", Error::SessionRunning, Error::Conflict)
+        })?;
         if written == 0 {
             return Err(inconsistent(
                 "sessions",

@@ -1,1 +1,243 @@
-//! memoir-store-sqlite
+//! The embedded store: one SQLite file, or a scratch copy in memory.
+//!
+//! It owns the file's format and its migrations, the thread that writes, the connections that read, and
+//! the check that every row read back is one that Memoir writes. It decides nothing and understands no
+//! text: words arrive and leave as bytes.
+//!
+//! A change is acknowledged once it is on the disk (SPEC 6.2). Changes queued at the same time share one
+//! transaction. Reading never waits for writing.
+
+mod agent;
+mod check;
+mod commit;
+mod decode;
+mod encode;
+mod error;
+mod fault;
+mod fleet;
+mod migrate;
+mod open;
+mod reader;
+mod writer;
+
+use std::{fmt, path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use memoir_domain::{
+    AccountId, AgentScope, SessionId, Timestamp,
+    memory::{Number, Tally},
+};
+use memoir_store::{
+    AccountRow, AgentRow, AuditRow, Commit, Error, Finding, Fleet, MemoryRow, RecordFilter, Result,
+    Selection, SessionRow, Snapshot, Store, Wanted,
+};
+use rusqlite::Connection;
+
+use crate::{
+    reader::Readers,
+    writer::{Change, Writer},
+};
+
+/// A store in one SQLite file. Clones share it; the last one to go waits for what is queued, moves the
+/// log into the file and closes it.
+#[derive(Clone)]
+pub struct SqliteStore(Arc<Inner>);
+
+/// The readers are dropped before the writer: the last connection to close tidies up, and only the
+/// writer's can.
+struct Inner {
+    /// `None` for a database in memory, which has only the writer's connection.
+    readers: Option<Arc<Readers>>,
+    writer: Writer,
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SqliteStore")
+            .finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    /// Opens the database at that path. Makes it where there is none, readable by its owner only; the
+    /// folder must exist. Brings an older format up to the present one.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`] and [`Error::Newer`] for a file that is not changed then;
+    /// [`Error::ReadOnly`] for one that cannot be written; [`Error::Open`].
+    pub fn open(path: &Path) -> Result<Self> {
+        let connection = open::writer(path)?;
+        let readers = Readers::new(path.to_owned());
+        Self::start(connection, Some(Arc::new(readers)))
+    }
+
+    /// An empty database of its own that is never on a disk.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] where memory or threads run out.
+    pub fn in_memory() -> Result<Self> {
+        Self::start(open::in_memory()?, None)
+    }
+
+    fn start(connection: Connection, readers: Option<Arc<Readers>>) -> Result<Self> {
+        let writer = Writer::start(connection).map_err(|error| Error::Driver(error.to_string()))?;
+        Ok(Self(Arc::new(Inner { readers, writer })))
+    }
+
+    /// Transactions that reached the disk since the store was opened: fewer than changes where several
+    /// shared one.
+    pub fn transactions(&self) -> u64 {
+        self.0.writer.transactions()
+    }
+
+    /// Lets the file grow to that many pages and no further, as a full disk would.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    #[cfg(feature = "fault-points")]
+    pub async fn limit_pages(&self, pages: u32) -> Result<()> {
+        let limit = move |connection: &Connection| {
+            connection
+                .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+                .map_err(Into::into)
+        };
+        self.0.writer.visit(limit).await
+    }
+
+    /// A few rows by their keys: read on the calling thread, in less time than it takes to hand over.
+    async fn look<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> error::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.0.readers {
+            Some(readers) => Ok(readers.read(query)?),
+            None => self.0.writer.visit(query).await,
+        }
+    }
+
+    /// Any number of rows: read on a thread that may be kept busy.
+    async fn scan<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> error::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let Some(readers) = &self.0.readers else {
+            return self.0.writer.visit(query).await;
+        };
+        let readers = Arc::clone(readers);
+        let read = move || readers.read(query).map_err(Error::from);
+        tokio::task::spawn_blocking(read)
+            .await
+            .map_err(|_| Error::Closed)?
+    }
+}
+
+#[async_trait]
+impl Fleet for SqliteStore {
+    async fn create_account(&self, account: &AccountRow) -> Result<()> {
+        let change = Change::Account(account.clone());
+        self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn accounts(&self) -> Result<Vec<AccountRow>> {
+        self.scan(fleet::accounts).await
+    }
+
+    async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
+        let folded_name = folded_name.to_owned();
+        self.look(move |connection| fleet::account_named(connection, &folded_name))
+            .await
+    }
+
+    async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
+        self.scan(move |connection| fleet::agents(connection, account))
+            .await
+    }
+
+    async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>> {
+        let folded_name = folded_name.to_owned();
+        self.look(move |connection| fleet::agent_named(connection, account, &folded_name))
+            .await
+    }
+
+    async fn session_owner(
+        &self,
+        account: AccountId,
+        session: SessionId,
+    ) -> Result<Option<AgentScope>> {
+        self.look(move |connection| fleet::session_owner(connection, account, session))
+            .await
+    }
+
+    async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
+        self.scan(move |connection| fleet::lapsed_sessions(connection, now))
+            .await
+    }
+
+    async fn check(&self) -> Result<Vec<Finding>> {
+        self.scan(check::check).await
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>> {
+        let wanted = wanted.clone();
+        let is_short = matches!(wanted.memories, Selection::None | Selection::Numbers(_));
+        let query = move |connection: &Connection| agent::snapshot(connection, scope, &wanted);
+        if is_short {
+            self.look(query).await
+        } else {
+            self.scan(query).await
+        }
+    }
+
+    async fn carriers(
+        &self,
+        scope: AgentScope,
+        digests: &[i64],
+        except: Number,
+        limit: u32,
+    ) -> Result<Vec<MemoryRow>> {
+        let digests = digests.to_vec();
+        self.look(move |connection| agent::carriers(connection, scope, &digests, except, limit))
+            .await
+    }
+
+    async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>> {
+        self.scan(move |connection| agent::sessions(connection, scope, limit))
+            .await
+    }
+
+    async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
+        let filter = filter.clone();
+        self.scan(move |connection| agent::records(connection, scope, &filter))
+            .await
+    }
+
+    async fn recount(&self, scope: AgentScope) -> Result<Tally> {
+        self.scan(move |connection| agent::recount(connection, scope))
+            .await
+    }
+
+    async fn renew_lease(
+        &self,
+        scope: AgentScope,
+        session: SessionId,
+        holder: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        let change = Change::Lease {
+            scope,
+            session,
+            holder,
+            until,
+        };
+        self.0.writer.write(change).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        let change = Change::Commit(Box::new(commit));
+        self.0.writer.write(change).await.map(drop)
+    }
+}

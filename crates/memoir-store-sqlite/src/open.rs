@@ -38,8 +38,6 @@ pub(crate) fn writer(path: &Path) -> Result<Connection> {
 pub(crate) fn in_memory() -> Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
     common(&connection)?;
-    // Nothing of a scratch copy may spill into a temporary file.
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
     migrate::migrate(&mut connection, "in memory")?;
     Ok(connection)
 }
@@ -105,6 +103,8 @@ fn common(connection: &Connection) -> Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "foreign_keys", true)?;
+    // What savepoints and sorting need stays in memory: faster, and nothing more reaches the disk.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     // The schema of a file from elsewhere must not be able to run anything.
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(())

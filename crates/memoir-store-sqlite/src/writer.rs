@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     commit,
-    error::{Fault, Result, again},
+    error::{Result, again},
     fault, open,
 };
 
@@ -158,6 +158,13 @@ impl Desk {
             self.answer(&mut batch);
             self.checkpoint(queue.is_empty());
         }
+        eprintln!(
+            "tx {} of mean {}ns",
+            N.load(Ordering::Relaxed),
+            T.load(Ordering::Relaxed) / N.load(Ordering::Relaxed).max(1)
+        );
+        T.store(0, Ordering::Relaxed);
+        N.store(0, Ordering::Relaxed);
         // Closing the last connection moves the log into the file and removes it.
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(problem = %crate::error::message(&error), "the database did not close cleanly");
@@ -169,7 +176,11 @@ impl Desk {
         if batch.is_empty() {
             return;
         }
-        match self.transaction(batch) {
+        let began = std::time::Instant::now();
+        let r = self.transaction(batch);
+        T.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        N.fetch_add(1, Ordering::Relaxed);
+        match r {
             Ok(answers) => {
                 for ((_, sender), answer) in batch.drain(..).zip(answers) {
                     // A caller who has gone needs no answer.
@@ -178,9 +189,11 @@ impl Desk {
             }
             Err(fault) => {
                 let error = Error::from(fault);
+                let (_, first) = batch.swap_remove(0);
                 for (_, sender) in batch.drain(..) {
                     let _ = sender.send(Err(again(&error)));
                 }
+                let _ = first.send(Err(error));
             }
         }
     }
@@ -306,3 +319,6 @@ fn is_bulk(change: &Change) -> bool {
         Change::Account(_) | Change::Lease { .. } => false,
     }
 }
+
+static T: AtomicU64 = AtomicU64::new(0);
+static N: AtomicU64 = AtomicU64::new(0);

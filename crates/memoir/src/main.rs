@@ -1,2 +1,59 @@
-//! The `memoir` command.
-fn main() {}
+//! The `memoir` command: reads what was typed, calls a use case, prints what came of it.
+//!
+//! Owns the arguments, the configuration file, the place of the database and the text for people. Owns
+//! no rule: what may be done is decided below, the same for every door.
+
+mod cli;
+mod commands;
+mod config;
+mod database;
+mod failure;
+mod installation;
+mod interrupt;
+mod show;
+mod terminal;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    cli::Arguments,
+    failure::{Ending, Failure},
+};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    start_log();
+    let ending = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))
+        .and_then(|runtime| runtime.block_on(commands::run(arguments)));
+    match ending {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        // Whoever read the answer has seen enough of it.
+        Err(Failure::PipeClosed) => ExitCode::SUCCESS,
+        Ok(Ending::Refused) => ExitCode::FAILURE,
+        // The shell's own status for a command that Ctrl-C has ended.
+        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Err(Failure::Told(told)) => {
+            terminal::note(&told.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Logs are for whoever asks for them with `MEMOIR_LOG` or `RUST_LOG`, and go to stderr.
+fn start_log() {
+    let wanted = ["MEMOIR_LOG", "RUST_LOG"]
+        .into_iter()
+        .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    if let Some(name) = wanted {
+        tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::from_env(name))
+            .with_writer(std::io::stderr)
+            .init();
+    }
+}

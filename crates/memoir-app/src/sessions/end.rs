@@ -14,8 +14,8 @@ use crate::{AgentHandle, Memoir, Result, SessionView};
 impl Memoir {
     /// Until when a lease taken or renewed now lasts.
     pub(crate) fn lease_until(&self) -> Timestamp {
-        let seconds = i64::try_from(self.settings.lease.as_secs()).unwrap_or(i64::MAX);
-        self.now().plus_seconds(seconds.max(1))
+        let microseconds = i64::try_from(self.settings.lease.as_micros()).unwrap_or(i64::MAX);
+        self.now().plus_microseconds(microseconds)
     }
 
     /// Closes every session, of all accounts, whose worker died.

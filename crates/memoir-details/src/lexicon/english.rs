@@ -79,7 +79,7 @@ stopped planned preferred referred
 
 /// Other everyday vocabulary: nouns, adjectives and adverbs that sentences open with.
 pub(super) const COMMON: &str = "
-ability absence access accident account accountant action active activity actor address adult
+apologies apology reminder heads sidenote anecdote trivia reiterate spelling sourdough hopefully ability absence access accident account accountant action active activity actor address adult
 advance advice afternoon age agency agenda agent agreement air airline airport alarm album alcohol
 allergic allergy alternative amount ancient angle angry animal anniversary annual answer apartment
 api app apple application appointment approach area argument arm army arrival art article artist

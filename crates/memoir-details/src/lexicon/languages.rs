@@ -1,6 +1,6 @@
 //! Closed-class words and frequent sentence openers of the languages other than English.
 
-use super::{DE, ES, FR, IT, Langs, NL, PL, PT, RU, SV, TR};
+use super::{ALL, DE, ES, FR, IT, Langs, NL, PL, PT, RU, SV, TR};
 
 /// Function words by language.
 pub(super) const FUNCTION: &[(Langs, &str)] = &[
@@ -63,7 +63,7 @@ sobre sob entre até desde durante contra é são era eram foi foram sou ser est
 tem têm tinha ter pode podem deve devem quer querem vai vão faz muito mais menos também ainda já
 sempre todo toda todos todas cada outro outra outros outras mesmo mesma este esta estes estas esse
 essa esses essas isto isso aquele aquela aqui ali lá agora hoje ontem amanhã então depois antes
-enquanto embora atualmente além obrigado obrigada olá num numa costuma
+enquanto embora atualmente além dela dele delas deles neste nesta nisso nele nela dia obrigado obrigada olá num numa costuma
 "),
     (NL, "
 de het een en of maar want dat die dit deze wie wat waar wanneer waarom hoe als ik jij je hij zij
@@ -165,7 +165,7 @@ laatste eerste volgende sommige verschillende mevrouw meneer volgens gezien
 осенью утром вечером днём ночью ребёнок дочка сынок коллега начальник директор поезд рейс
 "),
     (PL, "
-mieszka pracuje lubi woli uczy mówi gra je pije nosi używa chce prosi myśli zna kupił kupiła matka
+zresztą podobno chyba właściwie ostatnio zazwyczaj naprawdę wydaje moim zdaniem według dlatego ponadto poza mieszka pracuje lubi woli uczy mówi gra je pije nosi używa chce prosi myśli zna kupił kupiła matka
 ojciec brat siostra córka syn dzieci mąż żona przyjaciel samochód dom spotkanie projekt zespół klient
 klientka użytkownik niestety zwykle szczerze ważne przypomnienie babcia dziadek pies kot lekarz adres
 numer nowy nowa ostatni pierwszy
@@ -177,7 +177,13 @@ dotter son barn man fru vän bil hus möte projekt kund användare tyvärr vanli
     (TR, "
 yaşıyor çalışıyor seviyor istiyor oturuyor konuşuyor oynuyor kullanıyor tercih ediyor annesi babası
 kardeşi kızı oğlu eşi arkadaşı toplantı proje kullanıcı müşteri genellikle bence aslında maalesef
-önemli yeni geçen gelecek her
+önemli yeni geçen gelecek her galiba sanırım gerçekten ayrıca zaten
+"),
+    (ALL, "
+ο η το οι τα τον την τους τις του της των στο στη στην στον στις και αλλά που για με από σε ότι πως δεν είναι
+ήταν έχει είχε νομίζω πιστεύω μάλλον συνήθως τελικά επίσης βασικά ευτυχώς δυστυχώς σήμερα χθες αύριο μένει
+δουλεύει εργάζεται του της μας σας μου σου ένας μία ένα
+але він вона його її вони це здається взагалі насправді зазвичай мабуть
 "),
 ];
 

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
-use crate::fold::{fold, stem};
+use crate::fold::fold;
 
 /// A set of languages, one bit each.
 pub(crate) type Langs = u16;
@@ -38,10 +38,8 @@ pub(crate) const LANGS: usize = 11;
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub(crate) enum Flag {
-    /// A closed-class word of some language.
-    Function = 1,
     /// An everyday word.
-    Common = 1 << 1,
+    Common = 1,
     /// An everyday word which is a name as well.
     AlsoName = 1 << 2,
     /// A known name.
@@ -53,8 +51,6 @@ pub(crate) enum Flag {
     Subject = 1 << 7,
     Aux = 1 << 8,
     Weak = 1 << 9,
-    Contrast = 1 << 10,
-    Join = 1 << 11,
     Measure = 1 << 12,
     Article = 1 << 13,
     Street = 1 << 14,
@@ -71,16 +67,23 @@ pub(crate) enum Flag {
     Denying = 1 << 23,
     /// First word of a phrase whose negation denies nothing.
     IdleHead = 1 << 24,
-    Idle = 1 << 25,
+    /// First word of a phrase that is an amount, a date or a time.
+    Trigger = 1 << 25,
 }
 
 /// What the lists say about one word.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entry {
     flags: u32,
-    /// Languages in which it is a function word.
+    /// Languages the word speaks for.
     pub(crate) votes: Langs,
+    /// Languages in which it is a closed-class word.
+    pub(crate) functions: Langs,
     pub(crate) negates: Langs,
+    /// Languages in which it turns against what came before.
+    pub(crate) contrasts: Langs,
+    /// Languages in which it joins parts of one statement.
+    pub(crate) joins: Langs,
     pub(crate) number_langs: Langs,
     pub(crate) number: u32,
     pub(crate) scale: u8,
@@ -104,6 +107,20 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn is(self, flag: Flag) -> bool {
         self.flags & flag as u32 != 0
+    }
+
+    /// Whether an amount, a date or a time can begin with the word.
+    pub(crate) fn begins_amount(self) -> bool {
+        let flags = Flag::One as u32 | Flag::Carrier as u32 | Flag::Trigger as u32;
+        self.flags & flags != 0
+            || self.number_langs
+                | self.month_langs
+                | self.weekday_langs
+                | self.day_langs
+                | self.time_langs
+                != 0
+            || self.scale > 0
+            || self.span > 0
     }
 
     pub(crate) fn unit(self) -> Option<Unit> {
@@ -159,9 +176,52 @@ pub(crate) fn unit(name: &str) -> Option<Unit> {
 }
 
 /// Whether an English word is a form of an everyday word.
-pub(crate) fn is_common_stem(folded: &str) -> bool {
-    STEMS.contains_key(stem(folded))
+pub(crate) fn is_common_form(folded: &str) -> bool {
+    const CUTS: [(&str, &str); 24] = [
+        ("", ""),
+        ("s", ""),
+        ("es", ""),
+        ("ies", "y"),
+        ("ed", ""),
+        ("d", ""),
+        ("ied", "y"),
+        ("ing", ""),
+        ("ing", "e"),
+        ("er", ""),
+        ("r", ""),
+        ("ers", ""),
+        ("est", ""),
+        ("ly", ""),
+        ("ily", "y"),
+        ("y", ""),
+        ("y", "e"),
+        ("ies", "ie"),
+        ("ally", ""),
+        ("ness", ""),
+        ("iness", "y"),
+        ("rs", ""),
+        ("edly", ""),
+        ("ingly", ""),
+    ];
+    let known = |word: &str| {
+        let entry = look_up(word);
+        word.len() >= 3
+            && (entry.is(Flag::Common) || entry.functions & EN != 0 || entry.number_langs != 0)
+    };
+    CUTS.iter().any(|(ending, put)| {
+        folded.strip_suffix(ending).is_some_and(|rest| {
+            let doubled = rest.len() > 3
+                && ending.len() >= 2
+                && rest.as_bytes()[rest.len() - 1] == rest.as_bytes()[rest.len() - 2];
+            known(rest) && put.is_empty()
+                || !put.is_empty() && known(&format!("{rest}{put}"))
+                || doubled && rest.get(..rest.len() - 1).is_some_and(known)
+        })
+    })
 }
+
+/// Phrases of several words for a day or a frequency, and their keys.
+pub(crate) use calendar::PHRASES;
 
 /// The negation phrases that deny nothing and begin with `word`, each as its words.
 pub(crate) fn idle_phrases(word: &str) -> &'static [Vec<String>] {
@@ -202,19 +262,6 @@ static TABLE: LazyLock<Map<String, Entry>> = LazyLock::new(|| {
     table.calendar();
     table.negations();
     table.0
-});
-
-static STEMS: LazyLock<Map<String, ()>> = LazyLock::new(|| {
-    [
-        english::COMMON,
-        english::VERBS,
-        english::FORMS,
-        english::FUNCTION,
-    ]
-    .iter()
-    .flat_map(|list| list.split_whitespace())
-    .map(|w| (stem(&fold(w)).to_owned(), ()))
-    .collect()
 });
 
 static IDLE: LazyLock<Map<String, Vec<Vec<String>>>> = LazyLock::new(|| {
@@ -261,7 +308,7 @@ impl Table {
         for (lang, words) in languages::COMMON {
             self.flag(words, Flag::Common);
             for word in words.split_whitespace() {
-                self.entry(word).votes |= lang;
+                self.entry(word).votes |= if *lang == ALL { 0 } else { *lang };
             }
         }
         // These read as German, but are everyday English.
@@ -283,9 +330,10 @@ impl Table {
     }
 
     fn function(&mut self, lang: Langs, words: &str) {
-        self.flag(words, Flag::Function);
         for word in words.split_whitespace() {
-            self.entry(word).votes |= lang;
+            let entry = self.entry(word);
+            entry.votes |= lang;
+            entry.functions |= lang;
         }
     }
 
@@ -334,6 +382,7 @@ impl Table {
         self.valued(numbers::MULTIPLES, Flag::Multiple as u32);
         self.valued(&[(ALL, numbers::CARRIERS)], Flag::Carrier as u32);
         self.flag(numbers::ONES, Flag::One);
+        self.flag(numbers::TRIGGERS, Flag::Trigger);
         for (langs, words) in numbers::SCALES {
             for (word, power) in Self::pairs(words) {
                 let entry = self.entry(word);
@@ -364,6 +413,11 @@ impl Table {
     }
 
     fn calendar(&mut self) {
+        for (phrase, _) in calendar::PHRASES {
+            if let Some(head) = phrase.split(' ').next() {
+                self.flag(head, Flag::Trigger);
+            }
+        }
         for (n, names) in (1..).zip(calendar::MONTHS) {
             for name in names.split_whitespace() {
                 self.month(name, n, ALL);
@@ -429,8 +483,16 @@ impl Table {
         self.flag(negation::DENYING, Flag::Denying);
         self.flag(negation::DENYING, Flag::Weak);
         self.flag(negation::WEAK, Flag::Weak);
-        self.flag(negation::CONTRAST, Flag::Contrast);
-        self.flag(negation::JOINS, Flag::Join);
+        for (langs, words) in negation::CONTRAST {
+            for word in words.split_whitespace() {
+                self.entry(word).contrasts |= langs;
+            }
+        }
+        for (langs, words) in negation::JOINS {
+            for word in words.split_whitespace() {
+                self.entry(word).joins |= langs;
+            }
+        }
         for phrase in negation::IDLE {
             if let Some(head) = phrase.split(' ').next() {
                 self.entry(head).flags |= Flag::IdleHead as u32;

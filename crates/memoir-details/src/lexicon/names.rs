@@ -77,7 +77,7 @@ via rua avenida улица ул проспект straat
 
 /// Capitalised roles that stand for whoever the memory is about.
 pub(super) const ROLES: &str = "
-user assistant agent customer client mom mum dad mama papa mommy daddy grandma grandpa nutzer benutzer kunde team
+user assistant agent uncle aunt auntie granny customer client mom mum dad mama papa mommy daddy grandma grandpa nutzer benutzer kunde team
 ";
 
 /// First names in scripts without capitals.

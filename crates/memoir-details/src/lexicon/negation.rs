@@ -102,6 +102,23 @@ pub(super) const IDLE: &[&str] = &[
     "cannot help but",
     "couldn't help but",
     "needless to say",
+    "without saying",
+    "no one knows why",
+    "nothing too exciting but",
+    "not to brag",
+    "no big deal",
+    "if you don't mind",
+    "if i'm not wrong",
+    "not wrong",
+    "no rush",
+    "not to my surprise",
+    "to no one's surprise",
+    "nothing surprising",
+    "no secret that",
+    "can't say enough",
+    "don't know why but",
+    "not for nothing",
+    "no question",
     "don't worry",
     "do not worry",
     "don't get me wrong",
@@ -267,13 +284,40 @@ pub(super) const IDLE: &[&str] = &[
 ];
 
 /// Words after which a negation denies something else than what came before.
-pub(super) const CONTRAST: &str = "
-but however although though because while whereas since so which who yet except instead rather
-if when where that unless until
-aber sondern jedoch obwohl weil während dass wenn doch denn dafür mais car quand parce tandis
-pero sino porque aunque cuando mientras sondern però perché mentre quando porém mas quando enquanto
-maar omdat terwijl want но а зато потому хотя пока если когда ale lecz men fakat ama لكن بل אבל אלא लेकिन मगर बल्कि
-";
+pub(super) const CONTRAST: &[(Langs, &str)] = &[
+    (
+        EN,
+        "but however although though because while whereas since so which who yet except instead rather if when where unless until till",
+    ),
+    (
+        DE,
+        "aber sondern jedoch obwohl weil während dass wenn doch denn dafür",
+    ),
+    (FR, "mais car quand parce tandis"),
+    (ES, "pero sino porque aunque cuando mientras"),
+    (IT, "ma però perché mentre quando"),
+    (PT, "porém mas porque quando enquanto"),
+    (NL, "maar omdat terwijl want"),
+    (RU, "но а зато потому хотя пока если когда"),
+    (PL, "ale lecz gdy kiedy"),
+    (SV, "men fast när"),
+    (
+        ALL,
+        "ama fakat لكن بل אבל אלא लेकिन मगर बल्कि αλλά 하지만 그러나",
+    ),
+];
 
 /// Words that join parts of one statement.
-pub(super) const JOINS: &str = "and or nor und oder noch et ou ni y e o u ed né en of и или ни i oraz lub ani och eller og ve veya و او ו או और या";
+pub(super) const JOINS: &[(Langs, &str)] = &[
+    (EN, "and or nor"),
+    (DE, "und oder noch"),
+    (FR, "et ou ni"),
+    (ES, "y e o u ni"),
+    (IT, "e ed o né"),
+    (PT, "e ou nem"),
+    (NL, "en of noch"),
+    (RU, "и или ни"),
+    (PL, "i oraz lub ani"),
+    (SV, "och eller og"),
+    (ALL, "ve veya या और και"),
+];

@@ -1,6 +1,6 @@
 //! Number words and units.
 
-use super::{ALL, DE, EN, ES, FR, IT, Langs, NL, PL, PT, RU, SV};
+use super::{ALL, DE, EN, ES, FR, IT, Langs, NL, PL, PT, RU, SV, TR};
 
 /// Cardinals: languages, then pairs of a word and its value. A word with [`ALL`] means the number in
 /// every language it could be read in.
@@ -10,44 +10,70 @@ two 2 three 3 four 4 seven 7 eight 8 ten 10 eleven 11 twelve 12 thirteen 13 four
 fifteen 15 sixteen 16 seventeen 17 eighteen 18 nineteen 19 twenty 20 thirty 30 forty 40 fifty 50
 sixty 60 seventy 70 eighty 80 ninety 90 zwei 2 zwo 2 drei 3 fünf 5 sechs 6 sieben 7 neun 9 zehn 10
 zwölf 12 dreizehn 13 vierzehn 14 fünfzehn 15 sechzehn 16 siebzehn 17 achtzehn 18 neunzehn 19
-zwanzig 20 dreißig 30 vierzig 40 fünfzig 50 sechzig 60 siebzig 70 achtzig 80 neunzig 90 deux 2
-trois 3 quatre 4 sept 7 huit 8 neuf 9 dix 10 douze 12 treize 13 quatorze 14 quinze 15 seize 16 vingt 20
-trente 30 quarante 40 cinquante 50 soixante 60 cuatro 4 cinco 5 siete 7 ocho 8 nueve 9 diez 10 doce 12
-trece 13 catorce 14 dieciséis 16 diecisiete 17 dieciocho 18 diecinueve 19 veinte 20 veinticinco 25
-treinta 30 cuarenta 40 cincuenta 50 sesenta 60 setenta 70 ochenta 80 noventa 90 quattro 4 cinque 5
-sette 7 otto 8 nove 9 dieci 10 undici 11 dodici 12 tredici 13 quattordici 14 quindici 15 sedici 16
-diciassette 17 diciotto 18 diciannove 19 venti 20 trenta 30 quaranta 40 cinquanta 50 sessanta 60
-settanta 70 ottanta 80 novanta 90 dois 2 duas 2 três 3 sete 7 oito 8 dez 10 vinte 20 trinta 30
-twee 2 drie 3 vijf 5 zes 6 zeven 7 negen 9 tien 10 twaalf 12 dertien 13 veertien 14 vijftien 15 zestien 16
-twintig 20 dertig 30 veertig 40 vijftig 50
+zwanzig 20 dreißig 30 vierzig 40 fünfzig 50 sechzig 60 siebzig 70 achtzig 80 neunzig 90
 два 2 две 2 двух 2 двум 2 двумя 2 двое 2 двоих 2 три 3 трех 3 трём 3 тремя 3 трое 3 троих 3 четыре 4 четырех 4 четверо 4 четырем 4
 пять 5 пяти 5 пятью 5 пятеро 5 шесть 6 шести 6 семь 7 семи 7 восемь 8 восьми 8 девять 9 девяти 9 десять 10
 десяти 10 одиннадцать 11 двенадцать 12 тринадцать 13 четырнадцать 14 пятнадцать 15 шестнадцать 16
 семнадцать 17 восемнадцать 18 девятнадцать 19 двадцать 20 двадцати 20 тридцать 30 тридцати 30 сорок 40 пятьдесят 50
 шестьдесят 60 семьдесят 70 восемьдесят 80 девяносто 90 двести 200 триста 300 четыреста 400 пятьсот 500
-dwa 2 dwie 2 dwoje 2 trzy 3 troje 3 cztery 4 czworo 4 pięć 5 sześć 6 siedem 7 osiem 8 dziewięć 9 dziesięć 10 dwanaście 12
-dwadzieścia 20 två 2 tre 3 fyra 4 sju 7 åtta 8 nio 9 tio 10 üç 3 dört 4 beş 5 altı 6 yedi 7 sekiz 8 dokuz 9
+дві 2 чотири 4 п'ять 5 шість 6 сім 7 вісім 8 дев'ять 9
+δυο 2 τρεισ 3 τρια 3 τεσσερισ 4 τεσσερα 4 πεντε 5 εξι 6 επτα 7 οκτω 8 εννεα 9 δεκα 10
 اثنان 2 اثنين 2 ثلاثه 3 ثلاث 3 اربعه 4 اربع 4 خمسه 5 خمس 5 سته 6 سبعه 7 سبع 7 ثمانيه 8 ثماني 8 تسعه 9 تسع 9 عشره 10 عشر 10 عشرين 20 ثلاثين 30
 ولدان 2 ولدين 2 طفلان 2 طفلين 2
 שני 2 שתי 2 שניים 2 שתיים 2 שלושה 3 שלוש 3 ארבעה 4 ארבע 4 חמישה 5 חמש 5 שישה 6 שש 6 שבעה 7 שבע 7 שמונה 8 תשעה 9 תשע 9 עשרה 10 עשר 10
 עשרים 20 שלושים 30
 दो 2 तीन 3 चार 4 पांच 5 पाँच 5 छह 6 छः 6 सात 7 आठ 8 नौ 9 दस 10 ग्यारह 11 बारह 12 पंद्रह 15 बीस 20 तीस 30
-두 2 둘 2 세 3 셋 3 네 4 넷 4 다섯 5 여섯 6 일곱 7 여덟 8 아홉 9 열 10
+두 2 둘 2 세 3 셋 3 네 4 넷 4 다섯 5 여섯 6 일곱 7 여덟 8 아홉 9 열 10 스무 20 서른 30 마흔 40 쉰 50
+"),
+    // Words of further languages that are no words of any other.
+    (ALL, "
+deux 2 trois 3 huit 8 neuf 9 douze 12 cuatro 4 cinco 5 siete 7 ocho 8 nueve 9 doce 12 veinte 20 treinta 30
+cinque 5 dieci 10 dodici 12 dois 2 duas 2 tres 3 oito 8 twee 2 drie 3 vijf 5 zeven 7 negen 9 twaalf 12
+dwa 2 dwie 2 trzy 3 cztery 4 sześć 6 siedem 7 osiem 8 dziewięć 9 dziesięć 10 dwanaście 12 fyra 4 åtta 8
 "),
     (EN, "five 5 six 6 nine 9 zero 0 "),
-    (FR, "six 6 cinq 5 onze 11 zéro 0 cent 100 "),
+    (FR, "
+deux 2 trois 3 quatre 4 cinq 5 six 6 sept 7 huit 8 neuf 9 dix 10 onze 11 douze 12 treize 13 quatorze 14
+quinze 15 seize 16 vingt 20 trente 30 quarante 40 cinquante 50 soixante 60 zéro 0 cent 100
+"),
     (DE, "vier 4 acht 8 elf 11 null 0 "),
-    (NL, "vier 4 acht 8 elf 11 nul 0 "),
-    (ES, "dos 2 tres 3 seis 6 once 11 quince 15 cero 0 cien 100 ciento 100 "),
-    (PT, "quatro 4 cinco 5 seis 6 nove 9 onze 11 doze 12 treze 13 quinze 15 cem 100 cento 100 zero 0 "),
-    (IT, "due 2 tre 3 sei 6 cento 100 zero 0 "),
-    (PL, "sto 100 jeden 1 "),
+    (NL, "
+twee 2 drie 3 vier 4 vijf 5 zes 6 zeven 7 acht 8 negen 9 tien 10 elf 11 twaalf 12 dertien 13 veertien 14
+vijftien 15 zestien 16 zeventien 17 achttien 18 negentien 19 twintig 20 dertig 30 veertig 40 vijftig 50 zestig 60 nul 0
+"),
+    (ES, "
+dos 2 tres 3 cuatro 4 cinco 5 seis 6 siete 7 ocho 8 nueve 9 diez 10 once 11 doce 12 trece 13 catorce 14
+quince 15 dieciséis 16 diecisiete 17 dieciocho 18 diecinueve 19 veinte 20 veintiún 21 veintiuno 21 veintidós 22 veintitrés 23
+veinticuatro 24 veinticinco 25 treinta 30 cuarenta 40 cincuenta 50 sesenta 60 setenta 70 ochenta 80 noventa 90 cero 0 cien 100 ciento 100
+doscientos 200 trescientos 300 quinientos 500
+"),
+    (PT, "
+dois 2 duas 2 três 3 quatro 4 cinco 5 seis 6 sete 7 oito 8 nove 9 dez 10 onze 11 doze 12 treze 13 catorze 14 quatorze 14
+quinze 15 dezesseis 16 dezassete 17 dezessete 17 dezoito 18 dezenove 19 vinte 20 trinta 30 quarenta 40 cinquenta 50
+sessenta 60 setenta 70 oitenta 80 noventa 90 cem 100 cento 100 zero 0
+"),
+    (IT, "
+due 2 tre 3 quattro 4 cinque 5 sei 6 sette 7 otto 8 nove 9 dieci 10 undici 11 dodici 12 tredici 13 quattordici 14
+quindici 15 sedici 16 diciassette 17 diciotto 18 diciannove 19 venti 20 trenta 30 quaranta 40 cinquanta 50 sessanta 60
+settanta 70 ottanta 80 novanta 90 cento 100 zero 0
+"),
+    (PL, "
+dwa 2 dwie 2 dwoje 2 dwóch 2 trzy 3 troje 3 trzech 3 cztery 4 czworo 4 pięć 5 pięcioro 5 sześć 6 siedem 7 osiem 8 dziewięć 9
+dziesięć 10 dwanaście 12 piętnaście 15 dwadzieścia 20 trzydzieści 30 sto 100
+"),
     (RU, "сто 100 ста 100 ноль 0 "),
-    (SV, "fem 5 sex 6 "),
+    (SV, "två 2 to 2 tre 3 fyra 4 fire 4 fem 5 sex 6 sju 7 åtta 8 nio 9 tio 10 tolv 12 tjugo 20 trettio 30 "),
+    (TR, "iki 2 üç 3 dört 4 beş 5 altı 6 yedi 7 sekiz 8 dokuz 9 on 10 yirmi 20 otuz 30 "),
 ];
 
 /// Words for one that are articles or pronouns as well.
 pub(super) const ONES: &str = "one ein eine un une uno una um uma één один одна одно";
+
+/// Words with which an amount or a time may begin without being a number.
+pub(super) const TRIGGERS: &str = "
+a an half halb quarter viertel halbe halben halber demi media mezzo mezza meia полчаса половина dozen dutzend
+minus минус menos meno moins eins
+";
 
 /// Scales: word and power of ten.
 pub(super) const SCALES: &[(Langs, &str)] = &[

@@ -6,8 +6,6 @@ mod edit;
 mod refusal;
 mod result;
 mod search;
-#[cfg(test)]
-mod tests;
 
 use serde_json::{Value, json};
 

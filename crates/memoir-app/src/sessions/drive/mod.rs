@@ -52,6 +52,7 @@ impl AgentHandle {
         let (id, holder) = self.begin(options, model.name()).await?;
         observer(&Progress::Begun {
             session: id,
+            agent: self.name.clone(),
             model: model.name().to_string(),
             rehearsal: options.rehearsal,
         });

@@ -20,6 +20,8 @@ pub enum Progress {
     Begun {
         /// Its identifier.
         session: SessionId,
+        /// The agent's name.
+        agent: String,
         /// The model that runs it.
         model: String,
         /// Whether it works on a copy.

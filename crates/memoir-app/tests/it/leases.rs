@@ -1,0 +1,110 @@
+//! One session at a time, held by a lease that survives crashes (SPEC 3.2).
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::{Error, sessions::RefineOptions};
+use memoir_domain::{lifecycle::StartRefusal, session::State};
+use memoir_testkit::Turn;
+use serde_json::json;
+
+use crate::world::{World, complete, delete, person, state};
+
+const MEMORIES: [&str; 6] = [
+    "The old press came from Lisbon and needs oil every month.",
+    "Lena brings the paper on Fridays, and stays for coffee.",
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "I promised Marta to keep the ledger of orders in order.",
+    "The cat sleeps on the paper that was delivered in the morning.",
+];
+
+/// A session that is open and waits for its model, which has deleted the fourth memory.
+async fn waiting(world: &World) -> (memoir_domain::SessionId, tokio::task::JoinHandle<()>) {
+    world.script([Turn::text("yes"), delete(4), Turn::text("never").after(Duration::from_secs(3_600))]);
+    let agent = world.agent.clone();
+    let worker = tokio::spawn(async move {
+        let driven = agent.refine(&RefineOptions::default(), &mut |_| {}).await;
+        drop(driven);
+    });
+    for _ in 0..10_000 {
+        let sessions = world.agent.sessions(1).await.unwrap();
+        match sessions.first() {
+            Some(session) if session.edits == 1 => return (session.id, worker),
+            _ => tokio::time::sleep(Duration::from_millis(1)).await,
+        }
+    }
+    panic!("the session never made its first edit");
+}
+
+/// A session whose worker is gone.
+async fn orphan(world: &World) -> memoir_domain::SessionId {
+    let (session, worker) = waiting(world).await;
+    worker.abort();
+    session
+}
+
+#[tokio::test]
+async fn spec_3_2_a_second_start_is_refused_with_the_running_session() {
+    let world = World::new(&MEMORIES).await;
+    let running = orphan(&world).await;
+    match world.agent.refine(&RefineOptions::default(), &mut |_| {}).await {
+        Err(Error::Start(StartRefusal::SessionOpen(id))) => assert_eq!(id, running),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
+    let world = World::new(&MEMORIES).await;
+    let orphan = orphan(&world).await;
+    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0, "its lease has not lapsed yet");
+    world.clock.advance(Duration::from_secs(31));
+    let (driven, _) = world.refine([complete()]).await;
+    assert_eq!(state(&driven), State::Completed);
+    let closed = world.agent.session(orphan).await.unwrap().session;
+    assert_eq!((closed.state, closed.end_reason), (State::Abandoned, Some("lease_expired")));
+    assert!(!world.kept().await.contains(&4), "edits stay");
+    world.check().await;
+}
+
+#[tokio::test]
+async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
+    let world = World::new(&MEMORIES).await;
+    let orphan = orphan(&world).await;
+    world.agent.cancel(orphan, &person()).await.unwrap();
+    let before = world.memories().await;
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 1})),
+        ("complete_refinement", json!({"summary": "x"})),
+        ("no_such_tool", json!({})),
+    ] {
+        let answer = world.agent.call_tool(orphan, tool, Some(&arguments)).await.unwrap();
+        assert_eq!(serde_json::to_value(answer).unwrap()["code"], "session_over");
+    }
+    assert_eq!(world.memories().await, before);
+}
+
+#[tokio::test]
+async fn concurrent_edits_of_one_session_are_each_measured() {
+    let texts: Vec<String> = (0..40).map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4))).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let world = Arc::new(World::new(&texts).await);
+    let (session, running) = waiting(&world).await;
+    let calls = (5..=24u64).map(|number| {
+        let world = world.clone();
+        tokio::spawn(async move {
+            let arguments = json!({"id": number});
+            let answer = world.agent.call_tool(session, "delete_memory", Some(&arguments)).await.unwrap();
+            serde_json::to_value(answer).unwrap()["type"] == "deleted"
+        })
+    });
+    let mut deleted = 0;
+    for call in calls.collect::<Vec<_>>() {
+        deleted += usize::from(call.await.unwrap());
+    }
+    running.abort();
+    // Ten edits of forty equal memories are a quarter at most: the cap is reached before the breaker.
+    assert_eq!(deleted, 9);
+    assert_eq!(world.kept().await.len(), 30);
+    world.check().await;
+}

@@ -1,0 +1,9 @@
+//! Whole stories through the use cases, on a real store, with scripted models.
+
+mod driving;
+mod leases;
+mod privacy;
+mod rehearsing;
+mod sending;
+mod undoing;
+mod world;

@@ -1,0 +1,191 @@
+//! An installation for one test: an embedded store, a clock that stands until it is moved, and a model
+//! that follows a script.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use memoir_app::{
+    AgentHandle, Clock, Error, Limits, Memoir, MemoryInput, Models, Random, RecordQuery, Settings,
+    sessions::{Driven, Progress, RefineOptions},
+};
+use memoir_domain::{
+    Timestamp,
+    agent::Field,
+    audit::Actor,
+    memory::Kind,
+    session::State,
+};
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::{ModelScript, Turn};
+use serde_json::json;
+
+pub struct StandingClock(AtomicI64);
+
+impl StandingClock {
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+    }
+}
+
+impl Clock for StandingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microseconds(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+}
+
+/// Counts instead of drawing, so that runs can be repeated.
+struct Counter(AtomicU64);
+
+impl Random for Counter {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        for byte in bytes {
+            *byte = self.0.fetch_add(1, Ordering::SeqCst) as u8;
+        }
+        Ok(())
+    }
+}
+
+/// Whatever model is set, under any name.
+#[derive(Clone)]
+pub struct OneModel(pub Arc<Mutex<Arc<dyn Model>>>);
+
+impl Models for OneModel {
+    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+}
+
+pub struct World {
+    pub memoir: Memoir,
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<StandingClock>,
+    pub model: OneModel,
+    pub agent: AgentHandle,
+}
+
+pub fn person() -> Actor {
+    Actor::administrator("test")
+}
+
+pub fn settings() -> Settings {
+    Settings {
+        limits: Limits { first_wait: Duration::from_millis(1), ..Limits::default() },
+        ..Settings::default()
+    }
+}
+
+impl World {
+    pub async fn new(memories: &[&str]) -> Self {
+        Self::with(memories, settings()).await
+    }
+
+    pub async fn with(memories: &[&str], settings: Settings) -> Self {
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+        Self::on(store, memories, settings).await
+    }
+
+    pub async fn on(store: Arc<dyn Store>, memories: &[&str], settings: Settings) -> Self {
+        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
+        let clock = Arc::new(StandingClock(AtomicI64::new(start.microseconds())));
+        let model = OneModel(Arc::new(Mutex::new(Arc::new(ModelScript::new([])))));
+        let memoir = Memoir::new(
+            store.clone(),
+            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
+            Arc::new(model.clone()),
+            settings,
+        )
+        .with_clock(clock.clone())
+        .with_random(Arc::new(Counter(AtomicU64::new(0))));
+        let account = memoir.account("default").await.unwrap();
+        let assignments = [
+            (Field::Model, Some("scripted:model")),
+            (Field::SystemPrompt, Some("I am Wren, who lives with a bookbinder's family.")),
+        ];
+        account.create_agent("wren", &assignments, &person()).await.unwrap();
+        let agent = account.agent("Wren").await.unwrap();
+        let world = Self { memoir, store, clock, model, agent };
+        for memory in memories {
+            world.clock.advance(Duration::from_secs(60));
+            world.remember(memory).await;
+        }
+        world
+    }
+
+    pub async fn remember(&self, content: &str) -> u64 {
+        let input = MemoryInput { content: content.into(), ..MemoryInput::default() };
+        self.agent.save(&[input], &person()).await.unwrap()[0].memory.number.0
+    }
+
+    pub fn script(&self, turns: impl IntoIterator<Item = Turn>) -> Arc<ModelScript> {
+        let script = Arc::new(ModelScript::new(turns));
+        *self.model.0.lock().unwrap() = script.clone();
+        script
+    }
+
+    /// Runs a session in which the model agrees and then takes `turns`.
+    pub async fn refine(&self, turns: impl IntoIterator<Item = Turn>) -> (Driven, Vec<Progress>) {
+        self.refine_with(&RefineOptions::default(), turns).await
+    }
+
+    pub async fn refine_with(
+        &self,
+        options: &RefineOptions,
+        turns: impl IntoIterator<Item = Turn>,
+    ) -> (Driven, Vec<Progress>) {
+        self.script(std::iter::once(Turn::text("YES")).chain(turns));
+        let mut seen = Vec::new();
+        let driven = self.agent.refine(options, &mut |progress| seen.push(progress.clone())).await.unwrap();
+        (driven, seen)
+    }
+
+    /// Every memory as JSON, the journal entries of Memoir's own left out.
+    pub async fn memories(&self) -> Vec<serde_json::Value> {
+        let memories = self.agent.memories(true).await.unwrap();
+        memories
+            .into_iter()
+            .filter(|memory| memory.kind == Kind::Core)
+            .map(|memory| serde_json::to_value(memory).unwrap())
+            .collect()
+    }
+
+    /// The numbers of the kept core memories.
+    pub async fn kept(&self) -> Vec<u64> {
+        let memories = self.agent.memories(false).await.unwrap();
+        memories.iter().filter(|memory| memory.kind == Kind::Core).map(|memory| memory.number.0).collect()
+    }
+
+    pub async fn journal(&self) -> Vec<String> {
+        let memories = self.agent.memories(false).await.unwrap();
+        let journal = memories.into_iter().filter(|memory| memory.kind == Kind::Journal);
+        journal.map(|memory| memory.content.into_exposed()).collect()
+    }
+
+    pub async fn actions(&self) -> Vec<String> {
+        let records = self.agent.records(&RecordQuery::default()).await.unwrap();
+        records.iter().map(|record| record.action.as_str().to_owned()).collect()
+    }
+
+    /// That what is counted is what is there.
+    pub async fn check(&self) {
+        assert_eq!(self.store.check().await.unwrap(), []);
+    }
+}
+
+pub fn complete() -> Turn {
+    Turn::call("complete_refinement", json!({"summary": "Put doubles together."}))
+}
+
+pub fn delete(number: u64) -> Turn {
+    Turn::call("delete_memory", json!({"id": number}))
+}
+
+pub fn state(driven: &Driven) -> State {
+    driven.session.state
+}

@@ -1,0 +1,313 @@
+//! Hostile input: sizes, numbers at the ends of their range, letters that change under folding, and
+//! words that must not be printed.
+
+use std::time::{Duration, Instant};
+
+use memoir_domain::{
+    PrivateText, Timestamp,
+    agent::Threshold,
+    agent::{Field, fold_name},
+    audit::{Actor, Facts},
+    breaker::{Erosion, Reading},
+    duplicates::{self, Candidate},
+    knife::{Refusal, Request, ToolResult},
+    ledger,
+    memory::{Tags, Tally},
+    session::Mode,
+    text::{fold, words, words_kept_in_order},
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::world::{World, core};
+
+/// Generous for an unoptimised build on a busy machine; the quadratic ways take far longer.
+const LIMIT: Duration = Duration::from_secs(5);
+
+#[track_caller]
+fn check_quick(what: &str, work: impl FnOnce()) {
+    let start = Instant::now();
+    work();
+    let took = start.elapsed();
+    assert!(took < LIMIT, "{what} took {took:?}");
+}
+
+#[test]
+fn spec_3_10_the_longest_texts_without_spaces_are_compared_quickly() {
+    let same = words(&"本".repeat(10_000));
+    let distinct: String = ('\u{4e00}'..).take(10_000).collect();
+    let reversed: String = distinct.chars().rev().collect();
+    let (distinct, reversed) = (words(&distinct), words(&reversed));
+    assert_eq!(distinct.len(), 10_000);
+    check_quick("comparing", || {
+        assert_eq!(words_kept_in_order(&same, &same), 10_000);
+        assert_eq!(words_kept_in_order(&distinct, &distinct), 10_000);
+        assert_eq!(words_kept_in_order(&distinct, &reversed), 1);
+    });
+}
+
+#[test]
+fn spec_2_1_a_flood_of_tags_is_refused_quickly() {
+    let tags: Vec<String> = (0..200_000).map(|tag| tag.to_string()).collect();
+    check_quick("parsing", || {
+        let error = Tags::parse(tags.iter().map(String::as_str)).unwrap_err();
+        assert!(error.problem.contains("200000"));
+    });
+}
+
+#[test]
+fn spec_3_4_a_flood_of_doubles_is_put_together_quickly() {
+    let memories: Vec<_> = (0..4_000u64)
+        .map(|number| {
+            let tags: Vec<String> = (0..16).map(|tag| format!("{number} {tag}")).collect();
+            let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+            core("tea", "2026-01-01", &tags)
+                .into_memory(memoir_domain::memory::Number(number + 1), Timestamp::MIN)
+        })
+        .collect();
+    let candidates: Vec<Candidate<'_>> = memories
+        .iter()
+        .map(|memory| Candidate {
+            memory,
+            digest: [0; 32],
+        })
+        .collect();
+    check_quick("planning", || {
+        let plan = duplicates::plan(&candidates, &["voice".to_owned()].into());
+        assert_eq!(plan[0].discarded.len(), 3_999);
+        assert_eq!(plan[0].tags.iter().len(), 64_000);
+    });
+}
+
+#[test]
+fn spec_3_12_deleting_the_longest_memories_is_judged_quickly() {
+    let text = |from: u64| -> String {
+        let numbers: Vec<String> = (from..from + 1_600)
+            .map(|number| number.to_string())
+            .collect();
+        numbers.join(" ")
+    };
+    let texts = [text(10_000), text(10_001), text(10_002), text(10_003)];
+    let mut world = World::in_session(&texts.each_ref().map(String::as_str));
+    check_quick("deleting", || {
+        assert_eq!(world.delete(1)["lost_details"].as_array().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn spec_3_8_numbers_near_the_end_of_their_range_are_not_found() {
+    let mut world = World::in_session(&["tea", "wool"]);
+    for id in [json!(i64::MAX), json!("9223372036854775807")] {
+        assert_eq!(
+            world.call("delete_memory", json!({"id": id}))["code"],
+            "not_found"
+        );
+    }
+    for id in [
+        json!(i64::MAX as u64 + 1),
+        json!(u64::MAX),
+        json!("18446744073709551616"),
+        json!("+1"),
+        json!("١٧"),
+        json!("１"),
+        json!("##1"),
+        json!("0x1"),
+        json!(-0.0),
+        json!(1e0),
+    ] {
+        assert_eq!(
+            world.call("delete_memory", json!({"id": id}))["code"],
+            "invalid_argument"
+        );
+    }
+}
+
+#[test]
+fn spec_3_13_the_measures_do_not_overflow() {
+    let ends = [0, 1, i64::MAX as u64, u64::MAX];
+    for pre in ends {
+        for now in ends {
+            for removed in ends {
+                for threshold in [f64::MIN_POSITIVE, 0.75, 1.0] {
+                    let reading = Reading {
+                        pre_session_tokens: pre,
+                        core_tokens: now,
+                        removed_tokens: removed,
+                        threshold: Threshold::new(threshold).unwrap(),
+                    };
+                    let _ = (
+                        reading.trip(),
+                        reading.removable_tokens(),
+                        reading.least_allowed(),
+                    );
+                    let erosion = Erosion {
+                        core_tokens: now,
+                        removed_tokens: removed,
+                        floor: 0.5,
+                    };
+                    assert!((0.0..=1.0).contains(&erosion.ratio()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn times_stay_within_their_range() {
+    for time in [Timestamp::MIN, Timestamp::MAX] {
+        for by in [i64::MIN, -1, 0, 1, i64::MAX] {
+            for moved in [time.plus_days(by), time.plus_seconds(by)] {
+                assert!((Timestamp::MIN..=Timestamp::MAX).contains(&moved));
+            }
+        }
+        assert_eq!(time.to_string().parse(), Ok(time));
+        assert_eq!(
+            serde_json::from_value::<Timestamp>(json!(time)).unwrap(),
+            time
+        );
+        assert_eq!(time.date().len(), 10);
+    }
+    assert_eq!(Timestamp::from_microseconds(i64::MAX), None);
+    assert!(Timestamp::MIN.seconds_since(Timestamp::MAX) < 0);
+    assert_eq!(
+        Timestamp::parse_until("9999-12-30").unwrap(),
+        Timestamp::MAX,
+        "the end of the last day is kept within the range"
+    );
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_is_read_can_panic(text in ".{0,60}", date in "[-+0-9TZ: .W]{0,24}") {
+        for text in [&text, &date] {
+            let _ = (text.parse::<Timestamp>(), Timestamp::parse_until(text));
+            let _ = ledger::parse_rows(text);
+            let _ = memoir_domain::prompt::is_consent(text);
+            let _ = memoir_domain::context::parse_core(text);
+            let _ = words(text);
+            for field in Field::ALL {
+                let mut name = String::new();
+                let _ = memoir_domain::agent::set_field(&mut name, &mut Default::default(), field, Some(text));
+            }
+        }
+    }
+
+    #[test]
+    fn spec_3_8_folding_makes_every_case_of_a_text_equal(text in any::<String>()) {
+        let folded = fold(&text);
+        prop_assert_eq!(&fold(&text.to_uppercase()), &folded);
+        prop_assert_eq!(&fold(&text.to_lowercase()), &folded);
+        prop_assert_eq!(&fold(&folded), &folded);
+    }
+
+    #[test]
+    fn spec_4_1_times_read_back_as_they_were_written(microseconds in -62_135_596_800_000_000i64..=253_402_207_200_000_000) {
+        let time = Timestamp::from_microseconds(microseconds).unwrap();
+        prop_assert_eq!(time.to_string().parse(), Ok(time));
+    }
+}
+
+#[test]
+fn spec_2_2_immutable_tags_and_names_are_equal_whatever_the_case_and_form() {
+    let tagged = |set: &str, tag: &str| {
+        let mut world = World::new();
+        world.set(Field::ImmutableTags, set);
+        let tags = Tags::parse([tag]).unwrap();
+        tags.contains_any(&world.agent.settings.immutable_tag_set())
+    };
+    for (set, tag) in [
+        ("voice", "VOICE"),
+        ("café", "CAFE\u{301}"),
+        ("cafe\u{301}", "café"),
+        ("ΦΩΣ", "φως"),
+        ("Straße", "STRASSE"),
+    ] {
+        assert!(tagged(set, tag), "{set} {tag}");
+        assert_eq!(fold_name(set), fold_name(tag));
+    }
+    assert!(!tagged("voice", "voices"));
+    assert!(!tagged("[]", "voice"));
+}
+
+#[test]
+fn spec_5_1_nothing_prints_a_memorys_words() {
+    const SECRET: &str = "zebrafinch";
+    let mut world = World::new();
+    world.save(core(SECRET, "2026-01-01", &[SECRET]));
+    world.save(core(&format!("{SECRET}!"), "2026-01-01", &[SECRET]));
+    world.save(core(&"calm ".repeat(200), "2026-01-01", &[]));
+    world.set(Field::SystemPrompt, SECRET);
+    world.set(Field::RefinementPrompt, SECRET);
+    let opened = world.open(Mode::Full);
+    let refusals = [
+        Refusal::DetailsLost {
+            details: vec![SECRET.into()],
+        },
+        Refusal::NotTightened {
+            number: memoir_domain::memory::Number(1),
+            problem: "",
+            details: vec![SECRET.into()],
+        },
+        Request::read(SECRET, None).call.unwrap_err(),
+        Request::read("delete_memory", Some(&json!({"id": SECRET})))
+            .call
+            .unwrap_err(),
+        Request::read("delete_memory", Some(&json!({SECRET: 1})))
+            .call
+            .unwrap_err(),
+        Request::read("search_memories", Some(&json!({"since": SECRET})))
+            .call
+            .unwrap_err(),
+    ];
+    let requests = [
+        Request::read("update_memory", Some(&json!({"id": 1, "content": SECRET}))),
+        Request::read("search_memories", Some(&json!({"query": SECRET}))),
+        Request::read("complete_refinement", Some(&json!({"summary": SECRET}))),
+    ];
+    let mut printed = format!("{opened:?} {refusals:?} {requests:?}");
+    printed.extend(refusals.iter().map(|refusal| format!(" {refusal}")));
+    let results: Vec<ToolResult> = refusals.into_iter().map(ToolResult::from).collect();
+    let rows = ledger::parse_rows(opened.prompt.user.expose());
+    assert!(!rows.is_empty());
+    world.update(1, &format!("{SECRET} once more"));
+    world.consolidate(&[1, 2], SECRET);
+    world.call("complete_refinement", json!({"summary": SECRET}));
+    printed += &format!(
+        "{results:?} {rows:?} {:?} {:?}",
+        world.memories, world.sessions
+    );
+    printed += &format!("{:?} {:?}", world.log, world.agent);
+    let query = memoir_domain::recall::Query {
+        text: SECRET.into(),
+        tag: Some(SECRET.into()),
+        ..Default::default()
+    };
+    printed += &format!("{query:?} {:?}", PrivateText::from(SECRET));
+    assert!(!printed.contains(SECRET));
+    for record in &world.log {
+        let facts = serde_json::to_string(record.facts.as_map()).unwrap();
+        assert!(!facts.contains(SECRET));
+    }
+    // A line that only looks like a row gives nothing away either.
+    let forged = format!("#1 | {SECRET} | 1 tokens | - | tags [] | \"x\"");
+    assert_eq!(ledger::parse_rows(&forged), []);
+}
+
+#[test]
+fn spec_4_1_a_count_keeps_its_name_and_value() {
+    let facts = Facts::default()
+        .count("edits", u64::MAX)
+        .places("taken_back", [1, 2]);
+    assert_eq!(
+        serde_json::to_value(&facts).unwrap(),
+        json!({"edits": u64::MAX, "taken_back": [1, 2]})
+    );
+    let _ = Actor::system();
+    let mut tally = Tally::default();
+    let memory = core("tea", "2026-01-01", &[])
+        .into_memory(memoir_domain::memory::Number(1), Timestamp::MIN);
+    tally.add(&memory);
+    tally.remove(&memory);
+    tally.remove(&memory);
+    assert_eq!(tally, Tally::default(), "counts do not wrap around");
+}

@@ -1,0 +1,16 @@
+//! The rules of SPEC sections 3 and 4 as whoever calls the domain meets them: a small world in memory
+//! applies its decisions as a store does.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod attack;
+mod breaker;
+mod checks;
+mod duplicates;
+mod edits;
+mod ends;
+mod prompt;
+mod properties;
+mod schedule;
+mod undo;
+mod world;

@@ -1,0 +1,429 @@
+//! An agent with its memories, sessions and log. [`World::apply`] writes a decision as a store does,
+//! and holds what must be true of every decision.
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{
+    AgentId, SessionId, Timestamp,
+    agent::{Agent, Field},
+    audit::{Action, Actor, Body, Change, Facts, Record},
+    breaker::{DEFAULT_EROSION_FLOOR, EROSION_DAYS},
+    draft::{Decision, Draft},
+    knife::{self, Call, Outcome, Request, View},
+    lifecycle::{self, Opened, Start},
+    manage,
+    memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
+    rollback::{self, Obstacle},
+    session::{Driver, Lease, Mode, Session, State, Trigger},
+    text::Digester,
+};
+use serde_json::{Value, json};
+
+pub(crate) struct World {
+    pub(crate) agent: Agent,
+    pub(crate) memories: BTreeMap<Number, Memory>,
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) log: Vec<Record>,
+    pub(crate) now: Timestamp,
+    pub(crate) erosion_floor: f64,
+    pub(crate) ledger_budget: u64,
+}
+
+pub(crate) fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(crate) fn admin() -> Actor {
+    Actor::administrator("root")
+}
+
+/// A core memory. `created_at` is a date such as `2026-01-05`.
+pub(crate) fn core(content: &str, created_at: &str, tags: &[&str]) -> NewMemory {
+    NewMemory {
+        kind: Kind::Core,
+        content: content.into(),
+        tags: Tags::parse(tags.iter().copied()).unwrap(),
+        source: None,
+        created_at: Some(time(created_at)),
+        constitutional: false,
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let now = time("2026-03-01T12:00:00Z");
+        let decision =
+            manage::create_agent(AgentId::from_bytes([7; 16]), "wren", &[], &admin(), now).unwrap();
+        let mut world = Self {
+            agent: Agent {
+                next_seq: 1,
+                ..decision.agent.clone()
+            },
+            memories: BTreeMap::new(),
+            sessions: Vec::new(),
+            log: Vec::new(),
+            now,
+            erosion_floor: DEFAULT_EROSION_FLOOR,
+            ledger_budget: 100_000,
+        };
+        world.apply(decision);
+        world
+    }
+
+    /// Core memories numbered from 1, one a day from 1 January 2026 on. A text that begins with `!` is
+    /// constitutional, one with `@` has the immutable tag `voice`, one with `~` is a journal entry.
+    pub(crate) fn with(texts: &[&str]) -> Self {
+        let mut world = Self::new();
+        let first = time("2026-01-01");
+        let memories = (0..).zip(texts).map(|(day, text)| {
+            let content = text.trim_start_matches(['!', '@', '~']);
+            let flags = &text[..text.len() - content.len()];
+            let tags: &[&str] = if flags.contains('@') { &["voice"] } else { &[] };
+            NewMemory {
+                kind: if flags.contains('~') {
+                    Kind::Journal
+                } else {
+                    Kind::Core
+                },
+                constitutional: flags.contains('!'),
+                created_at: Some(first.plus_days(day)),
+                ..core(content, "2026-01-01", tags)
+            }
+        });
+        let decision = manage::save(world.agent.clone(), memories.collect(), &admin(), world.now);
+        world.apply(decision);
+        world
+    }
+
+    /// The same with a session open.
+    pub(crate) fn in_session(texts: &[&str]) -> Self {
+        let mut world = Self::with(texts);
+        world.open(Mode::Full);
+        world
+    }
+
+    pub(crate) fn tick(&mut self) {
+        self.now = self.now.plus_seconds(60);
+    }
+
+    pub(crate) fn set(&mut self, field: Field, value: &str) {
+        let agent = self.agent.clone();
+        let changed = manage::configure(agent, &[(field, Some(value))], &admin(), self.now);
+        if let Some(decision) = changed.unwrap() {
+            self.apply(decision);
+        }
+    }
+
+    pub(crate) fn save(&mut self, memory: NewMemory) -> Number {
+        let number = self.agent.next_number;
+        let actor = Actor::agent("wren");
+        let decision = manage::save(self.agent.clone(), vec![memory], &actor, self.now);
+        self.apply(decision);
+        number
+    }
+
+    /// A change by an administrator, outside of any session.
+    pub(crate) fn alter(&mut self, number: u64, action: Action, change: impl FnOnce(&mut Memory)) {
+        let before = self.memory(number).clone();
+        let mut after = before.clone();
+        change(&mut after);
+        let mut draft = Draft::new(self.agent.clone(), None, self.now);
+        let changes = draft.alter(before, &after).into_iter().collect();
+        let body = Body {
+            changes,
+            ..Body::default()
+        };
+        draft.record(
+            admin(),
+            action,
+            Some(Number(number)),
+            Facts::default(),
+            body,
+        );
+        self.apply(draft.finish());
+    }
+
+    pub(crate) fn discard(&mut self, number: u64) {
+        let now = self.now;
+        self.alter(number, Action::MemoryDiscarded, |memory| {
+            memory.discarded_at = Some(now);
+        });
+    }
+
+    pub(crate) fn protect(&mut self, number: u64) {
+        self.alter(number, Action::MemoryProtected, |memory| {
+            memory.protected_wording = Some(memory.content.clone());
+        });
+    }
+
+    pub(crate) fn restore(&mut self, number: u64) {
+        let memory = self.memory(number).clone();
+        let decision = manage::restore(self.agent.clone(), &memory, &admin(), self.now).unwrap();
+        self.apply(decision);
+    }
+
+    pub(crate) fn begin(&mut self, mode: Mode) {
+        let mut id = [0; 16];
+        id[15] = self.sessions.len() as u8 + 1;
+        let start = Start {
+            id: SessionId::from_bytes(id),
+            mode,
+            driver: Driver::Model,
+            trigger: Trigger::Request,
+            rehearsal: false,
+            model: None,
+            lease: Lease {
+                until: self.now.plus_seconds(90),
+                holder: 1,
+            },
+        };
+        let running = self
+            .sessions
+            .iter()
+            .find(|session| session.state.is_running())
+            .map(|session| session.id);
+        let decision = lifecycle::begin(self.agent.clone(), running, start, self.now).unwrap();
+        self.apply(decision);
+    }
+
+    pub(crate) fn open(&mut self, mode: Mode) -> Opened {
+        self.tick();
+        self.begin(mode);
+        let opened = lifecycle::open(
+            self.agent.clone(),
+            self.session().clone(),
+            &self.memories.values().cloned().collect::<Vec<_>>(),
+            &Digester::new(&[9; 32]),
+            self.ledger_budget,
+            self.now,
+        );
+        self.apply(opened.decision.clone());
+        opened
+    }
+
+    /// The last session.
+    pub(crate) fn session(&self) -> &Session {
+        self.sessions.last().unwrap()
+    }
+
+    pub(crate) fn memory(&self, number: u64) -> &Memory {
+        &self.memories[&Number(number)]
+    }
+
+    pub(crate) fn text(&self, number: u64) -> &str {
+        self.memory(number).content.expose()
+    }
+
+    /// The kept memories of a kind, by number.
+    pub(crate) fn kept(&self, kind: Kind) -> Vec<(u64, &str)> {
+        self.memories
+            .values()
+            .filter(|memory| memory.is_kept() && memory.kind == kind)
+            .map(|memory| (memory.number.0, memory.content.expose()))
+            .collect()
+    }
+
+    pub(crate) fn kept_core(&self) -> Vec<u64> {
+        let kept = self.kept(Kind::Core);
+        kept.into_iter().map(|(number, _)| number).collect()
+    }
+
+    pub(crate) fn last_record(&self) -> &Record {
+        self.log.last().unwrap()
+    }
+
+    /// A call of the last session's tool, with everything that it is to change changed.
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.tick();
+        let request = Request::read(tool, Some(&arguments));
+        let named: BTreeMap<Number, Memory> = request
+            .numbers()
+            .iter()
+            .filter_map(|number| Some((*number, self.memories.get(number)?.clone())))
+            .collect();
+        let elsewhere: Vec<_> = self
+            .memories
+            .values()
+            .filter(|memory| memory.is_kept_core() && !named.contains_key(&memory.number))
+            .map(|memory| memory.content.clone())
+            .collect();
+        let view = View {
+            agent: &self.agent,
+            session: self.sessions.last(),
+            memories: &named,
+            eroded_tokens: self.eroded_tokens(),
+            erosion_floor: self.erosion_floor,
+            elsewhere: &elsewhere,
+        };
+        let outcome = knife::decide(view, &request, &Actor::agent("wren"), self.now);
+        let result = match outcome {
+            Outcome::Answer(result) => result,
+            Outcome::Search(Call::Search {
+                query,
+                since,
+                until,
+            }) => {
+                let all: Vec<Memory> = self.memories.values().cloned().collect();
+                knife::search(&all, query.as_ref(), since, until)
+            }
+            Outcome::Search(_) => unreachable!("only searches search"),
+            Outcome::Commit(decision, result) => {
+                self.apply(*decision);
+                result
+            }
+            Outcome::Tripped(trip) => {
+                let (history, memories) = self.history();
+                let (decision, result) = trip.roll_back(&history, memories);
+                self.apply(decision);
+                result
+            }
+        };
+        serde_json::to_value(result).unwrap()
+    }
+
+    pub(crate) fn delete(&mut self, number: u64) -> Value {
+        self.call("delete_memory", json!({"id": number}))
+    }
+
+    pub(crate) fn update(&mut self, number: u64, content: &str) -> Value {
+        self.call("update_memory", json!({"id": number, "content": content}))
+    }
+
+    pub(crate) fn consolidate(&mut self, numbers: &[u64], content: &str) -> Value {
+        self.call(
+            "consolidate_memories",
+            json!({"ids": numbers, "content": content}),
+        )
+    }
+
+    pub(crate) fn complete(&mut self) -> Value {
+        self.call("complete_refinement", json!({"summary": "Done."}))
+    }
+
+    /// The last session's records, and every memory that they touch.
+    fn history(&self) -> (Vec<Record>, BTreeMap<Number, Memory>) {
+        let id = self.session().id;
+        let history: Vec<Record> = self
+            .log
+            .iter()
+            .filter(|record| record.session == Some(id))
+            .cloned()
+            .collect();
+        let memories = self.memories_of(&history);
+        (history, memories)
+    }
+
+    fn memories_of<'a>(
+        &self,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> BTreeMap<Number, Memory> {
+        rollback::touched(records)
+            .into_iter()
+            .map(|number| (number, self.memories[&number].clone()))
+            .collect()
+    }
+
+    pub(crate) fn roll_back(&mut self) {
+        self.tick();
+        let (history, memories) = self.history();
+        let decision = rollback::roll_back_running(
+            self.agent.clone(),
+            self.session().clone(),
+            &history,
+            memories,
+            &admin(),
+            self.now,
+        );
+        self.apply(decision);
+    }
+
+    /// Undoes the session of that place, from 0.
+    pub(crate) fn undo(&mut self, session: usize, cascade: bool) -> Result<(), Vec<Obstacle>> {
+        self.tick();
+        let asked = self.sessions[session].clone();
+        let plan = rollback::plan_undo(asked.id, &self.log);
+        if !plan.obstacles.is_empty() && !cascade {
+            return Err(plan.obstacles);
+        }
+        let others = self
+            .sessions
+            .iter()
+            .filter(|session| plan.sessions.contains(&session.id) && session.id != asked.id);
+        let sessions: Vec<Session> = std::iter::once(&asked).chain(others).cloned().collect();
+        let chosen = self
+            .log
+            .iter()
+            .filter(|record| plan.records.contains(&record.seq));
+        let memories = self.memories_of(chosen);
+        let decision = rollback::undo(
+            self.agent.clone(),
+            sessions,
+            &plan,
+            &self.log,
+            &memories,
+            &admin(),
+            self.now,
+        );
+        self.apply(decision);
+        Ok(())
+    }
+
+    fn eroded_tokens(&self) -> u64 {
+        let since = self.now.plus_days(-EROSION_DAYS);
+        self.sessions
+            .iter()
+            .filter(|session| session.started_at >= since && session.state != State::RolledBack)
+            .filter(|session| session.undone_at.is_none())
+            .map(|session| session.removed_tokens)
+            .sum()
+    }
+
+    /// Writes a decision, and holds that its counts, its log and its changes agree (SPEC 4.1).
+    pub(crate) fn apply(&mut self, decision: Decision) {
+        let recorded: Vec<&Change> = decision
+            .records
+            .iter()
+            .flat_map(|record| &record.body.changes)
+            .collect();
+        assert!(
+            recorded.into_iter().eq(&decision.changes),
+            "every change is in the log"
+        );
+        for change in &decision.changes {
+            let before = self.memories.get(&change.number());
+            assert_eq!(
+                before,
+                change.before(),
+                "a change begins with what is there"
+            );
+            self.memories.insert(change.number(), change.after());
+        }
+        for record in decision.records {
+            assert_eq!(record.seq, self.log.len() as u64 + 1, "the log has no gaps");
+            self.log.push(record);
+        }
+        for session in decision.sessions {
+            match self.sessions.iter_mut().find(|own| own.id == session.id) {
+                Some(own) => *own = session,
+                None => self.sessions.push(session),
+            }
+        }
+        self.agent = decision.agent;
+        let mut tally = Tally::default();
+        self.memories.values().for_each(|memory| tally.add(memory));
+        assert_eq!(
+            self.agent.tally, tally,
+            "the counts are those of the memories"
+        );
+        assert_eq!(self.agent.next_seq, self.log.len() as u64 + 1);
+        assert_eq!(self.agent.next_number.0, self.memories.len() as u64 + 1);
+    }
+
+    /// The memories as the log alone tells them.
+    pub(crate) fn replayed(&self) -> BTreeMap<Number, Memory> {
+        let changes = self.log.iter().flat_map(|record| &record.body.changes);
+        changes
+            .map(|change| (change.number(), change.after()))
+            .collect()
+    }
+}

@@ -1,0 +1,497 @@
+//! How fast the store is, beside the same rows written by hand: `cargo bench -p memoir-store-sqlite`.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a measurement prints, and stops where it fails"
+)]
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    audit::{Action, ActorKind},
+    memory::{Kind, Number, Tally},
+    session::{Driver, Lease, Mode, State, Stats, Trigger, Usage},
+};
+use memoir_store::{
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Fleet, MemoryRow, Selection, SessionRow,
+    Store, StoredText, Wanted,
+};
+use memoir_store_sqlite::SqliteStore;
+use rusqlite::{Connection, params};
+
+/// Memories of one import.
+const IMPORTED: u64 = 100_000;
+/// Edits of one caller.
+const EDITS: u64 = 2_000;
+/// Callers at once, and the edits of each.
+const CALLERS: u64 = 64;
+const EDITS_EACH: u64 = 200;
+
+fn main() {
+    let folder = tempfile::tempdir_in(
+        std::env::var_os("CARGO_TARGET_TMPDIR")
+            .map_or_else(|| std::env::current_dir().unwrap(), Into::into),
+    )
+    .unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    // Names of parts as arguments; all of them without.
+    let names: Vec<String> = std::env::args()
+        .filter(|name| !name.starts_with('-'))
+        .skip(1)
+        .collect();
+    let wanted = |part: &str| names.is_empty() || names.iter().any(|name| name == part);
+    if wanted("import") {
+        runtime.block_on(import(&folder.path().join("import.db")));
+    }
+    if wanted("context") {
+        runtime.block_on(context(&folder.path().join("context.db")));
+    }
+    for _ in 0..3 {
+        if wanted("edits") {
+            by_hand(&folder.path().join("hand.db"), &runtime);
+            runtime.block_on(edits(&folder.path().join("edits.db")));
+        }
+    }
+    if wanted("together") {
+        runtime.block_on(together(&folder.path().join("together.db")));
+    }
+}
+
+fn at(microseconds: u64) -> Timestamp {
+    Timestamp::from_microseconds(microseconds as i64).unwrap()
+}
+
+fn account() -> AccountRow {
+    AccountRow {
+        id: AccountId::from_bytes([1; 16]),
+        name: "default".to_owned(),
+        folded_name: "default".to_owned(),
+        created_at: at(0),
+    }
+}
+
+fn agent(number: u64) -> AgentRow {
+    AgentRow {
+        scope: AgentScope {
+            account: account().id,
+            agent: AgentId::from_bytes((u128::from(number) << 64 | 1).to_be_bytes()),
+        },
+        version: 0,
+        name: format!("agent {number}"),
+        folded_name: format!("agent {number}"),
+        settings: "{}".to_owned(),
+        prompts: StoredText(vec![1; 2_000]),
+        digest_key: [3; 32],
+        paused: false,
+        inactive: false,
+        created_at: at(0),
+        tally: Tally::default(),
+        next_number: Number(1),
+        next_seq: 1,
+        last_refinement_at: None,
+        last_attempt_at: None,
+        last_attempt_tokens: None,
+        ledger_created_at: None,
+        ledger_number: None,
+    }
+}
+
+fn memory(number: u64) -> MemoryRow {
+    MemoryRow {
+        number: Number(number),
+        kind: Kind::Core,
+        body: StoredText(vec![number as u8; 250]),
+        tokens: 50,
+        constitutional: false,
+        created_at: at(number),
+        updated_at: at(number),
+        discarded_at: None,
+    }
+}
+
+fn record(seq: u64, number: u64) -> AuditRow {
+    AuditRow {
+        seq,
+        recorded_at: at(seq),
+        actor_kind: ActorKind::Agent,
+        actor_name: "agent".to_owned(),
+        action: Action::MemorySaved,
+        session: None,
+        memory: Some(Number(number)),
+        facts: r#"{"tokens":50}"#.to_owned(),
+        body: StoredText(vec![seq as u8; 350]),
+    }
+}
+
+fn session(agent: AgentId) -> SessionRow {
+    SessionRow {
+        id: SessionId::from_bytes(*agent.as_bytes()),
+        agent,
+        state: State::Open,
+        mode: Mode::Full,
+        driver: Driver::Model,
+        trigger: Trigger::Request,
+        rehearsal: false,
+        model: None,
+        pre_session_tokens: Some(1_000),
+        post_session_tokens: None,
+        threshold: Some(0.75),
+        edits: 0,
+        removed_tokens: 0,
+        stats: Stats::default(),
+        end_reason: None,
+        body: StoredText(vec![1; 40]),
+        started_at: at(5),
+        ended_at: None,
+        undone_at: None,
+        usage: Usage::default(),
+        lease: Some(Lease {
+            until: at(1_000_000),
+            holder: 7,
+        }),
+    }
+}
+
+/// Digests that look random.
+fn detail(number: u64, which: u64) -> DetailRow {
+    let mixed = (number * 4 + which).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    DetailRow {
+        digest: (mixed ^ (mixed >> 29)).cast_signed(),
+        number: Number(number),
+    }
+}
+
+fn importing(agent: &AgentRow, count: u64) -> Commit {
+    let mut agent = agent.clone();
+    let numbers = agent.next_number.0..agent.next_number.0 + count;
+    let seqs = agent.next_seq..agent.next_seq + count;
+    agent.tally.core_count += count;
+    agent.tally.core_tokens += count * 50;
+    agent.next_number.0 += count;
+    agent.next_seq += count;
+    Commit {
+        expected_version: (agent.version > 0).then_some(agent.version),
+        agent,
+        memories: numbers.clone().map(memory).collect(),
+        sessions: Vec::new(),
+        details_removed: Vec::new(),
+        details_added: numbers
+            .clone()
+            .flat_map(|number| (0..4).map(move |which| detail(number, which)))
+            .collect(),
+        records: seqs
+            .zip(numbers)
+            .map(|(seq, number)| record(seq, number))
+            .collect(),
+        progress: None,
+    }
+}
+
+async fn new_agent(store: &SqliteStore, number: u64, memories: u64) -> AgentRow {
+    let commit = importing(&agent(number), memories);
+    let mut row = commit.agent.clone();
+    store.commit(commit).await.unwrap();
+    row.version = 1;
+    row
+}
+
+async fn import(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    store.create_account(&account()).await.unwrap();
+    for number in 1..=2 {
+        let commit = importing(&agent(number), IMPORTED);
+        let started = Instant::now();
+        store.commit(commit).await.unwrap();
+        let took = started.elapsed();
+        println!(
+            "import, agent {number}: {IMPORTED} memories in {took:.2?}, {:.0} memories/s; database {} MB; {} MB resident",
+            IMPORTED as f64 / took.as_secs_f64(),
+            path.metadata().unwrap().len() >> 20,
+            resident_mb()
+        );
+    }
+    let started = Instant::now();
+    drop(store);
+    println!("close: {:.2?}", started.elapsed());
+    let started = Instant::now();
+    let store = SqliteStore::open(path).unwrap();
+    println!(
+        "open: {:.2?}; {} MB resident",
+        started.elapsed(),
+        resident_mb()
+    );
+    let started = Instant::now();
+    assert_eq!(store.check().await.unwrap(), []);
+    println!("check: {:.2?}", started.elapsed());
+}
+
+fn resident_mb() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4 / 1_024
+}
+
+async fn context(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    store.create_account(&account()).await.unwrap();
+    let row = new_agent(&store, 1, 1_000).await;
+    let wanted = Wanted {
+        memories: Selection::Context {
+            journal_after: at(0),
+        },
+        ..Wanted::default()
+    };
+    let one = Wanted {
+        memories: Selection::Numbers(vec![Number(500)]),
+        session: Some(session(row.scope.agent).id),
+        eroded_since: Some(at(0)),
+    };
+    let digests: Vec<i64> = (0..4).map(|which| detail(500, which).digest).collect();
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    for _ in 0..500 {
+        let started = Instant::now();
+        assert_eq!(
+            store
+                .snapshot(row.scope, &wanted)
+                .await
+                .unwrap()
+                .unwrap()
+                .memories
+                .len(),
+            1_000
+        );
+        times[0].push(started.elapsed());
+        let started = Instant::now();
+        assert_eq!(
+            store
+                .snapshot(row.scope, &one)
+                .await
+                .unwrap()
+                .unwrap()
+                .memories
+                .len(),
+            1
+        );
+        times[1].push(started.elapsed());
+        let started = Instant::now();
+        assert_eq!(
+            store
+                .carriers(row.scope, &digests, Number(500), 8)
+                .await
+                .unwrap(),
+            []
+        );
+        times[2].push(started.elapsed());
+    }
+    for (name, times) in ["context of 1,000", "one memory", "carriers"]
+        .into_iter()
+        .zip(&mut times)
+    {
+        println!("{name}: {}", spread(times));
+    }
+}
+
+fn spread(times: &mut [Duration]) -> String {
+    times.sort_unstable();
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+    format!(
+        "median {:.1?}, 99th of 100 {:.1?}, longest {:.1?}",
+        at(0.5),
+        at(0.99),
+        at(1.0)
+    )
+}
+
+/// One governed edit: a memory, the session, two details out, two in, and the record.
+fn editing(agent: &AgentRow, round: u64) -> Commit {
+    let mut agent = agent.clone();
+    let number = 1 + round % 500;
+    let seq = agent.next_seq;
+    agent.next_seq += 1;
+    Commit {
+        expected_version: Some(agent.version),
+        memories: vec![MemoryRow {
+            updated_at: at(round),
+            ..memory(number)
+        }],
+        sessions: vec![SessionRow {
+            removed_tokens: round,
+            ..session(agent.scope.agent)
+        }],
+        details_removed: vec![detail(number, round % 2), detail(number, 2)],
+        details_added: vec![detail(number, (round + 1) % 2), detail(number, 2)],
+        records: vec![record(seq, number)],
+        progress: None,
+        agent,
+    }
+}
+
+async fn edits(path: &Path) {
+    let _ = std::fs::remove_file(path);
+    let store = SqliteStore::open(path).unwrap();
+    store.create_account(&account()).await.unwrap();
+    let mut row = new_agent(&store, 1, 1_000).await;
+    let mut times = Vec::new();
+    let mut reads = Vec::new();
+    let started = Instant::now();
+    for round in 0..EDITS {
+        let began = Instant::now();
+        let wanted = Wanted {
+            memories: Selection::Numbers(vec![Number(1 + round % 500)]),
+            session: Some(session(row.scope.agent).id),
+            eroded_since: Some(at(0)),
+        };
+        let snapshot = store.snapshot(row.scope, &wanted).await.unwrap().unwrap();
+        let digests = [detail(1, 0).digest, detail(1, 1).digest];
+        store
+            .carriers(row.scope, &digests, Number(1), 8)
+            .await
+            .unwrap();
+        reads.push(began.elapsed());
+        let commit = editing(&snapshot.agent, round);
+        store.commit(commit).await.unwrap();
+        times.push(began.elapsed());
+        row.version += 1;
+    }
+    let all = started.elapsed();
+    println!(
+        "store: {:.0} edits/s, {}; of it reading {}",
+        EDITS as f64 / all.as_secs_f64(),
+        spread(&mut times),
+        spread(&mut reads)
+    );
+}
+
+/// The rows of the same edit in one transaction on a plain connection.
+fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
+    let _ = std::fs::remove_file(path);
+    runtime.block_on(async {
+        let store = SqliteStore::open(path).unwrap();
+        store.create_account(&account()).await.unwrap();
+        new_agent(&store, 1, 1_000).await;
+        store
+            .commit(Commit {
+                sessions: vec![session(agent(1).scope.agent)],
+                memories: Vec::new(),
+                records: Vec::new(),
+                details_added: Vec::new(),
+                expected_version: Some(1),
+                agent: importing(&agent(1), 1_000).agent,
+                details_removed: Vec::new(),
+                progress: None,
+            })
+            .await
+            .unwrap();
+    });
+    let connection = Connection::open(path).unwrap();
+    connection
+        .pragma_update(None, "synchronous", "FULL")
+        .unwrap();
+    let mut times = Vec::new();
+    let started = Instant::now();
+    let row = agent(1);
+    let id = row.scope.agent.as_bytes();
+    for round in 0..EDITS {
+        let began = Instant::now();
+        let number = (1 + round % 500) as i64;
+        let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
+            connection
+                .prepare_cached(sql)
+                .unwrap()
+                .execute(values)
+                .unwrap();
+        };
+        run("BEGIN IMMEDIATE", &[]);
+        run(
+            "UPDATE agents SET version = version + 1, core_tokens = ?2, next_seq = ?3 WHERE id = ?1",
+            &[id, &50_000, &(1_001 + round as i64)],
+        );
+        run(
+            "UPDATE memories SET body = ?3, updated_at = ?4 WHERE agent_id = ?1 AND number = ?2",
+            &[id, &number, &memory(number as u64).body.0, &(round as i64)],
+        );
+        run(
+            "UPDATE sessions SET edits = edits + 1, removed_tokens = ?2 WHERE id = ?1",
+            &[id, &(round as i64)],
+        );
+        for which in [round % 2, 2] {
+            run(
+                "DELETE FROM memory_details WHERE agent_id = ?1 AND digest = ?2 AND number = ?3",
+                &[id, &detail(number as u64, which).digest, &number],
+            );
+        }
+        for which in [(round + 1) % 2, 2] {
+            run(
+                "INSERT OR IGNORE INTO memory_details (agent_id, digest, number) VALUES (?1, ?2, ?3)",
+                &[id, &detail(number as u64, which).digest, &number],
+            );
+        }
+        let record = record(1_001 + round, number as u64);
+        connection
+            .prepare_cached(
+                "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, \
+                     action, memory, facts, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )
+            .unwrap()
+            .execute(params![
+                id,
+                record.seq as i64,
+                record.recorded_at.microseconds(),
+                "agent",
+                record.actor_name,
+                record.action.as_str(),
+                number,
+                record.facts,
+                record.body.0
+            ])
+            .unwrap();
+        run("COMMIT", &[]);
+        times.push(began.elapsed());
+    }
+    println!(
+        "by hand: {:.0} edits/s, {}",
+        EDITS as f64 / started.elapsed().as_secs_f64(),
+        spread(&mut times)
+    );
+}
+
+async fn together(path: &Path) {
+    let store = Arc::new(SqliteStore::open(path).unwrap());
+    store.create_account(&account()).await.unwrap();
+    let mut rows = Vec::new();
+    for number in 0..CALLERS {
+        rows.push(new_agent(&store, number, 500).await);
+    }
+    let before = store.transactions();
+    let started = Instant::now();
+    let mut tasks = Vec::new();
+    for mut row in rows {
+        let store = Arc::clone(&store);
+        tasks.push(tokio::spawn(async move {
+            for round in 0..EDITS_EACH {
+                let commit = editing(&row, round);
+                row.next_seq += 1;
+                store.commit(commit).await.unwrap();
+                row.version += 1;
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let took = started.elapsed().as_secs_f64();
+    let edits = CALLERS * EDITS_EACH;
+    println!(
+        "{CALLERS} callers: {:.0} edits/s, {:.1} to a transaction",
+        edits as f64 / took,
+        edits as f64 / (store.transactions() - before) as f64
+    );
+}

@@ -1,0 +1,360 @@
+//! Look-ups within one agent.
+
+use memoir_domain::{
+    AgentScope, SessionId, Timestamp,
+    memory::{Kind, Number, Tally},
+};
+use memoir_store::{
+    AgentRow, AuditRow, MemoryRow, RecordFilter, Selection, SessionRow, Snapshot, Wanted,
+};
+use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
+
+use crate::{
+    decode::{self, Columns, agent_columns, memory_columns, record_columns, session_columns},
+    encode::{count, number},
+    error::Result,
+    reader::Instant,
+};
+
+/// The agent and what is wanted of it, all of the same instant.
+pub(crate) fn snapshot(
+    connection: &Connection,
+    scope: AgentScope,
+    wanted: &Wanted,
+) -> Result<Option<Snapshot>> {
+    let _instant = Instant::new(connection)?;
+    let Some(agent) = agent(connection, scope)? else {
+        return Ok(None);
+    };
+    Ok(Some(Snapshot {
+        agent,
+        memories: memories(connection, scope, &wanted.memories)?,
+        session: match wanted.session {
+            Some(id) => session(connection, scope, id)?,
+            None => None,
+        },
+        running_session: running_session(connection, scope)?,
+        eroded_tokens: match wanted.eroded_since {
+            Some(since) => eroded_tokens(connection, scope, since)?,
+            None => 0,
+        },
+    }))
+}
+
+fn agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentRow>> {
+    first(
+        connection,
+        concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agents WHERE id = ?1 AND account_id = ?2"
+        ),
+        [scope.agent.as_bytes(), scope.account.as_bytes()],
+        decode::agent,
+    )
+}
+
+/// Whether the agent is one of the account's: asked before anything that knows the agent only.
+fn exists(connection: &Connection, scope: AgentScope) -> Result<bool> {
+    Ok(connection
+        .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
+        .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?)
+}
+
+fn memories(
+    connection: &Connection,
+    scope: AgentScope,
+    selection: &Selection,
+) -> Result<Vec<MemoryRow>> {
+    let agent = scope.agent.as_bytes();
+    let kept_after = |kind: Kind, after: i64| {
+        all(
+            connection,
+            concat!(
+                "SELECT ",
+                memory_columns!(),
+                " FROM memories WHERE agent_id = ?1 AND kind = ?2 AND created_at > ?3 \
+                     AND discarded_at IS NULL ORDER BY created_at, number"
+            ),
+            params![agent, kind.as_str(), after],
+            decode::memory,
+        )
+    };
+    let mut memories = match selection {
+        Selection::None => return Ok(Vec::new()),
+        Selection::KeptCore => return kept_after(Kind::Core, i64::MIN),
+        Selection::Numbers(numbers) => numbered(connection, agent, numbers)?,
+        Selection::Context { journal_after } => {
+            let mut memories = kept_after(Kind::Core, i64::MIN)?;
+            memories.extend(kept_after(Kind::Journal, journal_after.microseconds())?);
+            memories
+        }
+        // Nearly all rows are wanted: read in the order of the table, and sorted here.
+        Selection::Kept => all(
+            connection,
+            concat!(
+                "SELECT ",
+                memory_columns!(),
+                " FROM memories WHERE agent_id = ?1 AND discarded_at IS NULL ORDER BY number"
+            ),
+            [agent],
+            decode::memory,
+        )?,
+        Selection::All => all(
+            connection,
+            concat!(
+                "SELECT ",
+                memory_columns!(),
+                " FROM memories WHERE agent_id = ?1 ORDER BY number"
+            ),
+            [agent],
+            decode::memory,
+        )?,
+    };
+    memories.sort_by_key(|memory| (memory.created_at, memory.number));
+    Ok(memories)
+}
+
+fn numbered(
+    connection: &Connection,
+    agent: &[u8; 16],
+    numbers: &[Number],
+) -> Result<Vec<MemoryRow>> {
+    let mut wanted = numbers.to_vec();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut memories = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        // No row has a number that SQLite cannot hold.
+        let Ok(wanted) = number(wanted, "memories") else {
+            continue;
+        };
+        memories.extend(first(
+            connection,
+            concat!(
+                "SELECT ",
+                memory_columns!(),
+                " FROM memories WHERE agent_id = ?1 AND number = ?2"
+            ),
+            params![agent, wanted],
+            decode::memory,
+        )?);
+    }
+    Ok(memories)
+}
+
+fn session(
+    connection: &Connection,
+    scope: AgentScope,
+    session: SessionId,
+) -> Result<Option<SessionRow>> {
+    first(
+        connection,
+        concat!(
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions WHERE id = ?1 AND agent_id = ?2"
+        ),
+        [session.as_bytes(), scope.agent.as_bytes()],
+        decode::session,
+    )
+}
+
+fn running_session(connection: &Connection, scope: AgentScope) -> Result<Option<SessionId>> {
+    first(
+        connection,
+        "SELECT id FROM sessions WHERE agent_id = ?1 AND state IN ('queued', 'asking', 'open')",
+        [scope.agent.as_bytes()],
+        |row| Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?)),
+    )
+}
+
+fn eroded_tokens(connection: &Connection, scope: AgentScope, since: Timestamp) -> Result<u64> {
+    connection
+        .prepare_cached(
+            "SELECT coalesce(sum(removed_tokens), 0) FROM sessions \
+             WHERE agent_id = ?1 AND started_at >= ?2 AND state <> 'rolled_back' \
+                 AND undone_at IS NULL AND rehearsal = 0",
+        )?
+        .query_row(
+            params![scope.agent.as_bytes(), since.microseconds()],
+            |row| Ok(Columns::new(row, "sessions").count()),
+        )?
+}
+
+/// Kept core memories other than `except` that carry the rarest of the details that any other carries.
+/// Costs a look at no more than `limit` rows for each detail, however many carry it.
+pub(crate) fn carriers(
+    connection: &Connection,
+    scope: AgentScope,
+    digests: &[i64],
+    except: Number,
+    limit: u32,
+) -> Result<Vec<MemoryRow>> {
+    let _instant = Instant::new(connection)?;
+    if limit == 0 || !exists(connection, scope)? {
+        return Ok(Vec::new());
+    }
+    let agent = scope.agent.as_bytes();
+    // A number that SQLite cannot hold is no memory's: nothing is excepted.
+    let except = number(except, "memory_details").unwrap_or(0);
+    let mut counting = connection.prepare_cached(
+        "SELECT count(*) FROM (SELECT 1 FROM memory_details \
+             WHERE agent_id = ?1 AND digest = ?2 AND number <> ?3 LIMIT ?4)",
+    )?;
+    let mut rarest: Option<(u64, i64)> = None;
+    for &digest in digests {
+        let most = i64::from(limit) + 1;
+        let carried = counting.query_row(params![agent, digest, except, most], |row| {
+            Ok(Columns::new(row, "memory_details").count())
+        })??;
+        if carried > 0 && rarest.is_none_or(|(least, _)| carried < least) {
+            rarest = Some((carried, digest));
+        }
+    }
+    let Some((_, digest)) = rarest else {
+        return Ok(Vec::new());
+    };
+    all(
+        connection,
+        concat!(
+            "SELECT ",
+            memory_columns!(),
+            " FROM (SELECT number AS carrier FROM memory_details \
+                 WHERE agent_id = ?1 AND digest = ?2 AND number <> ?3 ORDER BY number LIMIT ?4) \
+             CROSS JOIN memories ON agent_id = ?1 AND number = carrier \
+             WHERE kind = 'core' AND discarded_at IS NULL ORDER BY number"
+        ),
+        params![agent, digest, except, limit],
+        decode::memory,
+    )
+}
+
+/// The agent's sessions, newest first.
+pub(crate) fn sessions(
+    connection: &Connection,
+    scope: AgentScope,
+    limit: u32,
+) -> Result<Vec<SessionRow>> {
+    let _instant = Instant::new(connection)?;
+    if !exists(connection, scope)? {
+        return Ok(Vec::new());
+    }
+    all(
+        connection,
+        concat!(
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT ?2"
+        ),
+        params![scope.agent.as_bytes(), limit],
+        decode::session,
+    )
+}
+
+/// The agent's log, or the part of it that is wanted.
+pub(crate) fn records(
+    connection: &Connection,
+    scope: AgentScope,
+    filter: &RecordFilter,
+) -> Result<Vec<AuditRow>> {
+    let _instant = Instant::new(connection)?;
+    if !exists(connection, scope)? {
+        return Ok(Vec::new());
+    }
+    // No record has a number that SQLite cannot hold.
+    let Ok(from_seq) = count(filter.from_seq, "audit_records", "seq") else {
+        return Ok(Vec::new());
+    };
+    let mut sql = concat!(
+        "SELECT ",
+        record_columns!(),
+        " FROM audit_records WHERE agent_id = ?1 AND seq >= ?2"
+    )
+    .to_owned();
+    let agent = scope.agent.as_bytes();
+    let session = filter.session.as_ref().map(SessionId::as_bytes);
+    let action = filter.action.map(|action| action.as_str());
+    let since = filter.since.map(Timestamp::microseconds);
+    let mut values: Vec<&dyn ToSql> = vec![agent, &from_seq];
+    if let Some(session) = &session {
+        values.push(session);
+        sql += &format!(" AND session_id = ?{}", values.len());
+    }
+    if let Some(action) = &action {
+        values.push(action);
+        sql += &format!(" AND action = ?{}", values.len());
+    }
+    if let Some(since) = &since {
+        values.push(since);
+        sql += &format!(" AND recorded_at >= ?{}", values.len());
+    }
+    if let Some(last) = &filter.last {
+        values.push(last);
+        sql += &format!(" ORDER BY seq DESC LIMIT ?{}", values.len());
+    } else {
+        sql += " ORDER BY seq";
+    }
+    let mut records = all(connection, &sql, values.as_slice(), decode::record)?;
+    if filter.last.is_some() {
+        records.reverse();
+    }
+    Ok(records)
+}
+
+/// Counts the agent's memories from their rows; nothing where there is no such agent.
+pub(crate) fn recount(connection: &Connection, scope: AgentScope) -> Result<Tally> {
+    let counted = first(
+        connection,
+        "SELECT coalesce(sum(tokens) FILTER (WHERE kind = 'core' AND discarded_at IS NULL), 0), \
+             count(*) FILTER (WHERE kind = 'core' AND discarded_at IS NULL), \
+             count(*) FILTER (WHERE kind = 'journal' AND discarded_at IS NULL), \
+             count(*) FILTER (WHERE constitutional AND discarded_at IS NULL), \
+             count(*) FILTER (WHERE discarded_at IS NOT NULL) \
+         FROM memories WHERE agent_id = (SELECT id FROM agents WHERE id = ?1 AND account_id = ?2)",
+        [scope.agent.as_bytes(), scope.account.as_bytes()],
+        |row| tally(&mut Columns::new(row, "memories")),
+    )?;
+    Ok(counted.unwrap_or_default())
+}
+
+/// Reads the five counts of a tally.
+pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
+    Ok(Tally {
+        core_tokens: columns.count()?,
+        core_count: columns.count()?,
+        journal_count: columns.count()?,
+        constitutional_count: columns.count()?,
+        discarded_count: columns.count()?,
+    })
+}
+
+/// The first row of an answer.
+pub(crate) fn first<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    connection
+        .prepare_cached(sql)?
+        .query_row(values, |row| Ok(read(row)))
+        .optional()?
+        .transpose()
+}
+
+/// All rows of an answer.
+pub(crate) fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl Fn(&Row<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(values)?;
+    let mut answer = Vec::new();
+    while let Some(row) = rows.next()? {
+        answer.push(read(row)?);
+    }
+    Ok(answer)
+}

@@ -1,0 +1,221 @@
+//! The store's check of itself. Findings name tables, numbers and identifiers, never words.
+
+use memoir_domain::AgentId;
+use memoir_store::{Error, Finding};
+use rusqlite::{Connection, Row};
+
+use crate::{
+    agent::{all, tally},
+    decode::{
+        self, Columns, account_columns, agent_columns, memory_columns, record_columns,
+        session_columns,
+    },
+    error::{Fault, Result},
+    reader::Instant,
+};
+
+/// Findings of one kind that are named; a broken table would otherwise fill screens.
+const NAMED: usize = 20;
+
+/// Everything that is wrong with the database.
+pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
+    let _instant = Instant::new(connection)?;
+    let mut findings = Vec::new();
+    for part in [pages, references, rows, tallies, details, logs] {
+        match part(connection) {
+            Ok(found) => findings.extend(found),
+            // A part that cannot even be read is a finding too, and no reason to leave out the others.
+            Err(fault) => findings.push(Finding {
+                problem: Error::from(fault).to_string(),
+                advice: RESTORE.to_owned(),
+            }),
+        }
+    }
+    Ok(findings)
+}
+
+const RESTORE: &str = "stop Memoir, keep a copy of the database file, and restore the last backup";
+const RECOUNT: &str = "restore the last backup, or keep a copy of the database and report this";
+
+fn finding(problem: String, advice: &str) -> Finding {
+    Finding {
+        problem,
+        advice: advice.to_owned(),
+    }
+}
+
+/// The file as a whole.
+fn pages(connection: &Connection) -> Result<Vec<Finding>> {
+    let mut statement = connection.prepare("PRAGMA quick_check(20)")?;
+    let mut rows = statement.query([])?;
+    let mut findings = Vec::new();
+    while let Some(row) = rows.next()? {
+        let word: String = row.get(0)?;
+        if word != "ok" {
+            findings.push(finding(
+                format!("the database file is damaged: {word}"),
+                RESTORE,
+            ));
+        }
+    }
+    Ok(findings)
+}
+
+/// Rows that refer to others.
+fn references(connection: &Connection) -> Result<Vec<Finding>> {
+    let mut statement = connection.prepare(
+        "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut findings = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        findings.push(finding(
+            format!("table `{table}`: {count} rows refer to rows of `{parent}` that do not exist"),
+            RESTORE,
+        ));
+    }
+    Ok(findings)
+}
+
+/// Every row, read as anybody would read it.
+fn rows(connection: &Connection) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut read = |sql: &str, read: &dyn Fn(&Row<'_>) -> Result<()>| -> Result<()> {
+        let mut statement = connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        let mut named = 0;
+        while let Some(row) = rows.next()? {
+            match read(row) {
+                Err(Fault::Store(error)) if named < NAMED => {
+                    named += 1;
+                    findings.push(finding(error.to_string(), RESTORE));
+                }
+                Err(Fault::Sqlite(error)) => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    };
+    read(
+        concat!("SELECT ", account_columns!(), " FROM accounts"),
+        &|row| decode::account(row).map(drop),
+    )?;
+    read(
+        concat!("SELECT ", agent_columns!(), " FROM agents"),
+        &|row| decode::agent(row).map(drop),
+    )?;
+    read(
+        concat!("SELECT ", memory_columns!(), " FROM memories"),
+        &|row| decode::memory(row).map(drop),
+    )?;
+    read(
+        concat!("SELECT ", session_columns!(), " FROM sessions"),
+        &|row| decode::session(row).map(drop),
+    )?;
+    read(
+        concat!("SELECT ", record_columns!(), " FROM audit_records"),
+        &|row| decode::record(row).map(drop),
+    )?;
+    Ok(findings)
+}
+
+/// The counts kept with each agent against its memories.
+fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
+    let agents = all(
+        connection,
+        "SELECT id, core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
+             next_number, \
+             (SELECT coalesce(sum(tokens), 0) FROM memories WHERE agent_id = id AND kind = 'core' \
+                 AND discarded_at IS NULL), \
+             (SELECT count(*) FROM memories WHERE agent_id = id AND kind = 'core' \
+                 AND discarded_at IS NULL), \
+             (SELECT count(*) FROM memories WHERE agent_id = id AND kind = 'journal' \
+                 AND discarded_at IS NULL), \
+             (SELECT count(*) FROM memories WHERE agent_id = id AND constitutional \
+                 AND discarded_at IS NULL), \
+             (SELECT count(*) FROM memories WHERE agent_id = id AND discarded_at IS NOT NULL), \
+             (SELECT coalesce(max(number), 0) FROM memories WHERE agent_id = id) \
+         FROM agents",
+        [],
+        |row| {
+            let mut columns = Columns::new(row, "agents");
+            let agent = AgentId::from_bytes(columns.id()?);
+            let kept = tally(&mut columns)?;
+            let next_number = columns.count()?;
+            let counted = tally(&mut columns)?;
+            let last_number = columns.count()?;
+            Ok((agent, kept, counted, next_number, last_number))
+        },
+    )?;
+    let mut findings = Vec::new();
+    for (agent, kept, counted, next_number, last_number) in agents {
+        if kept != counted {
+            findings.push(finding(
+                format!("table `agents`: {agent} is counted as {kept:?}, its memories come to {counted:?}"),
+                RECOUNT,
+            ));
+        }
+        if next_number <= last_number {
+            findings.push(finding(
+                format!("table `agents`: {agent} would number its next memory {next_number}, and has a memory #{last_number}"),
+                RECOUNT,
+            ));
+        }
+    }
+    Ok(findings)
+}
+
+/// Details only of kept core memories.
+fn details(connection: &Connection) -> Result<Vec<Finding>> {
+    all(
+        connection,
+        "SELECT DISTINCT details.agent_id, details.number FROM memory_details AS details \
+         LEFT JOIN memories USING (agent_id, number) \
+         WHERE memories.kind IS NOT 'core' OR memories.discarded_at IS NOT NULL LIMIT 20",
+        [],
+        |row| {
+            let mut columns = Columns::new(row, "memory_details");
+            let agent = AgentId::from_bytes(columns.id()?);
+            let number = columns.count()?;
+            Ok(finding(
+                format!(
+                    "table `memory_details`: memory #{number} of {agent} is no kept core memory"
+                ),
+                RECOUNT,
+            ))
+        },
+    )
+}
+
+/// Each log from 1 without gaps, up to where the agent says that it ends.
+fn logs(connection: &Connection) -> Result<Vec<Finding>> {
+    let logs = all(
+        connection,
+        "SELECT id, next_seq, \
+             (SELECT count(*) FROM audit_records WHERE agent_id = id), \
+             (SELECT coalesce(max(seq), 0) FROM audit_records WHERE agent_id = id), \
+             (SELECT coalesce(min(seq), 1) FROM audit_records WHERE agent_id = id) \
+         FROM agents",
+        [],
+        |row| {
+            let mut columns = Columns::new(row, "agents");
+            let agent = AgentId::from_bytes(columns.id()?);
+            let next_seq = columns.count()?;
+            let (count, last, first) = (columns.count()?, columns.count()?, columns.count()?);
+            Ok((agent, next_seq, count, last, first))
+        },
+    )?;
+    let mut findings = Vec::new();
+    for (agent, next_seq, count, last, first) in logs {
+        if first != 1 || last != count || next_seq != last + 1 {
+            findings.push(finding(
+                format!(
+                    "table `audit_records`: the log of {agent} has {count} records from {first} to {last}, and its next one would be {next_seq}"
+                ),
+                "compare it with a checkpoint kept outside and with the last backup: records are missing",
+            ));
+        }
+    }
+    Ok(findings)
+}

@@ -1,0 +1,71 @@
+//! The connections that only read. They never wait for the writer, nor it for them.
+
+use std::{
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use rusqlite::Connection;
+
+use crate::{error::Result, open};
+
+/// Connections kept while nobody reads.
+const IDLE: usize = 4;
+
+/// Connections to one file, made when they are wanted.
+pub(crate) struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    /// Of the file at that path.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Reads on the calling thread.
+    pub(crate) fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let idle = self.idle().pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => open::reader(&self.path)?,
+        };
+        let result = query(&connection);
+        let mut idle = self.idle();
+        // One that is still in a transaction would hold old pages back for ever.
+        if idle.len() < IDLE && connection.is_autocommit() {
+            idle.push(connection);
+        }
+        result
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        // A list of connections is whole whatever happened to the thread that last held it.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A transaction that reads: everything in it is of the same instant.
+pub(crate) struct Instant<'connection>(&'connection Connection);
+
+impl<'connection> Instant<'connection> {
+    /// Begins; the instant is that of the first query.
+    pub(crate) fn new(connection: &'connection Connection) -> Result<Self> {
+        connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+        Ok(Self(connection))
+    }
+}
+
+impl Drop for Instant<'_> {
+    fn drop(&mut self) {
+        // Where this fails, `Readers::read` does not keep the connection.
+        let _ = self
+            .0
+            .prepare_cached("COMMIT")
+            .and_then(|mut statement| statement.execute([]));
+    }
+}

@@ -1,0 +1,66 @@
+//! The stories that every store must pass, on a file and in memory.
+
+use std::sync::Arc;
+
+use memoir_store::{Store, conformance::STORIES};
+use memoir_store_sqlite::SqliteStore;
+
+async fn tell(name: &str) {
+    let (_, story) = STORIES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .expect("a story of that name");
+    let folder = tempfile::tempdir().unwrap();
+    let file = SqliteStore::open(&folder.path().join("memoir.db")).unwrap();
+    story(Arc::new(file) as Arc<dyn Store>).await;
+    let memory = SqliteStore::in_memory().unwrap();
+    story(Arc::new(memory) as Arc<dyn Store>).await;
+}
+
+macro_rules! stories {
+    ($($name:ident)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                tell(stringify!($name)).await;
+            }
+        )*
+
+        #[test]
+        fn every_story_is_told() {
+            let told = [$(stringify!($name)),*];
+            let known: Vec<&str> = STORIES.iter().map(|(name, _)| *name).collect();
+            assert_eq!(told[..], known);
+        }
+    };
+}
+
+stories! {
+    a_fresh_store_is_empty_and_sound
+    every_field_of_an_account_and_an_agent_is_kept
+    every_field_of_a_memory_is_kept
+    every_field_of_a_session_is_kept
+    every_field_of_a_record_is_kept
+    a_row_of_the_same_number_is_replaced
+    progress_is_counted_by_memory
+    a_conflict_leaves_nothing_behind
+    a_refused_commit_takes_no_other_down
+    one_edit_wins_for_each_version
+    a_snapshot_is_of_one_instant
+    another_account_reaches_nothing
+    equal_numbers_of_two_agents_do_not_mix
+    a_session_stays_with_its_agent
+    names_are_unique_whatever_the_case
+    one_session_runs_at_a_time
+    sessions_come_newest_first
+    erosion_counts_what_stayed_removed
+    a_lease_is_renewed_by_its_holder_only
+    lapsed_sessions_are_found
+    selections_bring_what_they_say_in_order
+    carriers_are_those_of_the_rarest_detail
+    details_are_removed_before_they_are_added
+    records_are_narrowed_by_every_part_of_a_filter
+    a_place_in_the_log_is_taken_once
+    counters_must_agree_with_the_rows
+    counts_agree_after_any_history
+}

@@ -1,0 +1,194 @@
+//! Many callers at once.
+
+use std::sync::Arc;
+
+use memoir_domain::{audit::Action, memory::Number, session::State};
+
+use super::fixtures::*;
+use crate::{AuditRow, Commit, DetailRow, Error, MemoryRow, Selection, Store, Wanted};
+
+/// A commit that would write a row of every table.
+fn of_everything(author: &Author) -> Commit {
+    let number = author.agent.next_number;
+    Commit {
+        sessions: vec![ended(session(77, author.id()), State::Completed)],
+        details_added: vec![DetailRow { digest: 1, number }],
+        ..author.saving(vec![memory(number.0)])
+    }
+}
+
+pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    author.save(vec![memory(1)]).await;
+    let before = author.everything().await;
+    for expected_version in [Some(0), Some(1), Some(3), Some(u64::MAX >> 1), None] {
+        let mut commit = Commit {
+            expected_version,
+            ..of_everything(&author)
+        };
+        // A free name: which of two rules a store sees broken first is its own affair.
+        commit.agent.folded_name = "free".to_owned();
+        let answer = store.commit(commit).await;
+        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+        assert_eq!(author.everything().await, before);
+        let carriers = store.carriers(author.scope(), &[1], Number(9), 10).await;
+        assert_eq!(carriers.unwrap(), []);
+    }
+    // The writer goes on as if nothing had been.
+    let commit = of_everything(&author);
+    author.write(commit).await.unwrap();
+    assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn a_refused_commit_takes_no_other_down(store: Arc<dyn Store>) {
+    let mut authors = Vec::new();
+    for number in 0..64 {
+        let mut author = Author::new(&store, 1, number).await;
+        author.save(vec![memory(1)]).await;
+        author.refine(vec![session(number, author.id())]).await;
+        authors.push(author);
+    }
+    let mut tasks = Vec::new();
+    for (number, mut author) in authors.into_iter().enumerate() {
+        tasks.push(tokio::spawn(async move {
+            let before = author.everything().await;
+            let mut commit = author.saving(vec![memory(2)]);
+            match number % 8 {
+                0 => commit.expected_version = Some(1),
+                2 => commit.agent.folded_name = format!("agent-{}", (number + 1) % 64),
+                4 => commit.sessions = vec![session(1_000 + number as u128, author.id())],
+                6 => {
+                    // The place of the record before it.
+                    commit.agent.next_seq -= 1;
+                    commit.records[0].seq -= 1;
+                }
+                _ => {}
+            }
+            let answer = author.write(commit).await;
+            match (number % 8, &answer) {
+                (0 | 6, Err(Error::Conflict))
+                | (2, Err(Error::NameTaken))
+                | (4, Err(Error::SessionRunning)) => {
+                    assert_eq!(author.everything().await, before);
+                }
+                (1 | 3 | 5 | 7, Ok(())) => {
+                    assert_eq!(author.numbers(Selection::All).await, [1, 2]);
+                    assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
+                }
+                _ => panic!("{number}: {answer:?}"),
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_sound(&store).await;
+}
+
+pub(super) async fn one_edit_wins_for_each_version(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    author.save(vec![memory(1)]).await;
+    for round in 0..10_u64 {
+        let mut tasks = Vec::new();
+        for contender in 0..12_u64 {
+            let mut commit = author.recording(vec![AuditRow {
+                memory: Some(Number(contender)),
+                ..record(Action::MemoryRefinementUpdate)
+            }]);
+            commit.memories = vec![MemoryRow {
+                body: text(&contender.to_string()),
+                ..memory(1)
+            }];
+            let store = Arc::clone(&store);
+            tasks.push(tokio::spawn(async move { store.commit(commit).await }));
+        }
+        let mut winners = Vec::new();
+        for (contender, task) in tasks.into_iter().enumerate() {
+            match task.await.unwrap() {
+                Ok(()) => winners.push(contender),
+                Err(Error::Conflict) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let [winner] = winners[..] else {
+            panic!("round {round}: {winners:?} won");
+        };
+        let (snapshot, _, records) = author.everything().await;
+        assert_eq!(snapshot.agent.version, author.agent.version + 1);
+        assert_eq!(snapshot.memories[0].body, text(&winner.to_string()));
+        assert_eq!(records.len() as u64, round + 2);
+        assert_eq!(records.last().unwrap().memory, Some(Number(winner as u64)));
+        author.agent = snapshot.agent;
+    }
+    assert_sound(&store).await;
+}
+
+/// The writer shifts tokens between two memories and counts its rounds in every table; whoever looks
+/// sees all of one round.
+pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    author
+        .save(vec![
+            MemoryRow {
+                tokens: 0,
+                ..memory(1)
+            },
+            MemoryRow {
+                tokens: 1_000,
+                ..memory(2)
+            },
+        ])
+        .await;
+    let start = author.agent.version;
+    let scope = author.scope();
+    let writer = tokio::spawn(async move {
+        for round in 1..=300_u64 {
+            let mut commit = author.recording(vec![record(Action::MemorySaved)]);
+            commit.memories = vec![
+                MemoryRow {
+                    tokens: round,
+                    ..memory(1)
+                },
+                MemoryRow {
+                    tokens: 1_000 - round,
+                    ..memory(2)
+                },
+            ];
+            let mut session = ended(session(1, author.id()), State::Completed);
+            session.removed_tokens = round;
+            commit.sessions = vec![session];
+            author.write(commit).await.unwrap();
+        }
+    });
+    let wanted = Wanted {
+        memories: Selection::KeptCore,
+        session: Some(session_id(1)),
+        eroded_since: Some(at(0)),
+    };
+    let numbered = Wanted {
+        memories: Selection::Numbers(vec![Number(1), Number(2)]),
+        ..wanted.clone()
+    };
+    let mut last = 0;
+    while !writer.is_finished() {
+        for wanted in [&wanted, &numbered] {
+            let snapshot = store.snapshot(scope, wanted).await.unwrap().unwrap();
+            let round = snapshot.agent.version - start;
+            assert!(round >= last, "a later look sees an earlier instant");
+            last = round;
+            let tokens: Vec<u64> = snapshot
+                .memories
+                .iter()
+                .map(|memory| memory.tokens)
+                .collect();
+            assert_eq!(tokens, [round, 1_000 - round]);
+            assert_eq!(snapshot.agent.next_seq, 3 + round);
+            assert_eq!(snapshot.eroded_tokens, round);
+            let session = snapshot.session.map(|session| session.removed_tokens);
+            assert_eq!(session, (round > 0).then_some(round));
+        }
+    }
+    writer.await.unwrap();
+    assert_sound(&store).await;
+}

@@ -1,0 +1,361 @@
+//! Rows to tell stories with, and the author who writes them.
+
+use std::sync::Arc;
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    audit::{Action, ActorKind},
+    memory::{Kind, Number, Tally},
+    session::{Driver, Lease, Mode, State, Stats, Trigger, Usage},
+};
+
+use crate::{
+    AccountRow, AgentRow, AuditRow, Commit, MemoryRow, Result, Selection, SessionRow, Snapshot,
+    Store, StoredText, Wanted,
+};
+
+/// `seconds` after 1970.
+pub(super) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_microseconds(seconds * 1_000_000).unwrap()
+}
+
+pub(super) fn account_id(number: u128) -> AccountId {
+    AccountId::from_bytes((number | 0xA << 124).to_be_bytes())
+}
+
+pub(super) fn agent_id(number: u128) -> AgentId {
+    AgentId::from_bytes((number | 0xB << 124).to_be_bytes())
+}
+
+pub(super) fn session_id(number: u128) -> SessionId {
+    SessionId::from_bytes((number | 0xC << 124).to_be_bytes())
+}
+
+pub(super) fn scope(account: u128, agent: u128) -> AgentScope {
+    AgentScope {
+        account: account_id(account),
+        agent: agent_id(agent),
+    }
+}
+
+pub(super) fn text(words: &str) -> StoredText {
+    let mut bytes = vec![1];
+    bytes.extend_from_slice(words.as_bytes());
+    StoredText(bytes)
+}
+
+pub(super) fn account(number: u128, name: &str) -> AccountRow {
+    AccountRow {
+        id: account_id(number),
+        name: name.to_owned(),
+        folded_name: name.to_lowercase(),
+        created_at: at(0),
+    }
+}
+
+/// An agent that was never written: without memories and without a log.
+pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
+    AgentRow {
+        scope: scope(account, number),
+        version: 0,
+        name: name.to_owned(),
+        folded_name: name.to_lowercase(),
+        settings: "{}".to_owned(),
+        prompts: text("prompts"),
+        digest_key: [7; 32],
+        paused: false,
+        inactive: false,
+        created_at: at(0),
+        tally: Tally::default(),
+        next_number: Number(1),
+        next_seq: 1,
+        last_refinement_at: None,
+        last_attempt_at: None,
+        last_attempt_tokens: None,
+        ledger_created_at: None,
+        ledger_number: None,
+    }
+}
+
+/// A kept core memory of ten tokens; the first million of them are a second apart.
+pub(super) fn memory(number: u64) -> MemoryRow {
+    let seconds = (number % 1_000_000) as i64;
+    MemoryRow {
+        number: Number(number),
+        kind: Kind::Core,
+        body: text("words"),
+        tokens: 10,
+        constitutional: false,
+        created_at: at(seconds),
+        updated_at: at(seconds),
+        discarded_at: None,
+    }
+}
+
+pub(super) fn journal(number: u64) -> MemoryRow {
+    MemoryRow {
+        kind: Kind::Journal,
+        ..memory(number)
+    }
+}
+
+pub(super) fn discarded(memory: MemoryRow) -> MemoryRow {
+    MemoryRow {
+        discarded_at: Some(at(1_000)),
+        ..memory
+    }
+}
+
+/// An open session of that agent, held by holder 1 until second 100.
+pub(super) fn session(number: u128, agent: AgentId) -> SessionRow {
+    SessionRow {
+        id: session_id(number),
+        agent,
+        state: State::Open,
+        mode: Mode::Full,
+        driver: Driver::Model,
+        trigger: Trigger::Request,
+        rehearsal: false,
+        model: None,
+        pre_session_tokens: None,
+        post_session_tokens: None,
+        threshold: None,
+        edits: 0,
+        removed_tokens: 0,
+        stats: Stats::default(),
+        end_reason: None,
+        body: text(""),
+        started_at: at(number as i64),
+        ended_at: None,
+        undone_at: None,
+        usage: Usage::default(),
+        lease: Some(Lease {
+            until: at(100),
+            holder: 1,
+        }),
+    }
+}
+
+pub(super) fn ended(session: SessionRow, state: State) -> SessionRow {
+    SessionRow {
+        state,
+        ended_at: Some(at(2_000)),
+        lease: None,
+        ..session
+    }
+}
+
+/// A record; its place is set by [`Author::recording`].
+pub(super) fn record(action: Action) -> AuditRow {
+    AuditRow {
+        seq: 0,
+        recorded_at: at(5),
+        actor_kind: ActorKind::System,
+        actor_name: "memoir".to_owned(),
+        action,
+        session: None,
+        memory: None,
+        facts: "{}".to_owned(),
+        body: text(""),
+    }
+}
+
+/// What is counted of those memories.
+pub(super) fn tally<'rows>(memories: impl IntoIterator<Item = &'rows MemoryRow>) -> Tally {
+    let mut tally = Tally::default();
+    for memory in memories {
+        if memory.discarded_at.is_some() {
+            tally.discarded_count += 1;
+            continue;
+        }
+        match memory.kind {
+            Kind::Core => {
+                tally.core_count += 1;
+                tally.core_tokens += memory.tokens;
+            }
+            Kind::Journal => tally.journal_count += 1,
+        }
+        tally.constitutional_count += u64::from(memory.constitutional);
+    }
+    tally
+}
+
+/// Writes one agent, keeping up with its version and its counters.
+pub(super) struct Author {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) agent: AgentRow,
+}
+
+impl Author {
+    /// Makes the account, unless it is there, and the agent `agent-NUMBER` in it.
+    pub(super) async fn new(store: &Arc<dyn Store>, account: u128, number: u128) -> Self {
+        let row = self::account(account, &format!("account-{account}"));
+        if store
+            .account_named(&row.folded_name)
+            .await
+            .unwrap()
+            .is_none()
+        {
+            store.create_account(&row).await.unwrap();
+        }
+        let agent = self::agent(account, number, &format!("agent-{number}"));
+        let mut author = Self {
+            store: Arc::clone(store),
+            agent,
+        };
+        let commit = Commit {
+            expected_version: None,
+            ..author.commit()
+        };
+        author.write(commit).await.unwrap();
+        author
+    }
+
+    pub(super) fn scope(&self) -> AgentScope {
+        self.agent.scope
+    }
+
+    pub(super) fn id(&self) -> AgentId {
+        self.agent.scope.agent
+    }
+
+    /// A decision that changes nothing but the version.
+    pub(super) fn commit(&self) -> Commit {
+        Commit {
+            expected_version: Some(self.agent.version),
+            agent: self.agent.clone(),
+            memories: Vec::new(),
+            sessions: Vec::new(),
+            details_removed: Vec::new(),
+            details_added: Vec::new(),
+            records: Vec::new(),
+            progress: None,
+        }
+    }
+
+    /// A decision that adds new memories to those that are there, with a record for each.
+    pub(super) fn saving(&self, memories: Vec<MemoryRow>) -> Commit {
+        let records = memories.iter().map(|memory| AuditRow {
+            memory: Some(memory.number),
+            ..record(Action::MemorySaved)
+        });
+        let mut commit = self.recording(records.collect());
+        let (new, tally) = (tally(&memories), &mut commit.agent.tally);
+        tally.core_tokens += new.core_tokens;
+        tally.core_count += new.core_count;
+        tally.journal_count += new.journal_count;
+        tally.constitutional_count += new.constitutional_count;
+        tally.discarded_count += new.discarded_count;
+        let last = memories.iter().map(|memory| memory.number.0).max();
+        commit.agent.next_number = Number(
+            self.agent
+                .next_number
+                .0
+                .max(last.map_or(0, |last| last + 1)),
+        );
+        commit.memories = memories;
+        commit
+    }
+
+    /// A decision that writes records only, in their places.
+    pub(super) fn recording(&self, records: Vec<AuditRow>) -> Commit {
+        let mut commit = self.commit();
+        for record in records {
+            commit.records.push(AuditRow {
+                seq: commit.agent.next_seq,
+                ..record
+            });
+            commit.agent.next_seq += 1;
+        }
+        commit
+    }
+
+    /// A decision that writes sessions only.
+    pub(super) fn refining(&self, sessions: Vec<SessionRow>) -> Commit {
+        Commit {
+            sessions,
+            ..self.commit()
+        }
+    }
+
+    /// Writes it, and goes on from there.
+    pub(super) async fn write(&mut self, commit: Commit) -> Result<()> {
+        let agent = commit.agent.clone();
+        let version = commit.expected_version.unwrap_or(0) + 1;
+        self.store.commit(commit).await?;
+        self.agent = AgentRow { version, ..agent };
+        Ok(())
+    }
+
+    pub(super) async fn save(&mut self, memories: Vec<MemoryRow>) {
+        let commit = self.saving(memories);
+        self.write(commit).await.unwrap();
+    }
+
+    pub(super) async fn refine(&mut self, sessions: Vec<SessionRow>) {
+        let commit = self.refining(sessions);
+        self.write(commit).await.unwrap();
+    }
+
+    /// The agent with what is wanted.
+    pub(super) async fn look(&self, wanted: Wanted) -> Snapshot {
+        self.store
+            .snapshot(self.scope(), &wanted)
+            .await
+            .unwrap()
+            .expect("the agent is there")
+    }
+
+    pub(super) async fn memories(&self, selection: Selection) -> Vec<MemoryRow> {
+        let wanted = Wanted {
+            memories: selection,
+            ..Wanted::default()
+        };
+        self.look(wanted).await.memories
+    }
+
+    /// Numbers of the memories selected, in the order in which they came.
+    pub(super) async fn numbers(&self, selection: Selection) -> Vec<u64> {
+        let memories = self.memories(selection).await;
+        memories.iter().map(|memory| memory.number.0).collect()
+    }
+
+    /// Everything that the store has of the agent.
+    pub(super) async fn everything(&self) -> (Snapshot, Vec<SessionRow>, Vec<AuditRow>) {
+        let wanted = Wanted {
+            memories: Selection::All,
+            ..Wanted::default()
+        };
+        (
+            self.look(wanted).await,
+            self.store.sessions(self.scope(), 1_000).await.unwrap(),
+            self.store
+                .records(self.scope(), &crate::RecordFilter::default())
+                .await
+                .unwrap(),
+        )
+    }
+}
+
+/// The store finds nothing wrong with itself.
+pub(super) async fn assert_sound(store: &Arc<dyn Store>) {
+    assert_eq!(store.check().await.unwrap(), []);
+}
+
+/// Numbers that look random and are the same every time (SplitMix64).
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    /// From 0 up to, without, `sides`.
+    pub(super) fn throw(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+
+    pub(super) fn one_in(&mut self, sides: u64) -> bool {
+        self.throw(sides) == 0
+    }
+}

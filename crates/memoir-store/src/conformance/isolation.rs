@@ -1,0 +1,204 @@
+//! Nothing of one agent is ever reachable through another (SPEC 1, 5.6).
+
+use std::sync::Arc;
+
+use memoir_domain::{
+    AgentScope,
+    memory::{Number, Tally},
+    session::State,
+};
+
+use super::fixtures::*;
+use crate::{
+    AgentRow, Commit, DetailRow, Error, MemoryRow, RecordFilter, Selection, Store, Wanted,
+};
+
+pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut commit = author.saving(vec![memory(1), memory(2)]);
+    commit.sessions = vec![session(1, author.id())];
+    commit.details_added = vec![DetailRow {
+        digest: 5,
+        number: Number(1),
+    }];
+    author.write(commit).await.unwrap();
+    Author::new(&store, 2, 2).await;
+    let before = author.everything().await;
+
+    // The agent under another account, and another agent's identifier under its own.
+    for stranger in [
+        AgentScope {
+            account: account_id(2),
+            ..author.scope()
+        },
+        scope(3, 1),
+        scope(1, 2),
+        scope(1, 3),
+    ] {
+        let wanted = Wanted {
+            memories: Selection::All,
+            session: Some(session_id(1)),
+            eroded_since: Some(at(0)),
+        };
+        assert_eq!(store.snapshot(stranger, &wanted).await.unwrap(), None);
+        assert_eq!(
+            store.carriers(stranger, &[5], Number(2), 9).await.unwrap(),
+            []
+        );
+        assert_eq!(store.sessions(stranger, 9).await.unwrap(), []);
+        let filter = RecordFilter::default();
+        assert_eq!(store.records(stranger, &filter).await.unwrap(), []);
+        assert_eq!(store.recount(stranger).await.unwrap(), Tally::default());
+        let renewed = store.renew_lease(stranger, session_id(1), 1, at(500)).await;
+        assert!(!renewed.unwrap());
+        let mut commit = author.saving(vec![memory(3)]);
+        commit.agent.scope = stranger;
+        assert!(matches!(store.commit(commit).await, Err(Error::Conflict)));
+    }
+    assert_eq!(author.everything().await, before);
+    let owner = |account| store.session_owner(account_id(account), session_id(1));
+    assert_eq!(owner(1).await.unwrap(), Some(author.scope()));
+    assert_eq!(owner(2).await.unwrap(), None);
+    assert_eq!(
+        store.agent_named(account_id(2), "agent-1").await.unwrap(),
+        None
+    );
+    assert_eq!(store.agents(account_id(2)).await.unwrap().len(), 1);
+    assert_eq!(store.agents(account_id(3)).await.unwrap(), []);
+
+    // An agent of an account that does not exist is not made.
+    let mut orphan = author.commit();
+    orphan.agent = agent(9, 9, "orphan");
+    orphan.expected_version = None;
+    assert!(store.commit(orphan).await.is_err());
+    assert_sound(&store).await;
+}
+
+pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>) {
+    let mut authors = [
+        Author::new(&store, 1, 1).await,
+        Author::new(&store, 1, 2).await,
+        Author::new(&store, 2, 3).await,
+    ];
+    let mut rows = Vec::new();
+    for author in &mut authors {
+        let name = author.agent.name.clone();
+        let memories: Vec<MemoryRow> = (1..=5)
+            .map(|number| MemoryRow {
+                body: text(&format!("{name} {number}")),
+                ..memory(number)
+            })
+            .collect();
+        let mut commit = author.saving(memories.clone());
+        commit.details_added = (1..=5)
+            .map(|number| DetailRow {
+                digest: 42,
+                number: Number(number),
+            })
+            .collect();
+        author.write(commit).await.unwrap();
+        rows.push(memories);
+    }
+    // One of them loses a memory and a detail; the others keep theirs.
+    let mut commit = authors[0].commit();
+    rows[0][2] = discarded(rows[0][2].clone());
+    commit.memories = vec![rows[0][2].clone()];
+    commit.details_removed = vec![DetailRow {
+        digest: 42,
+        number: Number(3),
+    }];
+    commit.agent.tally = tally(&rows[0]);
+    authors[0].write(commit).await.unwrap();
+
+    for (author, rows) in authors.iter().zip(&rows) {
+        assert_eq!(&author.memories(Selection::All).await, rows);
+        let kept: Vec<MemoryRow> = rows
+            .iter()
+            .filter(|memory| memory.discarded_at.is_none())
+            .cloned()
+            .collect();
+        let carriers = store
+            .carriers(author.scope(), &[42], Number(9), 9)
+            .await
+            .unwrap();
+        assert_eq!(carriers, kept);
+        let records = store
+            .records(author.scope(), &RecordFilter::default())
+            .await
+            .unwrap();
+        assert_eq!(records.len(), 5);
+        assert_eq!(store.recount(author.scope()).await.unwrap(), tally(rows));
+    }
+    assert_sound(&store).await;
+}
+
+pub(super) async fn a_session_stays_with_its_agent(store: Arc<dyn Store>) {
+    let mut first = Author::new(&store, 1, 1).await;
+    let second = Author::new(&store, 1, 2).await;
+    let row = ended(session(1, first.id()), State::Completed);
+    first.refine(vec![row.clone()]).await;
+
+    // Neither in the name of the other agent nor under its own.
+    let mut stolen = row.clone();
+    stolen.agent = second.id();
+    for session in [stolen, row.clone()] {
+        assert!(store.commit(second.refining(vec![session])).await.is_err());
+    }
+    assert_eq!(store.sessions(first.scope(), 9).await.unwrap(), [row]);
+    assert_eq!(store.sessions(second.scope(), 9).await.unwrap(), []);
+    let wanted = Wanted {
+        session: Some(session_id(1)),
+        ..Wanted::default()
+    };
+    assert_eq!(second.look(wanted).await.session, None);
+    assert_eq!(second.look(Wanted::default()).await.agent, second.agent);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn names_are_unique_whatever_the_case(store: Arc<dyn Store>) {
+    store.create_account(&account(1, "Home")).await.unwrap();
+    let answer = store.create_account(&account(2, "HOME")).await;
+    assert!(matches!(answer, Err(Error::NameTaken)), "{answer:?}");
+    let accounts = store.accounts().await.unwrap();
+    assert_eq!(accounts, [account(1, "Home")]);
+
+    let mut wren = Author::new(&store, 3, 1).await;
+    let mut rook = Author::new(&store, 3, 2).await;
+    let named = |author: &Author, name: &str| Commit {
+        agent: AgentRow {
+            name: name.to_owned(),
+            folded_name: name.to_lowercase(),
+            ..author.agent.clone()
+        },
+        ..author.commit()
+    };
+    let commit = named(&wren, "Wren");
+    wren.write(commit).await.unwrap();
+    // A new one of that name, and another one that wants it.
+    let twin = Commit {
+        expected_version: None,
+        agent: agent(3, 3, "WREN"),
+        ..wren.commit()
+    };
+    for refused in [twin, named(&rook, "wREN")] {
+        let answer = store.commit(refused).await;
+        assert!(matches!(answer, Err(Error::NameTaken)), "{answer:?}");
+    }
+    assert_eq!(store.agents(account_id(3)).await.unwrap().len(), 2);
+    // Another account's may have it, and its owner may write it otherwise.
+    Author::new(&store, 4, 4).await;
+    let elsewhere = Author::new(&store, 4, 5).await;
+    store.commit(named(&elsewhere, "wren")).await.unwrap();
+    let commit = named(&wren, "WREN");
+    wren.write(commit).await.unwrap();
+    // Once given up it is free.
+    let commit = named(&wren, "Robin");
+    wren.write(commit).await.unwrap();
+    let commit = named(&rook, "Wren");
+    rook.write(commit).await.unwrap();
+    let found = store.agent_named(account_id(3), "wren").await.unwrap();
+    assert_eq!(found, Some(rook.agent));
+    let found = store.agent_named(account_id(3), "robin").await.unwrap();
+    assert_eq!(found, Some(wren.agent));
+    assert_sound(&store).await;
+}

@@ -1,0 +1,197 @@
+//! The log: only ever added to, and found by its parts (SPEC 4.1).
+
+use std::sync::Arc;
+
+use memoir_domain::audit::Action;
+
+use super::fixtures::*;
+use crate::{AuditRow, Error, RecordFilter, Store, Wanted};
+
+pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    let part = |action, session: Option<u128>, recorded_at| AuditRow {
+        session: session.map(session_id),
+        recorded_at: at(recorded_at),
+        ..record(action)
+    };
+    let records = vec![
+        part(Action::MemorySaved, None, 10),
+        part(Action::MemoryRefinementUpdate, Some(1), 20),
+        part(Action::MemoryRefinementDelete, Some(1), 30),
+        // Somebody moved the clock back.
+        part(Action::MemoryRefinementUpdate, Some(2), 15),
+        part(Action::MemoryRefinementUpdate, Some(1), 40),
+        part(Action::MemorySaved, None, 50),
+    ];
+    let commit = author.recording(records.clone());
+    author.write(commit).await.unwrap();
+    let commit = other.recording(records);
+    other.write(commit).await.unwrap();
+
+    let all = RecordFilter::default;
+    let updates = Some(Action::MemoryRefinementUpdate);
+    let first = Some(session_id(1));
+    for (filter, expected) in [
+        (all(), &[1, 2, 3, 4, 5, 6][..]),
+        (
+            RecordFilter {
+                from_seq: 1,
+                ..all()
+            },
+            &[1, 2, 3, 4, 5, 6],
+        ),
+        (
+            RecordFilter {
+                from_seq: 4,
+                ..all()
+            },
+            &[4, 5, 6],
+        ),
+        (
+            RecordFilter {
+                from_seq: 7,
+                ..all()
+            },
+            &[],
+        ),
+        (
+            RecordFilter {
+                from_seq: u64::MAX,
+                ..all()
+            },
+            &[],
+        ),
+        (
+            RecordFilter {
+                session: first,
+                ..all()
+            },
+            &[2, 3, 5],
+        ),
+        (
+            RecordFilter {
+                session: Some(session_id(9)),
+                ..all()
+            },
+            &[],
+        ),
+        (
+            RecordFilter {
+                action: updates,
+                ..all()
+            },
+            &[2, 4, 5],
+        ),
+        (
+            RecordFilter {
+                since: Some(at(20)),
+                ..all()
+            },
+            &[2, 3, 5, 6],
+        ),
+        (
+            RecordFilter {
+                last: Some(0),
+                ..all()
+            },
+            &[],
+        ),
+        (
+            RecordFilter {
+                last: Some(2),
+                ..all()
+            },
+            &[5, 6],
+        ),
+        (
+            RecordFilter {
+                last: Some(u32::MAX),
+                ..all()
+            },
+            &[1, 2, 3, 4, 5, 6],
+        ),
+        (
+            RecordFilter {
+                session: first,
+                last: Some(2),
+                ..all()
+            },
+            &[3, 5],
+        ),
+        (
+            RecordFilter {
+                session: first,
+                action: updates,
+                ..all()
+            },
+            &[2, 5],
+        ),
+        (
+            RecordFilter {
+                from_seq: 3,
+                session: first,
+                action: updates,
+                since: Some(at(40)),
+                last: Some(9),
+            },
+            &[5],
+        ),
+    ] {
+        let found = store.records(author.scope(), &filter).await.unwrap();
+        let found: Vec<u64> = found.iter().map(|record| record.seq).collect();
+        assert_eq!(found, expected, "{filter:?}");
+    }
+}
+
+pub(super) async fn a_place_in_the_log_is_taken_once(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let commit = author.recording(vec![
+        record(Action::MemorySaved),
+        record(Action::MemorySaved),
+    ]);
+    author.write(commit).await.unwrap();
+    let before = author.everything().await;
+    for place in [1, 2] {
+        let mut commit = author.saving(vec![memory(1)]);
+        commit.agent.next_seq = place + 1;
+        commit.records = vec![AuditRow {
+            seq: place,
+            ..record(Action::AgentConfigured)
+        }];
+        let answer = store.commit(commit).await;
+        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+        assert_eq!(author.everything().await, before);
+    }
+    assert_sound(&store).await;
+}
+
+pub(super) async fn counters_must_agree_with_the_rows(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    author.save(vec![memory(1)]).await;
+    let good = author.saving(vec![memory(2), memory(3)]);
+    let mut bad = Vec::new();
+    // A record out of place, and a log that would end elsewhere.
+    bad.push(good.clone());
+    bad[0].records[1].seq += 1;
+    bad.push(good.clone());
+    bad[1].records.swap(0, 1);
+    bad.push(good.clone());
+    bad[2].agent.next_seq += 1;
+    // A number that would be given twice.
+    bad.push(good.clone());
+    bad[3].agent.next_number.0 -= 1;
+    // Half of an attempt.
+    bad.push(good.clone());
+    bad[4].agent.last_attempt_at = Some(at(1));
+    for (number, commit) in bad.into_iter().enumerate() {
+        let answer = store.commit(commit).await;
+        assert!(
+            matches!(answer, Err(Error::Inconsistent { .. })),
+            "{number}: {answer:?}"
+        );
+        assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
+    }
+    author.write(good).await.unwrap();
+    assert_sound(&store).await;
+}

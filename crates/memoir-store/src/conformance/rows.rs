@@ -1,0 +1,363 @@
+//! What is written is what is read.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use memoir_domain::{
+    Timestamp,
+    audit::{Action, ActorKind},
+    memory::{Kind, Number, Tally},
+    session::{Driver, EndReason, Lease, Mode, State, Stats, Trigger, Usage},
+};
+
+use super::fixtures::*;
+use crate::{
+    AccountRow, AgentRow, AuditRow, Commit, MemoryRow, RecordFilter, Selection, SessionRow, Store,
+    StoredText, Wanted,
+};
+
+/// The largest count that every store can hold.
+const LARGEST: u64 = i64::MAX as u64;
+const UNICODE: &str = "Grüße 名前 🦊 \u{200d}e\u{301} 'quote\" \\ % _";
+
+fn wide_text(length: usize) -> StoredText {
+    StoredText((0..length).map(|at| (at % 256) as u8).collect())
+}
+
+pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
+    assert_eq!(store.accounts().await.unwrap(), []);
+    assert_eq!(store.account_named("nobody").await.unwrap(), None);
+    assert_eq!(store.agents(account_id(1)).await.unwrap(), []);
+    assert_eq!(
+        store.agent_named(account_id(1), "nobody").await.unwrap(),
+        None
+    );
+    assert_eq!(
+        store
+            .session_owner(account_id(1), session_id(1))
+            .await
+            .unwrap(),
+        None
+    );
+    assert_eq!(store.lapsed_sessions(Timestamp::MAX).await.unwrap(), []);
+    let nobody = scope(1, 1);
+    assert_eq!(
+        store.snapshot(nobody, &Wanted::default()).await.unwrap(),
+        None
+    );
+    assert_eq!(
+        store
+            .carriers(nobody, &[1, 2], Number(1), 10)
+            .await
+            .unwrap(),
+        []
+    );
+    assert_eq!(store.sessions(nobody, 10).await.unwrap(), []);
+    assert_eq!(
+        store
+            .records(nobody, &RecordFilter::default())
+            .await
+            .unwrap(),
+        []
+    );
+    assert_eq!(store.recount(nobody).await.unwrap(), Tally::default());
+    assert!(
+        !store
+            .renew_lease(nobody, session_id(1), 1, at(1))
+            .await
+            .unwrap()
+    );
+    assert_sound(&store).await;
+}
+
+pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dyn Store>) {
+    let first = AccountRow {
+        created_at: Timestamp::MAX,
+        ..account(1, UNICODE)
+    };
+    let second = AccountRow {
+        created_at: Timestamp::MIN,
+        ..account(2, "b")
+    };
+    for account in [&first, &second] {
+        store.create_account(account).await.unwrap();
+        let found = store.account_named(&account.folded_name).await.unwrap();
+        assert_eq!(found.as_ref(), Some(account));
+    }
+    assert_eq!(store.accounts().await.unwrap(), [second, first.clone()]);
+
+    let plain = agent(1, 1, "plain");
+    let full = AgentRow {
+        settings: format!(r#"{{"model":"{}"}}"#, "x".repeat(100)),
+        prompts: wide_text(400_000),
+        digest_key: [0xFF; 32],
+        paused: true,
+        inactive: true,
+        created_at: Timestamp::MIN,
+        tally: Tally {
+            core_tokens: LARGEST,
+            core_count: 1,
+            journal_count: 2,
+            constitutional_count: 3,
+            discarded_count: LARGEST,
+        },
+        next_number: Number(LARGEST),
+        last_refinement_at: Some(Timestamp::MAX),
+        last_attempt_at: Some(Timestamp::MIN),
+        last_attempt_tokens: Some(LARGEST),
+        ledger_created_at: Some(at(-1)),
+        ledger_number: Some(Number(LARGEST)),
+        ..agent(1, 2, UNICODE)
+    };
+    for row in [&plain, &full] {
+        let mut author = Author {
+            store: Arc::clone(&store),
+            agent: row.clone(),
+        };
+        let commit = Commit {
+            expected_version: None,
+            ..author.commit()
+        };
+        author.write(commit).await.unwrap();
+        assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
+        assert_eq!(author.agent.version, 1);
+
+        // Everything but the identifiers can change, there and back.
+        for next in [&full, &plain, row] {
+            let commit = Commit {
+                agent: AgentRow {
+                    scope: row.scope,
+                    name: format!("{} of {}", next.name, row.name),
+                    folded_name: format!("{} of {}", next.folded_name, row.folded_name),
+                    ..next.clone()
+                },
+                ..author.commit()
+            };
+            author.write(commit).await.unwrap();
+            assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
+        }
+        assert_eq!(author.agent.version, 4);
+        let found = store
+            .agent_named(first.id, &author.agent.folded_name)
+            .await
+            .unwrap();
+        assert_eq!(found, Some(author.agent));
+    }
+    let names: Vec<String> = store
+        .agents(first.id)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|agent| agent.folded_name)
+        .collect();
+    let mut sorted = names.clone();
+    sorted.sort();
+    assert_eq!((names.len(), names), (2, sorted));
+}
+
+pub(super) async fn every_field_of_a_memory_is_kept(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut memories = Vec::new();
+    for kind in [Kind::Core, Kind::Journal] {
+        for constitutional in [false, true] {
+            for discarded_at in [None, Some(Timestamp::MIN), Some(Timestamp::MAX)] {
+                for body in [0, 1, 900, 1_100, 50_000].map(wide_text) {
+                    memories.push(MemoryRow {
+                        kind,
+                        body,
+                        constitutional,
+                        discarded_at,
+                        created_at: [Timestamp::MIN, at(0), Timestamp::MAX][memories.len() % 3],
+                        updated_at: [Timestamp::MAX, Timestamp::MIN][memories.len() % 2],
+                        ..memory(memories.len() as u64 + 1)
+                    });
+                }
+            }
+        }
+    }
+    memories.push(MemoryRow {
+        tokens: LARGEST - 1_000_000,
+        ..memory(LARGEST - 1)
+    });
+    author.save(memories.clone()).await;
+    let mut found = author.memories(Selection::All).await;
+    found.sort_by_key(|memory| memory.number);
+    assert_eq!(found, memories);
+    let numbers = memories.iter().map(|memory| memory.number).collect();
+    let mut found = author.memories(Selection::Numbers(numbers)).await;
+    found.sort_by_key(|memory| memory.number);
+    assert_eq!(found, memories);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn every_field_of_a_session_is_kept(store: Arc<dyn Store>) {
+    let states = [
+        State::Queued,
+        State::Asking,
+        State::Open,
+        State::Completed,
+        State::RolledBack,
+        State::Declined,
+        State::Abandoned,
+        State::Failed,
+    ];
+    let reasons = [
+        EndReason::Refused,
+        EndReason::BreakerMass,
+        EndReason::BreakerRemoved,
+        EndReason::RolledBackOnRequest,
+        EndReason::Stopped,
+        EndReason::TurnLimit,
+        EndReason::TimeLimit,
+        EndReason::TokenLimit,
+        EndReason::CostLimit,
+        EndReason::Idle,
+        EndReason::LeaseExpired,
+        EndReason::Cancelled,
+        EndReason::Provider,
+    ];
+    let triggers = [Trigger::Request, Trigger::Weekly, Trigger::Budget];
+    for (number, state) in states.into_iter().enumerate() {
+        // An agent each, since only one session of an agent may run.
+        let mut author = Author::new(&store, 1, number as u128).await;
+        let plain = SessionRow {
+            lease: None,
+            ..ended(session(number as u128 * 100, author.id()), state)
+        };
+        let mut rows = vec![plain];
+        for (reason_number, reason) in reasons.into_iter().enumerate() {
+            if state.is_running() {
+                break;
+            }
+            rows.push(SessionRow {
+                id: session_id((number * 100 + reason_number + 1) as u128),
+                end_reason: Some(reason),
+                ..rows[0].clone()
+            });
+        }
+        let full = SessionRow {
+            id: rows[0].id,
+            agent: author.id(),
+            state,
+            mode: Mode::DedupOnly,
+            driver: Driver::Agent,
+            trigger: triggers[number % 3],
+            rehearsal: true,
+            model: Some(UNICODE.to_owned()),
+            pre_session_tokens: Some(LARGEST),
+            post_session_tokens: Some(0),
+            threshold: Some([1.0, 0.75, f64::MIN_POSITIVE, 0.1 + 0.2][number % 4]),
+            edits: u32::MAX,
+            removed_tokens: LARGEST,
+            stats: Stats {
+                consolidated: u32::MAX,
+                updated: 1,
+                deleted: 2,
+                protected: 3,
+            },
+            end_reason: Some(EndReason::Stopped),
+            body: wide_text(20_000),
+            started_at: Timestamp::MIN,
+            ended_at: Some(Timestamp::MAX),
+            undone_at: Some(at(-5)),
+            usage: Usage {
+                calls: LARGEST,
+                input_tokens: 1,
+                output_tokens: 2,
+            },
+            lease: Some(Lease {
+                until: Timestamp::MAX,
+                holder: [u64::MAX, 0, 1 << 63][number % 3],
+            }),
+        };
+        let plain = rows[0].clone();
+        author.refine(rows.clone()).await;
+        for row in &rows {
+            assert_eq!(found(&author, row).await.as_ref(), Some(row));
+        }
+        for next in [full, plain] {
+            author.refine(vec![next.clone()]).await;
+            assert_eq!(found(&author, &next).await, Some(next));
+        }
+        let all = store.sessions(author.scope(), 1_000).await.unwrap();
+        assert_eq!(all.len(), rows.len());
+    }
+    assert_sound(&store).await;
+}
+
+async fn found(author: &Author, session: &SessionRow) -> Option<SessionRow> {
+    let wanted = Wanted {
+        session: Some(session.id),
+        ..Wanted::default()
+    };
+    author.look(wanted).await.session
+}
+
+pub(super) async fn every_field_of_a_record_is_kept(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let kinds = [
+        ActorKind::Administrator,
+        ActorKind::Agent,
+        ActorKind::System,
+    ];
+    let mut records: Vec<AuditRow> = Action::ALL.map(record).into();
+    for (number, kind) in kinds.into_iter().enumerate() {
+        records.push(AuditRow {
+            recorded_at: [Timestamp::MIN, at(-1), Timestamp::MAX][number],
+            actor_kind: kind,
+            actor_name: UNICODE.to_owned(),
+            session: Some(session_id(number as u128)),
+            memory: Some(Number([1, 17, LARGEST][number])),
+            facts: format!(r#"{{"a":"{}"}}"#, "y".repeat(5_000 * number)),
+            body: wide_text(30_000 * number),
+            ..record(Action::MemorySaved)
+        });
+    }
+    let commit = author.recording(records);
+    let records = commit.records.clone();
+    author.write(commit).await.unwrap();
+    let found = store
+        .records(author.scope(), &RecordFilter::default())
+        .await
+        .unwrap();
+    assert_eq!(found, records);
+    assert_eq!(author.look(Wanted::default()).await.agent.next_seq, 21);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    author.save(vec![memory(1), memory(2)]).await;
+    let before = memory(1);
+    let after = MemoryRow {
+        kind: Kind::Journal,
+        body: text("other words"),
+        tokens: 3,
+        constitutional: true,
+        created_at: at(50),
+        updated_at: at(51),
+        discarded_at: Some(at(52)),
+        ..before.clone()
+    };
+    for next in [&after, &before] {
+        let mut commit = author.commit();
+        commit.memories = vec![next.clone()];
+        commit.agent.tally = tally([next, &memory(2)]);
+        author.write(commit).await.unwrap();
+        let mut expected = vec![next.clone(), memory(2)];
+        expected.sort_by_key(|memory| memory.created_at);
+        assert_eq!(author.memories(Selection::All).await, expected);
+        assert_sound(&store).await;
+    }
+}
+
+pub(super) async fn progress_is_counted_by_memory(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let progress = Arc::new(AtomicU64::new(0));
+    let mut commit = author.saving((1..=100).map(memory).collect());
+    commit.progress = Some(Arc::clone(&progress));
+    author.write(commit).await.unwrap();
+    assert_eq!(progress.load(Ordering::Relaxed), 100);
+}

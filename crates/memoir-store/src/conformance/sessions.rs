@@ -1,0 +1,254 @@
+//! Sessions: one at a time, their leases, and what they have worn away.
+
+use std::sync::Arc;
+
+use memoir_domain::{
+    Timestamp,
+    session::{Lease, State},
+};
+
+use super::fixtures::*;
+use crate::{Error, SessionRow, Store, Wanted};
+
+pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    let running = |snapshot: crate::Snapshot| snapshot.running_session;
+    for state in [State::Queued, State::Asking, State::Open] {
+        let first = SessionRow {
+            state,
+            ..session(1, author.id())
+        };
+        author.refine(vec![first.clone()]).await;
+        assert_eq!(
+            running(author.look(Wanted::default()).await),
+            Some(first.id)
+        );
+        for second_state in [State::Queued, State::Asking, State::Open] {
+            let second = SessionRow {
+                state: second_state,
+                ..session(2, author.id())
+            };
+            let answer = store.commit(author.refining(vec![second])).await;
+            assert!(matches!(answer, Err(Error::SessionRunning)), "{answer:?}");
+        }
+        assert_eq!(store.sessions(author.scope(), 9).await.unwrap(), [first]);
+    }
+    // Another agent's is its own affair.
+    other.refine(vec![session(3, other.id())]).await;
+    assert_eq!(
+        running(other.look(Wanted::default()).await),
+        Some(session_id(3))
+    );
+    // One can take over from another in one decision.
+    let handover = vec![
+        ended(session(1, author.id()), State::Abandoned),
+        session(2, author.id()),
+    ];
+    author.refine(handover).await;
+    assert_eq!(
+        running(author.look(Wanted::default()).await),
+        Some(session_id(2))
+    );
+    for state in [
+        State::Completed,
+        State::RolledBack,
+        State::Declined,
+        State::Abandoned,
+        State::Failed,
+    ] {
+        author
+            .refine(vec![ended(session(2, author.id()), state)])
+            .await;
+        assert_eq!(running(author.look(Wanted::default()).await), None);
+    }
+    assert_sound(&store).await;
+}
+
+pub(super) async fn sessions_come_newest_first(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut rows = Vec::new();
+    // Two begin in the same instant: the identifiers, which are made in order, decide.
+    for (number, started_at) in [(1, 10), (2, 30), (3, 20), (4, 20)] {
+        let row = SessionRow {
+            started_at: at(started_at),
+            ..ended(session(number, author.id()), State::Completed)
+        };
+        author.refine(vec![row.clone()]).await;
+        rows.push(row);
+    }
+    let expected = [1, 3, 2, 0].map(|at| rows[at].clone());
+    for limit in [0, 1, 3, 4, 100, u32::MAX] {
+        let found = store.sessions(author.scope(), limit).await.unwrap();
+        assert_eq!(found, expected[..expected.len().min(limit as usize)]);
+    }
+}
+
+pub(super) async fn erosion_counts_what_stayed_removed(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    other
+        .refine(vec![SessionRow {
+            removed_tokens: 1 << 30,
+            ..session(99, other.id())
+        }])
+        .await;
+    let id = author.id();
+    let row = move |number: u32, started_at| SessionRow {
+        removed_tokens: 1 << number,
+        started_at: at(started_at),
+        ..ended(session(number.into(), id), State::Completed)
+    };
+    let open = SessionRow {
+        state: State::Open,
+        ended_at: None,
+        ..row(5, 102)
+    };
+    author
+        .refine(vec![
+            row(0, 99),
+            row(1, 100),
+            row(2, 101),
+            SessionRow {
+                state: State::Abandoned,
+                ..row(3, 101)
+            },
+            SessionRow {
+                state: State::Failed,
+                ..row(4, 101)
+            },
+            open,
+            // None of these counts.
+            SessionRow {
+                state: State::RolledBack,
+                ..row(6, 101)
+            },
+            SessionRow {
+                undone_at: Some(at(500)),
+                ..row(7, 101)
+            },
+            SessionRow {
+                rehearsal: true,
+                ..row(8, 101)
+            },
+        ])
+        .await;
+    for (since, expected) in [
+        (Timestamp::MIN, 0b11_1111),
+        (at(99), 0b11_1111),
+        (at(100), 0b11_1110),
+        (at(101), 0b11_1100),
+        (at(102), 0b10_0000),
+        (at(103), 0),
+        (Timestamp::MAX, 0),
+    ] {
+        let wanted = Wanted {
+            eroded_since: Some(since),
+            ..Wanted::default()
+        };
+        assert_eq!(author.look(wanted).await.eroded_tokens, expected, "{since}");
+    }
+    assert_eq!(author.look(Wanted::default()).await.eroded_tokens, 0);
+    // Undone later, it stops to count.
+    author
+        .refine(vec![SessionRow {
+            undone_at: Some(at(501)),
+            ..row(2, 101)
+        }])
+        .await;
+    let wanted = Wanted {
+        eroded_since: Some(at(0)),
+        ..Wanted::default()
+    };
+    assert_eq!(author.look(wanted).await.eroded_tokens, 0b11_1011);
+}
+
+pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let holder = u64::MAX - 5;
+    let held = |until| SessionRow {
+        lease: Some(Lease { until, holder }),
+        ..session(1, agent_id(1))
+    };
+    author.refine(vec![held(at(100))]).await;
+    let version = author.agent.version;
+    let renew = |holder, until| store.renew_lease(author.scope(), session_id(1), holder, until);
+    let now = async || store.sessions(author.scope(), 1).await.unwrap();
+
+    assert!(renew(holder, at(200)).await.unwrap());
+    assert_eq!(now().await, [held(at(200))]);
+    assert!(!renew(holder - 1, at(300)).await.unwrap());
+    assert!(!renew(5, at(300)).await.unwrap());
+    let missing = store.renew_lease(author.scope(), session_id(2), holder, at(300));
+    assert!(!missing.await.unwrap());
+    assert_eq!(now().await, [held(at(200))]);
+    // A hold that has lapsed and that nobody took is still its holder's.
+    assert!(renew(holder, at(1)).await.unwrap());
+    assert!(renew(holder, at(400)).await.unwrap());
+    assert_eq!(author.look(Wanted::default()).await.agent.version, version);
+
+    let waiting = SessionRow {
+        state: State::Queued,
+        lease: None,
+        ..held(at(0))
+    };
+    author.refine(vec![waiting.clone()]).await;
+    let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
+    assert!(!renewed.await.unwrap());
+    // An end with the hold left in place is an end nevertheless.
+    let over = SessionRow {
+        state: State::Failed,
+        ..held(at(400))
+    };
+    author.refine(vec![over.clone()]).await;
+    let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
+    assert!(!renewed.await.unwrap());
+    assert_eq!(store.sessions(author.scope(), 1).await.unwrap(), [over]);
+}
+
+pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {
+    let mut scopes = Vec::new();
+    for (number, until) in [(1, Some(300)), (2, Some(100)), (3, Some(200)), (4, None)] {
+        // Of two accounts.
+        let mut author = Author::new(&store, number % 2, number).await;
+        let row = SessionRow {
+            lease: until.map(|until| Lease {
+                until: at(until),
+                holder: 3,
+            }),
+            ..session(number, author.id())
+        };
+        author.refine(vec![row]).await;
+        scopes.push((author.scope(), session_id(number)));
+    }
+    // An ended one is nobody's to close.
+    let mut author = Author::new(&store, 1, 5).await;
+    let over = SessionRow {
+        lease: Some(Lease {
+            until: at(1),
+            holder: 3,
+        }),
+        ..ended(session(5, author.id()), State::Failed)
+    };
+    author.refine(vec![over]).await;
+
+    for (now, expected) in [
+        (100, &[][..]),
+        (101, &[1]),
+        (201, &[1, 2]),
+        (1_000, &[1, 2, 0]),
+    ] {
+        let mut found = store.lapsed_sessions(at(now)).await.unwrap();
+        let mut expected: Vec<_> = expected.iter().map(|&at: &usize| scopes[at]).collect();
+        found.sort_by_key(|(_, session)| *session);
+        expected.sort_by_key(|(_, session)| *session);
+        assert_eq!(found, expected, "at {now}");
+    }
+    assert!(
+        store
+            .renew_lease(scopes[1].0, scopes[1].1, 3, at(900))
+            .await
+            .unwrap()
+    );
+    assert_eq!(store.lapsed_sessions(at(101)).await.unwrap(), []);
+}

@@ -1,0 +1,129 @@
+//! Whatever happens to an agent, its counts are those of its rows.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use memoir_domain::memory::{Kind, Number};
+
+use super::fixtures::*;
+use crate::{Commit, DetailRow, MemoryRow, Selection, Store};
+
+/// What the store should hold of one agent.
+#[derive(Default)]
+struct Model {
+    memories: BTreeMap<u64, MemoryRow>,
+    details: BTreeSet<DetailRow>,
+}
+
+impl Model {
+    /// A decision that alters some memories and adds some, at random; half of the time it is then
+    /// refused.
+    fn decide(&mut self, author: &Author, dice: &mut Dice) -> Commit {
+        let mut altered = BTreeMap::new();
+        for _ in 0..1 + dice.throw(5) {
+            let next = self.memories.len() as u64 + 1;
+            let number = 1 + dice.throw(next);
+            let memory = self
+                .memories
+                .entry(number)
+                .or_insert_with(|| memory(number));
+            memory.kind = match dice.throw(3) {
+                0 => Kind::Journal,
+                _ => Kind::Core,
+            };
+            memory.tokens = dice.throw(2_500);
+            memory.constitutional = dice.one_in(4);
+            memory.created_at = at(dice.throw(50) as i64);
+            memory.discarded_at = dice.one_in(3).then(|| at(99));
+            altered.insert(number, memory.clone());
+        }
+        let mut commit = author.saving(altered.values().cloned().collect());
+        commit.agent.tally = tally(self.memories.values());
+        let is_carrier =
+            |memory: &MemoryRow| memory.kind == Kind::Core && memory.discarded_at.is_none();
+        for (&number, memory) in &altered {
+            let number = Number(number);
+            let old: Vec<DetailRow> = self
+                .details
+                .iter()
+                .filter(|detail| detail.number == number)
+                .copied()
+                .collect();
+            for detail in old {
+                self.details.remove(&detail);
+                commit.details_removed.push(detail);
+            }
+            for _ in 0..dice.throw(4) {
+                let digest = dice.throw(12) as i64 - 6;
+                let detail = DetailRow { digest, number };
+                if is_carrier(memory) && self.details.insert(detail) {
+                    commit.details_added.push(detail);
+                }
+            }
+        }
+        commit
+    }
+
+    fn carriers(&self, digests: &[i64], except: u64, limit: usize) -> Vec<u64> {
+        let carrying = |digest: &i64| -> Vec<u64> {
+            self.details
+                .iter()
+                .filter(|detail| detail.digest == *digest && detail.number.0 != except)
+                .map(|detail| detail.number.0)
+                .collect()
+        };
+        let mut rarest = digests
+            .iter()
+            .map(carrying)
+            .filter(|carriers| !carriers.is_empty())
+            // The first of those that are equally rare, as far as is counted.
+            .min_by_key(|carriers| carriers.len().min(limit + 1))
+            .unwrap_or_default();
+        rarest.truncate(limit);
+        rarest
+    }
+}
+
+pub(super) async fn counts_agree_after_any_history(store: Arc<dyn Store>) {
+    for seed in 0..4 {
+        let mut dice = Dice(seed);
+        let mut author = Author::new(&store, 1, u128::from(seed)).await;
+        let mut model = Model::default();
+        for _ in 0..60 {
+            let commit = model.decide(&author, &mut dice);
+            if dice.one_in(2) {
+                // A refusal in between changes nothing.
+                let refused = Commit {
+                    expected_version: Some(author.agent.version + 1),
+                    ..commit.clone()
+                };
+                assert!(store.commit(refused).await.is_err());
+            }
+            author.write(commit).await.unwrap();
+            let recount = store.recount(author.scope()).await.unwrap();
+            assert_eq!(recount, author.agent.tally);
+
+            let digests: Vec<i64> = (0..dice.throw(5))
+                .map(|_| dice.throw(12) as i64 - 6)
+                .collect();
+            let (except, limit) = (dice.throw(20), dice.throw(6) as u32);
+            let carriers = store
+                .carriers(author.scope(), &digests, Number(except), limit)
+                .await
+                .unwrap();
+            let carriers: Vec<u64> = carriers.iter().map(|memory| memory.number.0).collect();
+            let expected = model.carriers(&digests, except, limit as usize);
+            assert_eq!(carriers, expected, "{digests:?} but not {except}");
+        }
+        let mut expected: Vec<MemoryRow> = model.memories.into_values().collect();
+        expected.sort_by_key(|memory| (memory.created_at, memory.number));
+        assert_eq!(author.memories(Selection::All).await, expected);
+        expected.retain(|memory| memory.discarded_at.is_none());
+        assert_eq!(author.memories(Selection::Kept).await, expected);
+        expected.retain(|memory| memory.kind == Kind::Core);
+        assert_eq!(author.memories(Selection::KeptCore).await, expected);
+    }
+    assert_sound(&store).await;
+}

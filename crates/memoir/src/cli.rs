@@ -1,0 +1,77 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use memoir_app::DEFAULT_ACCOUNT;
+
+use crate::commands;
+
+/// Long-term memory for LLM agents that can be refined but not destroyed
+#[derive(Debug, Parser)]
+#[command(name = "memoir", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(after_help = "Start with `memoir demo`: it needs no configuration, no network and no model.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes, before or after its name.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// The database: `sqlite:PATH` or a path [default: in your data directory, made on first use]
+    #[arg(long, global = true, value_name = "URL", env = "MEMOIR_DATABASE", hide_env_values = true)]
+    pub(crate) database: Option<String>,
+
+    /// The account that the command is about
+    #[arg(long, global = true, value_name = "NAME", default_value = DEFAULT_ACCOUNT)]
+    pub(crate) account: String,
+
+    /// Print JSON to stdout: one document, or one a line for streams
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// The configuration file [default: `memoir/config.toml` in your configuration directory]
+    #[arg(long, global = true, value_name = "FILE", env = "MEMOIR_CONFIG", hide_env_values = true)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(commands::demo::Arguments),
+    #[command(subcommand)]
+    Account(commands::account::Command),
+    #[command(subcommand)]
+    Agent(commands::agent::Command),
+    Remember(commands::remember::Arguments),
+    Recall(commands::recall::Arguments),
+    Context(commands::context::Arguments),
+    Ledger(commands::ledger::Arguments),
+    Refine(commands::refine::Arguments),
+    Apply(commands::apply::Arguments),
+    Sweep(commands::sweep::Arguments),
+    Sessions(commands::sessions::Arguments),
+    Session(commands::session::Arguments),
+    Rollback(commands::rollback::Arguments),
+    Restore(commands::restore::Arguments),
+    Import(commands::import::Arguments),
+    Export(commands::export::Arguments),
+    #[command(subcommand)]
+    Audit(commands::audit::Command),
+    Doctor(commands::doctor::Arguments),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_free_of_contradictions() {
+        super::Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,48 @@
+//! `memoir account`: tenants.
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation,
+    show::{List, Table, moment},
+    terminal::{self, safe},
+};
+
+/// Tenants: their agents share nothing
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make an account
+    Create {
+        /// Its name, 1 to 100 characters
+        name: String,
+    },
+    /// List the accounts
+    List,
+}
+
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
+    let memoir = installation::memoir(global)?;
+    match command {
+        Command::Create { name } => {
+            let account = memoir.create_account(&name).await?;
+            if global.json {
+                terminal::json(&account)?;
+            } else {
+                terminal::print(&format!("made the account `{}`", safe(&account.name)))?;
+            }
+        }
+        Command::List => {
+            let accounts = memoir.accounts().await?;
+            if global.json {
+                terminal::json(&List::whole(accounts))?;
+            } else {
+                let mut table = Table::new(["account", "made"]);
+                for account in &accounts {
+                    table.row([safe(&account.name).into_owned(), moment(account.created_at)]);
+                }
+                terminal::print(&table.to_string())?;
+            }
+        }
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,49 @@
+//! `memoir agent`: making, listing, showing and setting agents.
+
+mod create;
+mod list;
+mod set;
+mod show;
+
+use crate::{cli::Global, failure::Outcome};
+
+/// Most bytes of a file with a prompt: four for each character of the longest one.
+const PROMPT_BYTES: u64 = 4 * memoir_domain::agent::SYSTEM_PROMPT_LIMIT as u64 + 4_096;
+
+/// Agents, each with a memory of its own
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Create(create::Arguments),
+    /// List the agents of the account
+    List,
+    /// Show an agent's settings and counts
+    Show {
+        /// Its name or identifier
+        #[arg(value_name = "NAME")]
+        agent: String,
+    },
+    Set(set::Arguments),
+    /// Take an agent off the schedule; sessions can still be run by hand
+    Pause {
+        /// Its name or identifier
+        #[arg(value_name = "NAME")]
+        agent: String,
+    },
+    /// Put an agent back on the schedule
+    Resume {
+        /// Its name or identifier
+        #[arg(value_name = "NAME")]
+        agent: String,
+    },
+}
+
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
+    match command {
+        Command::Create(arguments) => create::run(global, arguments).await,
+        Command::List => list::run(global).await,
+        Command::Show { agent } => show::run(global, &agent).await,
+        Command::Set(arguments) => set::run(global, arguments).await,
+        Command::Pause { agent } => set::pause(global, &agent, true).await,
+        Command::Resume { agent } => set::pause(global, &agent, false).await,
+    }
+}

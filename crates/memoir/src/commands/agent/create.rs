@@ -1,0 +1,110 @@
+//! `memoir agent create`
+
+use std::path::PathBuf;
+
+use memoir_domain::agent::Field;
+
+use super::PROMPT_BYTES;
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, administrator},
+    terminal::{self, safe},
+};
+
+/// Make an agent
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Its name, 1 to 100 characters
+    name: String,
+    /// Its model, such as `ollama:qwen3:8b` or `builtin:careful`
+    #[arg(long, value_name = "PROVIDER:NAME")]
+    model: Option<String>,
+    /// A file that says who the agent is; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    system_prompt_file: Option<PathBuf>,
+    /// A file that says what to extract from conversations
+    #[arg(long, value_name = "FILE")]
+    reflection_prompt_file: Option<PathBuf>,
+    /// A file that says what to promote to core
+    #[arg(long, value_name = "FILE")]
+    memory_reflection_prompt_file: Option<PathBuf>,
+    /// A file with its own style of refining
+    #[arg(long, value_name = "FILE")]
+    refinement_prompt_file: Option<PathBuf>,
+    /// The share that a session must leave, over 0 and up to 1 [default: 0.75]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    refinement_threshold: Option<String>,
+    /// Tokens of core memories that its runtime has room for [default: 5000]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    core_token_budget: Option<String>,
+    /// Tokens over which a session is due [default: the budget]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    refinement_trigger_tokens: Option<String>,
+    /// Tags that put a memory beyond merging, deleting and rewriting [default: audio, somatic, voice]
+    #[arg(long, value_name = "TAGS")]
+    immutable_tags: Option<String>,
+    /// When two memories are the same text: `exact` or `ignore_case` [default: exact]
+    #[arg(long, value_name = "HOW")]
+    duplicate_match: Option<String>,
+    /// What becomes of an edit that loses a detail: `warn`, `refuse` or `off` [default: warn]
+    #[arg(long, value_name = "WHAT")]
+    detail_guard: Option<String>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let settings = arguments.settings()?;
+    let assignments: Vec<(Field, Option<&str>)> = settings
+        .iter()
+        .map(|(field, value)| (*field, Some(value.as_str())))
+        .collect();
+    let installation = Installation::open(global).await?;
+    let agent = installation
+        .account
+        .create_agent(&arguments.name, &assignments, &administrator())
+        .await?;
+    if global.json {
+        terminal::json(&agent)?;
+    } else {
+        terminal::print(&format!("made the agent `{}` ({})", safe(&agent.name), agent.id))?;
+    }
+    if agent.effective_model.is_none() {
+        terminal::note(
+            "note: it has no model yet; set one with `memoir agent set NAME model PROVIDER:NAME`, \
+             or refine with `--model builtin:careful`",
+        );
+    }
+    Ok(Ending::Done)
+}
+
+impl Arguments {
+    /// The settings that were given, as text.
+    fn settings(&self) -> Result<Vec<(Field, String)>, Failure> {
+        let files = [
+            (Field::SystemPrompt, &self.system_prompt_file),
+            (Field::ReflectionPrompt, &self.reflection_prompt_file),
+            (Field::MemoryReflectionPrompt, &self.memory_reflection_prompt_file),
+            (Field::RefinementPrompt, &self.refinement_prompt_file),
+        ];
+        let values = [
+            (Field::Model, &self.model),
+            (Field::RefinementThreshold, &self.refinement_threshold),
+            (Field::CoreTokenBudget, &self.core_token_budget),
+            (Field::RefinementTriggerTokens, &self.refinement_trigger_tokens),
+            (Field::ImmutableTags, &self.immutable_tags),
+            (Field::DuplicateMatch, &self.duplicate_match),
+            (Field::DetailGuard, &self.detail_guard),
+        ];
+        let mut settings: Vec<(Field, String)> = values
+            .into_iter()
+            .filter_map(|(field, value)| Some((field, value.clone()?)))
+            .collect();
+        for (field, path) in files {
+            if let Some(path) = path {
+                settings.push((field, parse::text_file(path, PROMPT_BYTES)?));
+            }
+        }
+        Ok(settings)
+    }
+}

@@ -1,0 +1,59 @@
+//! `memoir agent list`
+
+use memoir_app::AgentView;
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    show::{List, Table, moment, thousands},
+    terminal::{self, safe},
+};
+
+pub(crate) async fn run(global: &Global) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agents = installation.account.agents().await?;
+    if global.json {
+        terminal::json(&List::whole(agents))?;
+        return Ok(Ending::Done);
+    }
+    if agents.is_empty() {
+        terminal::note("there is no agent yet; `memoir agent create NAME` makes one");
+        return Ok(Ending::Done);
+    }
+    let mut table = Table::new([
+        "agent", "core", "tokens", "budget", "journal", "discarded", "last refined", "next", "model",
+    ])
+    .right(1)
+    .right(2)
+    .right(3)
+    .right(4)
+    .right(5);
+    for agent in &agents {
+        table.row([
+            safe(&agent.name).into_owned(),
+            thousands(agent.tally.core_count),
+            thousands(agent.tally.core_tokens),
+            thousands(agent.effective_core_token_budget),
+            thousands(agent.tally.journal_count),
+            thousands(agent.tally.discarded_count),
+            agent.last_refinement_at.map_or_else(|| "–".to_owned(), |time| time.date()),
+            next(agent),
+            agent.effective_model.as_deref().map_or_else(|| "–".to_owned(), |model| safe(model).into_owned()),
+        ]);
+    }
+    terminal::print(&table.to_string())?;
+    Ok(Ending::Done)
+}
+
+/// When the schedule takes the agent next.
+pub(super) fn next(agent: &AgentView) -> String {
+    let is_set = |name: &str| agent.settings.get(name) == Some(&serde_json::Value::Bool(true));
+    match (agent.refinement_due, agent.next_refinement_at) {
+        (Some(_), _) => "due".to_owned(),
+        (None, Some(time)) => moment(time),
+        (None, None) if !is_set("active") => "inactive".to_owned(),
+        (None, None) if is_set("paused") => "paused".to_owned(),
+        (None, None) => "–".to_owned(),
+    }
+}

@@ -1,0 +1,79 @@
+//! `memoir agent set`, `pause` and `resume`
+
+use std::path::PathBuf;
+
+use memoir_app::AgentView;
+use memoir_domain::agent::Field;
+use serde_json::Value;
+
+use super::{PROMPT_BYTES, show};
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Outcome},
+    installation::{Installation, administrator},
+    terminal,
+};
+
+/// Change one setting of an agent
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Its name or identifier
+    #[arg(value_name = "NAME")]
+    agent: String,
+    /// The setting, such as `model`, `system_prompt`, `refinement_threshold` or `core_token_budget`
+    field: String,
+    /// The new value; `null` returns to the default
+    #[arg(allow_hyphen_values = true, required_unless_present_any = ["file", "default"])]
+    value: Option<String>,
+    /// Read the value from a file; `-` reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["value", "default"])]
+    file: Option<PathBuf>,
+    /// Return to the default
+    #[arg(long, conflicts_with = "value")]
+    default: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let field: Field = arguments.field.parse().map_err(memoir_app::Error::from)?;
+    let value = match &arguments.file {
+        Some(path) => Some(parse::text_file(path, PROMPT_BYTES)?),
+        None => arguments.value.filter(|value| value != "null"),
+    };
+    let view = assign(global, &arguments.agent, field, value.as_deref()).await?;
+    if global.json {
+        terminal::json(&view)?;
+    } else {
+        let name = Value::String(view.name.clone());
+        let set = match field {
+            Field::Name => &name,
+            field => view.settings.get(field.as_str()).unwrap_or(&Value::Null),
+        };
+        terminal::print(&format!("{} is {}", field.as_str(), show::value(field, set)))?;
+    }
+    Ok(Ending::Done)
+}
+
+/// Takes the agent off the schedule, or puts it back.
+pub(crate) async fn pause(global: &Global, agent: &str, paused: bool) -> Outcome {
+    let value = if paused { "true" } else { "false" };
+    let view = assign(global, agent, Field::Paused, Some(value)).await?;
+    if global.json {
+        terminal::json(&view)?;
+    } else {
+        let state = if paused { "paused" } else { "on the schedule" };
+        terminal::print(&format!("`{}` is {state}", terminal::safe(&view.name)))?;
+    }
+    Ok(Ending::Done)
+}
+
+async fn assign(
+    global: &Global,
+    agent: &str,
+    field: Field,
+    value: Option<&str>,
+) -> Result<AgentView, crate::failure::Failure> {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(agent).await?;
+    Ok(agent.configure(&[(field, value)], &administrator()).await?)
+}

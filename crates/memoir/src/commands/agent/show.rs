@@ -1,0 +1,100 @@
+//! `memoir agent show`
+
+use std::fmt::Write;
+
+use memoir_app::AgentView;
+use memoir_domain::agent::Field;
+use serde_json::Value;
+
+use super::list::next;
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    show::{counted, moment, thousands},
+    terminal::{self, BOLD, DIM, safe},
+};
+
+pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(agent).await?.show().await?;
+    if global.json {
+        terminal::json(&agent)?;
+    } else {
+        terminal::print(&describe(&agent))?;
+    }
+    Ok(Ending::Done)
+}
+
+fn describe(agent: &AgentView) -> String {
+    let mut text = format!("{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}\n\n", safe(&agent.name), agent.id);
+    let mut line = |name: &str, value: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {DIM}{name:<26}{DIM:#} {value}");
+    };
+    let tally = &agent.tally;
+    line(
+        "core memories",
+        &format!(
+            "{}, {} of {} tokens, {} constitutional",
+            thousands(tally.core_count),
+            thousands(tally.core_tokens),
+            thousands(agent.effective_core_token_budget),
+            thousands(tally.constitutional_count)
+        ),
+    );
+    line("journal entries", &thousands(tally.journal_count));
+    line("discarded", &thousands(tally.discarded_count));
+    line("made", &moment(agent.created_at));
+    line(
+        "last refined",
+        &agent.last_refinement_at.map_or_else(|| "never".to_owned(), moment),
+    );
+    line("next session", &next(agent));
+    for field in Field::ALL.into_iter().filter(|field| *field != Field::Name) {
+        line(field.as_str(), &setting(agent, field));
+    }
+    text
+}
+
+/// A setting's value, or the default that counts in its place.
+fn setting(agent: &AgentView, field: Field) -> String {
+    let set = agent.settings.get(field.as_str()).unwrap_or(&Value::Null);
+    if !set.is_null() {
+        return value(field, set);
+    }
+    let default = match field {
+        Field::Model => agent.effective_model.clone(),
+        Field::RefinementThreshold => Some(agent.effective_refinement_threshold.to_string()),
+        Field::CoreTokenBudget => Some(agent.effective_core_token_budget.to_string()),
+        Field::RefinementTriggerTokens => Some(agent.effective_refinement_trigger_tokens.to_string()),
+        Field::ImmutableTags => Some(agent.effective_immutable_tags.join(", ")),
+        Field::DuplicateMatch => wire_name(&agent.effective_duplicate_match),
+        Field::DetailGuard => wire_name(&agent.effective_detail_guard),
+        _ => None,
+    };
+    match default {
+        Some(default) => format!("{} {DIM}(default){DIM:#}", safe(&default)),
+        None => format!("{DIM}not set{DIM:#}"),
+    }
+}
+
+/// A setting's value for people; of an agent's words only the size.
+pub(super) fn value(field: Field, value: &Value) -> String {
+    match value {
+        Value::Null => "the default".to_owned(),
+        Value::String(words) if field.is_text() => {
+            counted(words.chars().count() as u64, "character", "characters")
+        }
+        Value::String(text) => safe(text).into_owned(),
+        Value::Array(items) => {
+            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            safe(&items.join(", ")).into_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+fn wire_name(value: &impl serde::Serialize) -> Option<String> {
+    serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
+}

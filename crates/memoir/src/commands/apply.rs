@@ -1,0 +1,28 @@
+//! `memoir apply`: does for real what a rehearsal came to.
+
+use crate::{
+    cli::Global,
+    commands::refine,
+    failure::Outcome,
+    installation::{Installation, administrator},
+    show, terminal,
+};
+
+/// Apply a completed rehearsal, in one step
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The rehearsal's session
+    session: String,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open_for_sessions(global).await?;
+    let (agent, id) = installation.session(&arguments.session).await?;
+    let session = agent.apply_rehearsal(id, &administrator()).await?;
+    if global.json {
+        terminal::json(&session)?;
+    } else {
+        terminal::print(&show::session::outcome(&session))?;
+    }
+    refine::ending(&session)
+}

@@ -1,0 +1,33 @@
+//! `memoir context`: the text that an agent's runtime puts after the system prompt.
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    terminal,
+};
+
+/// Print what goes into the agent's prompt: core memories, and the journal of the last week
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// Leave out whole entries so that it fits; constitutional memories always stay
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let context = agent.context(arguments.max_tokens).await?;
+    if global.json {
+        terminal::json(&context)?;
+    } else if terminal::stdout_is_watched() {
+        terminal::print(&terminal::safe_lines(context.text.expose()))?;
+    } else {
+        // A program reads it: the text as it is.
+        terminal::data(context.text.expose().as_bytes())?;
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,154 @@
+//! `memoir demo`: a whole session on a sample agent, in a database that is thrown away.
+
+mod sample;
+mod told;
+
+use std::{collections::BTreeMap, path::Path};
+
+use memoir_app::{
+    Account, AgentHandle, MemoryView, RecordQuery, RecordView, SessionView, sessions::RefineOptions,
+};
+use memoir_domain::session::State;
+use memoir_store_sqlite::SqliteStore;
+use serde::Serialize;
+
+use crate::{
+    cli::Global,
+    commands::refine::{Ran, drive},
+    config::Config,
+    failure::{Ending, Failure, Outcome},
+    installation, terminal,
+    watch::Watcher,
+};
+
+/// Run a whole session on a sample agent, and leave nothing behind
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {}
+
+/// What the demonstration shows.
+#[derive(Debug, Serialize)]
+struct Shown {
+    agent: String,
+    before: Vec<MemoryView>,
+    after: Vec<MemoryView>,
+    session: SessionView,
+    journal: Option<MemoryView>,
+    records: Vec<RecordView>,
+    sums: Sums,
+}
+
+/// One number, from four places.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Sums {
+    /// The sum over the kept core memories.
+    ledger_tokens: u64,
+    /// What the agent's counts say.
+    agent_tokens: u64,
+    /// What the session says that it left.
+    session_tokens: Option<u64>,
+    /// Whether the database's own check finds nothing.
+    database_is_sound: bool,
+}
+
+impl Sums {
+    fn add_up(&self) -> bool {
+        self.ledger_tokens == self.agent_tokens
+            && self.session_tokens == Some(self.agent_tokens)
+            && self.database_is_sound
+    }
+}
+
+pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
+    let folder = tempfile::Builder::new()
+        .prefix("memoir-demo-")
+        .tempdir()
+        .map_err(|error| Failure::new(format!("cannot make a temporary folder: {error}")))?;
+    // The store is closed by the time that this returns, so nothing holds the folder.
+    let shown = in_folder(global, folder.path()).await;
+    let path = folder.path().to_owned();
+    folder
+        .close()
+        .map_err(|error| Failure::file("remove", &path, &error))?;
+    let Some(shown) = shown? else {
+        return Ok(Ending::Interrupted);
+    };
+    if global.json {
+        terminal::json(&shown)?;
+    } else {
+        terminal::print(&told::after(&shown))?;
+    }
+    Ok(if shown.sums.add_up() && shown.session.state == State::Completed {
+        Ending::Done
+    } else {
+        Ending::Refused
+    })
+}
+
+/// Everything but the last words; `None` where somebody interrupts it.
+async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Failure> {
+    let store = SqliteStore::open(&folder.join("memoir.db"))?;
+    // The user's own configuration and database have no part in it.
+    let memoir = installation::on(store, Config::default())?;
+    let account = memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
+    let agent = sample::make(&memoir, &account).await?;
+    let before = agent.memories(false).await?;
+    if !global.json {
+        terminal::print(&told::before(agent.name(), &before))?;
+    }
+    let mut watcher = Watcher::new(false);
+    let driven = match drive(&agent, &RefineOptions::default(), &mut watcher).await? {
+        Ran::Driven(driven) => driven,
+        Ran::Interrupted => return Ok(None),
+    };
+    let session = driven.session;
+    let query = RecordQuery {
+        session: Some(session.id),
+        ..RecordQuery::default()
+    };
+    let records = agent.records(&query).await?;
+    let after = agent.memories(false).await?;
+    Ok(Some(Shown {
+        agent: agent.name().to_owned(),
+        journal: journal(&after, &records),
+        sums: sums(&memoir, &account, &agent, &after, &session).await?,
+        before,
+        after,
+        session,
+        records,
+    }))
+}
+
+/// The entry that tells the agent of its session: the memory that the last record is about.
+fn journal(memories: &[MemoryView], records: &[RecordView]) -> Option<MemoryView> {
+    let number = records.iter().rev().find_map(|record| record.memory)?;
+    memories.iter().find(|memory| memory.number == number).cloned()
+}
+
+async fn sums(
+    memoir: &memoir_app::Memoir,
+    account: &Account,
+    agent: &AgentHandle,
+    memories: &[MemoryView],
+    session: &SessionView,
+) -> Result<Sums, Failure> {
+    let core = memories.iter().filter(|memory| told::is_core(memory));
+    let findings = memoir.examine(account).await?;
+    Ok(Sums {
+        ledger_tokens: core.map(|memory| memory.tokens).sum(),
+        agent_tokens: agent.show().await?.tally.core_tokens,
+        session_tokens: session.post_session_tokens,
+        database_is_sound: findings
+            .iter()
+            .filter(|finding| finding.area == "database")
+            .all(|finding| finding.severity == memoir_app::Severity::Ok),
+    })
+}
+
+/// How often each action was recorded.
+fn actions(records: &[RecordView]) -> BTreeMap<&'static str, usize> {
+    let mut actions = BTreeMap::new();
+    for record in records {
+        *actions.entry(record.action.as_str()).or_default() += 1;
+    }
+    actions
+}

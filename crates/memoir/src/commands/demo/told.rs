@@ -1,0 +1,86 @@
+//! The demonstration in words.
+
+use std::fmt::Write;
+
+use memoir_app::MemoryView;
+use memoir_domain::memory::Kind;
+
+use super::{Shown, actions};
+use crate::{
+    show::{self, counted, thousands},
+    terminal::{BOLD, DIM, GREEN, RED, safe_lines},
+};
+
+pub(super) fn is_core(memory: &MemoryView) -> bool {
+    memory.kind == Kind::Core && memory.discarded_at.is_none()
+}
+
+/// What is there before the session.
+pub(super) fn before(agent: &str, memories: &[MemoryView]) -> String {
+    let mut text = heading(&format!("`{agent}` before its session"));
+    text.push_str(&ledger(memories));
+    text.push_str(&heading("The session, with `builtin:careful`: rules instead of a model"));
+    text
+}
+
+/// What came of the session.
+pub(super) fn after(shown: &Shown) -> String {
+    let mut text = heading("What was edited, and why");
+    let edits = show::records::with_texts(&shown.records);
+    text.push_str(&edits);
+    if let Some(summary) = &shown.session.summary {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{DIM}in its own words:{DIM:#} {}", safe_lines(summary.expose()));
+    }
+    text.push_str(&heading(&format!("`{}` after its session", shown.agent)));
+    text.push_str(&ledger(&shown.after));
+    text.push_str(&heading("The journal entry that tells the agent of it"));
+    match &shown.journal {
+        Some(entry) => {
+            let _ = writeln!(text, "{} {}", entry.number, safe_lines(entry.content.expose()));
+        }
+        None => text.push_str("there is none\n"),
+    }
+    text.push_str(&heading("The audit records of the session"));
+    text.push_str(&show::records::timeline(&shown.records));
+    text.push_str(&heading("Does it add up?"));
+    text.push_str(&sums(shown));
+    let _ = write!(text, "\n{}", shown.session.state.as_str());
+    text
+}
+
+fn heading(text: &str) -> String {
+    format!("\n{BOLD}{text}{BOLD:#}\n\n")
+}
+
+/// The core memories, and how much journal there is.
+fn ledger(memories: &[MemoryView]) -> String {
+    let core: Vec<&MemoryView> = memories.iter().filter(|memory| is_core(memory)).collect();
+    let tokens: u64 = core.iter().map(|memory| memory.tokens).sum();
+    format!(
+        "{}\n{DIM}{}, {} tokens; {} beside them{DIM:#}\n",
+        show::memories::brief(&core),
+        counted(core.len() as u64, "core memory", "core memories"),
+        thousands(tokens),
+        counted((memories.len() - core.len()) as u64, "journal entry", "journal entries"),
+    )
+}
+
+fn sums(shown: &Shown) -> String {
+    let sums = &shown.sums;
+    let (style, word) = if sums.add_up() { (GREEN, "yes") } else { (RED, "no") };
+    let session = sums.session_tokens.map_or_else(|| "nothing".to_owned(), thousands);
+    let records: Vec<String> = actions(&shown.records)
+        .into_iter()
+        .map(|(action, count)| format!("{count} {action}"))
+        .collect();
+    format!(
+        "{style}{word}{style:#}: {} tokens by adding up the ledger, {} by the agent's counts, {session} by the session;\n\
+         the database's own check finds {}; {}: {}\n",
+        thousands(sums.ledger_tokens),
+        thousands(sums.agent_tokens),
+        if sums.database_is_sound { "nothing wrong" } else { "something wrong" },
+        counted(shown.records.len() as u64, "record", "records"),
+        records.join(", ")
+    )
+}

@@ -1,0 +1,94 @@
+//! `memoir doctor`: looks the installation over and says what to do about what it finds.
+
+use memoir_app::{Examination, Severity};
+
+use crate::{
+    cli::Global,
+    config::Config,
+    database,
+    failure::{Ending, Failure, Outcome},
+    installation,
+    show::List,
+    terminal::{self, CYAN, GREEN, RED, YELLOW, safe},
+};
+
+/// Check the configuration, the database, the models, the schedule and the clock
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {}
+
+pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
+    let found = examine(global).await;
+    if global.json {
+        terminal::json(&List::whole(found.clone()))?;
+    } else {
+        let lines: Vec<String> = found.iter().map(line).collect();
+        terminal::print(&lines.concat())?;
+    }
+    let is_sound = found.iter().all(|finding| finding.severity != Severity::Problem);
+    Ok(if is_sound { Ending::Done } else { Ending::Refused })
+}
+
+/// What stops other commands is a finding here, and what can still be looked at is.
+async fn examine(global: &Global) -> Vec<Examination> {
+    let mut found = Vec::new();
+    let config = match Config::read(global.config.as_deref()) {
+        Ok(config) => {
+            found.push(Examination {
+                area: "configuration",
+                severity: Severity::Ok,
+                finding: match &config.path {
+                    Some(path) => format!("`{}` can be read", path.display()),
+                    None => "there is none; the defaults count".to_owned(),
+                },
+                advice: None,
+            });
+            config
+        }
+        Err(failure) => {
+            found.push(problem("configuration", failure));
+            Config::default()
+        }
+    };
+    match look(global, config).await {
+        Ok(findings) => found.extend(findings),
+        Err(failure) => found.push(problem("database", failure)),
+    }
+    found
+}
+
+async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failure> {
+    let store = database::open(global.database.as_deref())?;
+    let memoir = installation::on(store, config)?;
+    let account = memoir.account(&global.account).await?;
+    Ok(memoir.examine(&account).await?)
+}
+
+fn problem(area: &'static str, failure: Failure) -> Examination {
+    let (finding, advice) = match failure {
+        Failure::Told(told) => told.into_parts(),
+        Failure::PipeClosed => ("nobody reads the answer".to_owned(), None),
+    };
+    Examination {
+        area,
+        severity: Severity::Problem,
+        finding,
+        advice,
+    }
+}
+
+fn line(finding: &Examination) -> String {
+    let (style, word) = match finding.severity {
+        Severity::Ok => (GREEN, "ok"),
+        Severity::Warning => (YELLOW, "warning"),
+        Severity::Problem => (RED, "problem"),
+    };
+    let mut text = format!(
+        "{style}{word:<8}{style:#} {:<13} {}\n",
+        finding.area,
+        safe(&finding.finding)
+    );
+    if let Some(advice) = &finding.advice {
+        text.push_str(&format!("{:23}{CYAN}hint{CYAN:#}: {}\n", "", safe(advice)));
+    }
+    text
+}

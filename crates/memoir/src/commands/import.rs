@@ -1,0 +1,93 @@
+//! `memoir import`: memories from a file, all of them or none.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use memoir_app::{AgentHandle, import};
+use serde_json::json;
+
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Failure, Outcome, bad_lines},
+    installation::{Installation, administrator},
+    show::counted,
+    terminal,
+};
+
+/// A file is read in whole; a million memories are a tenth of this.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Import memories from a file, all of them or none
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// The file; `-` reads stdin
+    file: PathBuf,
+    /// The format: one JSON object a line, {"content", "kind"?, "tags"?, "created_at"?, "constitutional"?}
+    #[arg(long, value_enum, default_value_t)]
+    format: super::export::Format,
+    /// Import the rest of a file that has bad lines
+    #[arg(long)]
+    skip_bad: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let super::export::Format::Jsonl = arguments.format;
+    let read = import::read(&parse::file(&arguments.file, MOST_BYTES)?);
+    let skipped = read.bad.len();
+    if arguments.skip_bad && skipped > 0 {
+        let lines = counted(skipped as u64, "line", "lines");
+        terminal::note(&format!("skipped {lines}:\n\n{}", bad_lines(&read.bad)));
+    }
+    let imported = watched(&agent, read, arguments.skip_bad).await?;
+    if global.json {
+        terminal::json(&json!({"imported": imported, "skipped": skipped}))?;
+    } else {
+        let memories = counted(imported as u64, "memory", "memories");
+        let lines = counted(skipped as u64, "line", "lines");
+        terminal::print(&match skipped {
+            0 => format!("imported {memories}"),
+            _ => format!("imported {memories}, skipped {lines}"),
+        })?;
+    }
+    Ok(Ending::Done)
+}
+
+/// Imports, and moves a bar along while that takes place.
+async fn watched(agent: &AgentHandle, read: import::Read, skip_bad: bool) -> Result<usize, Failure> {
+    let written = Arc::new(AtomicU64::new(0));
+    let bar = bar(read.len() as u64);
+    let actor = administrator();
+    let work = agent.import(read, skip_bad, &actor, written.clone());
+    tokio::pin!(work);
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            done = &mut work => break done,
+            _ = tick.tick() => bar.set_position(written.load(Ordering::Relaxed)),
+        }
+    };
+    bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+/// A bar on stderr, which shows itself on a terminal only.
+fn bar(length: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:32} {human_pos} of {human_len}, {per_sec}") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,51 @@
+//! The commands, one a file: read the arguments, call the use case, print.
+
+pub(crate) mod account;
+pub(crate) mod agent;
+pub(crate) mod apply;
+pub(crate) mod audit;
+pub(crate) mod context;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod ledger;
+mod parse;
+pub(crate) mod recall;
+pub(crate) mod refine;
+pub(crate) mod remember;
+pub(crate) mod restore;
+pub(crate) mod rollback;
+pub(crate) mod session;
+pub(crate) mod sessions;
+pub(crate) mod sweep;
+
+use crate::{
+    cli::{Arguments, Command},
+    failure::Outcome,
+};
+
+/// Carries out what was typed.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    let Arguments { global, command } = arguments;
+    match command {
+        Command::Demo(arguments) => demo::run(&global, arguments).await,
+        Command::Account(command) => account::run(&global, command).await,
+        Command::Agent(command) => agent::run(&global, command).await,
+        Command::Remember(arguments) => remember::run(&global, arguments).await,
+        Command::Recall(arguments) => recall::run(&global, arguments).await,
+        Command::Context(arguments) => context::run(&global, arguments).await,
+        Command::Ledger(arguments) => ledger::run(&global, arguments).await,
+        Command::Refine(arguments) => refine::run(&global, arguments).await,
+        Command::Apply(arguments) => apply::run(&global, arguments).await,
+        Command::Sweep(arguments) => sweep::run(&global, arguments).await,
+        Command::Sessions(arguments) => sessions::run(&global, arguments).await,
+        Command::Session(arguments) => session::run(&global, arguments).await,
+        Command::Rollback(arguments) => rollback::run(&global, arguments).await,
+        Command::Restore(arguments) => restore::run(&global, arguments).await,
+        Command::Import(arguments) => import::run(&global, arguments).await,
+        Command::Export(arguments) => export::run(&global, arguments).await,
+        Command::Audit(command) => audit::run(&global, command).await,
+        Command::Doctor(arguments) => doctor::run(&global, arguments).await,
+    }
+}

@@ -1,0 +1,80 @@
+//! Reading arguments that several commands have.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use memoir_domain::{
+    Timestamp,
+    audit::Action,
+    memory::{Kind, Number},
+    time::InvalidTimestamp,
+};
+
+use crate::failure::Failure;
+
+/// A time, or the beginning of a day.
+pub(crate) fn time(text: &str) -> Result<Timestamp, InvalidTimestamp> {
+    text.parse()
+}
+
+/// The end of a range: a date alone means the whole of that day.
+pub(crate) fn until(text: &str) -> Result<Timestamp, InvalidTimestamp> {
+    Timestamp::parse_until(text)
+}
+
+/// `core` or `journal`.
+pub(crate) fn kind(text: &str) -> Result<Kind, String> {
+    text.parse().map_err(|_| "must be `core` or `journal`".to_owned())
+}
+
+/// `17` or `#17`.
+pub(crate) fn number(text: &str) -> Result<Number, String> {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    match digits.parse() {
+        Ok(number) if number > 0 => Ok(Number(number)),
+        _ => Err("must be the number of a memory, such as `17`".to_owned()),
+    }
+}
+
+/// An action of the audit, by its wire name.
+pub(crate) fn action(text: &str) -> Result<Action, String> {
+    Action::from_name(text).ok_or_else(|| {
+        let known: Vec<&str> = Action::ALL.iter().map(|action| action.as_str()).collect();
+        format!("the actions are {}", known.join(", "))
+    })
+}
+
+/// A file of text in whole; `-` is stdin.
+pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure> {
+    String::from_utf8(file(path, most_bytes)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(format!(
+            "`{}` is not UTF-8 text: byte {} is wrong",
+            path.display(),
+            at + 1
+        ))
+    })
+}
+
+/// A file in whole; `-` is stdin.
+pub(crate) fn file(path: &Path, most_bytes: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().take(most_bytes + 1).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(most_bytes + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| Failure::file("read", path, &error))?;
+    if bytes.len() as u64 > most_bytes {
+        return Err(Failure::new(format!(
+            "`{}` has more than {} bytes, which is the limit here",
+            path.display(),
+            crate::show::thousands(most_bytes)
+        ))
+        .hint("split it up"));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,159 @@
+//! `memoir refine`: one session, now, watched while it runs.
+
+use memoir_app::{
+    AgentHandle, SessionView,
+    sessions::{Driven, Progress, RefineOptions, SessionDetail},
+};
+use memoir_domain::session::{Mode, State};
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, administrator},
+    interrupt::unless_interrupted,
+    show::{self, counted},
+    terminal,
+    watch::Watcher,
+};
+
+/// Run one refinement session now
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// Which tools the session has
+    #[arg(long, value_enum, default_value_t)]
+    mode: ModeArgument,
+    /// A model for this session instead of the agent's own, such as `builtin:careful`
+    #[arg(long, value_name = "PROVIDER:NAME")]
+    model: Option<String>,
+    /// Work on a copy and show what would change
+    #[arg(long)]
+    rehearse: bool,
+}
+
+/// A session's mode as it is typed.
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum ModeArgument {
+    /// All tools
+    #[default]
+    Full,
+    /// Search, delete, protect and complete only
+    #[value(alias = "dedup-only")]
+    DedupOnly,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let model = arguments
+        .model
+        .map(|name| name.parse().map_err(memoir_app::Error::from))
+        .transpose()?;
+    let options = RefineOptions {
+        mode: match arguments.mode {
+            ModeArgument::Full => Mode::Full,
+            ModeArgument::DedupOnly => Mode::DedupOnly,
+        },
+        model,
+        rehearsal: arguments.rehearse,
+        trigger: None,
+    };
+    let installation = Installation::open_for_sessions(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let mut watcher = Watcher::new(global.json);
+    match drive(&agent, &options, &mut watcher).await? {
+        Ran::Driven(driven) => {
+            let session = driven.session.clone();
+            tell(global, *driven)?;
+            ending(&session)
+        }
+        Ran::Interrupted => Ok(Ending::Interrupted),
+    }
+}
+
+/// What became of a session.
+pub(crate) enum Ran {
+    /// It came to an end, by itself or by Ctrl-C.
+    Driven(Box<Driven>),
+    /// Ctrl-C before it was begun, or twice.
+    Interrupted,
+}
+
+/// Runs a session. Ctrl-C cancels it, and a second one leaves it to be closed when its lease lapses.
+pub(crate) async fn drive(
+    agent: &AgentHandle,
+    options: &RefineOptions,
+    watcher: &mut Watcher,
+) -> Result<Ran, Failure> {
+    let running = watcher.running();
+    let mut observer = |progress: &Progress| watcher.see(progress);
+    let work = agent.refine(options, &mut observer);
+    if let Some(driven) = unless_interrupted(work).await {
+        return Ok(Ran::Driven(Box::new(driven?)));
+    }
+    let Some(id) = running.id() else {
+        return Ok(Ran::Interrupted);
+    };
+    terminal::note("cancelling the session; its edits stay");
+    let cancelling = async {
+        match agent.cancel(id, &administrator()).await {
+            Ok(session) => Ok(session),
+            // It had just ended by itself.
+            Err(memoir_app::Error::SessionLost(_)) => Ok(agent.session(id).await?.session),
+            Err(error) => Err(error),
+        }
+    };
+    match unless_interrupted(cancelling).await {
+        Some(session) => Ok(Ran::Driven(Box::new(Driven {
+            session: session?,
+            changes: None,
+        }))),
+        None => Ok(Ran::Interrupted),
+    }
+}
+
+fn tell(global: &Global, driven: Driven) -> Result<(), Failure> {
+    let Driven { session, changes } = driven;
+    if global.json {
+        return terminal::json(&SessionDetail { session, changes });
+    }
+    if let Some(changes) = &changes {
+        terminal::print(&show::session::rehearsed(changes))?;
+        if !changes.is_empty() {
+            terminal::print("\n")?;
+        }
+    }
+    terminal::print(&show::session::outcome(&session))?;
+    match &changes {
+        Some(changes) if !changes.is_empty() && session.state == State::Completed => {
+            terminal::note(&format!(
+                "\nnothing was changed; `memoir apply {}` changes {}",
+                session.id,
+                counted(changes.len() as u64, "memory", "memories")
+            ));
+        }
+        Some(_) => terminal::note("\nnothing was changed, and there is nothing to apply"),
+        None => {}
+    }
+    Ok(())
+}
+
+/// An agent that completes or declines did what it is free to do; any other end is told as a failure.
+pub(crate) fn ending(session: &SessionView) -> Outcome {
+    if matches!(session.state, State::Completed | State::Declined) {
+        return Ok(Ending::Done);
+    }
+    let reason = session
+        .reason
+        .as_ref()
+        .map_or_else(String::new, |reason| format!(": {}", reason.expose()));
+    let failure = Failure::new(format!("the session ended as `{}`{reason}", session.state.as_str()));
+    Err(match (session.state, session.edits) {
+        (State::RolledBack, _) => failure.hint("nothing is lost; everything that it did was taken back"),
+        (_, 0) => failure.hint("nothing was changed"),
+        (_, _) => failure.hint(format!(
+            "its edits stay; `memoir rollback {}` takes them back",
+            session.id
+        )),
+    })
+}

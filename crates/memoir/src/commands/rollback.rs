@@ -1,0 +1,48 @@
+//! `memoir rollback`: undoes a session.
+
+use memoir_app::RecordQuery;
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::{Installation, administrator},
+    show::{self, thousands},
+    terminal,
+};
+
+/// Undo what a session did
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The session
+    session: String,
+    /// Undo later changes of the same memories too
+    #[arg(long)]
+    cascade: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open_for_sessions(global).await?;
+    let (agent, id) = installation.session(&arguments.session).await?;
+    let before = agent.show().await?.tally.core_tokens;
+    let session = agent
+        .roll_back(id, arguments.cascade, &administrator())
+        .await?;
+    if global.json {
+        terminal::json(&session)?;
+        return Ok(Ending::Done);
+    }
+    let after = agent.show().await?.tally.core_tokens;
+    let last = RecordQuery {
+        last: Some(1),
+        ..RecordQuery::default()
+    };
+    let mut text = format!(
+        "undone: {} ({} → {} tokens)\n",
+        show::session::stats(session.stats),
+        thousands(before),
+        thousands(after)
+    );
+    text.push_str(&show::records::timeline(&agent.records(&last).await?));
+    terminal::print(&text)?;
+    Ok(Ending::Done)
+}

@@ -1,0 +1,33 @@
+//! `memoir sessions`: an agent's sessions and how they ended.
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    show::{self, List},
+    terminal,
+};
+
+/// List an agent's sessions, newest first
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open_for_sessions(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let sessions = agent.sessions(arguments.limit).await?;
+    if global.json {
+        terminal::json(&List::whole(sessions))?;
+    } else if sessions.is_empty() {
+        terminal::note("there was no session yet");
+    } else {
+        terminal::print(&show::session::list(&sessions))?;
+    }
+    Ok(Ending::Done)
+}

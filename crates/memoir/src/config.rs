@@ -1,0 +1,362 @@
+//! The configuration file, in TOML. Everything in it has a default; a key that nobody knows is an error,
+//! since it is most likely a slip that would otherwise go unnoticed.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use etcetera::BaseStrategy;
+use jiff::{
+    civil::{Time, Weekday},
+    tz::TimeZone,
+};
+use memoir_app::{Limits, Price, Settings};
+use memoir_domain::schedule::WeeklySlot;
+use memoir_model::{ModelName, ProviderSettings};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// What the configuration file says, over the defaults.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Config {
+    pub(crate) settings: Settings,
+    pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    /// The file that was read; `None` where there is none.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// The file as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    model: Option<ModelName>,
+    time_zone: Option<String>,
+    erosion_floor: Option<f64>,
+    lease_seconds: Option<u64>,
+    context_tokens: Option<u32>,
+    schedule: ScheduleSection,
+    limits: LimitsSection,
+    prices: BTreeMap<ModelName, PriceSection>,
+    providers: BTreeMap<String, ProviderSettings>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ScheduleSection {
+    weekly: Option<String>,
+    /// The same as the one outside of the section.
+    time_zone: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LimitsSection {
+    turns: Option<u32>,
+    minutes: Option<f64>,
+    seconds: Option<f64>,
+    tokens: Option<u64>,
+    cost: Option<f64>,
+    answer_tokens: Option<u32>,
+    attempts: Option<u32>,
+    first_wait_seconds: Option<f64>,
+    longest_wait_seconds: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceSection {
+    input_per_million: f64,
+    output_per_million: f64,
+}
+
+impl Config {
+    /// Reads the file named, or else the user's own where there is one.
+    ///
+    /// # Errors
+    /// Names the file, and the key and the limit where a value is at fault.
+    pub(crate) fn read(named: Option<&Path>) -> Result<Self, Failure> {
+        let path = match named {
+            Some(path) => path.to_owned(),
+            None => match default_path() {
+                Some(path) => path,
+                None => return Ok(Self::default()),
+            },
+        };
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(Failure::file("read the configuration", &path, &error)),
+        };
+        Self::parse(&text)
+            .map(|config| Self {
+                path: Some(path.clone()),
+                ..config
+            })
+            .map_err(|problem| {
+                Failure::new(format!("the configuration `{}`: {problem}", path.display()))
+            })
+    }
+
+    /// How messages name it.
+    pub(crate) fn origin(&self) -> String {
+        self.path.as_ref().map_or_else(
+            || "the configuration".to_owned(),
+            |path| format!("the configuration `{}`", path.display()),
+        )
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| located(&error, text))?;
+        let defaults = Settings::default();
+        let settings = Settings {
+            weekly_slot: weekly_slot(&file)?,
+            limits: limits(&file.limits)?,
+            prices: prices(file.prices)?,
+            default_model: file.model,
+            erosion_floor: match file.erosion_floor {
+                Some(floor) => within("erosion_floor", floor, 0.0, 1.0)?,
+                None => defaults.erosion_floor,
+            },
+            context_tokens: match file.context_tokens {
+                Some(tokens) => whole("context_tokens", tokens, 1_000, 100_000_000)?,
+                None => defaults.context_tokens,
+            },
+            lease: match file.lease_seconds {
+                Some(seconds) => Duration::from_secs(whole("lease_seconds", seconds, 5, 3_600)?),
+                None => defaults.lease,
+            },
+        };
+        Ok(Self {
+            settings,
+            providers: file.providers,
+            path: None,
+        })
+    }
+}
+
+/// `memoir/config.toml` in the user's configuration directory; `None` where that is not known.
+fn default_path() -> Option<PathBuf> {
+    let directories = etcetera::choose_base_strategy().ok()?;
+    Some(directories.config_dir().join("memoir").join("config.toml"))
+}
+
+/// The parser's message with the line, and without the line's text: a key may stand there by mistake.
+fn located(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message();
+    match error.span() {
+        Some(span) => {
+            let before = text.get(..span.start).unwrap_or_default();
+            format!("line {}: {message}", before.matches('\n').count() + 1)
+        }
+        None => message.to_owned(),
+    }
+}
+
+fn weekly_slot(file: &File) -> Result<WeeklySlot, String> {
+    let mut slot = WeeklySlot::default();
+    if let Some(weekly) = &file.schedule.weekly {
+        (slot.weekday, slot.time) = weekday_and_time(weekly).ok_or_else(|| {
+            format!(
+                "`schedule.weekly` is `{weekly}`; it must be a weekday and a time of day, such as `Mon 04:00`"
+            )
+        })?;
+    }
+    if let Some(name) = file.time_zone.as_ref().or(file.schedule.time_zone.as_ref()) {
+        slot.time_zone = TimeZone::get(name).map_err(|_| {
+            format!("`time_zone` is `{name}`; it must be a name of the IANA database, such as `Europe/Berlin`")
+        })?;
+    }
+    Ok(slot)
+}
+
+/// Reads `Mon 04:00` or `monday 4:00`.
+fn weekday_and_time(text: &str) -> Option<(Weekday, Time)> {
+    const DAYS: [(&str, Weekday); 7] = [
+        ("monday", Weekday::Monday),
+        ("tuesday", Weekday::Tuesday),
+        ("wednesday", Weekday::Wednesday),
+        ("thursday", Weekday::Thursday),
+        ("friday", Weekday::Friday),
+        ("saturday", Weekday::Saturday),
+        ("sunday", Weekday::Sunday),
+    ];
+    let (day, time) = text.trim().split_once(char::is_whitespace)?;
+    let day = day.to_lowercase();
+    let (_, weekday) = DAYS
+        .into_iter()
+        .find(|(name, _)| day == *name || day == name[..3])?;
+    let (hour, minute) = time.trim().split_once(':')?;
+    let part = |text: &str| -> Option<i8> {
+        let digits = matches!(text.len(), 1 | 2) && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse().ok()).flatten()
+    };
+    let time = Time::new(part(hour)?, part(minute)?, 0, 0).ok()?;
+    Some((weekday, time))
+}
+
+fn limits(section: &LimitsSection) -> Result<Limits, String> {
+    const DAY: f64 = 86_400.0;
+    let defaults = Limits::default();
+    let seconds = |key: &str, value: Option<f64>, least: f64, default: Duration| match value {
+        Some(value) => within(key, value, least, DAY).map(Duration::from_secs_f64),
+        None => Ok(default),
+    };
+    let time = match (section.minutes, section.seconds) {
+        (Some(_), Some(_)) => {
+            return Err("`limits.minutes` and `limits.seconds` are both set; keep one".to_owned());
+        }
+        (Some(minutes), None) => {
+            Duration::from_secs_f64(within("limits.minutes", minutes, 0.01, DAY / 60.0)? * 60.0)
+        }
+        (None, given) => seconds("limits.seconds", given, 1.0, defaults.time)?,
+    };
+    Ok(Limits {
+        time,
+        turns: match section.turns {
+            Some(turns) => whole("limits.turns", turns, 1, 10_000)?,
+            None => defaults.turns,
+        },
+        tokens: match section.tokens {
+            Some(tokens) => whole("limits.tokens", tokens, 1, 1_000_000_000_000)?,
+            None => defaults.tokens,
+        },
+        cost: match section.cost {
+            Some(cost) => Some(within("limits.cost", cost, 0.0, 1e9)?),
+            None => defaults.cost,
+        },
+        answer_tokens: match section.answer_tokens {
+            Some(tokens) => whole("limits.answer_tokens", tokens, 16, 1_000_000)?,
+            None => defaults.answer_tokens,
+        },
+        attempts: match section.attempts {
+            Some(attempts) => whole("limits.attempts", attempts, 1, 100)?,
+            None => defaults.attempts,
+        },
+        first_wait: seconds(
+            "limits.first_wait_seconds",
+            section.first_wait_seconds,
+            0.0,
+            defaults.first_wait,
+        )?,
+        longest_wait: seconds(
+            "limits.longest_wait_seconds",
+            section.longest_wait_seconds,
+            0.0,
+            defaults.longest_wait,
+        )?,
+    })
+}
+
+fn prices(sections: BTreeMap<ModelName, PriceSection>) -> Result<BTreeMap<ModelName, Price>, String> {
+    const MOST: f64 = 1e9;
+    sections
+        .into_iter()
+        .map(|(model, section)| {
+            let key = |part: &str| format!("prices.\"{model}\".{part}");
+            let price = Price {
+                input_per_million: within(
+                    &key("input_per_million"),
+                    section.input_per_million,
+                    0.0,
+                    MOST,
+                )?,
+                output_per_million: within(
+                    &key("output_per_million"),
+                    section.output_per_million,
+                    0.0,
+                    MOST,
+                )?,
+            };
+            Ok((model, price))
+        })
+        .collect()
+}
+
+fn within(key: &str, value: f64, least: f64, most: f64) -> Result<f64, String> {
+    if (least..=most).contains(&value) {
+        Ok(value)
+    } else {
+        Err(format!("`{key}` is {value}; it must be {least} to {most}"))
+    }
+}
+
+fn whole<T: PartialOrd + std::fmt::Display>(key: &str, value: T, least: T, most: T) -> Result<T, String> {
+    if (&least..=&most).contains(&&value) {
+        Ok(value)
+    } else {
+        Err(format!("`{key}` is {value}; it must be {least} to {most}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_configuration_is_read() {
+        let config = Config::parse(
+            r#"
+            model = "lab:small"
+            time_zone = "Europe/Berlin"
+            erosion_floor = 0.4
+            lease_seconds = 60
+            context_tokens = 64000
+
+            [schedule]
+            weekly = "sunday 23:30"
+
+            [limits]
+            turns = 12
+            minutes = 2.5
+            tokens = 1000
+            cost = 0.25
+            first_wait_seconds = 0.01
+
+            [prices."lab:small"]
+            input_per_million = 3
+            output_per_million = 15.0
+
+            [providers.lab]
+            base_url = "http://127.0.0.1:9/v1"
+            "#,
+        )
+        .unwrap();
+        let settings = config.settings;
+        assert_eq!(settings.weekly_slot.weekday, Weekday::Sunday);
+        assert_eq!(settings.weekly_slot.time_zone.iana_name(), Some("Europe/Berlin"));
+        assert_eq!(settings.limits.time, Duration::from_secs(150));
+        assert_eq!(settings.limits.first_wait, Duration::from_millis(10));
+        assert_eq!(settings.lease, Duration::from_secs(60));
+        assert_eq!(settings.prices.len(), 1);
+        assert!(config.providers.contains_key("lab"));
+        assert_eq!(Config::parse("").unwrap().settings, Settings::default());
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_its_key_and_limit() {
+        for (text, told) in [
+            ("modle = 'a:b'", "line 1: unknown field `modle`"),
+            ("\nerosion_floor = 1.5", "`erosion_floor` is 1.5; it must be 0 to 1"),
+            ("lease_seconds = 1", "`lease_seconds` is 1; it must be 5 to 3600"),
+            ("context_tokens = 10", "`context_tokens` is 10; it must be 1000"),
+            ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
+            ("[limits]\nminutes = 1\nseconds = 1", "both set"),
+            ("[limits]\nseconds = -1", "`limits.seconds` is -1; it must be 1"),
+            ("[schedule]\nweekly = 'Mon 25:00'", "`schedule.weekly` is `Mon 25:00`"),
+            ("[schedule]\nweekly = 'Yesterday'", "such as `Mon 04:00`"),
+            ("time_zone = 'Mars/Base'", "`time_zone` is `Mars/Base`"),
+            ("model = 'no-colon'", "line 1"),
+            ("[prices.'a:b']\ninput_per_million = 1", "output_per_million"),
+            ("[prices.'a:b']\ninput_per_million = -1\noutput_per_million = 1", "prices.\"a:b\".input_per_million"),
+        ] {
+            let problem = Config::parse(text).unwrap_err();
+            assert!(problem.contains(told), "{text}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Where the database is.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use etcetera::BaseStrategy;
+use memoir_store_sqlite::SqliteStore;
+
+use crate::failure::Failure;
+
+/// Opens the database that was named, or the user's own, which is made on first use.
+///
+/// # Errors
+/// The name is of no kind that this build knows, or the store cannot be opened.
+pub(crate) fn open(url: Option<&str>) -> Result<SqliteStore, Failure> {
+    let path = match url {
+        Some(url) => path_of(url)?,
+        None => {
+            let path = default_path()?;
+            if let Some(folder) = path.parent() {
+                make_private_folder(folder)
+                    .map_err(|error| Failure::file("make the folder", folder, &error))?;
+            }
+            path
+        }
+    };
+    Ok(SqliteStore::open(&path)?)
+}
+
+/// The file that a URL names: `sqlite:PATH`, `sqlite://PATH` or the path alone.
+pub(crate) fn path_of(url: &str) -> Result<PathBuf, Failure> {
+    const HINT: &str = "give `sqlite:PATH` or a path";
+    let path = if let Some(rest) = url.strip_prefix("sqlite:") {
+        rest.strip_prefix("//").unwrap_or(rest)
+    } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+        return Err(Failure::new("this build of Memoir keeps its database in SQLite only").hint(HINT));
+    } else if let Some((scheme, _)) = url.split_once("://") {
+        return Err(Failure::new(format!("there is no kind of database `{scheme}`")).hint(HINT));
+    } else {
+        url
+    };
+    match path {
+        "" => Err(Failure::new("the database has no path").hint(HINT)),
+        ":memory:" => Err(Failure::new(
+            "a database in memory would be gone with this command",
+        )
+        .hint(HINT)),
+        path => Ok(Path::new(path).to_owned()),
+    }
+}
+
+/// `memoir/memoir.db` in the user's data directory.
+pub(crate) fn default_path() -> Result<PathBuf, Failure> {
+    let directories = etcetera::choose_base_strategy().map_err(|error| {
+        Failure::new(format!("the user's data directory is not known: {error}"))
+            .hint("give a path with `--database sqlite:PATH`")
+    })?;
+    Ok(directories.data_dir().join("memoir").join("memoir.db"))
+}
+
+/// Makes the folder where there is none, for its owner only.
+fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_named_by_url_or_path() {
+        for (url, path) in [
+            ("sqlite:/a/b.db", "/a/b.db"),
+            ("sqlite:///a/b.db", "/a/b.db"),
+            ("sqlite:b.db", "b.db"),
+            ("b.db", "b.db"),
+            ("/a b/c", "/a b/c"),
+        ] {
+            assert_eq!(path_of(url).unwrap(), Path::new(path));
+        }
+        for wrong in ["", "sqlite:", "sqlite::memory:", "postgres://localhost/m", "mysql://x"] {
+            assert!(path_of(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Ctrl-C, and being told to end by the system.
+
+/// Runs `work` until it is done; `None` where somebody interrupts it first. The work is then dropped.
+pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = interrupted() => None,
+    }
+}
+
+/// Comes back when somebody presses Ctrl-C or the system asks for an end. Never, where signals cannot
+/// be listened to: then they end the process.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                Ok(()) = tokio::signal::ctrl_c() => return,
+                Some(()) = terminated.recv() => return,
+                else => {}
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_ok() {
+        return;
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,92 @@
+//! How things look to people: numbers, times, tables, memories, sessions, records, differences.
+
+pub(crate) mod diff;
+pub(crate) mod memories;
+pub(crate) mod records;
+pub(crate) mod session;
+mod table;
+
+use memoir_domain::{SessionId, Timestamp, memory::Number};
+use serde::Serialize;
+
+pub(crate) use table::Table;
+
+/// A list in the form of every door.
+#[derive(Debug, Serialize)]
+pub(crate) struct List<T> {
+    items: Vec<T>,
+    /// The command line shows whole lists.
+    next_cursor: Option<String>,
+}
+
+impl<T> List<T> {
+    pub(crate) fn whole(items: Vec<T>) -> Self {
+        Self {
+            items,
+            next_cursor: None,
+        }
+    }
+}
+
+/// `12,345`
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 edit`, `2 edits`
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    let what = if number == 1 { one } else { many };
+    format!("{} {what}", thousands(number))
+}
+
+/// `2026-03-01 04:00:00Z`
+pub(crate) fn moment(time: Timestamp) -> String {
+    let text = time.to_string();
+    let seconds = text.get(..19).unwrap_or(&text).trim_end_matches('Z');
+    format!("{}Z", seconds.replace('T', " "))
+}
+
+/// `#1 #2`
+pub(crate) fn numbers(numbers: &[Number]) -> String {
+    let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    texts.join(" ")
+}
+
+/// The beginning of an identifier, which holds the millisecond at which it was made.
+pub(crate) fn short(id: &SessionId) -> String {
+    let text = id.to_string();
+    text.get(..13).unwrap_or(&text).to_owned()
+}
+
+/// A share as `75%`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = (share * 1000.0).round() / 10.0;
+    format!("{percent}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_read_well() {
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(thousands),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(counted(1, "edit", "edits"), "1 edit");
+        let time = |text: &str| moment(text.parse().unwrap());
+        assert_eq!(time("2026-03-01T04:05:06.123456Z"), "2026-03-01 04:05:06Z");
+        assert_eq!(time("2026-03-01"), "2026-03-01 00:00:00Z");
+        assert_eq!(percent(0.75), "75%");
+        assert_eq!(percent(0.333), "33.3%");
+    }
+}

@@ -1,0 +1,157 @@
+//! Sessions: their outcome, and what a rehearsal came to.
+
+use std::fmt::Write;
+
+use anstyle::Style;
+use memoir_app::{SessionView, sessions::RehearsedMemory};
+use memoir_domain::session::{State, Stats};
+
+use super::{Table, counted, diff::diff, moment, percent, thousands};
+use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
+
+/// The outcome, beginning with a line that is the state alone.
+pub(crate) fn outcome(session: &SessionView) -> String {
+    let style = state_style(session.state);
+    let mut text = format!("{style}{}{style:#}\n", session.state.as_str());
+    let mut line = |name: &str, value: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {value}");
+    };
+    line("session", &session.id.to_string());
+    line("agent", &safe(&session.agent));
+    line("kind", &kind(session));
+    line("tokens", &tokens(session));
+    line("edits", &format!("{} ({})", session.edits, stats(session.stats)));
+    if session.usage.calls > 0 {
+        let usage = session.usage;
+        line(
+            "model",
+            &format!(
+                "{}, {} tokens sent, {} received",
+                counted(usage.calls, "call", "calls"),
+                thousands(usage.input_tokens),
+                thousands(usage.output_tokens)
+            ),
+        );
+    }
+    line("begun", &moment(session.started_at));
+    if let Some(ended) = session.ended_at {
+        line("ended", &moment(ended));
+    }
+    if let Some(undone) = session.undone_at {
+        line("undone", &moment(undone));
+    }
+    if let Some(summary) = &session.summary {
+        line("summary", &safe(summary.expose()));
+    }
+    if let Some(reason) = &session.reason {
+        line("reason", &safe(reason.expose()));
+    }
+    text
+}
+
+fn kind(session: &SessionView) -> String {
+    let mut words = vec![session.mode.as_str().to_owned()];
+    if session.rehearsal {
+        words.push("rehearsal".to_owned());
+    }
+    if let Some(model) = &session.model {
+        words.push(safe(model).into_owned());
+    }
+    words.join(", ")
+}
+
+/// `2,311 → 2,190 (at least 75% must be left)`
+fn tokens(session: &SessionView) -> String {
+    let Some(before) = session.pre_session_tokens else {
+        return "the knife was not handed over".to_owned();
+    };
+    let mut text = thousands(before);
+    if let Some(after) = session.post_session_tokens {
+        let _ = write!(text, " → {}", thousands(after));
+    }
+    if let Some(threshold) = session.threshold {
+        let _ = write!(text, " (at least {} must be left)", percent(threshold));
+    }
+    text
+}
+
+/// `2 merged, 1 deleted`
+pub(crate) fn stats(stats: Stats) -> String {
+    let parts: Vec<String> = [
+        (stats.consolidated, "merged"),
+        (stats.updated, "rewritten"),
+        (stats.deleted, "deleted"),
+        (stats.protected, "protected"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    if parts.is_empty() {
+        "nothing".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+pub(crate) fn state_style(state: State) -> Style {
+    match state {
+        State::Completed => GREEN.bold(),
+        State::Failed | State::RolledBack => RED,
+        State::Declined | State::Abandoned => YELLOW.bold(),
+        State::Queued | State::Asking | State::Open => BOLD,
+    }
+}
+
+/// Sessions, one a row.
+pub(crate) fn list(sessions: &[SessionView]) -> String {
+    let mut table = Table::new(["session", "begun", "state", "mode", "tokens", "edits", "note"]);
+    for session in sessions {
+        let mut notes = Vec::new();
+        if session.rehearsal {
+            notes.push("rehearsal".to_owned());
+        }
+        if let Some(undone) = session.undone_at {
+            notes.push(format!("undone {}", undone.date()));
+        }
+        notes.extend(session.end_reason.map(str::to_owned));
+        let tokens = [session.pre_session_tokens, session.post_session_tokens]
+            .map(|tokens| tokens.map_or_else(|| "–".to_owned(), thousands));
+        table.row([
+            session.id.to_string(),
+            moment(session.started_at),
+            session.state.as_str().to_owned(),
+            session.mode.as_str().to_owned(),
+            tokens.join(" → "),
+            session.edits.to_string(),
+            notes.join(", "),
+        ]);
+    }
+    table.to_string()
+}
+
+/// What would become of each memory that a rehearsal touched.
+pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
+    let mut text = String::new();
+    for change in changes {
+        let before = change.before.as_ref().filter(|memory| memory.is_kept());
+        let after = Some(&change.after).filter(|memory| memory.is_kept());
+        let what = match (before, after) {
+            (None, _) => "would be new",
+            (Some(_), None) => "would be discarded",
+            (Some(before), Some(after)) if before.content != after.content => "would be rewritten",
+            (Some(before), Some(after)) if before.is_constitutional() != after.is_constitutional() => {
+                "would become constitutional"
+            }
+            (Some(_), Some(_)) => "would change in its tags or dates",
+        };
+        let _ = writeln!(text, "{BOLD}{}{BOLD:#} {what}", change.number);
+        text.push_str(&diff(
+            before.map(|memory| memory.content.expose()),
+            after.map(|memory| memory.content.expose()),
+        ));
+        text.push('\n');
+    }
+    text
+}

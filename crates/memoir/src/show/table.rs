@@ -1,0 +1,59 @@
+//! Tables without lines: columns two spaces apart, the last one wrapped to the terminal.
+
+use std::fmt;
+
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+
+use crate::terminal::{self, BOLD};
+
+/// A table for people.
+pub(crate) struct Table(comfy_table::Table);
+
+impl Table {
+    pub(crate) fn new<const N: usize>(headings: [&str; N]) -> Self {
+        let mut table = comfy_table::Table::new();
+        table.load_style(presets::NOTHING);
+        table.set_header(headings);
+        match terminal::width() {
+            Some(width) => {
+                table.set_content_arrangement(ContentArrangement::Dynamic);
+                table.set_width(width);
+            }
+            // Where no terminal sets a width, a row stays on its line, for `grep` and its like.
+            None => {
+                table.set_content_arrangement(ContentArrangement::Disabled);
+            }
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        Self(table)
+    }
+
+    /// Puts the column of that place, from 0, to the right, as numbers are.
+    #[must_use]
+    pub(crate) fn right(mut self, column: usize) -> Self {
+        if let Some(column) = self.0.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        self
+    }
+
+    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.0.add_row(cells);
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, line) in self.0.lines().enumerate() {
+            let line = line.trim_end();
+            if place == 0 {
+                writeln!(formatter, "{BOLD}{line}{BOLD:#}")?;
+            } else {
+                writeln!(formatter, "{line}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Writing: data to stdout, everything else to stderr, colour where it is welcome, and nothing that a
+//! memory could drive the terminal with.
+
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal, Write},
+};
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const REMOVED_WORD: Style = AnsiColor::Red.on_default().bold().underline();
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+pub(crate) const ADDED_WORD: Style = AnsiColor::Green.on_default().bold().underline();
+
+/// Prints text for people to stdout. Escape sequences of this program are dropped where nobody sees them.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut text = text.trim_end_matches('\n').to_owned();
+    if text.is_empty() {
+        return Ok(());
+    }
+    text.push('\n');
+    written(anstream::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// Writes bytes to stdout as they are: data for another program.
+pub(crate) fn data(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+}
+
+/// Prints one JSON document on a line of its own.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut line = serde_json::to_vec(value)
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+    line.push(b'\n');
+    data(&line)
+}
+
+/// Prints many JSON documents, one a line.
+pub(crate) fn json_lines<T: Serialize>(
+    values: impl IntoIterator<Item = T>,
+) -> Result<(), Failure> {
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    for value in values {
+        written(serde_json::to_writer(&mut stdout, &value).map_err(io::Error::from))?;
+        written(stdout.write_all(b"\n"))?;
+    }
+    written(stdout.flush())
+}
+
+/// Prints to stderr, for people. Where nobody listens, nothing is lost.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::PipeClosed,
+        _ => Failure::new(format!("cannot write to stdout: {error}")),
+    })
+}
+
+/// Columns of the terminal; `None` where stdout is none.
+pub(crate) fn width() -> Option<u16> {
+    /// Narrower ones would leave no room for any text.
+    const NARROWEST: u16 = 40;
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let (terminal_size::Width(width), _) = terminal_size::terminal_size()?;
+    Some(width.max(NARROWEST))
+}
+
+/// Whether somebody looks at stdout.
+pub(crate) fn stdout_is_watched() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Text from elsewhere in a form that cannot drive a terminal, on one line.
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
+    escape(text, false)
+}
+
+/// The same with its line breaks.
+pub(crate) fn safe_lines(text: &str) -> Cow<'_, str> {
+    escape(text, true)
+}
+
+fn escape(text: &str, with_lines: bool) -> Cow<'_, str> {
+    let drives = |character: char| is_driving(character) && !(with_lines && character == '\n');
+    if !text.contains(drives) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\r' if with_lines && characters.peek() == Some(&'\n') => {}
+            '\t' if with_lines => escaped.push_str("    "),
+            _ if drives(character) => escaped.extend(character.escape_default()),
+            _ => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Control characters, and those that reorder or hide what stands beside them.
+fn is_driving(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}'
+                | '\u{200b}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_characters_that_reorder_text_are_shown_not_obeyed() {
+        assert_eq!(safe("\u{1b}[2Jgone"), "\\u{1b}[2Jgone");
+        assert_eq!(safe("a\u{202e}b\u{9b}c\rd"), "a\\u{202e}b\\u{9b}c\\rd");
+        assert_eq!(safe("a\nb\tc"), "a\\nb\\tc");
+        assert_eq!(safe_lines("a\r\nb\tc\u{7}"), "a\nb    c\\u{7}");
+        assert_eq!(safe("日本語 👩‍🚀 ¿qué?"), "日本語 👩‍🚀 ¿qué?");
+    }
+}
