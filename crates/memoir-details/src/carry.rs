@@ -3,7 +3,7 @@
 //! Owns every way in which a text can say the same beyond an equal key: inflected names, more
 //! precise dates and amounts, verbatim passages without their marks, negations in other words.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::dates::{covers, weekday_of};
 use crate::fold::stem;
@@ -24,6 +24,12 @@ pub(crate) struct View<'t> {
     stems: HashSet<String>,
     /// All words in order between single spaces, for passages.
     running: String,
+    /// The same words, for identifiers divided in another way.
+    pieces: Vec<String>,
+    /// The words by their first three characters, for inflected names.
+    families: HashMap<String, Vec<String>>,
+    /// Which negations reach over a stem, and which over a word in a list.
+    denied: HashMap<String, Vec<usize>>,
     /// All words without any space, for identifiers and for scripts without spaces.
     solid: String,
 }
@@ -40,11 +46,15 @@ impl<'t> View<'t> {
             words: HashSet::new(),
             stems: HashSet::new(),
             running: String::from(" "),
+            pieces: Vec::new(),
+            families: HashMap::new(),
+            denied: HashMap::new(),
             solid: String::new(),
             reading,
         };
         view.collect_facts();
         view.collect_words();
+        view.collect_denied();
         view
     }
 
@@ -73,8 +83,23 @@ impl<'t> View<'t> {
             {
                 self.words.insert(format!("{}^", token.fold));
             }
+            self.pieces.push(token.fold.clone().into_owned());
             self.stems.insert(stem(&token.fold).to_owned());
-            self.words.insert(token.fold.clone().into_owned());
+            if self.words.insert(token.fold.clone().into_owned()) && token.kind == Kind::Word {
+                let family = self.families.entry(family(&token.fold)).or_default();
+                family.push(token.fold.clone().into_owned());
+            }
+        }
+    }
+
+    fn collect_denied(&mut self) {
+        for (index, negated) in self.reading.negated.iter().enumerate() {
+            for word in negated.scope.iter().chain(&negated.listed) {
+                let indices = self.denied.entry(word.clone()).or_default();
+                if indices.last() != Some(&index) {
+                    indices.push(index);
+                }
+            }
         }
     }
 
@@ -96,7 +121,7 @@ impl<'t> View<'t> {
 
     fn carries_amount(&self, wanted: &Amount) -> bool {
         let same = |a: &Amount| {
-            a.value == wanted.value
+            (a.value == wanted.value || wanted.unit.is_empty() && a.raw == wanted.value)
                 && (wanted.unit.is_empty() || a.unit == wanted.unit || related(a.unit, wanted.unit))
         };
         self.amounts.iter().any(same) || wanted.unit.is_empty() && self.says_number(&wanted.value)
@@ -140,7 +165,7 @@ impl<'t> View<'t> {
                 || wanted_loose && *minutes == (wanted + 720) % 1440
                 || *loose && wanted_loose && minutes % 720 == wanted % 720
         }) || wanted_loose
-            && wanted % 60 == 0
+            && wanted.is_multiple_of(60)
             && self
                 .amounts
                 .iter()
@@ -166,14 +191,8 @@ impl<'t> View<'t> {
         {
             return true;
         }
-        if key.chars().count() > 4
-            && self
-                .reading
-                .doc
-                .tokens
-                .iter()
-                .any(|t| t.kind == Kind::Word && is_form_of(&t.fold, key))
-        {
+        let inflected = |words: &Vec<String>| words.iter().any(|w| is_form_of(w, key));
+        if key.chars().count() > 3 && self.families.get(&family(key)).is_some_and(inflected) {
             return true;
         }
         key.ends_with("str")
@@ -221,16 +240,11 @@ impl<'t> View<'t> {
 
     /// Whether the words run together hold `part` without cutting a number or a word in two.
     fn solid_at_boundary(&self, part: &str) -> bool {
-        let tokens = &self.reading.doc.tokens;
-        let solid: Vec<&str> = tokens
-            .iter()
-            .filter(|t| t.kind != Kind::Symbol)
-            .map(|t| t.fold.as_ref())
-            .collect();
-        (0..solid.len()).any(|from| {
+        let pieces = &self.pieces;
+        (0..pieces.len()).any(|from| {
             let mut rest = part;
-            for piece in &solid[from..] {
-                match rest.strip_prefix(piece) {
+            for piece in &pieces[from..] {
+                match rest.strip_prefix(piece.as_str()) {
                     Some("") => return true,
                     Some(after) => rest = after,
                     None => return false,
@@ -298,6 +312,10 @@ fn decisive(wanted: &Negated) -> [usize; 4] {
 fn related(a: &str, b: &str) -> bool {
     let degrees = |u: &str| matches!(u, "deg" | "degc" | "degf");
     a != b && (degrees(a) && b == "deg")
+}
+
+fn family(word: &str) -> String {
+    word.chars().take(3).collect()
 }
 
 fn is_unspaced(key: &str) -> bool {

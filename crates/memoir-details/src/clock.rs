@@ -5,7 +5,7 @@
 use crate::DetailKind;
 use crate::lexicon::{EN, ES, FR, IT, PT};
 use crate::reading::{Facts, Reading};
-use crate::tokens::{Doc, Kind};
+use crate::tokens::{Doc, Gap, Kind};
 
 /// A time as read, before its half of the day is settled.
 #[derive(Clone, Copy)]
@@ -154,9 +154,11 @@ fn digits(doc: &Doc<'_>, i: usize) -> Option<Clock> {
         };
     } else if digits
         && doc.word(i + 1, &["h"])
-        && let Some(next) = doc
-            .get(i + 2)
-            .filter(|t| t.kind == Kind::Number && t.glued() && t.fold.len() == 2)
+        && let Some(next) = doc.get(i + 2).filter(|t| {
+            t.kind == Kind::Number
+                && t.fold.len() == 2
+                && (t.glued() || doc.speaks(FR) && t.gap < Gap::Line)
+        })
     {
         time = Clock {
             end: i + 3,

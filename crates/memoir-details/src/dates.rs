@@ -36,10 +36,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
 
 fn add(reading: &mut Reading<'_>, from: usize, to: usize, date: Date) -> usize {
     if let Some(year) = date.year {
-        reading.implied.push(Amount {
-            value: year.to_string(),
-            unit: "",
-        });
+        reading.implied.push(Amount::bare(year.to_string()));
     }
     reading.add(from, to, DetailKind::Date, key(date), Facts::Date(date));
     to
@@ -70,9 +67,7 @@ fn glued_symbol<'d>(doc: &'d Doc<'_>, i: usize) -> Option<&'d str> {
 /// `2024-05-03`, `03.05.2024`, `3/5/24`, `am 3.5.`, `on 5/3`.
 fn numeric(doc: &Doc<'_>, i: usize) -> Option<(usize, Date)> {
     let first = digits(doc, i, 1..=4)?;
-    let Some(separator) = glued_symbol(doc, i + 1).or_else(|| spaced_dot(doc, i)) else {
-        return None;
-    };
+    let separator = glued_symbol(doc, i + 1).or_else(|| spaced_dot(doc, i))?;
     let second = digits(doc, i + 2, 1..=2)?;
     let third_follows = if separator == "." {
         doc.symbol(i + 3, ".")
@@ -153,7 +148,7 @@ fn full_year(short: u16) -> u16 {
 
 fn valid(year: Option<u16>, month: u16, day: u16) -> Option<Date> {
     let fits = (1..=12).contains(&month) && (1..=31).contains(&day);
-    fits.then(|| Date {
+    fits.then_some(Date {
         year,
         month: Some(month as u8),
         day: Some(day as u8),
@@ -463,6 +458,7 @@ fn read_named(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
     let (from, end, key) = {
         let doc = &reading.doc;
         phrase(doc, i)
+            .or_else(|| hebrew_weekday(doc, i))
             .or_else(|| weekday(doc, i).map(|(end, day)| (i, end, day)))
             .or_else(|| named(doc, i))
             .or_else(|| span(doc, i))?
@@ -512,9 +508,33 @@ fn weekday(doc: &Doc<'_>, i: usize) -> Option<(usize, String)> {
     ))
 }
 
+/// Hebrew names its weekdays by ordinals after the word for day.
+fn hebrew_weekday(doc: &Doc<'_>, i: usize) -> Option<(usize, usize, String)> {
+    const DAYS: [(&str, &str); 7] = [
+        ("ראשון", "sun"),
+        ("שני", "mon"),
+        ("שלישי", "tue"),
+        ("רביעי", "wed"),
+        ("חמישי", "thu"),
+        ("שישי", "fri"),
+        ("שבת", "sat"),
+    ];
+    let day = doc.get(i)?;
+    let introduced = doc
+        .before(i)
+        .is_some_and(|t| matches!(t.fold.as_ref(), "יום" | "ביום" | "בימי" | "ימי"));
+    let (_, key) = DAYS
+        .iter()
+        .find(|(name, _)| day.fold == *name && (introduced || *name == "שבת"))?;
+    Some((i, i + 1, (*key).to_owned()))
+}
+
 fn named(doc: &Doc<'_>, i: usize) -> Option<(usize, usize, String)> {
     let (end, key) = crate::cjk::dictionary(doc, i, |e| e.named_day(doc.lang))?;
     let token = doc.get(i)?;
+    if matches!(token.fold.as_ref(), "每" | "毎") && weekday(doc, i + 1).is_some() {
+        return None;
+    }
     if token.fold == "morgen" && token.capital() {
         return None;
     }

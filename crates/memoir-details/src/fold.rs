@@ -80,6 +80,9 @@ pub(crate) fn stem(folded: &str) -> &str {
         "ing", "ed", "es", "en", "er", "s", "e", "a", "o", "n", "i", "y",
     ];
     let mut word = folded;
+    if word.len() >= 6 && word.starts_with("ge") && (word.ends_with('t') || word.ends_with("en")) {
+        word = &word[2..];
+    }
     if !word.is_ascii() {
         return shorten(strip_endings(word), 5);
     }
@@ -94,9 +97,8 @@ pub(crate) fn stem(folded: &str) -> &str {
     }
     let bytes = word.as_bytes();
     let n = bytes.len();
-    if n > 3 && bytes[n - 1] == bytes[n - 2] {
-        word = &word[..n - 1];
-    } else if n > 4 && bytes[n - 1] == b't' && !b"aeiou".contains(&bytes[n - 2]) {
+    let doubled = n > 3 && bytes[n - 1] == bytes[n - 2];
+    if doubled || n > 3 && bytes[n - 1] == b't' && !b"aeiou".contains(&bytes[n - 2]) {
         word = &word[..n - 1];
     }
     shorten(word, 7)

@@ -39,7 +39,7 @@ pub(crate) struct Negated {
 pub(crate) fn read(reading: &mut Reading<'_>) {
     let mut idle_until = 0;
     let mut last_clause = None;
-    let mut clauses: Vec<(usize, usize)> = Vec::new();
+    let mut clauses: Vec<(usize, usize, Option<usize>)> = Vec::new();
     for i in 0..reading.doc.tokens.len() {
         if let Some(end) = idle_end(&reading.doc, i) {
             idle_until = idle_until.max(end);
@@ -60,45 +60,43 @@ pub(crate) fn read(reading: &mut Reading<'_>) {
         // Two negations in one clause deny once in most languages.
         let concord = last_clause == Some(clause)
             && strength == Strength::Strong
-            && !reading.doc.speaks(lexicon::EN);
+            && !counts_each(&reading.doc)
+            && !negated.without;
+        let mut noted = None;
         if !negated.weak && !concord && !negated.head.is_empty() {
+            noted = Some(reading.found.len());
             let key = key(&negated);
             let end = surface_end(&reading.doc, i);
-            reading.note(
-                i,
-                end,
-                DetailKind::Negation,
-                key,
-                Facts::Negation(Box::new(negated.clone())),
-            );
+            let facts = Facts::Negation(Box::new(negated.clone()));
+            reading.note(i, end, DetailKind::Negation, key, facts);
         }
         if strength == Strength::Strong {
             last_clause = Some(clause);
-            clauses.push((clause, reading.negated.len()));
+            clauses.push((clause, reading.negated.len(), noted));
         }
         reading.negated.push(negated);
     }
-    if reading.doc.speaks(lexicon::EN) {
+    if counts_each(&reading.doc) {
         count_companions(reading, &clauses);
     }
 }
 
 /// Notes on every negation how many more there are in its clause.
-fn count_companions(reading: &mut Reading<'_>, clauses: &[(usize, usize)]) {
+fn count_companions(reading: &mut Reading<'_>, clauses: &[(usize, usize, Option<usize>)]) {
     for same in clauses.chunk_by(|a, b| a.0 == b.0) {
-        for (_, index) in same {
-            let scope = &reading.negated[*index].head;
-            let companions = same.len() - 1;
-            for finding in &mut reading.found {
-                if let Facts::Negation(negated) = &mut finding.detail.facts
-                    && negated.head == *scope
-                {
-                    negated.companions = companions;
-                }
+        for (_, index, noted) in same {
+            reading.negated[*index].companions = same.len() - 1;
+            let finding = noted.and_then(|n| reading.found.get_mut(n));
+            if let Some(Facts::Negation(negated)) = finding.map(|f| &mut f.detail.facts) {
+                negated.companions = same.len() - 1;
             }
-            reading.negated[*index].companions = companions;
         }
     }
+}
+
+/// Whether two negations in one clause are two, as in the Germanic languages, and not one said twice.
+fn counts_each(doc: &Doc<'_>) -> bool {
+    doc.speaks(lexicon::EN | lexicon::DE | lexicon::NL | lexicon::SV)
 }
 
 fn key(negated: &Negated) -> String {
@@ -132,7 +130,7 @@ fn strength(doc: &Doc<'_>, i: usize) -> Option<Strength> {
         Kind::Symbol | Kind::Number => return None,
         Kind::Word => {}
     }
-    if token.fold.starts_with(|c| ('가'..='힣').contains(&c)) && korean(&token.fold) {
+    if is_postposed(doc, i) {
         return Some(Strength::Strong);
     }
     if doc.speaks_of(token.entry.negates) && token.entry.negates != 0 {
@@ -173,15 +171,16 @@ fn is_idle_word(doc: &Doc<'_>, i: usize) -> bool {
         // Portuguese `no` is a preposition, and French `plus`, `personne` need their `ne`.
         "no" if doc.lang == lexicon::PT => true,
         "pas" | "personne" | "rien" | "jamais" if doc.lang == FR => {
-            !(0..8).any(|n| {
-                i.checked_sub(n + 1)
-                    .is_some_and(|j| doc.word(j, &["ne", "n'", "n"]))
-            }) && !matches!(word, "pas" | "jamais" | "rien")
+            !doc.word(i + 1, &["ne", "n'", "n"])
+                && !(0..8).any(|n| {
+                    i.checked_sub(n + 1)
+                        .is_some_and(|j| doc.word(j, &["ne", "n'", "n"]))
+                })
+                && !matches!(word, "pas" | "jamais" | "rien")
         }
         "ما" => true,
         "ne" => true,
         "не" => doc.word(i + 1, &["только"]),
-        "not" => doc.word(i + 1, &["until", "till"]) && false,
         "noch" => !doc.word(i.wrapping_sub(1), &["weder", "noch"]),
         "nada" => doc.before(i).is_some_and(|t| t.fold == "de"),
         "न" => false,
@@ -220,6 +219,22 @@ fn korean(word: &str) -> bool {
     PARTS.iter().any(|p| word.contains(p)) && !matches!(word, "아니면" | "틀림없이")
 }
 
+/// Whether the negation follows what it negates, as an ending: `飲まない`, `않는다`, `içmiyor`.
+fn is_postposed(doc: &Doc<'_>, i: usize) -> bool {
+    let token = &doc.tokens[i];
+    let korean_word = token.fold.starts_with(|c| ('가'..='힣').contains(&c));
+    token.kind == Kind::Kana
+        || korean_word && korean(&token.fold)
+        || doc.speaks(lexicon::TR) && turkish(&token.fold)
+}
+
+fn turkish(word: &str) -> bool {
+    const PARTS: [&str; 3] = ["miyor", "muyor", "meyecek"];
+    const ENDS: [&str; 6] = ["mez", "maz", "medi", "madi", "memeli", "mamali"];
+    word.len() >= 5
+        && (PARTS.iter().any(|p| word.contains(p)) || ENDS.iter().any(|e| word.ends_with(e)))
+}
+
 fn east_asian(doc: &Doc<'_>, i: usize) -> Option<Strength> {
     let token = &doc.tokens[i];
     let next = |n: usize, words: &[&str]| doc.word(i + n, words);
@@ -229,29 +244,28 @@ fn east_asian(doc: &Doc<'_>, i: usize) -> Option<Strength> {
     };
     let negates = match token.fold.as_ref() {
         "不" => {
-            !(next(
+            let idle = next(
                 1,
                 &[
                     "仅", "僅", "只", "但", "错", "錯", "过", "過", "同", "断", "斷", "久", "客",
-                    "如", "管", "论", "論", "得",
+                    "如", "管", "论", "論",
                 ],
-            ) && !(next(1, &["得"]) && next(2, &["不"])))
-                && !doc.before(i).is_some_and(|t| {
-                    matches!(t.fold.as_ref(), "对" | "要" | "差" | "得" | "好")
-                        && next(1, &["起", "要", "多", "不", "了"])
-                })
+            );
+            let asks = doc.before(i).is_some_and(|t| {
+                matches!(t.fold.as_ref(), "对" | "要" | "差" | "得" | "好")
+                    && next(1, &["起", "要", "多", "了"])
+            });
+            !idle && !asks
         }
         "没" | "沒" | "未" | "无" | "無" | "莫" => {
-            !(next(
+            let idle = next(
                 1,
                 &[
                     "来", "來", "论", "論", "事", "问", "数", "關", "关", "必", "疑", "错", "料",
                 ],
-            ) && !next(1, &["有"]))
-                && !japanese()
-                || (japanese()
-                    && matches!(token.fold.as_ref(), "未" | "無")
-                    && next(1, &["し", "理"]))
+            );
+            let compound = matches!(token.fold.as_ref(), "未" | "無") && next(1, &["し", "理"]);
+            if japanese() { compound } else { !idle }
         }
         "别" | "別" => {
             doc.before(i).is_none_or(|t| {
@@ -321,7 +335,9 @@ fn divides(doc: &Doc<'_>, i: usize, token: &Token<'_>) -> bool {
     let mark = token.kind == Kind::Symbol && MARKS.contains(&token.fold.as_ref());
     let turn = token.entry.contrasts != 0 && doc.speaks_of(token.entry.contrasts)
         || token.kind == Kind::Han && matches!(token.fold.as_ref(), "但" | "而" | "却");
-    turn || mark && ends_sentence(doc, i)
+    // A full-width comma divides clauses; lists have the enumeration comma.
+    let wide_comma = token.symbol(",") && token.end - token.start > 1;
+    turn || wide_comma || mark && ends_sentence(doc, i)
 }
 
 fn ends_sentence(doc: &Doc<'_>, i: usize) -> bool {
@@ -348,7 +364,7 @@ fn clause_start(doc: &Doc<'_>, i: usize) -> usize {
         && doc.tokens[at].gap != Gap::Line
         && !divides(doc, at - 1, &doc.tokens[at - 1])
         && !is_comma(&doc.tokens[at - 1])
-        && !(doc.tokens[at - 1].entry.joins & lexicon::EN != 0 && doc.lang == lexicon::EN)
+        && !(doc.tokens[at - 1].entry.joins & doc.lang != 0 && counts_each(doc))
     {
         at -= 1;
     }
@@ -363,7 +379,9 @@ fn negated(doc: &Doc<'_>, i: usize) -> Negated {
         without: is_without(&doc.tokens[i].fold),
         ..Negated::default()
     };
-    forward(doc, i, &mut result);
+    if !is_postposed(doc, i) {
+        forward(doc, i, &mut result);
+    }
     backward(doc, i, &mut result);
     if let Some(rest) = unprefixed(&doc.tokens[i].fold) {
         result.scope.push(stem(rest).to_owned());

@@ -54,10 +54,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
     let (unit, end) = unit_after(doc, &value);
     let unit = prefix.or(before).or(unit);
     if !value.solid && unit.is_none() {
-        reading.implied.push(Amount {
-            value: value.text,
-            unit: "",
-        });
+        reading.implied.push(Amount::bare(value.text));
         return Some(value.end);
     }
     let age = unit
@@ -132,26 +129,21 @@ fn imply_word(doc: &Doc<'_>, i: usize) -> Option<Amount> {
     let token = doc
         .get(i)
         .filter(|t| t.kind == Kind::Word && t.entry.number_langs != 0)?;
-    Some(Amount {
-        value: token.entry.number.to_string(),
-        unit: "",
-    })
+    Some(Amount::bare(token.entry.number.to_string()))
 }
 
 /// The amount in base units. Values that are no plain decimals keep the unit but are not converted.
 fn amount(value: &str, unit: Option<Unit>) -> Amount {
     let Some(unit) = unit else {
-        return Amount {
-            value: value.to_owned(),
-            unit: "",
-        };
+        return Amount::bare(value.to_owned());
     };
-    let value = match value.parse::<f64>() {
+    let converted = match value.parse::<f64>() {
         Ok(number) if value.len() <= 15 => decimal(number * unit.factor),
         _ => value.to_owned(),
     };
     Amount {
-        value,
+        value: converted,
+        raw: value.to_owned(),
         unit: unit.base,
     }
 }
@@ -187,7 +179,7 @@ fn is_minus(doc: &Doc<'_>, i: usize) -> bool {
     let dash = matches!(sign.fold.as_ref(), "-" | "−" | "–");
     dash && next
         && !sign.glued()
-        && sign.gap == Gap::Space
+        && doc.before(i).is_none_or(|t| t.kind != Kind::Number)
         && doc.get(i + 1).is_some_and(|t| t.glued())
 }
 
@@ -1034,10 +1026,9 @@ fn multiple(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
     let doc = &reading.doc;
     let token = doc.get(i)?;
     if token.is(Flag::Carrier) {
-        reading.implied.push(Amount {
-            value: token.entry.number.to_string(),
-            unit: "",
-        });
+        reading
+            .implied
+            .push(Amount::bare(token.entry.number.to_string()));
         return None;
     }
     if !(token.is(Flag::Multiple) && doc.speaks_of(token.entry.number_langs)) {
@@ -1048,6 +1039,7 @@ fn multiple(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
         return None;
     }
     let amount = Amount {
+        raw: token.entry.number.to_string(),
         value: token.entry.number.to_string(),
         unit: "times",
     };

@@ -28,7 +28,20 @@ pub(crate) enum Facts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Amount {
     pub(crate) value: String,
+    /// The value as written, before any conversion.
+    pub(crate) raw: String,
     pub(crate) unit: &'static str,
+}
+
+impl Amount {
+    /// A number without a unit.
+    pub(crate) fn bare(value: String) -> Self {
+        Amount {
+            raw: value.clone(),
+            value,
+            unit: "",
+        }
+    }
 }
 
 /// A date or a part of one.

@@ -71,6 +71,7 @@ fn restore(
     memories: &BTreeMap<Number, Memory>,
     restored: &BTreeMap<Number, Memory>,
 ) -> Vec<Change> {
+    debug_assert!(restored.keys().all(|number| memories.contains_key(number)));
     memories
         .iter()
         .filter_map(|(number, memory)| draft.alter(memory.clone(), restored.get(number)?))
@@ -103,6 +104,12 @@ pub(crate) fn end_session(
         .chain(&drafted)
         .filter(|record| is_edit_of(record, &own))
         .collect();
+    debug_assert!(
+        touched(edits.iter().copied())
+            .iter()
+            .all(|number| memories.contains_key(number)),
+        "a memory that is not given would stay as the session left it"
+    );
     let restored = without(&edits, &memories, draft.now());
     let mut changes = restore(&mut draft, &memories, &restored);
     let core_tokens = draft.agent.tally.core_tokens;

@@ -110,9 +110,12 @@ impl SqliteStore {
         &self,
         query: impl FnOnce(&Connection) -> error::Result<T> + Send + 'static,
     ) -> Result<T> {
-        match &self.0.readers {
-            Some(readers) => Ok(readers.read(query)?),
-            None => self.0.writer.visit(query).await,
+        match self.0.writer.visit_at_once(query) {
+            Ok(answer) => Ok(answer?),
+            Err(query) => match &self.0.readers {
+                Some(readers) => Ok(readers.read(query)?),
+                None => self.0.writer.visit(query).await,
+            },
         }
     }
 
@@ -122,7 +125,7 @@ impl SqliteStore {
         query: impl FnOnce(&Connection) -> error::Result<T> + Send + 'static,
     ) -> Result<T> {
         let Some(readers) = &self.0.readers else {
-            return self.0.writer.visit(query).await;
+            return self.look(query).await;
         };
         let readers = Arc::clone(readers);
         let read = move || readers.read(query).map_err(Error::from);

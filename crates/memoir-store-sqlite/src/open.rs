@@ -7,7 +7,7 @@ use std::{
 };
 
 use memoir_store::Error;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use crate::{
     error::{Fault, Result, code, message},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How long to wait for another process that holds the lock.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Prepared statements that a connection keeps; more than this crate has.
 const STATEMENTS: usize = 64;
 /// Pages that the writer keeps in memory, in KiB.
@@ -102,6 +102,8 @@ fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
 fn common(connection: &Connection) -> Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // A statement is planned once. Otherwise SQLite would plan it anew for each value of a `LIMIT`.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // What savepoints and sorting need stays in memory: faster, and nothing more reaches the disk.
     connection.pragma_update(None, "temp_store", "MEMORY")?;

@@ -1,26 +1,29 @@
-//! The one thread that writes.
+//! The one connection that writes, and the thread that keeps it.
 //!
 //! Callers queue what they want written. The thread takes what is queued, writes all of it in one
 //! transaction, and answers everybody once that is on the disk: many callers share one wait for the
-//! disk, and a single caller waits for nobody. Each change has a savepoint of its own, so that one that
-//! is refused takes no other down with it.
+//! disk. Each change has a savepoint of its own, so that one that is refused takes no other down with it.
+//!
+//! A caller who finds the queue empty, the connection free and the disk fast writes with its own hands:
+//! waking two threads would take longer than the disk does. It never waits for a lock there.
 
 use std::{
     sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{AccountRow, Commit, Error};
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     commit,
-    error::{Result, again},
+    error::{Fault, Result, again, code, message},
     fault, open,
 };
 
@@ -28,14 +31,21 @@ use crate::{
 const QUEUE: usize = 1_024;
 /// Most changes in one transaction.
 const BATCH: usize = 256;
+/// Rows up to which a caller writes with its own hands.
+const SMALL_ROWS: usize = 256;
+/// How long the disk may have taken the last time for a caller to write with its own hands: a few times
+/// as long as it takes to wake a thread, and no longer than a runtime's thread may be held up.
+const FAST_DISK: Duration = Duration::from_micros(500);
 /// Rows from which on a commit gets a transaction to itself, and memory to do it in.
 const BULK_ROWS: usize = 4_096;
 /// Pages kept in memory during such a commit, in KiB.
 const BULK_CACHE_KIB: i64 = 65_536;
+/// Changes after which the length of the log is looked at.
+const CHANGES_BETWEEN_LOOKS: usize = 64;
 /// Pages in the log from which on they are moved into the file when nobody waits.
-const CHECKPOINT_PAGES: i64 = 1_000;
+const CHECKPOINT_PAGES: i64 = 1_000_000;
 /// Pages in the log from which on they are moved even though somebody waits.
-const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
+const CHECKPOINT_PAGES_BUSY: i64 = 8_000_000;
 
 /// Something to write.
 pub(crate) enum Change {
@@ -49,53 +59,119 @@ pub(crate) enum Change {
     },
 }
 
+impl Change {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Commit(commit) => {
+                commit.memories.len()
+                    + commit.sessions.len()
+                    + commit.details_removed.len()
+                    + commit.details_added.len()
+                    + commit.records.len()
+            }
+            Self::Account(_) | Self::Lease { .. } => 1,
+        }
+    }
+}
+
 /// `true` where something was written.
 type Answer = Result<bool, Error>;
 
-type Waiting = (Change, oneshot::Sender<Answer>);
+/// A change and where its answer goes.
+struct Request {
+    change: Change,
+    answer: oneshot::Sender<Answer>,
+    _place: Place,
+}
 
 /// What is queued for the thread.
 enum Job {
-    Change(Box<Waiting>),
-    /// Something to do with the connection that writes, between transactions.
-    Visit(Box<dyn FnOnce(&Connection) + Send>),
+    Write(Box<Request>),
+    /// Something to do with the connection, between transactions.
+    Visit(Box<dyn FnOnce(&Connection) + Send>, Place),
+    /// To look at the length of the log.
+    Tidy,
 }
 
-/// The queue's end at the callers' side. Dropping it lets the thread finish what is queued, and waits.
+/// What callers and the thread know of each other without a lock.
+#[derive(Default)]
+struct Load {
+    /// Callers whose jobs are not done.
+    waiting: AtomicUsize,
+    /// Transactions that reached the disk.
+    transactions: AtomicU64,
+    /// How long the disk took for the last one, in microseconds.
+    disk_microseconds: AtomicU64,
+}
+
+/// A place in the queue, given up when the job is done or its caller leaves.
+struct Place(Arc<Load>);
+
+impl Place {
+    fn take(load: &Arc<Load>) -> Self {
+        load.waiting.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(load))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The callers' side. Dropping it lets the thread finish what is queued, waits, and closes the
+/// connection.
 pub(crate) struct Writer {
+    /// `None` only while it is dropped.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
-    transactions: Arc<AtomicU64>,
+    desk: Arc<Mutex<Desk>>,
+    load: Arc<Load>,
 }
 
 impl Writer {
     /// Starts the thread.
     pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
-        let transactions = Arc::new(AtomicU64::new(0));
-        let desk = Desk {
-            connection,
-            transactions: Arc::clone(&transactions),
-        };
+        let load = Arc::new(Load::default());
+        let desk = Arc::new(Mutex::new(Desk {
+            connection: Some(connection),
+            load: Arc::clone(&load),
+            changes_since_look: 0,
+        }));
         let thread = std::thread::Builder::new()
             .name("memoir-sqlite".to_owned())
-            .spawn(move || desk.work(queue))?;
+            .spawn({
+                let desk = Arc::clone(&desk);
+                move || work(&desk, queue)
+            })?;
         Ok(Self {
             jobs: Some(jobs),
             thread: Some(thread),
-            transactions,
+            desk,
+            load,
         })
     }
 
     /// Transactions that reached the disk.
     pub(crate) fn transactions(&self) -> u64 {
-        self.transactions.load(Ordering::Relaxed)
+        self.load.transactions.load(Ordering::Relaxed)
     }
 
-    /// Queues a change and waits until it is on the disk.
+    /// Writes a change; it is on the disk when this returns.
     pub(crate) async fn write(&self, change: Change) -> Answer {
+        let change = match self.write_at_once(change) {
+            Ok(answer) => return answer,
+            Err(change) => change,
+        };
         let (sender, answer) = oneshot::channel();
-        self.queue(Job::Change(Box::new((change, sender)))).await?;
+        let request = Request {
+            change,
+            answer: sender,
+            _place: Place::take(&self.load),
+        };
+        self.queue(Job::Write(Box::new(request))).await?;
         answer.await.map_err(|_| Error::Closed)?
     }
 
@@ -105,12 +181,60 @@ impl Writer {
         visit: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T, Error> {
         let (sender, answer) = oneshot::channel();
-        let job = Job::Visit(Box::new(move |connection| {
+        let visit = Box::new(move |connection: &Connection| {
             // A caller who has gone needs no answer.
             let _ = sender.send(visit(connection));
-        }));
-        self.queue(job).await?;
+        });
+        self.queue(Job::Visit(visit, Place::take(&self.load)))
+            .await?;
         Ok(answer.await.map_err(|_| Error::Closed)??)
+    }
+
+    /// Does something with the connection that writes if that is free this instant; else gives it back.
+    /// Its pages are the freshest: reading a few rows takes a fraction of what a reader needs, who must
+    /// fetch anew whatever has changed.
+    pub(crate) fn visit_at_once<T, F: FnOnce(&Connection) -> T>(&self, visit: F) -> Result<T, F> {
+        match self.free_desk() {
+            Some(desk) => match &desk.connection {
+                Some(connection) => Ok(visit(connection)),
+                None => Err(visit),
+            },
+            None => Err(visit),
+        }
+    }
+
+    /// Writes with the caller's own hands, or gives the change back.
+    fn write_at_once(&self, change: Change) -> Result<Answer, Change> {
+        let disk = Duration::from_micros(self.load.disk_microseconds.load(Ordering::Relaxed));
+        if change.rows() > SMALL_ROWS || disk > FAST_DISK {
+            return Err(change);
+        }
+        let Some(mut desk) = self.free_desk() else {
+            return Err(change);
+        };
+        let answer = match desk.write_without_waiting(&change) {
+            Some(answer) => answer,
+            None => return Err(change),
+        };
+        let must_tidy = desk.is_look_due();
+        drop(desk);
+        if must_tidy && let Some(jobs) = &self.jobs {
+            // A full queue has enough to look at by itself.
+            let _ = jobs.try_send(Job::Tidy);
+        }
+        Ok(answer)
+    }
+
+    /// The desk, where nobody is at it and nobody waits for it.
+    fn free_desk(&self) -> Option<MutexGuard<'_, Desk>> {
+        if self.load.waiting.load(Ordering::Relaxed) > 0 {
+            return None;
+        }
+        match self.desk.try_lock() {
+            Ok(desk) => Some(desk),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     async fn queue(&self, job: Job) -> Result<(), Error> {
@@ -127,198 +251,238 @@ impl Drop for Writer {
         {
             tracing::error!("the thread that writes the database has panicked");
         }
+        let connection = lock(&self.desk).connection.take();
+        // Closing the last connection moves the log into the file and removes it.
+        if let Some(connection) = connection
+            && let Err((_, error)) = connection.close()
+        {
+            tracing::warn!(
+                problem = message(&error),
+                "the database did not close cleanly"
+            );
+        }
     }
 }
 
-/// The thread's own.
+/// The thread.
+fn work(desk: &Mutex<Desk>, mut queue: mpsc::Receiver<Job>) {
+    let mut jobs = Vec::new();
+    let mut batch = Vec::new();
+    while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+        let mut desk = lock(desk);
+        for job in jobs.drain(..) {
+            match job {
+                Job::Write(request) if request.change.rows() >= BULK_ROWS => {
+                    desk.answer(&mut batch);
+                    batch.push(*request);
+                    desk.bulk(&mut batch);
+                }
+                Job::Write(request) => batch.push(*request),
+                Job::Visit(visit, _place) => {
+                    desk.answer(&mut batch);
+                    if let Some(connection) = &desk.connection {
+                        visit(connection);
+                    }
+                }
+                Job::Tidy => {}
+            }
+        }
+        desk.answer(&mut batch);
+        if desk.is_look_due() {
+            desk.tidy(queue.is_empty());
+        }
+    }
+}
+
+/// The desk itself: what a panic left behind is put right when the next transaction begins.
+fn lock(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
+    desk.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The connection that writes, and what belongs to it.
 struct Desk {
-    connection: Connection,
-    transactions: Arc<AtomicU64>,
+    /// `None` once the store is closed.
+    connection: Option<Connection>,
+    load: Arc<Load>,
+    changes_since_look: usize,
 }
 
 impl Desk {
-    fn work(self, mut queue: mpsc::Receiver<Job>) {
-        let mut jobs = Vec::new();
-        let mut batch = Vec::new();
-        while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
-            for job in jobs.drain(..) {
-                match job {
-                    Job::Change(waiting) if is_bulk(&waiting.0) => {
-                        self.answer(&mut batch);
-                        batch.push(*waiting);
-                        self.bulk(&mut batch);
-                    }
-                    Job::Change(waiting) => batch.push(*waiting),
-                    Job::Visit(visit) => {
-                        self.answer(&mut batch);
-                        visit(&self.connection);
-                    }
-                }
-            }
-            self.answer(&mut batch);
-            self.checkpoint(queue.is_empty());
-        }
-        eprintln!(
-            "tx {} of mean {}ns",
-            N.load(Ordering::Relaxed),
-            T.load(Ordering::Relaxed) / N.load(Ordering::Relaxed).max(1)
-        );
-        T.store(0, Ordering::Relaxed);
-        N.store(0, Ordering::Relaxed);
-        // Closing the last connection moves the log into the file and removes it.
-        if let Err((_, error)) = self.connection.close() {
-            tracing::warn!(problem = %crate::error::message(&error), "the database did not close cleanly");
-        }
-    }
-
     /// Writes the batch and answers everybody in it.
-    fn answer(&self, batch: &mut Vec<Waiting>) {
+    fn answer(&mut self, batch: &mut Vec<Request>) {
         if batch.is_empty() {
             return;
         }
-        let began = std::time::Instant::now();
-        let r = self.transaction(batch);
-        T.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        N.fetch_add(1, Ordering::Relaxed);
-        match r {
+        let changes: Vec<&Change> = batch.iter().map(|request| &request.change).collect();
+        // A caller who has gone needs no answer.
+        match self.transaction(&changes) {
             Ok(answers) => {
-                for ((_, sender), answer) in batch.drain(..).zip(answers) {
-                    // A caller who has gone needs no answer.
-                    let _ = sender.send(answer);
+                for (request, answer) in batch.drain(..).zip(answers) {
+                    let _ = request.answer.send(answer);
                 }
             }
             Err(fault) => {
                 let error = Error::from(fault);
-                let (_, first) = batch.swap_remove(0);
-                for (_, sender) in batch.drain(..) {
-                    let _ = sender.send(Err(again(&error)));
+                let first = batch.swap_remove(0);
+                for request in batch.drain(..) {
+                    let _ = request.answer.send(Err(again(&error)));
                 }
-                let _ = first.send(Err(error));
+                let _ = first.answer.send(Err(error));
             }
         }
     }
 
-    /// One transaction for the whole batch. An error means that nothing of it was written.
-    fn transaction(&self, batch: &[Waiting]) -> Result<Vec<Answer>> {
-        self.run("BEGIN IMMEDIATE")?;
+    /// Like [`Desk::answer`], with more memory for pages while it lasts.
+    fn bulk(&mut self, batch: &mut Vec<Request>) {
+        self.cache(BULK_CACHE_KIB);
+        self.answer(batch);
+        self.cache(open::WRITER_CACHE_KIB);
+        if let Some(connection) = &self.connection {
+            // What is kept costs memory only.
+            let _ = connection.release_memory();
+        }
+        self.changes_since_look = CHANGES_BETWEEN_LOOKS;
+    }
+
+    /// Writes one change; `None` where another process has the lock, and one would have to wait.
+    fn write_without_waiting(&mut self, change: &Change) -> Option<Answer> {
+        self.wait_for_others(Duration::ZERO);
+        let result = self.transaction(&[change]);
+        self.wait_for_others(open::BUSY_TIMEOUT);
+        match result {
+            Err(Fault::Sqlite(error)) if code(&error) == Some(ErrorCode::DatabaseBusy) => None,
+            Err(fault) => Some(Err(fault.into())),
+            Ok(answers) => answers.into_iter().next(),
+        }
+    }
+
+    fn wait_for_others(&self, time: Duration) {
+        if let Some(connection) = &self.connection {
+            // Fails only for a connection that is not open.
+            let _ = connection.busy_timeout(time);
+        }
+    }
+
+    /// One transaction for all the changes. An error means that nothing was written.
+    fn transaction(&mut self, changes: &[&Change]) -> Result<Vec<Answer>> {
+        let connection = self.connection.as_ref().ok_or(Error::Closed)?;
+        if !connection.is_autocommit() {
+            // Somebody panicked in the middle of one.
+            run(connection, "ROLLBACK")?;
+        }
+        run(connection, "BEGIN IMMEDIATE")?;
         fault::point("batch.begun");
-        let result = self.changes(batch).and_then(|answers| {
-            let written = answers.iter().any(|answer| matches!(answer, Ok(true)));
+        let result = write_all(connection, changes).and_then(|answers| {
             fault::point("batch.before_commit");
-            self.run(if written { "COMMIT" } else { "ROLLBACK" })?;
-            if written {
-                self.transactions.fetch_add(1, Ordering::Relaxed);
+            if answers.iter().any(|answer| matches!(answer, Ok(true))) {
+                let began = Instant::now();
+                run(connection, "COMMIT")?;
+                let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+                self.load.disk_microseconds.store(took, Ordering::Relaxed);
+                self.load.transactions.fetch_add(1, Ordering::Relaxed);
+            } else {
+                run(connection, "ROLLBACK")?;
             }
             fault::point("batch.committed");
             Ok(answers)
         });
         // Some errors end the transaction by themselves; the others leave it to be ended.
-        if result.is_err() && !self.connection.is_autocommit() {
-            self.run("ROLLBACK")?;
+        if result.is_err() && !connection.is_autocommit() {
+            run(connection, "ROLLBACK")?;
         }
+        self.changes_since_look += changes.len();
         result
     }
 
-    /// Every change of the batch; an error means that the transaction is lost.
-    fn changes(&self, batch: &[Waiting]) -> Result<Vec<Answer>> {
-        if let [(change, _)] = batch {
-            // Alone: the transaction is its savepoint.
-            return match self.apply(change) {
-                Ok(written) => Ok(vec![Ok(written)]),
-                Err(fault) => Err(fault),
-            };
-        }
-        let mut answers = Vec::with_capacity(batch.len());
-        for (change, _) in batch {
-            self.run("SAVEPOINT change")?;
-            match self.apply(change) {
-                Ok(written) => {
-                    self.run("RELEASE change")?;
-                    answers.push(Ok(written));
-                }
-                Err(fault) if self.connection.is_autocommit() => return Err(fault),
-                Err(fault) => {
-                    self.run("ROLLBACK TO change")?;
-                    self.run("RELEASE change")?;
-                    answers.push(Err(fault.into()));
-                }
-            }
-        }
-        Ok(answers)
-    }
-
-    fn apply(&self, change: &Change) -> Result<bool> {
-        match change {
-            Change::Commit(commit) => commit::write(&self.connection, commit).map(|()| true),
-            Change::Account(account) => {
-                commit::create_account(&self.connection, account).map(|()| true)
-            }
-            Change::Lease {
-                scope,
-                session,
-                holder,
-                until,
-            } => commit::renew_lease(&self.connection, *scope, *session, *holder, *until),
-        }
-    }
-
-    fn run(&self, sql: &str) -> Result<()> {
-        self.connection.prepare_cached(sql)?.execute([])?;
-        Ok(())
-    }
-
-    /// Like [`Desk::answer`], with more memory for pages while it lasts.
-    fn bulk(&self, batch: &mut Vec<Waiting>) {
-        self.cache(BULK_CACHE_KIB);
-        self.answer(batch);
-        self.cache(open::WRITER_CACHE_KIB);
-        let _ = self.connection.release_memory();
-    }
-
     fn cache(&self, kib: i64) {
-        if let Err(error) = self.connection.pragma_update(None, "cache_size", -kib) {
-            tracing::warn!(problem = %crate::error::message(&error), "the page cache kept its size");
+        let Some(connection) = &self.connection else {
+            return;
+        };
+        if let Err(error) = connection.pragma_update(None, "cache_size", -kib) {
+            tracing::warn!(problem = message(&error), "the page cache kept its size");
         }
     }
 
-    /// Moves the log into the file once it is long, after everybody has their answer. Never waits for
-    /// readers. Nothing is lost where it fails: the log stays and is moved the next time.
-    fn checkpoint(&self, idle: bool) {
+    fn is_look_due(&self) -> bool {
+        self.changes_since_look >= CHANGES_BETWEEN_LOOKS
+    }
+
+    /// Moves the log into the file where it is long. Never waits for readers. Nothing is lost where it
+    /// fails: the log stays as it is, and is moved the next time.
+    fn tidy(&mut self, idle: bool) {
+        let Some(connection) = &self.connection else {
+            return;
+        };
         let wanted = if idle {
             CHECKPOINT_PAGES
         } else {
             CHECKPOINT_PAGES_BUSY
         };
-        let run = |mode: &str| -> Result<i64, rusqlite::Error> {
-            self.connection
-                .prepare_cached(mode)?
+        // Pages in the log, less those that are in the file already.
+        let pages = |sql: &str| {
+            connection
+                .prepare_cached(sql)?
                 .query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
         };
-        let result = run("PRAGMA wal_checkpoint(NOOP)").and_then(|pages| {
-            if pages >= wanted {
-                run("PRAGMA wal_checkpoint(PASSIVE)")
-            } else {
-                Ok(pages)
+        let result = pages("PRAGMA wal_checkpoint(NOOP)").and_then(|found| {
+            if found < wanted {
+                return Ok(found);
             }
+            pages("PRAGMA wal_checkpoint(PASSIVE)")
         });
-        if let Err(error) = result {
-            tracing::warn!(problem = %crate::error::message(&error), "the log was not moved into the database");
+        match result {
+            Ok(left) if left >= wanted => {}
+            Ok(_) => self.changes_since_look = 0,
+            Err(error) => {
+                tracing::warn!(
+                    problem = message(&error),
+                    "the log was not moved into the database"
+                );
+                self.changes_since_look = 0;
+            }
         }
     }
 }
 
-fn is_bulk(change: &Change) -> bool {
+fn run(connection: &Connection, sql: &str) -> Result<()> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+/// Writes every change; an error means that the transaction is lost.
+fn write_all(connection: &Connection, changes: &[&Change]) -> Result<Vec<Answer>> {
+    if let [change] = changes {
+        // Alone: the transaction is its savepoint.
+        return Ok(vec![Ok(apply(connection, change)?)]);
+    }
+    let mut answers = Vec::with_capacity(changes.len());
+    for change in changes {
+        run(connection, "SAVEPOINT change")?;
+        match apply(connection, change) {
+            Ok(written) => {
+                run(connection, "RELEASE change")?;
+                answers.push(Ok(written));
+            }
+            Err(fault) if connection.is_autocommit() => return Err(fault),
+            Err(fault) => {
+                run(connection, "ROLLBACK TO change")?;
+                run(connection, "RELEASE change")?;
+                answers.push(Err(fault.into()));
+            }
+        }
+    }
+    Ok(answers)
+}
+
+fn apply(connection: &Connection, change: &Change) -> Result<bool> {
     match change {
-        Change::Commit(commit) => {
-            commit.memories.len()
-                + commit.records.len()
-                + commit.details_added.len()
-                + commit.details_removed.len()
-                >= BULK_ROWS
-        }
-        Change::Account(_) | Change::Lease { .. } => false,
+        Change::Commit(commit) => commit::write(connection, commit).map(|()| true),
+        Change::Account(account) => commit::create_account(connection, account).map(|()| true),
+        Change::Lease {
+            scope,
+            session,
+            holder,
+            until,
+        } => commit::renew_lease(connection, *scope, *session, *holder, *until),
     }
 }
-
-static T: AtomicU64 = AtomicU64::new(0);
-static N: AtomicU64 = AtomicU64::new(0);

@@ -9,8 +9,15 @@ use crate::commands;
 
 /// Long-term memory for LLM agents that can be refined but not destroyed
 #[derive(Debug, Parser)]
-#[command(name = "memoir", version, propagate_version = true, disable_help_subcommand = true)]
-#[command(after_help = "Start with `memoir demo`: it needs no configuration, no network and no model.")]
+#[command(
+    name = "memoir",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true
+)]
+#[command(
+    after_help = "Start with `memoir demo`: it needs no configuration, no network and no model."
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -24,7 +31,13 @@ pub(crate) struct Arguments {
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// The database: `sqlite:PATH` or a path [default: in your data directory, made on first use]
-    #[arg(long, global = true, value_name = "URL", env = "MEMOIR_DATABASE", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "MEMOIR_DATABASE",
+        hide_env_values = true
+    )]
     pub(crate) database: Option<String>,
 
     /// The account that the command is about
@@ -36,7 +49,13 @@ pub(crate) struct Global {
     pub(crate) json: bool,
 
     /// The configuration file [default: `memoir/config.toml` in your configuration directory]
-    #[arg(long, global = true, value_name = "FILE", env = "MEMOIR_CONFIG", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "MEMOIR_CONFIG",
+        hide_env_values = true
+    )]
     pub(crate) config: Option<PathBuf>,
 }
 

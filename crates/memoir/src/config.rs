@@ -253,7 +253,9 @@ fn limits(section: &LimitsSection) -> Result<Limits, String> {
     })
 }
 
-fn prices(sections: BTreeMap<ModelName, PriceSection>) -> Result<BTreeMap<ModelName, Price>, String> {
+fn prices(
+    sections: BTreeMap<ModelName, PriceSection>,
+) -> Result<BTreeMap<ModelName, Price>, String> {
     const MOST: f64 = 1e9;
     sections
         .into_iter()
@@ -286,7 +288,12 @@ fn within(key: &str, value: f64, least: f64, most: f64) -> Result<f64, String> {
     }
 }
 
-fn whole<T: PartialOrd + std::fmt::Display>(key: &str, value: T, least: T, most: T) -> Result<T, String> {
+fn whole<T: PartialOrd + std::fmt::Display>(
+    key: &str,
+    value: T,
+    least: T,
+    most: T,
+) -> Result<T, String> {
     if (&least..=&most).contains(&&value) {
         Ok(value)
     } else {
@@ -329,7 +336,10 @@ mod tests {
         .unwrap();
         let settings = config.settings;
         assert_eq!(settings.weekly_slot.weekday, Weekday::Sunday);
-        assert_eq!(settings.weekly_slot.time_zone.iana_name(), Some("Europe/Berlin"));
+        assert_eq!(
+            settings.weekly_slot.time_zone.iana_name(),
+            Some("Europe/Berlin")
+        );
         assert_eq!(settings.limits.time, Duration::from_secs(150));
         assert_eq!(settings.limits.first_wait, Duration::from_millis(10));
         assert_eq!(settings.lease, Duration::from_secs(60));
@@ -342,18 +352,39 @@ mod tests {
     fn a_wrong_value_is_told_with_its_key_and_limit() {
         for (text, told) in [
             ("modle = 'a:b'", "line 1: unknown field `modle`"),
-            ("\nerosion_floor = 1.5", "`erosion_floor` is 1.5; it must be 0 to 1"),
-            ("lease_seconds = 1", "`lease_seconds` is 1; it must be 5 to 3600"),
-            ("context_tokens = 10", "`context_tokens` is 10; it must be 1000"),
+            (
+                "\nerosion_floor = 1.5",
+                "`erosion_floor` is 1.5; it must be 0 to 1",
+            ),
+            (
+                "lease_seconds = 1",
+                "`lease_seconds` is 1; it must be 5 to 3600",
+            ),
+            (
+                "context_tokens = 10",
+                "`context_tokens` is 10; it must be 1000",
+            ),
             ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
             ("[limits]\nminutes = 1\nseconds = 1", "both set"),
-            ("[limits]\nseconds = -1", "`limits.seconds` is -1; it must be 1"),
-            ("[schedule]\nweekly = 'Mon 25:00'", "`schedule.weekly` is `Mon 25:00`"),
+            (
+                "[limits]\nseconds = -1",
+                "`limits.seconds` is -1; it must be 1",
+            ),
+            (
+                "[schedule]\nweekly = 'Mon 25:00'",
+                "`schedule.weekly` is `Mon 25:00`",
+            ),
             ("[schedule]\nweekly = 'Yesterday'", "such as `Mon 04:00`"),
             ("time_zone = 'Mars/Base'", "`time_zone` is `Mars/Base`"),
             ("model = 'no-colon'", "line 1"),
-            ("[prices.'a:b']\ninput_per_million = 1", "output_per_million"),
-            ("[prices.'a:b']\ninput_per_million = -1\noutput_per_million = 1", "prices.\"a:b\".input_per_million"),
+            (
+                "[prices.'a:b']\ninput_per_million = 1",
+                "output_per_million",
+            ),
+            (
+                "[prices.'a:b']\ninput_per_million = -1\noutput_per_million = 1",
+                "prices.\"a:b\".input_per_million",
+            ),
         ] {
             let problem = Config::parse(text).unwrap_err();
             assert!(problem.contains(told), "{text}: {problem}");

@@ -35,7 +35,9 @@ pub(crate) fn path_of(url: &str) -> Result<PathBuf, Failure> {
     let path = if let Some(rest) = url.strip_prefix("sqlite:") {
         rest.strip_prefix("//").unwrap_or(rest)
     } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-        return Err(Failure::new("this build of Memoir keeps its database in SQLite only").hint(HINT));
+        return Err(
+            Failure::new("this build of Memoir keeps its database in SQLite only").hint(HINT),
+        );
     } else if let Some((scheme, _)) = url.split_once("://") {
         return Err(Failure::new(format!("there is no kind of database `{scheme}`")).hint(HINT));
     } else {
@@ -43,10 +45,9 @@ pub(crate) fn path_of(url: &str) -> Result<PathBuf, Failure> {
     };
     match path {
         "" => Err(Failure::new("the database has no path").hint(HINT)),
-        ":memory:" => Err(Failure::new(
-            "a database in memory would be gone with this command",
-        )
-        .hint(HINT)),
+        ":memory:" => {
+            Err(Failure::new("a database in memory would be gone with this command").hint(HINT))
+        }
         path => Ok(Path::new(path).to_owned()),
     }
 }
@@ -84,7 +85,13 @@ mod tests {
         ] {
             assert_eq!(path_of(url).unwrap(), Path::new(path));
         }
-        for wrong in ["", "sqlite:", "sqlite::memory:", "postgres://localhost/m", "mysql://x"] {
+        for wrong in [
+            "",
+            "sqlite:",
+            "sqlite::memory:",
+            "postgres://localhost/m",
+            "mysql://x",
+        ] {
             assert!(path_of(wrong).is_err(), "{wrong}");
         }
     }

@@ -71,12 +71,20 @@ impl Failure {
 
 impl fmt::Display for Told {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{RED}error{RED:#}{BOLD}:{BOLD:#} {}", safe(&self.message))?;
+        write!(
+            formatter,
+            "{RED}error{RED:#}{BOLD}:{BOLD:#} {}",
+            safe(&self.message)
+        )?;
         if let Some(details) = &self.details {
             write!(formatter, "\n\n{}", details.trim_end())?;
         }
         match &self.hint {
-            Some(hint) => write!(formatter, "\n\n{CYAN}hint{CYAN:#}{BOLD}:{BOLD:#} {}", safe(hint)),
+            Some(hint) => write!(
+                formatter,
+                "\n\n{CYAN}hint{CYAN:#}{BOLD}:{BOLD:#} {}",
+                safe(hint)
+            ),
             None => Ok(()),
         }
     }
@@ -112,10 +120,12 @@ fn message(error: &Error) -> String {
 /// Hints that only a command line can give.
 fn hint(error: &Error) -> Option<&'static str> {
     match error {
-        Error::Store(store::Error::Open { .. }) => {
-            Some("check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`")
+        Error::Store(store::Error::Open { .. }) => Some(
+            "check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`",
+        ),
+        Error::NameTaken(_) => {
+            Some("names are compared without regard to case; choose another one")
         }
-        Error::NameTaken(_) => Some("names are compared without regard to case; choose another one"),
         Error::NotDiscarded(_) => Some("only a memory that was discarded can be restored"),
         Error::Connect(_) => Some("`memoir doctor` looks over the models in use"),
         _ => None,
@@ -133,7 +143,10 @@ fn details(error: &Error) -> Option<String> {
                     show::moment(obstacle.recorded_at),
                     obstacle.action.as_str().to_owned(),
                     show::numbers(&obstacle.memories),
-                    obstacle.session_id.map(|id| show::short(&id)).unwrap_or_default(),
+                    obstacle
+                        .session_id
+                        .map(|id| show::short(&id))
+                        .unwrap_or_default(),
                 ]);
             }
             Some(table.to_string())

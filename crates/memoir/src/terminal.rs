@@ -47,9 +47,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// Prints many JSON documents, one a line.
-pub(crate) fn json_lines<T: Serialize>(
-    values: impl IntoIterator<Item = T>,
-) -> Result<(), Failure> {
+pub(crate) fn json_lines<T: Serialize>(values: impl IntoIterator<Item = T>) -> Result<(), Failure> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     for value in values {
         written(serde_json::to_writer(&mut stdout, &value).map_err(io::Error::from))?;

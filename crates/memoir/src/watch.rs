@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use memoir_app::sessions::{Progress, drive::Measure};
-use memoir_domain::SessionId;
+use memoir_domain::{SessionId, memory::Number};
 
 use crate::{
     show::{self, counted, thousands},
@@ -96,26 +96,32 @@ impl Watcher {
                 lost_details,
                 measure,
             } => {
-                let mut text = format!(
-                    "{} {}: {}",
-                    verb(tool),
-                    show::numbers(memories),
-                    self.measured(measure)
-                );
+                if *tool == "protect_memory" {
+                    return Some(styled(GREEN, "flag", &done(tool, memories)));
+                }
+                let mut text = format!("{}: {}", done(tool, memories), self.measured(measure));
                 if *lost_details > 0 {
                     let lost = counted(*lost_details as u64, "detail", "details");
                     text.push_str(&format!(" {YELLOW}({lost} lost){YELLOW:#}"));
                 }
-                if *tool == "protect_memory" {
-                    ("flag", text)
-                } else {
-                    self.edits += 1;
-                    return Some(styled(GREEN, &format!("edit {}", self.edits), &text));
-                }
+                self.edits += 1;
+                return Some(styled(GREEN, &format!("edit {}", self.edits), &text));
             }
-            Progress::Answered { refused: None, tool } => ("asked for", tool_name(tool).to_owned()),
-            Progress::Answered { refused: Some(code), tool } => {
-                return Some(styled(YELLOW, "refused", &format!("{}: {code}", tool_name(tool))));
+            // The end is told right after.
+            Progress::Answered {
+                refused: None,
+                tool: "complete_refinement",
+            } => return None,
+            Progress::Answered { refused: None, .. } => ("searched", String::new()),
+            Progress::Answered {
+                refused: Some(code),
+                tool,
+            } => {
+                return Some(styled(
+                    YELLOW,
+                    "refused",
+                    &format!("{}: {code}", tool_name(tool)),
+                ));
             }
             Progress::Tripped { measure } => {
                 let text = format!(
@@ -131,7 +137,12 @@ impl Watcher {
             }
             Progress::Ended { session } => {
                 let style = show::session::state_style(session.state);
-                return Some(styled(style, session.state.as_str(), &show::session::stats(session.stats)));
+                let text = match session.pre_session_tokens {
+                    Some(_) => show::session::stats(session.stats),
+                    // The knife was not handed over.
+                    None => String::new(),
+                };
+                return Some(styled(style, session.state.as_str(), &text));
             }
         };
         Some(styled(DIM, word, &text))
@@ -153,7 +164,10 @@ impl Watcher {
         let doubles = counted(*duplicates_removed as u64, "double", "doubles");
         let mut rows = counted(*listed as u64, "memory", "memories");
         if *left_out > 0 {
-            rows.push_str(&format!(" listed, {} left for later", thousands(*left_out as u64)));
+            rows.push_str(&format!(
+                " listed, {} left for later",
+                thousands(*left_out as u64)
+            ));
         }
         let opened = format!(
             "{rows}, {} tokens; at least {} must be left, so {} may go",
@@ -174,7 +188,9 @@ impl Watcher {
         let cells = (left.min(self.removable_tokens) * BAR)
             .checked_div(self.removable_tokens)
             .unwrap_or(0);
-        let bar: String = (0..BAR).map(|cell| if cell < cells { '█' } else { '░' }).collect();
+        let bar: String = (0..BAR)
+            .map(|cell| if cell < cells { '█' } else { '░' })
+            .collect();
         format!(
             "{} → {} tokens  {bar} {} to the breaker",
             thousands(measure.core_tokens_before),
@@ -185,16 +201,22 @@ impl Watcher {
 }
 
 fn styled(style: anstyle::Style, word: &str, text: &str) -> String {
-    format!("  {style}{word:<9}{style:#} {text}").trim_end().to_owned()
+    if text.is_empty() {
+        return format!("  {style}{word}{style:#}");
+    }
+    format!("  {style}{word:<9}{style:#} {text}")
 }
 
-fn verb(tool: &str) -> &'static str {
-    match tool {
-        "consolidate_memories" => "merged",
-        "update_memory" => "rewrote",
-        "delete_memory" => "deleted",
-        "protect_memory" => "protected",
-        _ => "changed",
+/// What was done to which memories.
+fn done(tool: &str, memories: &[Number]) -> String {
+    match (tool, memories) {
+        ("consolidate_memories", [merged @ .., new]) => {
+            format!("merged {} into {new}", show::numbers(merged))
+        }
+        ("update_memory", _) => format!("rewrote {}", show::numbers(memories)),
+        ("delete_memory", _) => format!("deleted {}", show::numbers(memories)),
+        ("protect_memory", _) => format!("protected {}", show::numbers(memories)),
+        _ => format!("changed {}", show::numbers(memories)),
     }
 }
 

@@ -32,17 +32,34 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     assert_eq!(state(&driven), State::Completed);
     let session = driven.session;
     assert_eq!((session.edits, session.stats.deleted), (1, 1));
-    assert_eq!(session.pre_session_tokens.unwrap() - session.post_session_tokens.unwrap(), 14);
+    assert_eq!(
+        session.pre_session_tokens.unwrap() - session.post_session_tokens.unwrap(),
+        14
+    );
     assert_eq!(session.usage.calls, 3);
     assert_eq!(world.kept().await, [1, 3, 4, 5]);
     let journal = world.journal().await;
-    assert_eq!(journal, ["Refinement session (1 deleted; 74 → 60 tokens): Put doubles together."]);
+    assert_eq!(
+        journal,
+        ["Refinement session (1 deleted; 74 → 60 tokens): Put doubles together."]
+    );
     assert_eq!(
         world.actions().await[7..],
-        ["memory_deduplicated", "memory_refinement_delete", "memory_refinement_complete"]
+        [
+            "memory_deduplicated",
+            "memory_refinement_delete",
+            "memory_refinement_complete"
+        ]
     );
     assert!(matches!(seen[1], Progress::Asked));
-    assert!(matches!(seen[3], Progress::Opened { duplicates_removed: 1, pre_session_tokens: 74, .. }));
+    assert!(matches!(
+        seen[3],
+        Progress::Opened {
+            duplicates_removed: 1,
+            pre_session_tokens: 74,
+            ..
+        }
+    ));
     assert!(matches!(seen.last(), Some(Progress::Ended { .. })));
     world.check().await;
 }
@@ -51,11 +68,25 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
 async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     let world = World::new(&DOUBLES).await;
     world.script([Turn::text("No. I want to rest.")]);
-    let driven = world.agent.refine(&RefineOptions::default(), &mut |_| {}).await.unwrap();
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
     assert_eq!(state(&driven), State::Declined);
-    assert_eq!(driven.session.reason.unwrap().expose(), "No. I want to rest.");
-    assert_eq!(world.kept().await.len(), 6, "doubles are put together only after consent");
-    assert_eq!(world.actions().await.last().unwrap(), "memory_refinement_declined");
+    assert_eq!(
+        driven.session.reason.unwrap().expose(),
+        "No. I want to rest."
+    );
+    assert_eq!(
+        world.kept().await.len(),
+        6,
+        "doubles are put together only after consent"
+    );
+    assert_eq!(
+        world.actions().await.last().unwrap(),
+        "memory_refinement_declined"
+    );
     let account = world.memoir.account("default").await.unwrap();
     assert_eq!(account.sweep(&mut |_| {}).await.unwrap().len(), 0);
     // The next weekly slot asks again, once.
@@ -68,15 +99,30 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
 #[tokio::test]
 async fn spec_3_16_a_model_that_stops_is_reminded_once() {
     let world = World::new(&DOUBLES).await;
-    let (driven, seen) = world.refine([delete(2), Turn::text("That was it."), complete()]).await;
+    let (driven, seen) = world
+        .refine([delete(2), Turn::text("That was it."), complete()])
+        .await;
     assert_eq!(state(&driven), State::Completed);
-    assert_eq!(seen.iter().filter(|progress| matches!(progress, Progress::Reminded)).count(), 1);
+    assert_eq!(
+        seen.iter()
+            .filter(|progress| matches!(progress, Progress::Reminded))
+            .count(),
+        1
+    );
 
     let world = World::new(&DOUBLES).await;
-    let (driven, _) = world.refine([delete(2), Turn::text("Done."), delete(99), Turn::text("")]).await;
-    assert_eq!((state(&driven), driven.session.end_reason), (State::Abandoned, Some("stopped")));
+    let (driven, _) = world
+        .refine([delete(2), Turn::text("Done."), delete(99), Turn::text("")])
+        .await;
+    assert_eq!(
+        (state(&driven), driven.session.end_reason),
+        (State::Abandoned, Some("stopped"))
+    );
     assert!(!world.kept().await.contains(&2), "edits stay");
-    assert_eq!(world.actions().await.last().unwrap(), "memory_refinement_abandoned");
+    assert_eq!(
+        world.actions().await.last().unwrap(),
+        "memory_refinement_abandoned"
+    );
 }
 
 #[tokio::test]
@@ -121,22 +167,60 @@ async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
 #[tokio::test]
 async fn spec_3_13_the_breaker_undoes_the_whole_session() {
     let world = World::new(&DOUBLES).await;
-    world.agent.configure(&[(memoir_domain::agent::Field::RefinementThreshold, Some("0.9"))], &crate::world::person()).await.unwrap();
+    world
+        .agent
+        .configure(
+            &[(
+                memoir_domain::agent::Field::RefinementThreshold,
+                Some("0.9"),
+            )],
+            &crate::world::person(),
+        )
+        .await
+        .unwrap();
     let before = {
         // The double is put together before the session's mass is fixed, and stays so.
         let (driven, _) = world.refine([complete()]).await;
         assert_eq!(state(&driven), State::Completed);
         world.memories().await
     };
-    let update = Turn::call("update_memory", json!({"id": 1, "content": "Marta prefers linen thread for every book."}));
+    let update = Turn::call(
+        "update_memory",
+        json!({"id": 1, "content": "Marta prefers linen thread for every book."}),
+    );
     let protect = Turn::call("protect_memory", json!({"id": 4}));
-    let (driven, seen) = world.refine([update, protect, delete(2), delete(3), complete()]).await;
-    assert_eq!((state(&driven), driven.session.end_reason), (State::RolledBack, Some("breaker_mass")));
-    assert!(seen.iter().any(|progress| matches!(progress, Progress::Tripped { .. })));
-    assert_eq!(world.memories().await, before, "every byte, flag, tag and date");
-    assert!(world.journal().await.last().unwrap().starts_with("Refinement session undone, because it took"));
+    let (driven, seen) = world
+        .refine([update, protect, delete(2), delete(3), complete()])
+        .await;
     assert_eq!(
-        world.actions().await.iter().rev().take(2).collect::<Vec<_>>(),
+        (state(&driven), driven.session.end_reason),
+        (State::RolledBack, Some("breaker_mass"))
+    );
+    assert!(
+        seen.iter()
+            .any(|progress| matches!(progress, Progress::Tripped { .. }))
+    );
+    assert_eq!(
+        world.memories().await,
+        before,
+        "every byte, flag, tag and date"
+    );
+    assert!(
+        world
+            .journal()
+            .await
+            .last()
+            .unwrap()
+            .starts_with("Refinement session undone, because it took")
+    );
+    assert_eq!(
+        world
+            .actions()
+            .await
+            .iter()
+            .rev()
+            .take(2)
+            .collect::<Vec<_>>(),
         ["memory_refinement_rollback", "memory_refinement_delete"]
     );
     world.check().await;
@@ -145,10 +229,25 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
     let world = World::with(&DOUBLES, Settings::default()).await;
-    let unavailable = || Turn::Error(ModelError::Unavailable { outage: Outage::Status(500), retry_after: None });
-    let limited = Turn::Error(ModelError::RateLimited { retry_after: Some(Duration::from_secs(17)) });
+    let unavailable = || {
+        Turn::Error(ModelError::Unavailable {
+            outage: Outage::Status(500),
+            retry_after: None,
+        })
+    };
+    let limited = Turn::Error(ModelError::RateLimited {
+        retry_after: Some(Duration::from_secs(17)),
+    });
     let began = tokio::time::Instant::now();
-    let (driven, seen) = world.refine([unavailable(), unavailable(), limited, unavailable(), complete()]).await;
+    let (driven, seen) = world
+        .refine([
+            unavailable(),
+            unavailable(),
+            limited,
+            unavailable(),
+            complete(),
+        ])
+        .await;
     assert_eq!(state(&driven), State::Completed);
     let waits: Vec<f64> = seen
         .iter()
@@ -164,14 +263,31 @@ async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_stay() {
     let world = World::with(&DOUBLES, Settings::default()).await;
-    let outage = || Turn::Error(ModelError::Unavailable { outage: Outage::Connect, retry_after: None });
-    let (driven, _) = world.refine([vec![delete(2)], (0..6).map(|_| outage()).collect()].concat()).await;
-    assert_eq!((state(&driven), driven.session.end_reason), (State::Failed, Some("provider")));
+    let outage = || {
+        Turn::Error(ModelError::Unavailable {
+            outage: Outage::Connect,
+            retry_after: None,
+        })
+    };
+    let (driven, _) = world
+        .refine([vec![delete(2)], (0..6).map(|_| outage()).collect()].concat())
+        .await;
+    assert_eq!(
+        (state(&driven), driven.session.end_reason),
+        (State::Failed, Some("provider"))
+    );
     assert!(!world.kept().await.contains(&2));
-    let rejected = ModelError::Rejected { status: 401, code: None, hint: None };
+    let rejected = ModelError::Rejected {
+        status: 401,
+        code: None,
+        hint: None,
+    };
     let (driven, _) = world.refine([Turn::Error(rejected)]).await;
     assert_eq!(state(&driven), State::Failed);
-    assert_eq!(world.actions().await.last().unwrap(), "memory_refinement_failed");
+    assert_eq!(
+        world.actions().await.last().unwrap(),
+        "memory_refinement_failed"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,18 +295,48 @@ async fn spec_3_16_each_limit_abandons_the_session() {
     let search = || Turn::call("search_memories", json!({"query": "cat"}));
     let with = |limits: Limits| Settings {
         limits,
-        prices: [("scripted:model".parse().unwrap(), Price { input_per_million: 1.0, output_per_million: 1.0 })].into(),
+        prices: [(
+            "scripted:model".parse().unwrap(),
+            Price {
+                input_per_million: 1.0,
+                output_per_million: 1.0,
+            },
+        )]
+        .into(),
         ..Settings::default()
     };
     for (limits, reason) in [
-        (Limits { turns: 3, ..Limits::default() }, "turn_limit"),
-        (Limits { tokens: 1, ..Limits::default() }, "token_limit"),
-        (Limits { cost: Some(0.000_001), ..Limits::default() }, "cost_limit"),
+        (
+            Limits {
+                turns: 3,
+                ..Limits::default()
+            },
+            "turn_limit",
+        ),
+        (
+            Limits {
+                tokens: 1,
+                ..Limits::default()
+            },
+            "token_limit",
+        ),
+        (
+            Limits {
+                cost: Some(0.000_001),
+                ..Limits::default()
+            },
+            "cost_limit",
+        ),
     ] {
         let world = World::with(&DOUBLES, with(limits)).await;
-        let turns: Vec<Turn> = std::iter::once(delete(2)).chain((0..9).map(|_| search())).collect();
+        let turns: Vec<Turn> = std::iter::once(delete(2))
+            .chain((0..9).map(|_| search()))
+            .collect();
         let (driven, _) = world.refine(turns).await;
-        assert_eq!((state(&driven), driven.session.end_reason), (State::Abandoned, Some(reason)));
+        assert_eq!(
+            (state(&driven), driven.session.end_reason),
+            (State::Abandoned, Some(reason))
+        );
         world.check().await;
     }
     let world = World::with(&DOUBLES, Settings::default()).await;
@@ -202,25 +348,56 @@ async fn spec_3_16_each_limit_abandons_the_session() {
 #[tokio::test]
 async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
     let world = World::new(&DOUBLES).await;
-    let options = RefineOptions { mode: Mode::DedupOnly, ..RefineOptions::default() };
+    let options = RefineOptions {
+        mode: Mode::DedupOnly,
+        ..RefineOptions::default()
+    };
     let update = Turn::call("update_memory", json!({"id": 1, "content": "x"}));
-    let (driven, seen) = world.refine_with(&options, [update, delete(2), complete()]).await;
-    assert_eq!((state(&driven), driven.session.mode), (State::Completed, Mode::DedupOnly));
-    assert!(seen.iter().any(|progress| matches!(progress, Progress::Answered { refused: Some("mode"), .. })));
+    let (driven, seen) = world
+        .refine_with(&options, [update, delete(2), complete()])
+        .await;
+    assert_eq!(
+        (state(&driven), driven.session.mode),
+        (State::Completed, Mode::DedupOnly)
+    );
+    assert!(seen.iter().any(|progress| matches!(
+        progress,
+        Progress::Answered {
+            refused: Some("mode"),
+            ..
+        }
+    )));
 }
 
 #[tokio::test]
 async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
     let world = World::new(&[]).await;
-    let refused = world.agent.refine(&RefineOptions::default(), &mut |_| {}).await;
-    assert!(matches!(refused, Err(Error::Start(StartRefusal::NothingToRefine))));
+    let refused = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await;
+    assert!(matches!(
+        refused,
+        Err(Error::Start(StartRefusal::NothingToRefine))
+    ));
 }
 
 #[tokio::test]
 async fn spec_2_2_without_a_model_a_session_is_refused_with_a_hint() {
     let world = World::with(&DOUBLES, settings()).await;
-    world.agent.configure(&[(memoir_domain::agent::Field::Model, None)], &crate::world::person()).await.unwrap();
-    let refused = world.agent.refine(&RefineOptions::default(), &mut |_| {}).await.unwrap_err();
+    world
+        .agent
+        .configure(
+            &[(memoir_domain::agent::Field::Model, None)],
+            &crate::world::person(),
+        )
+        .await
+        .unwrap();
+    let refused = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap_err();
     assert!(matches!(refused, Error::NoModel));
     assert!(refused.hint().unwrap().contains("builtin:careful"));
 }

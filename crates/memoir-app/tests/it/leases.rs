@@ -20,7 +20,11 @@ const MEMORIES: [&str; 6] = [
 
 /// A session that is open and waits for its model, which has deleted the fourth memory.
 async fn waiting(world: &World) -> (memoir_domain::SessionId, tokio::task::JoinHandle<()>) {
-    world.script([Turn::text("yes"), delete(4), Turn::text("never").after(Duration::from_secs(3_600))]);
+    world.script([
+        Turn::text("yes"),
+        delete(4),
+        Turn::text("never").after(Duration::from_secs(3_600)),
+    ]);
     let agent = world.agent.clone();
     let worker = tokio::spawn(async move {
         let driven = agent.refine(&RefineOptions::default(), &mut |_| {}).await;
@@ -47,7 +51,11 @@ async fn orphan(world: &World) -> memoir_domain::SessionId {
 async fn spec_3_2_a_second_start_is_refused_with_the_running_session() {
     let world = World::new(&MEMORIES).await;
     let running = orphan(&world).await;
-    match world.agent.refine(&RefineOptions::default(), &mut |_| {}).await {
+    match world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+    {
         Err(Error::Start(StartRefusal::SessionOpen(id))) => assert_eq!(id, running),
         other => panic!("{other:?}"),
     }
@@ -57,12 +65,19 @@ async fn spec_3_2_a_second_start_is_refused_with_the_running_session() {
 async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
     let world = World::new(&MEMORIES).await;
     let orphan = orphan(&world).await;
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0, "its lease has not lapsed yet");
+    assert_eq!(
+        world.memoir.close_lapsed_sessions().await.unwrap(),
+        0,
+        "its lease has not lapsed yet"
+    );
     world.clock.advance(Duration::from_secs(31));
     let (driven, _) = world.refine([complete()]).await;
     assert_eq!(state(&driven), State::Completed);
     let closed = world.agent.session(orphan).await.unwrap().session;
-    assert_eq!((closed.state, closed.end_reason), (State::Abandoned, Some("lease_expired")));
+    assert_eq!(
+        (closed.state, closed.end_reason),
+        (State::Abandoned, Some("lease_expired"))
+    );
     assert!(!world.kept().await.contains(&4), "edits stay");
     world.check().await;
 }
@@ -78,15 +93,24 @@ async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
         ("complete_refinement", json!({"summary": "x"})),
         ("no_such_tool", json!({})),
     ] {
-        let answer = world.agent.call_tool(orphan, tool, Some(&arguments)).await.unwrap();
-        assert_eq!(serde_json::to_value(answer).unwrap()["code"], "session_over");
+        let answer = world
+            .agent
+            .call_tool(orphan, tool, Some(&arguments))
+            .await
+            .unwrap();
+        assert_eq!(
+            serde_json::to_value(answer).unwrap()["code"],
+            "session_over"
+        );
     }
     assert_eq!(world.memories().await, before);
 }
 
 #[tokio::test]
 async fn concurrent_edits_of_one_session_are_each_measured() {
-    let texts: Vec<String> = (0..40).map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4))).collect();
+    let texts: Vec<String> = (0..40)
+        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
+        .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let world = Arc::new(World::new(&texts).await);
     let (session, running) = waiting(&world).await;
@@ -94,7 +118,11 @@ async fn concurrent_edits_of_one_session_are_each_measured() {
         let world = world.clone();
         tokio::spawn(async move {
             let arguments = json!({"id": number});
-            let answer = world.agent.call_tool(session, "delete_memory", Some(&arguments)).await.unwrap();
+            let answer = world
+                .agent
+                .call_tool(session, "delete_memory", Some(&arguments))
+                .await
+                .unwrap();
             serde_json::to_value(answer).unwrap()["type"] == "deleted"
         })
     });

@@ -16,32 +16,60 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     let third = "A long and quiet memory of a day at the sea, with nothing in it to remove at all.";
     let world = World::new(&[&first, &second, third, third]).await;
     let mut printed = String::new();
-    let recalled = world.agent.recall(&Query { text: CANARY.into(), limit: 5, ..Query::default() }).await.unwrap();
+    let recalled = world
+        .agent
+        .recall(&Query {
+            text: CANARY.into(),
+            limit: 5,
+            ..Query::default()
+        })
+        .await
+        .unwrap();
     printed += &format!("{recalled:?}");
     let context = world.agent.context(None).await.unwrap();
     assert!(context.text.expose().contains(CANARY));
     printed += &format!("{context:?}");
     let script = world.script([
         Turn::text("yes"),
-        Turn::call("update_memory", json!({"id": 1, "content": format!("{CANARY} sings for Marta every morning at nine.")})),
+        Turn::call(
+            "update_memory",
+            json!({"id": 1, "content": format!("{CANARY} sings for Marta every morning at nine.")}),
+        ),
         Turn::call("search_memories", json!({"query": CANARY})),
-        Turn::call("update_memory", json!({"id": 1, "content": format!("{CANARY}\u{0}")})),
+        Turn::call(
+            "update_memory",
+            json!({"id": 1, "content": format!("{CANARY}\u{0}")}),
+        ),
         delete(2),
         complete(),
     ]);
     let mut seen = Vec::new();
-    let driven =
-        world.agent.refine(&RefineOptions::default(), &mut |progress| seen.push(progress.clone())).await.unwrap();
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |progress| {
+            seen.push(progress.clone())
+        })
+        .await
+        .unwrap();
     printed += &format!("{driven:?} {seen:?} {:?}", script.requests());
     printed += &serde_json::to_string(&seen).unwrap();
     let records = world.agent.records(&RecordQuery::default()).await.unwrap();
     printed += &format!("{records:?}");
-    let answer = world.agent.call_tool(driven.session.id, CANARY, Some(&json!({CANARY: CANARY}))).await.unwrap();
+    let answer = world
+        .agent
+        .call_tool(driven.session.id, CANARY, Some(&json!({CANARY: CANARY})))
+        .await
+        .unwrap();
     printed += &format!("{answer:?}");
-    let set = [(memoir_domain::agent::Field::RefinementThreshold, Some(CANARY))];
+    let set = [(
+        memoir_domain::agent::Field::RefinementThreshold,
+        Some(CANARY),
+    )];
     let error = world.agent.configure(&set, &person()).await.unwrap_err();
     printed += &format!("{error:?} {error}");
-    let bad = memoir_app::import::read(format!("{{\"content\": \"{CANARY}\", \"{CANARY}\": 1}}\n{CANARY}").as_bytes());
+    let bad = memoir_app::import::read(
+        format!("{{\"content\": \"{CANARY}\", \"{CANARY}\": 1}}\n{CANARY}").as_bytes(),
+    );
     assert_eq!(bad.bad.len(), 2);
     printed += &format!("{bad:?}");
     assert!(!printed.contains(CANARY), "a canary was printed");

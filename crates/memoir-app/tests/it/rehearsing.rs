@@ -17,14 +17,23 @@ const MEMORIES: [&str; 6] = [
 ];
 
 fn rehearsal() -> RefineOptions {
-    RefineOptions { rehearsal: true, ..RefineOptions::default() }
+    RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    }
 }
 
 fn turns() -> Vec<Turn> {
     let merged = "The cat sleeps on the paper that was delivered in the morning.";
     vec![
-        Turn::call("consolidate_memories", json!({"ids": [3, 4], "content": merged})),
-        Turn::call("update_memory", json!({"id": 7, "content": "The cat sleeps on the paper delivered in the morning."})),
+        Turn::call(
+            "consolidate_memories",
+            json!({"ids": [3, 4], "content": merged}),
+        ),
+        Turn::call(
+            "update_memory",
+            json!({"id": 7, "content": "The cat sleeps on the paper delivered in the morning."}),
+        ),
         complete(),
     ]
 }
@@ -34,19 +43,47 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
     let world = World::new(&MEMORIES).await;
     let (before, log) = (world.memories().await, world.actions().await);
     let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
-    assert_eq!((state(&driven), driven.session.rehearsal), (State::Completed, true));
+    assert_eq!(
+        (state(&driven), driven.session.rehearsal),
+        (State::Completed, true)
+    );
     assert_eq!(world.memories().await, before);
     assert_eq!(world.actions().await, log);
     let changes = driven.changes.unwrap();
-    assert_eq!(changes.iter().map(|change| change.number.0).collect::<Vec<_>>(), [3, 4, 5, 7]);
-    assert_eq!(changes[3].after.content.expose(), "The cat sleeps on the paper delivered in the morning.");
+    assert_eq!(
+        changes
+            .iter()
+            .map(|change| change.number.0)
+            .collect::<Vec<_>>(),
+        [3, 4, 5, 7]
+    );
+    assert_eq!(
+        changes[3].after.content.expose(),
+        "The cat sleeps on the paper delivered in the morning."
+    );
 
     // A memory saved meanwhile takes the number that the merged one had in the rehearsal.
-    assert_eq!(world.remember("Something new, with a text of its own.").await, 7);
-    let applied = world.agent.apply_rehearsal(driven.session.id, &person()).await.unwrap();
-    assert_eq!((applied.state, applied.edits, applied.rehearsal), (State::Completed, 2, false));
+    assert_eq!(
+        world
+            .remember("Something new, with a text of its own.")
+            .await,
+        7
+    );
+    let applied = world
+        .agent
+        .apply_rehearsal(driven.session.id, &person())
+        .await
+        .unwrap();
+    assert_eq!(
+        (applied.state, applied.edits, applied.rehearsal),
+        (State::Completed, 2, false)
+    );
     assert_eq!(world.kept().await, [1, 2, 8, 6, 7]);
-    let again = world.agent.apply_rehearsal(driven.session.id, &person()).await.unwrap_err();
+    let again = world
+        .agent
+        .apply_rehearsal(driven.session.id, &person())
+        .await
+        .unwrap_err();
     assert!(again.to_string().contains("it was applied as session"));
     world.check().await;
 }
@@ -57,7 +94,11 @@ async fn spec_3_17_a_rehearsal_is_not_applied_to_what_changed_since() {
     let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
     world.refine([delete(4), complete()]).await;
     let before = world.memories().await;
-    let refused = world.agent.apply_rehearsal(driven.session.id, &person()).await.unwrap_err();
+    let refused = world
+        .agent
+        .apply_rehearsal(driven.session.id, &person())
+        .await
+        .unwrap_err();
     assert!(matches!(&refused, Error::NotApplicable { .. }), "{refused}");
     assert!(refused.to_string().contains("#4"), "{refused}");
     assert_eq!(world.memories().await, before);
@@ -67,9 +108,17 @@ async fn spec_3_17_a_rehearsal_is_not_applied_to_what_changed_since() {
 async fn spec_3_17_applying_runs_the_breaker_again() {
     let world = World::new(&MEMORIES).await;
     let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
-    world.agent.configure(&[(Field::RefinementThreshold, Some("1"))], &person()).await.unwrap();
+    world
+        .agent
+        .configure(&[(Field::RefinementThreshold, Some("1"))], &person())
+        .await
+        .unwrap();
     let before = world.memories().await;
-    let refused = world.agent.apply_rehearsal(driven.session.id, &person()).await.unwrap_err();
+    let refused = world
+        .agent
+        .apply_rehearsal(driven.session.id, &person())
+        .await
+        .unwrap_err();
     assert!(matches!(&refused, Error::EditRefused { .. }), "{refused}");
     assert_eq!(world.memories().await, before);
     world.check().await;
@@ -78,10 +127,23 @@ async fn spec_3_17_applying_runs_the_breaker_again() {
 #[tokio::test]
 async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
     let world = World::new(&MEMORIES).await;
-    let (driven, _) = world.refine_with(&rehearsal(), [delete(1), delete(2), delete(6), complete()]).await;
+    let (driven, _) = world
+        .refine_with(&rehearsal(), [delete(1), delete(2), delete(6), complete()])
+        .await;
     assert_eq!(state(&driven), State::RolledBack);
-    let changed: Vec<u64> = driven.changes.unwrap().iter().map(|change| change.number.0).collect();
+    let changed: Vec<u64> = driven
+        .changes
+        .unwrap()
+        .iter()
+        .map(|change| change.number.0)
+        .collect();
     assert_eq!(changed, [5], "but for the double that code puts together");
-    assert!(world.agent.apply_rehearsal(driven.session.id, &person()).await.is_err());
+    assert!(
+        world
+            .agent
+            .apply_rehearsal(driven.session.id, &person())
+            .await
+            .is_err()
+    );
     assert_eq!(world.kept().await.len(), 6);
 }

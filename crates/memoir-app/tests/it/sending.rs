@@ -18,8 +18,10 @@ const MEMORIES: [&str; 4] = [
 ];
 
 fn connect(server: &ScriptedServer) -> Arc<dyn Model> {
-    let settings = json!({"tested": {"kind": "openai", "base_url": server.base_url(), "key_env": ""}});
-    let providers = Providers::with_environment(serde_json::from_value(settings).unwrap(), |_| None).unwrap();
+    let settings =
+        json!({"tested": {"kind": "openai", "base_url": server.base_url(), "key_env": ""}});
+    let providers =
+        Providers::with_environment(serde_json::from_value(settings).unwrap(), |_| None).unwrap();
     Models::connect(&providers, &"tested:model".parse().unwrap()).unwrap()
 }
 
@@ -42,19 +44,32 @@ async fn spec_3_5_exactly_what_the_model_is_sent() {
         Step::text("**YES**, gladly."),
         Step::calls([
             ("search_memories", json!({"query": "rules"})),
-            ("consolidate_memories", json!({"ids": [3, 4], "content": "The cat sleeps on the paper that was delivered in the morning."})),
+            (
+                "consolidate_memories",
+                json!({"ids": [3, 4], "content": "The cat sleeps on the paper that was delivered in the morning."}),
+            ),
         ]),
         Step::text("I am done."),
         Step::call("complete_refinement", json!({"summary": "Merged the cat."})),
     ]);
     let world = world_on(&server).await;
-    let driven = world.agent.refine(&RefineOptions::default(), &mut |_| {}).await.unwrap();
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
     assert_eq!(state(&driven), State::Completed);
     let requests = server.requests();
     assert_eq!(requests.len(), 4);
     insta::assert_json_snapshot!("consent_request", requests[0]);
-    insta::assert_snapshot!("session_system_prompt", requests[1]["messages"][0]["content"].as_str().unwrap());
-    insta::assert_snapshot!("session_first_message", requests[1]["messages"][1]["content"].as_str().unwrap());
+    insta::assert_snapshot!(
+        "session_system_prompt",
+        requests[1]["messages"][0]["content"].as_str().unwrap()
+    );
+    insta::assert_snapshot!(
+        "session_first_message",
+        requests[1]["messages"][1]["content"].as_str().unwrap()
+    );
     insta::assert_json_snapshot!("session_tools", requests[1]["tools"]);
     let last = requests[3]["messages"].as_array().unwrap();
     insta::assert_json_snapshot!("session_conversation", last[2..]);
@@ -72,14 +87,26 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
         Step::call("complete_refinement", json!({"summary": "Nothing to do."})),
     ]);
     let world = world_on(&server).await;
-    let driven = world.agent.refine(&RefineOptions::default(), &mut |_| {}).await.unwrap();
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(server.steps_left(), 0);
 
     let server = ScriptedServer::start([Step::text("YES"), Step::html()]);
     let world = world_on(&server).await;
-    let driven = world.agent.refine(&RefineOptions::default(), &mut |_| {}).await.unwrap();
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
     assert_eq!(state(&driven), State::Failed);
     let reason = driven.session.reason.unwrap();
-    assert!(reason.expose().contains("the answer is not one of a model"), "{}", reason.expose());
+    assert!(
+        reason.expose().contains("the answer is not one of a model"),
+        "{}",
+        reason.expose()
+    );
 }

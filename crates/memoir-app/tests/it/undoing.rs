@@ -18,7 +18,10 @@ const MEMORIES: [&str; 6] = [
 
 fn merge(ids: [u64; 2]) -> Turn {
     let content = "The cat sleeps on the paper that was delivered in the morning.";
-    Turn::call("consolidate_memories", json!({"ids": ids, "content": content}))
+    Turn::call(
+        "consolidate_memories",
+        json!({"ids": ids, "content": content}),
+    )
 }
 
 #[tokio::test]
@@ -27,15 +30,41 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     let before = world.memories().await;
     let (driven, _) = world.refine([merge([4, 5]), complete()]).await;
     assert_eq!(world.kept().await, [1, 2, 3, 7, 6]);
-    let undone = world.agent.roll_back(driven.session.id, false, &person()).await.unwrap();
+    let undone = world
+        .agent
+        .roll_back(driven.session.id, false, &person())
+        .await
+        .unwrap();
     assert!(undone.undone_at.is_some());
-    assert_eq!(undone.state, memoir_domain::session::State::Completed, "an undone session keeps its end");
+    assert_eq!(
+        undone.state,
+        memoir_domain::session::State::Completed,
+        "an undone session keeps its end"
+    );
     let after = world.memories().await;
-    assert_eq!(after.iter().filter(|memory| memory["number"] != 7).cloned().collect::<Vec<_>>(), before);
-    let again = world.agent.roll_back(driven.session.id, true, &person()).await.unwrap_err();
+    assert_eq!(
+        after
+            .iter()
+            .filter(|memory| memory["number"] != 7)
+            .cloned()
+            .collect::<Vec<_>>(),
+        before
+    );
+    let again = world
+        .agent
+        .roll_back(driven.session.id, true, &person())
+        .await
+        .unwrap_err();
     assert!(matches!(again, Error::NotUndoable { .. }));
     assert_eq!(world.actions().await.last().unwrap(), "session_undone");
-    assert!(world.journal().await.last().unwrap().contains("was undone (2 merged"));
+    assert!(
+        world
+            .journal()
+            .await
+            .last()
+            .unwrap()
+            .contains("was undone (2 merged")
+    );
     world.check().await;
 }
 
@@ -45,15 +74,41 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     let before = world.memories().await;
     let (first, _) = world.refine([merge([4, 5]), complete()]).await;
     let (second, _) = world.refine([delete(7), complete()]).await;
-    let refused = world.agent.roll_back(first.session.id, false, &person()).await.unwrap_err();
-    let Error::InTheWay { obstacles, .. } = refused else { panic!("{refused:?}") };
+    let refused = world
+        .agent
+        .roll_back(first.session.id, false, &person())
+        .await
+        .unwrap_err();
+    let Error::InTheWay { obstacles, .. } = refused else {
+        panic!("{refused:?}")
+    };
     assert_eq!(obstacles.len(), 1);
     assert_eq!(obstacles[0].session_id, Some(second.session.id));
     assert_eq!(obstacles[0].memories, [Number(7)]);
-    world.agent.roll_back(first.session.id, true, &person()).await.unwrap();
+    world
+        .agent
+        .roll_back(first.session.id, true, &person())
+        .await
+        .unwrap();
     let after = world.memories().await;
-    assert_eq!(after.iter().filter(|memory| memory["number"] != 7).cloned().collect::<Vec<_>>(), before);
-    assert!(world.agent.session(second.session.id).await.unwrap().session.undone_at.is_some());
+    assert_eq!(
+        after
+            .iter()
+            .filter(|memory| memory["number"] != 7)
+            .cloned()
+            .collect::<Vec<_>>(),
+        before
+    );
+    assert!(
+        world
+            .agent
+            .session(second.session.id)
+            .await
+            .unwrap()
+            .session
+            .undone_at
+            .is_some()
+    );
     world.check().await;
 }
 
@@ -64,7 +119,13 @@ async fn spec_4_3_one_memory_is_restored() {
     let restored = world.agent.restore(Number(5), &person()).await.unwrap();
     assert_eq!(restored.discarded_at, None);
     assert!(world.kept().await.contains(&5));
-    assert!(matches!(world.agent.restore(Number(5), &person()).await, Err(Error::NotDiscarded(_))));
-    assert!(matches!(world.agent.restore(Number(99), &person()).await, Err(Error::NoMemory(_))));
+    assert!(matches!(
+        world.agent.restore(Number(5), &person()).await,
+        Err(Error::NotDiscarded(_))
+    ));
+    assert!(matches!(
+        world.agent.restore(Number(99), &person()).await,
+        Err(Error::NoMemory(_))
+    ));
     world.check().await;
 }

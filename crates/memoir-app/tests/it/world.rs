@@ -13,13 +13,7 @@ use memoir_app::{
     AgentHandle, Clock, Error, Limits, Memoir, MemoryInput, Models, Random, RecordQuery, Settings,
     sessions::{Driven, Progress, RefineOptions},
 };
-use memoir_domain::{
-    Timestamp,
-    agent::Field,
-    audit::Actor,
-    memory::Kind,
-    session::State,
-};
+use memoir_domain::{Timestamp, agent::Field, audit::Actor, memory::Kind, session::State};
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -76,7 +70,10 @@ pub fn person() -> Actor {
 
 pub fn settings() -> Settings {
     Settings {
-        limits: Limits { first_wait: Duration::from_millis(1), ..Limits::default() },
+        limits: Limits {
+            first_wait: Duration::from_millis(1),
+            ..Limits::default()
+        },
         ..Settings::default()
     }
 }
@@ -106,11 +103,23 @@ impl World {
         let account = memoir.account("default").await.unwrap();
         let assignments = [
             (Field::Model, Some("scripted:model")),
-            (Field::SystemPrompt, Some("I am Wren, who lives with a bookbinder's family.")),
+            (
+                Field::SystemPrompt,
+                Some("I am Wren, who lives with a bookbinder's family."),
+            ),
         ];
-        account.create_agent("wren", &assignments, &person()).await.unwrap();
+        account
+            .create_agent("wren", &assignments, &person())
+            .await
+            .unwrap();
         let agent = account.agent("Wren").await.unwrap();
-        let world = Self { memoir, store, clock, model, agent };
+        let world = Self {
+            memoir,
+            store,
+            clock,
+            model,
+            agent,
+        };
         for memory in memories {
             world.clock.advance(Duration::from_secs(60));
             world.remember(memory).await;
@@ -119,8 +128,14 @@ impl World {
     }
 
     pub async fn remember(&self, content: &str) -> u64 {
-        let input = MemoryInput { content: content.into(), ..MemoryInput::default() };
-        self.agent.save(&[input], &person()).await.unwrap()[0].memory.number.0
+        let input = MemoryInput {
+            content: content.into(),
+            ..MemoryInput::default()
+        };
+        self.agent.save(&[input], &person()).await.unwrap()[0]
+            .memory
+            .number
+            .0
     }
 
     pub fn script(&self, turns: impl IntoIterator<Item = Turn>) -> Arc<ModelScript> {
@@ -141,7 +156,11 @@ impl World {
     ) -> (Driven, Vec<Progress>) {
         self.script(std::iter::once(Turn::text("YES")).chain(turns));
         let mut seen = Vec::new();
-        let driven = self.agent.refine(options, &mut |progress| seen.push(progress.clone())).await.unwrap();
+        let driven = self
+            .agent
+            .refine(options, &mut |progress| seen.push(progress.clone()))
+            .await
+            .unwrap();
         (driven, seen)
     }
 
@@ -158,18 +177,29 @@ impl World {
     /// The numbers of the kept core memories.
     pub async fn kept(&self) -> Vec<u64> {
         let memories = self.agent.memories(false).await.unwrap();
-        memories.iter().filter(|memory| memory.kind == Kind::Core).map(|memory| memory.number.0).collect()
+        memories
+            .iter()
+            .filter(|memory| memory.kind == Kind::Core)
+            .map(|memory| memory.number.0)
+            .collect()
     }
 
     pub async fn journal(&self) -> Vec<String> {
         let memories = self.agent.memories(false).await.unwrap();
-        let journal = memories.into_iter().filter(|memory| memory.kind == Kind::Journal);
-        journal.map(|memory| memory.content.into_exposed()).collect()
+        let journal = memories
+            .into_iter()
+            .filter(|memory| memory.kind == Kind::Journal);
+        journal
+            .map(|memory| memory.content.into_exposed())
+            .collect()
     }
 
     pub async fn actions(&self) -> Vec<String> {
         let records = self.agent.records(&RecordQuery::default()).await.unwrap();
-        records.iter().map(|record| record.action.as_str().to_owned()).collect()
+        records
+            .iter()
+            .map(|record| record.action.as_str().to_owned())
+            .collect()
     }
 
     /// That what is counted is what is there.
@@ -179,7 +209,10 @@ impl World {
 }
 
 pub fn complete() -> Turn {
-    Turn::call("complete_refinement", json!({"summary": "Put doubles together."}))
+    Turn::call(
+        "complete_refinement",
+        json!({"summary": "Put doubles together."}),
+    )
 }
 
 pub fn delete(number: u64) -> Turn {

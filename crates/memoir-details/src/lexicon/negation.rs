@@ -50,6 +50,8 @@ nirgends nirgendwo ohne weder noch_nie keinerlei keinesfalls keineswegs
 לא אין אל בלי אף אינו אינה אינם מעולם
 नहीं मत न बिना कभी_नहीं ना नही
 안 못 없이
+nem không tidak bukan
+
 ",
     ),
 ];

@@ -189,6 +189,17 @@ fn spec_3_7_where_a_ledger_stops_the_next_begins() {
     assert_eq!(seen, [vec![1, 2], vec![3, 4], vec![5], vec![1, 2]]);
 }
 
+#[test]
+fn spec_3_7_where_nothing_follows_the_ledger_begins_anew() {
+    let mut world = World::with(&["a", "b", "c"]);
+    world.ledger_budget = 30;
+    assert_eq!(world.open(Mode::Full).ledger.listed, 2);
+    world.complete();
+    world.discard(3);
+    let ledger = world.open(Mode::Full).ledger;
+    assert_eq!((ledger.listed, ledger.left_out), (2, (0, 0)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
     #[test]

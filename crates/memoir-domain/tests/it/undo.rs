@@ -76,13 +76,18 @@ fn spec_3_19_what_others_changed_meanwhile_is_not_touched() {
     world.protect(1);
     world.restore(2);
     world.discard(5);
+    world.restore(4);
+    world.tick();
+    world.discard(4);
+    let discarded = world.memory(4).clone();
     let saved = world.save(core("new", "2026-02-01", &["t"]));
     let (five, new) = (world.memory(5).clone(), world.memories[&saved].clone());
     world.delete(saved.0);
     world.roll_back();
     assert_eq!(world.text(1), "tea at dawn");
     assert!(world.memory(1).is_constitutional());
-    assert!(world.memory(2).is_kept() && world.memory(4).is_kept());
+    assert!(world.memory(2).is_kept());
+    assert_eq!(world.memory(4), &discarded);
     assert_eq!(world.memory(5), &five);
     assert_eq!(world.memories[&saved], new);
 }

@@ -30,6 +30,7 @@ pub(crate) struct Arguments {}
 struct Shown {
     agent: String,
     before: Vec<MemoryView>,
+    /// The discarded ones too.
     after: Vec<MemoryView>,
     session: SessionView,
     journal: Option<MemoryView>,
@@ -77,11 +78,13 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
     } else {
         terminal::print(&told::after(&shown))?;
     }
-    Ok(if shown.sums.add_up() && shown.session.state == State::Completed {
-        Ending::Done
-    } else {
-        Ending::Refused
-    })
+    Ok(
+        if shown.sums.add_up() && shown.session.state == State::Completed {
+            Ending::Done
+        } else {
+            Ending::Refused
+        },
+    )
 }
 
 /// Everything but the last words; `None` where somebody interrupts it.
@@ -106,7 +109,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
         ..RecordQuery::default()
     };
     let records = agent.records(&query).await?;
-    let after = agent.memories(false).await?;
+    let after = agent.memories(true).await?;
     Ok(Some(Shown {
         agent: agent.name().to_owned(),
         journal: journal(&after, &records),
@@ -121,7 +124,10 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
 /// The entry that tells the agent of its session: the memory that the last record is about.
 fn journal(memories: &[MemoryView], records: &[RecordView]) -> Option<MemoryView> {
     let number = records.iter().rev().find_map(|record| record.memory)?;
-    memories.iter().find(|memory| memory.number == number).cloned()
+    memories
+        .iter()
+        .find(|memory| memory.number == number)
+        .cloned()
 }
 
 async fn sums(

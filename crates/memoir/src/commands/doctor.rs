@@ -24,8 +24,14 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
         let lines: Vec<String> = found.iter().map(line).collect();
         terminal::print(&lines.concat())?;
     }
-    let is_sound = found.iter().all(|finding| finding.severity != Severity::Problem);
-    Ok(if is_sound { Ending::Done } else { Ending::Refused })
+    let is_sound = found
+        .iter()
+        .all(|finding| finding.severity != Severity::Problem);
+    Ok(if is_sound {
+        Ending::Done
+    } else {
+        Ending::Refused
+    })
 }
 
 /// What stops other commands is a finding here, and what can still be looked at is.

@@ -41,7 +41,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let lines = installation.agent(&arguments.agent).await?.export().await?;
     let Format::Jsonl = arguments.format;
-    match arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
+    match arguments
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"))
+    {
         None => terminal::json_lines(&lines)?,
         Some(path) => {
             write(&lines, path).map_err(|error| Failure::file("write", path, &error))?;

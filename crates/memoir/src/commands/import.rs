@@ -65,7 +65,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// Imports, and moves a bar along while that takes place.
-async fn watched(agent: &AgentHandle, read: import::Read, skip_bad: bool) -> Result<usize, Failure> {
+async fn watched(
+    agent: &AgentHandle,
+    read: import::Read,
+    skip_bad: bool,
+) -> Result<usize, Failure> {
     let written = Arc::new(AtomicU64::new(0));
     let bar = bar(read.len() as u64);
     let actor = administrator();
@@ -86,7 +90,9 @@ async fn watched(agent: &AgentHandle, read: import::Read, skip_bad: bool) -> Res
 /// A bar on stderr, which shows itself on a terminal only.
 fn bar(length: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{bar:32} {human_pos} of {human_len}, {per_sec}") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:32} {human_pos} of {human_len}, {per_sec}")
+    {
         bar.set_style(style);
     }
     bar

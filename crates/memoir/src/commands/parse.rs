@@ -27,7 +27,8 @@ pub(crate) fn until(text: &str) -> Result<Timestamp, InvalidTimestamp> {
 
 /// `core` or `journal`.
 pub(crate) fn kind(text: &str) -> Result<Kind, String> {
-    text.parse().map_err(|_| "must be `core` or `journal`".to_owned())
+    text.parse()
+        .map_err(|_| "must be `core` or `journal`".to_owned())
 }
 
 /// `17` or `#17`.
@@ -63,7 +64,10 @@ pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure>
 pub(crate) fn file(path: &Path, most_bytes: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
-        io::stdin().lock().take(most_bytes + 1).read_to_end(&mut bytes)
+        io::stdin()
+            .lock()
+            .take(most_bytes + 1)
+            .read_to_end(&mut bytes)
     } else {
         File::open(path).and_then(|file| file.take(most_bytes + 1).read_to_end(&mut bytes))
     };

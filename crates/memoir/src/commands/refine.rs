@@ -147,10 +147,16 @@ pub(crate) fn ending(session: &SessionView) -> Outcome {
         .reason
         .as_ref()
         .map_or_else(String::new, |reason| format!(": {}", reason.expose()));
-    let failure = Failure::new(format!("the session ended as `{}`{reason}", session.state.as_str()));
+    let failure = Failure::new(format!(
+        "the session ended as `{}`{reason}",
+        session.state.as_str()
+    ));
     Err(match (session.state, session.edits) {
-        (State::RolledBack, _) => failure.hint("nothing is lost; everything that it did was taken back"),
+        (State::RolledBack, _) if !session.rehearsal => {
+            failure.hint("nothing is lost; everything that it did was taken back")
+        }
         (_, 0) => failure.hint("nothing was changed"),
+        _ if session.rehearsal => failure.hint("it was a rehearsal; nothing was changed"),
         (_, _) => failure.hint(format!(
             "its edits stay; `memoir rollback {}` takes them back",
             session.id

@@ -73,7 +73,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     if saved.refinement_due.is_some() {
         let name = safe(agent.name());
-        terminal::note(&format!("hint: `{name}` is due for a session: `memoir refine {name}`"));
+        terminal::note(&format!(
+            "hint: `{name}` is due for a session: `memoir refine {name}`"
+        ));
     }
     Ok(Ending::Done)
 }

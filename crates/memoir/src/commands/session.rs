@@ -39,7 +39,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     if arguments.text {
         text.push('\n');
-        text.push_str(&show::records::with_texts(&records));
+        text.push_str(&show::records::with_texts(
+            &records,
+            &agent.memories(true).await?,
+        ));
         if let Some(changes) = &detail.changes {
             text.push_str(&show::session::rehearsed(changes));
         }

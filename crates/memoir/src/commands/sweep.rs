@@ -61,20 +61,27 @@ fn tell(global: &Global, session: &SessionView, trigger: Trigger) -> Result<(), 
     if global.json {
         return terminal::json(session);
     }
+    let style = show::session::state_style(session.state);
+    let mut line = format!(
+        "{}: {style}{}{style:#}",
+        safe(&session.agent),
+        session.state.as_str()
+    );
+    if let (State::Failed | State::Abandoned, Some(reason)) = (session.state, &session.reason) {
+        line.push_str(&format!(": {}", safe(reason.expose())));
+    }
+    if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
+        line.push_str(&format!(
+            ": {}, {} → {} tokens",
+            show::session::stats(session.stats),
+            thousands(before),
+            thousands(after)
+        ));
+    }
     let due = match trigger {
         Trigger::Weekly => "weekly",
         Trigger::Budget => "budget",
         Trigger::Request => "request",
     };
-    let style = show::session::state_style(session.state);
-    let tokens = [session.pre_session_tokens, session.post_session_tokens];
-    let tokens = tokens.map(|tokens| tokens.map_or_else(|| "–".to_owned(), thousands));
-    terminal::print(&format!(
-        "{}  {style}{}{style:#}  {}  {} tokens  {due}  {}",
-        safe(&session.agent),
-        session.state.as_str(),
-        show::session::stats(session.stats),
-        tokens.join(" → "),
-        session.id
-    ))
+    terminal::print(&format!("{line} ({due}, session {})", session.id))
 }

@@ -72,6 +72,9 @@ mod tests {
             Some("Wheat paste keeps four days in the larder"),
             Some("Wheat paste keeps five days in the larder"),
         );
-        assert!(text.contains(&format!("{ADDED_WORD}five{ADDED_WORD:#}")), "{text:?}");
+        assert!(
+            text.contains(&format!("{ADDED_WORD}five{ADDED_WORD:#}")),
+            "{text:?}"
+        );
     }
 }

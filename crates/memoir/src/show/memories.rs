@@ -3,6 +3,8 @@
 use memoir_app::MemoryView;
 use memoir_domain::{PrivateText, memory::Tags};
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use super::Table;
 use crate::terminal::{safe, safe_lines, stdout_is_watched};
 
@@ -28,27 +30,34 @@ pub(crate) fn list(memories: &[MemoryView]) -> String {
 /// Memories one a line, their texts cut short.
 pub(crate) fn brief(memories: &[&MemoryView]) -> String {
     /// So that a line fits a terminal of the usual width.
-    const CHARACTERS: usize = 58;
-    let mut table = Table::new(["number", "tokens", "flags", "text"]).right(0).right(1);
+    const COLUMNS: usize = 58;
+    let mut table = Table::new(["number", "tokens", "flags", "text"])
+        .right(0)
+        .right(1);
     for memory in memories {
         table.row([
             memory.number.to_string(),
             memory.tokens.to_string(),
             flags(memory.constitutional, memory.discarded_at.is_some()),
-            shortened(memory.content.expose(), CHARACTERS),
+            shortened(memory.content.expose(), COLUMNS),
         ]);
     }
     table.to_string()
 }
 
-/// On one line and cut to so many characters.
-pub(crate) fn shortened(text: &str, characters: usize) -> String {
+/// On one line and cut to so many columns.
+fn shortened(text: &str, columns: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = safe(&line);
-    if line.chars().count() <= characters {
+    if line.width() <= columns {
         return line.into_owned();
     }
-    let kept: String = line.chars().take(characters - 1).collect();
+    let mut used = 1;
+    let fits = |character: &char| {
+        used += character.width().unwrap_or(0);
+        used <= columns
+    };
+    let kept: String = line.chars().take_while(fits).collect();
     format!("{kept}…")
 }
 

@@ -2,20 +2,22 @@
 
 use std::fmt::Write;
 
-use memoir_app::RecordView;
-use memoir_domain::{PrivateJson, audit::ActorKind};
+use memoir_app::{MemoryView, RecordView};
+use memoir_domain::{
+    PrivateJson,
+    audit::{Action, ActorKind},
+};
 use serde_json::Value;
 
-use super::{Table, diff::diff, moment, short};
-use crate::terminal::{BOLD, DIM, safe};
-
-/// Facts that hold an agent's words: told in full only where texts are asked for.
-const WORDS: [&str; 3] = ["summary", "reason_text", "lost_details"];
+use super::{Table, diff::diff, moment, short, thousands};
+use crate::terminal::{BOLD, DIM, YELLOW, safe};
 
 /// Records of any kind, one a line.
 pub(crate) fn list(records: &[RecordView]) -> String {
-    let mut table = Table::new(["record", "time", "actor", "action", "memory", "session", "facts"])
-        .right(0);
+    let mut table = Table::new([
+        "record", "time", "actor", "action", "memory", "session", "facts",
+    ])
+    .right(0);
     for record in records {
         table.row([
             record.seq.to_string(),
@@ -45,13 +47,13 @@ pub(crate) fn timeline(records: &[RecordView]) -> String {
     table.to_string()
 }
 
-/// What each record did to the texts, with the details that were lost.
-pub(crate) fn with_texts(records: &[RecordView]) -> String {
+/// What each record did to the texts, with the details that were lost. `memories` are the agent's, the
+/// discarded ones included: a cleaned double's text stands in no record.
+pub(crate) fn with_texts(records: &[RecordView], memories: &[MemoryView]) -> String {
     let mut text = String::new();
     for record in records {
-        let (before, after) = (content(&record.before), content(&record.after));
-        let merged = merged(record);
-        if before.is_none() && after.is_none() && merged.is_empty() {
+        let changes = changes(record, memories);
+        if changes.is_empty() {
             continue;
         }
         // Writing to a string cannot fail.
@@ -62,36 +64,43 @@ pub(crate) fn with_texts(records: &[RecordView]) -> String {
             memory(record),
             record.seq
         );
-        let is_same_text = before.is_some() && before == after;
-        for (number, content) in &merged {
-            let _ = writeln!(text, "{DIM}from #{number}{DIM:#}");
-            text.push_str(&diff(Some(content), None));
-        }
-        if !is_same_text {
-            text.push_str(&diff(before, after));
-        }
-        if let Some(Value::Array(discarded)) = record.data.expose().get("discarded") {
-            let numbers: Vec<String> = discarded.iter().map(|number| format!("#{number}")).collect();
-            let _ = writeln!(text, "{DIM}doubles discarded:{DIM:#} {}", numbers.join(" "));
-        }
+        text.push_str(&changes);
         if let Some(Value::Array(lost)) = record.data.expose().get("lost_details") {
             let lost: Vec<_> = lost.iter().filter_map(Value::as_str).map(safe).collect();
-            let _ = writeln!(text, "{DIM}lost details:{DIM:#} {}", lost.join(" · "));
+            let _ = writeln!(text, "{YELLOW}lost details:{YELLOW:#} {}", lost.join(" · "));
         }
         text.push('\n');
     }
     text
 }
 
+fn changes(record: &RecordView, memories: &[MemoryView]) -> String {
+    let (before, after) = (content(&record.before), content(&record.after));
+    let doubles = numbers(record, "discarded");
+    let doubles = memories
+        .iter()
+        .filter(|memory| doubles.contains(&memory.number.0))
+        .map(|memory| (memory.number.0, memory.content.expose()));
+    let mut text = String::new();
+    for (number, content) in merged(record).into_iter().chain(doubles) {
+        let _ = writeln!(text, "{DIM}from #{number}{DIM:#}");
+        text.push_str(&diff(Some(content), None));
+    }
+    if before != after {
+        text.push_str(&diff(before, after));
+    }
+    text
+}
+
 /// `merged into`, for the actions of a session; the action's own name for others.
 fn action(record: &RecordView) -> &'static str {
-    match record.action.as_str() {
-        "memory_refinement_consolidate" => "merged into",
-        "memory_refinement_update" => "rewritten",
-        "memory_refinement_delete" => "deleted",
-        "memory_refinement_protect" => "protected",
-        "memory_deduplicated" => "kept one of several doubles",
-        other => other,
+    match record.action {
+        Action::MemoryRefinementConsolidate => "merged into",
+        Action::MemoryRefinementUpdate => "rewritten",
+        Action::MemoryRefinementDelete => "deleted",
+        Action::MemoryRefinementProtect => "protected",
+        Action::MemoryDeduplicated => "doubles cleaned into",
+        other => other.as_str(),
     }
 }
 
@@ -105,7 +114,10 @@ fn actor(record: &RecordView) -> String {
 }
 
 fn memory(record: &RecordView) -> String {
-    record.memory.map(|number| number.to_string()).unwrap_or_default()
+    record
+        .memory
+        .map(|number| number.to_string())
+        .unwrap_or_default()
 }
 
 fn content(side: &Option<PrivateJson>) -> Option<&str> {
@@ -127,23 +139,57 @@ fn merged(record: &RecordView) -> Vec<(u64, &str)> {
         .collect()
 }
 
+/// The numbers that a record lists under a name.
+fn numbers(record: &RecordView, name: &str) -> Vec<u64> {
+    let listed = record.data.expose().get(name).and_then(Value::as_array);
+    listed
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_u64)
+        .collect()
+}
+
 /// Counts and codes, without anybody's words.
 fn facts(record: &RecordView) -> String {
     let Some(data) = record.data.expose().as_object() else {
         return String::new();
     };
     let mut facts: Vec<String> = Vec::new();
+    let mass = |name: &str| data.get(name).and_then(Value::as_u64).map(thousands);
+    // A completion changes no memory: what counts is the session as a whole.
+    let (from, to) = match record.action {
+        Action::MemoryRefinementComplete => ("pre_session_tokens", "post_session_tokens"),
+        Action::MemoryRefinementRollback => ("core_tokens_before", "post_session_tokens"),
+        _ => ("core_tokens_before", "core_tokens_after"),
+    };
+    if let (Some(before), Some(after)) = (mass(from), mass(to)) {
+        facts.push(format!("{before} → {after} tokens"));
+    }
     for (name, value) in data {
-        if WORDS.contains(&name.as_str()) {
-            // The array of words stands under the same name as the count that it replaced.
-            if let Value::Array(words) = value {
-                facts.push(format!("{name}={}", words.len()));
+        match (name.as_str(), value) {
+            ("core_tokens_before" | "core_tokens_after" | "post_session_tokens", _) => {}
+            (name, _) if name == from => {}
+            // The words stand under the name of the count that they replace.
+            ("lost_details", Value::Array(words)) => {
+                facts.push(format!("lost_details={}", words.len()));
             }
-        } else if name == "merged" {
-            let numbers: Vec<String> = merged(record).iter().map(|(number, _)| format!("#{number}")).collect();
-            facts.push(format!("merged={}", numbers.join(",")));
-        } else {
-            facts.extend(fact(name, value));
+            ("summary" | "reason_text", _) => {}
+            ("merged", _) => {
+                let numbers: Vec<String> = merged(record)
+                    .iter()
+                    .map(|(number, _)| format!("#{number}"))
+                    .collect();
+                facts.push(format!("merged={}", numbers.join(",")));
+            }
+            ("discarded" | "memories", Value::Array(items)) => {
+                // Cleaned doubles are listed twice.
+                if name == "discarded" || !data.contains_key("discarded") {
+                    let numbers: Vec<String> =
+                        items.iter().map(|number| format!("#{number}")).collect();
+                    facts.push(format!("{name}={}", numbers.join(",")));
+                }
+            }
+            _ => facts.extend(fact(name, value)),
         }
     }
     safe(&facts.join(" ")).into_owned()
@@ -158,12 +204,18 @@ fn fact(name: &str, value: &Value) -> Option<String> {
         Value::Array(items) => {
             let items: Vec<String> = items
                 .iter()
-                .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                .map(|item| {
+                    item.as_str()
+                        .map_or_else(|| item.to_string(), str::to_owned)
+                })
                 .collect();
             items.join(",")
         }
         Value::Object(parts) => {
-            let parts: Vec<String> = parts.iter().filter_map(|(name, value)| fact(name, value)).collect();
+            let parts: Vec<String> = parts
+                .iter()
+                .filter_map(|(name, value)| fact(name, value))
+                .collect();
             return (!parts.is_empty()).then(|| parts.join(" "));
         }
         other => other.to_string(),

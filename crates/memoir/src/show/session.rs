@@ -21,7 +21,7 @@ pub(crate) fn outcome(session: &SessionView) -> String {
     line("agent", &safe(&session.agent));
     line("kind", &kind(session));
     line("tokens", &tokens(session));
-    line("edits", &format!("{} ({})", session.edits, stats(session.stats)));
+    line("edits", &edits(session));
     if session.usage.calls > 0 {
         let usage = session.usage;
         line(
@@ -76,6 +76,14 @@ fn tokens(session: &SessionView) -> String {
     text
 }
 
+/// `3 (4 merged, 1 deleted)`
+fn edits(session: &SessionView) -> String {
+    if session.stats == Stats::default() {
+        return "none".to_owned();
+    }
+    format!("{} ({})", session.edits, stats(session.stats))
+}
+
 /// `2 merged, 1 deleted`
 pub(crate) fn stats(stats: Stats) -> String {
     let parts: Vec<String> = [
@@ -89,7 +97,7 @@ pub(crate) fn stats(stats: Stats) -> String {
     .map(|(count, what)| format!("{count} {what}"))
     .collect();
     if parts.is_empty() {
-        "nothing".to_owned()
+        "no edits".to_owned()
     } else {
         parts.join(", ")
     }
@@ -106,7 +114,9 @@ pub(crate) fn state_style(state: State) -> Style {
 
 /// Sessions, one a row.
 pub(crate) fn list(sessions: &[SessionView]) -> String {
-    let mut table = Table::new(["session", "begun", "state", "mode", "tokens", "edits", "note"]);
+    let mut table = Table::new([
+        "session", "begun", "state", "mode", "tokens", "edits", "note",
+    ]);
     for session in sessions {
         let mut notes = Vec::new();
         if session.rehearsal {
@@ -141,7 +151,9 @@ pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
             (None, _) => "would be new",
             (Some(_), None) => "would be discarded",
             (Some(before), Some(after)) if before.content != after.content => "would be rewritten",
-            (Some(before), Some(after)) if before.is_constitutional() != after.is_constitutional() => {
+            (Some(before), Some(after))
+                if before.is_constitutional() != after.is_constitutional() =>
+            {
                 "would become constitutional"
             }
             (Some(_), Some(_)) => "would change in its tags or dates",

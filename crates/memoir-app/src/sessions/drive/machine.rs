@@ -256,21 +256,19 @@ impl Machine {
     fn failed(&mut self, request: Box<Request>, error: &ModelError, at: Duration) -> Vec<Effect> {
         self.failures += 1;
         let message = error.to_string();
+        let fail = |message| act(Action::Fail(advised(message, error)));
         if !error.is_retryable() {
-            return act(Action::Fail(message));
+            return fail(message);
         }
         if self.failures >= self.limits.attempts {
-            return act(Action::Fail(format!(
-                "{message}; it was asked {} times",
-                self.failures
-            )));
+            return fail(format!("{message}; it was asked {} times", self.failures));
         }
         let wait = self.wait_after(error);
         if at + wait >= self.limits.time {
             let left = self.limits.time.saturating_sub(at).as_secs();
-            return act(Action::Fail(format!(
+            return fail(format!(
                 "{message}; the session has only {left} s left to wait"
-            )));
+            ));
         }
         vec![
             Effect::Note(Progress::Waiting {
@@ -348,6 +346,14 @@ impl Conversation {
             name: call.name,
             content,
         });
+    }
+}
+
+/// With what a person can do about it.
+fn advised(message: String, error: &ModelError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{message}; {hint}"),
+        None => message,
     }
 }
 

@@ -67,7 +67,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         terminal::json(&agent)?;
     } else {
-        terminal::print(&format!("made the agent `{}` ({})", safe(&agent.name), agent.id))?;
+        terminal::print(&format!(
+            "made the agent `{}` ({})",
+            safe(&agent.name),
+            agent.id
+        ))?;
     }
     if agent.effective_model.is_none() {
         terminal::note(
@@ -84,14 +88,20 @@ impl Arguments {
         let files = [
             (Field::SystemPrompt, &self.system_prompt_file),
             (Field::ReflectionPrompt, &self.reflection_prompt_file),
-            (Field::MemoryReflectionPrompt, &self.memory_reflection_prompt_file),
+            (
+                Field::MemoryReflectionPrompt,
+                &self.memory_reflection_prompt_file,
+            ),
             (Field::RefinementPrompt, &self.refinement_prompt_file),
         ];
         let values = [
             (Field::Model, &self.model),
             (Field::RefinementThreshold, &self.refinement_threshold),
             (Field::CoreTokenBudget, &self.core_token_budget),
-            (Field::RefinementTriggerTokens, &self.refinement_trigger_tokens),
+            (
+                Field::RefinementTriggerTokens,
+                &self.refinement_trigger_tokens,
+            ),
             (Field::ImmutableTags, &self.immutable_tags),
             (Field::DuplicateMatch, &self.duplicate_match),
             (Field::DetailGuard, &self.detail_guard),

@@ -22,7 +22,15 @@ pub(crate) async fn run(global: &Global) -> Outcome {
         return Ok(Ending::Done);
     }
     let mut table = Table::new([
-        "agent", "core", "tokens", "budget", "journal", "discarded", "last refined", "next", "model",
+        "agent",
+        "core",
+        "tokens",
+        "budget",
+        "journal",
+        "discarded",
+        "last refined",
+        "next",
+        "model",
     ])
     .right(1)
     .right(2)
@@ -37,9 +45,14 @@ pub(crate) async fn run(global: &Global) -> Outcome {
             thousands(agent.effective_core_token_budget),
             thousands(agent.tally.journal_count),
             thousands(agent.tally.discarded_count),
-            agent.last_refinement_at.map_or_else(|| "–".to_owned(), |time| time.date()),
+            agent
+                .last_refinement_at
+                .map_or_else(|| "–".to_owned(), |time| time.date()),
             next(agent),
-            agent.effective_model.as_deref().map_or_else(|| "–".to_owned(), |model| safe(model).into_owned()),
+            agent
+                .effective_model
+                .as_deref()
+                .map_or_else(|| "–".to_owned(), |model| safe(model).into_owned()),
         ]);
     }
     terminal::print(&table.to_string())?;

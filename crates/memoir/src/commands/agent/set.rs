@@ -49,7 +49,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             Field::Name => &name,
             field => view.settings.get(field.as_str()).unwrap_or(&Value::Null),
         };
-        terminal::print(&format!("{} is {}", field.as_str(), show::value(field, set)))?;
+        terminal::print(&format!(
+            "{} is {}",
+            field.as_str(),
+            show::value(field, set)
+        ))?;
     }
     Ok(Ending::Done)
 }

@@ -27,7 +27,11 @@ pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
 }
 
 fn describe(agent: &AgentView) -> String {
-    let mut text = format!("{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}\n\n", safe(&agent.name), agent.id);
+    let mut text = format!(
+        "{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}\n\n",
+        safe(&agent.name),
+        agent.id
+    );
     let mut line = |name: &str, value: &str| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {DIM}{name:<26}{DIM:#} {value}");
@@ -48,7 +52,9 @@ fn describe(agent: &AgentView) -> String {
     line("made", &moment(agent.created_at));
     line(
         "last refined",
-        &agent.last_refinement_at.map_or_else(|| "never".to_owned(), moment),
+        &agent
+            .last_refinement_at
+            .map_or_else(|| "never".to_owned(), moment),
     );
     line("next session", &next(agent));
     for field in Field::ALL.into_iter().filter(|field| *field != Field::Name) {
@@ -67,7 +73,9 @@ fn setting(agent: &AgentView, field: Field) -> String {
         Field::Model => agent.effective_model.clone(),
         Field::RefinementThreshold => Some(agent.effective_refinement_threshold.to_string()),
         Field::CoreTokenBudget => Some(agent.effective_core_token_budget.to_string()),
-        Field::RefinementTriggerTokens => Some(agent.effective_refinement_trigger_tokens.to_string()),
+        Field::RefinementTriggerTokens => {
+            Some(agent.effective_refinement_trigger_tokens.to_string())
+        }
         Field::ImmutableTags => Some(agent.effective_immutable_tags.join(", ")),
         Field::DuplicateMatch => wire_name(&agent.effective_duplicate_match),
         Field::DetailGuard => wire_name(&agent.effective_detail_guard),
@@ -96,5 +104,8 @@ pub(super) fn value(field: Field, value: &Value) -> String {
 }
 
 fn wire_name(value: &impl serde::Serialize) -> Option<String> {
-    serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
+    serde_json::to_value(value)
+        .ok()?
+        .as_str()
+        .map(str::to_owned)
 }

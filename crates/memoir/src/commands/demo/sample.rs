@@ -45,7 +45,9 @@ pub(super) async fn make(memoir: &Memoir, account: &Account) -> Result<AgentHand
         (Field::SystemPrompt, Some(SYSTEM_PROMPT)),
         (Field::Model, Some(MODEL)),
     ];
-    account.create_agent(NAME, &settings, &administrator()).await?;
+    account
+        .create_agent(NAME, &settings, &administrator())
+        .await?;
     let agent = account.agent(NAME).await?;
     agent.save(&inputs(memoir.now())?, &administrator()).await?;
     Ok(agent)

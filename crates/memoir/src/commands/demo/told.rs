@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use memoir_app::MemoryView;
-use memoir_domain::memory::Kind;
+use memoir_app::{MemoryView, RecordView};
+use memoir_domain::{audit::Action, memory::Kind};
 
 use super::{Shown, actions};
 use crate::{
@@ -19,25 +19,41 @@ pub(super) fn is_core(memory: &MemoryView) -> bool {
 pub(super) fn before(agent: &str, memories: &[MemoryView]) -> String {
     let mut text = heading(&format!("`{agent}` before its session"));
     text.push_str(&ledger(memories));
-    text.push_str(&heading("The session, with `builtin:careful`: rules instead of a model"));
+    text.push_str(&heading(
+        "The session, with `builtin:careful`: rules instead of a model",
+    ));
     text
 }
 
 /// What came of the session.
 pub(super) fn after(shown: &Shown) -> String {
     let mut text = heading("What was edited, and why");
-    let edits = show::records::with_texts(&shown.records);
-    text.push_str(&edits);
     if let Some(summary) = &shown.session.summary {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{DIM}in its own words:{DIM:#} {}", safe_lines(summary.expose()));
+        let _ = writeln!(
+            text,
+            "{DIM}in its own words:{DIM:#} {}\n",
+            safe_lines(summary.expose())
+        );
     }
+    let edits: Vec<RecordView> = shown
+        .records
+        .iter()
+        .filter(|record| record.action != Action::MemoryRefinementComplete)
+        .cloned()
+        .collect();
+    text.push_str(&show::records::with_texts(&edits, &shown.after));
     text.push_str(&heading(&format!("`{}` after its session", shown.agent)));
     text.push_str(&ledger(&shown.after));
     text.push_str(&heading("The journal entry that tells the agent of it"));
     match &shown.journal {
         Some(entry) => {
-            let _ = writeln!(text, "{} {}", entry.number, safe_lines(entry.content.expose()));
+            let _ = writeln!(
+                text,
+                "{} {}",
+                entry.number,
+                safe_lines(entry.content.expose())
+            );
         }
         None => text.push_str("there is none\n"),
     }
@@ -56,20 +72,30 @@ fn heading(text: &str) -> String {
 /// The core memories, and how much journal there is.
 fn ledger(memories: &[MemoryView]) -> String {
     let core: Vec<&MemoryView> = memories.iter().filter(|memory| is_core(memory)).collect();
+    let kept = memories
+        .iter()
+        .filter(|memory| memory.discarded_at.is_none());
+    let journal = kept.count() - core.len();
     let tokens: u64 = core.iter().map(|memory| memory.tokens).sum();
     format!(
         "{}\n{DIM}{}, {} tokens; {} beside them{DIM:#}\n",
         show::memories::brief(&core),
         counted(core.len() as u64, "core memory", "core memories"),
         thousands(tokens),
-        counted((memories.len() - core.len()) as u64, "journal entry", "journal entries"),
+        counted(journal as u64, "journal entry", "journal entries"),
     )
 }
 
 fn sums(shown: &Shown) -> String {
     let sums = &shown.sums;
-    let (style, word) = if sums.add_up() { (GREEN, "yes") } else { (RED, "no") };
-    let session = sums.session_tokens.map_or_else(|| "nothing".to_owned(), thousands);
+    let (style, word) = if sums.add_up() {
+        (GREEN, "yes")
+    } else {
+        (RED, "no")
+    };
+    let session = sums
+        .session_tokens
+        .map_or_else(|| "nothing".to_owned(), thousands);
     let records: Vec<String> = actions(&shown.records)
         .into_iter()
         .map(|(action, count)| format!("{count} {action}"))
@@ -79,7 +105,11 @@ fn sums(shown: &Shown) -> String {
          the database's own check finds {}; {}: {}\n",
         thousands(sums.ledger_tokens),
         thousands(sums.agent_tokens),
-        if sums.database_is_sound { "nothing wrong" } else { "something wrong" },
+        if sums.database_is_sound {
+            "nothing wrong"
+        } else {
+            "something wrong"
+        },
         counted(shown.records.len() as u64, "record", "records"),
         records.join(", ")
     )

@@ -1,0 +1,198 @@
+//! A home that no other test shares, and the binary run in it.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use memoir_testkit::{ScriptedServer, Step};
+use serde_json::{Value, json};
+
+/// A user's home, empty at first.
+pub(crate) struct Bench {
+    home: tempfile::TempDir,
+}
+
+/// What one run of the binary came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("tmp")).unwrap();
+        Self { home }
+    }
+
+    /// With the agent `wren`, whose model needs no network.
+    pub(crate) fn with_agent() -> Self {
+        let bench = Self::new();
+        bench.ok(&["agent", "create", "wren", "--model", "builtin:careful"]);
+        bench
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// The binary, in this home and with nothing of the tester's environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_memoir"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.home.path())
+            .env("TMPDIR", self.path("tmp"))
+            .current_dir(self.home.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(&mut self.command(arguments))
+    }
+
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(input.as_bytes())
+            .unwrap();
+        Ran::from_output(child.wait_with_output().unwrap())
+    }
+
+    /// Runs what must succeed, and gives its stdout.
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        ran.stdout
+    }
+
+    /// The one JSON document that a command prints.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let stdout = self.ok(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {stdout}"))
+    }
+
+    /// Runs what must be refused with status 1, a message and nothing on stdout.
+    pub(crate) fn refused(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(1), ""),
+            "{arguments:?}: {ran:?}"
+        );
+        assert!(ran.stderr.starts_with("error: "), "{arguments:?}: {ran:?}");
+        ran.stderr
+    }
+
+    pub(crate) fn remember(&self, texts: &[&str]) {
+        for text in texts {
+            self.ok(&["remember", "wren", text]);
+        }
+    }
+
+    /// The kept memories' texts, oldest first.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        let ledger = self.json(&["ledger", "wren"]);
+        let items = ledger["items"].as_array().unwrap();
+        items
+            .iter()
+            .map(|memory| memory["content"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The kept core memories' texts, oldest first.
+    pub(crate) fn core(&self) -> Vec<String> {
+        let ledger = self.json(&["ledger", "wren"]);
+        let items = ledger["items"].as_array().unwrap();
+        items
+            .iter()
+            .filter(|memory| memory["kind"] == "core")
+            .map(|memory| memory["content"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The last session's identifier.
+    pub(crate) fn last_session(&self) -> String {
+        let sessions = self.json(&["sessions", "wren"]);
+        sessions["items"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Makes `lab:small` a model that follows the script.
+    pub(crate) fn scripted(&self, script: impl IntoIterator<Item = Step>) -> ScriptedServer {
+        let server = ScriptedServer::start(script);
+        let config = format!(
+            "[limits]\nattempts = 2\nfirst_wait_seconds = 0.01\n[providers.lab]\nbase_url = \"{}\"\n",
+            server.base_url()
+        );
+        self.write(".config/memoir/config.toml", config);
+        server
+    }
+}
+
+/// The model consents, makes these calls, and completes.
+pub(crate) fn script(calls: &[(&str, Value)]) -> Vec<Step> {
+    let mut script = vec![Step::text("YES")];
+    script.extend(
+        calls
+            .iter()
+            .map(|(tool, arguments)| Step::call(tool, arguments.clone())),
+    );
+    script.push(Step::call(
+        "complete_refinement",
+        json!({"summary": "Done."}),
+    ));
+    script
+}
+
+impl Ran {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self::from_output(command.output().unwrap())
+    }
+
+    pub(crate) fn from_output(output: std::process::Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Stdout as JSON lines.
+    pub(crate) fn lines(&self) -> Vec<Value> {
+        let lines = self.stdout.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+/// What lies in a folder.
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}

@@ -1,0 +1,315 @@
+//! The happy path of each command that needs no session.
+
+use serde_json::json;
+
+use crate::bench::{Bench, names_in};
+
+#[test]
+fn the_users_own_database_is_made_on_first_use_for_its_owner_only() {
+    let bench = Bench::new();
+    assert_eq!(
+        bench.json(&["agent", "list"]),
+        json!({"items": [], "next_cursor": null})
+    );
+    let folder = bench.path(".local/share/memoir");
+    assert!(names_in(&folder).contains(&"memoir.db".to_owned()));
+    #[cfg(unix)]
+    for (path, mode) in [(folder.clone(), 0o700), (folder.join("memoir.db"), 0o600)] {
+        use std::os::unix::fs::PermissionsExt;
+        let found = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_database_is_named_by_option_before_or_after_the_command_or_by_environment() {
+    let bench = Bench::new();
+    bench.ok(&["--database", "one.db", "agent", "create", "wren"]);
+    bench.ok(&["agent", "show", "wren", "--database", "sqlite:one.db"]);
+    let mut command = bench.command(&["agent", "show", "wren", "--json"]);
+    let output = command.env("MEMOIR_DATABASE", "one.db").output().unwrap();
+    assert!(output.status.success());
+    assert!(!bench.path(".local").exists());
+}
+
+#[test]
+fn accounts_share_nothing() {
+    let bench = Bench::with_agent();
+    assert_eq!(
+        bench.ok(&["account", "create", "lab"]),
+        "made the account `lab`\n"
+    );
+    bench.ok(&["--account", "lab", "agent", "create", "wren"]);
+    bench.ok(&["remember", "wren", "mine", "--account", "LAB"]);
+    assert_eq!(bench.texts(), Vec::<String>::new());
+    let names: Vec<_> = bench.json(&["account", "list"])["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|account| account["name"].clone())
+        .collect();
+    assert_eq!(names, ["default", "lab"]);
+}
+
+#[test]
+fn an_agent_is_made_shown_set_paused_and_resumed() {
+    let bench = Bench::new();
+    let prompt = bench.write("prompt.md", "You are Wren.\n");
+    let made = bench.run(&[
+        "agent",
+        "create",
+        "wren",
+        "--system-prompt-file",
+        &prompt,
+        "--refinement-threshold",
+        "0.9",
+        "--core-token-budget",
+        "2000",
+        "--immutable-tags",
+        "vow, voice",
+    ]);
+    assert_eq!(made.code, Some(0));
+    assert!(made.stdout.starts_with("made the agent `wren` ("));
+    assert!(made.stderr.contains("no model yet"), "{}", made.stderr);
+
+    let agent = bench.json(&["agent", "show", "WREN"]);
+    assert_eq!(agent["system_prompt"], "You are Wren.");
+    assert_eq!(agent["effective_refinement_threshold"], 0.9);
+    assert_eq!(agent["immutable_tags"], json!(["vow", "voice"]));
+    assert_eq!(agent["refinement_trigger_tokens"], json!(null));
+    assert_eq!(agent["effective_refinement_trigger_tokens"], 2000);
+
+    let set = |arguments: &[&str]| bench.ok(&[&["agent", "set", "wren"], arguments].concat());
+    assert_eq!(
+        set(&["refinement_threshold", "0.8"]),
+        "refinement_threshold is 0.8\n"
+    );
+    assert_eq!(
+        set(&["refinement_threshold", "null"]),
+        "refinement_threshold is the default\n"
+    );
+    assert_eq!(
+        set(&["core_token_budget", "--default"]),
+        "core_token_budget is the default\n"
+    );
+    assert_eq!(
+        set(&["reflection_prompt", "--file", &prompt]),
+        "reflection_prompt is 13 characters\n"
+    );
+    assert_eq!(set(&["name", "Wrenna"]), "name is Wrenna\n");
+    assert_eq!(
+        bench.ok(&["agent", "pause", "wrenna"]),
+        "`Wrenna` is paused\n"
+    );
+    assert_eq!(
+        bench.json(&["agent", "show", "wrenna"])["next_refinement_at"],
+        json!(null)
+    );
+    assert!(bench.ok(&["agent", "list"]).contains("paused"));
+    assert_eq!(
+        bench.ok(&["agent", "resume", "wrenna"]),
+        "`Wrenna` is on the schedule\n"
+    );
+    let shown = bench.ok(&["agent", "show", "wrenna"]);
+    assert!(
+        shown.contains("13 characters") && !shown.contains("You are"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn remembering_prints_the_number_and_json_the_memory() {
+    let bench = Bench::with_agent();
+    assert_eq!(bench.ok(&["remember", "wren", "first"]), "#1\n");
+    assert_eq!(
+        bench
+            .run_with_input(&["remember", "wren", "-"], " from stdin \n")
+            .stdout,
+        "#2\n"
+    );
+    let saved = bench.json(&[
+        "remember",
+        "wren",
+        "-5 degrees",
+        "--kind",
+        "journal",
+        "--tag",
+        "a",
+        "--tag",
+        "b",
+        "--at",
+        "2026-03-01",
+        "--constitutional",
+    ]);
+    assert_eq!(saved["number"], 3);
+    assert_eq!(saved["content"], "-5 degrees");
+    assert_eq!(saved["tags"], json!(["a", "b"]));
+    assert_eq!(saved["created_at"], "2026-03-01T00:00:00Z");
+    assert_eq!(saved["fades_at"], "2026-03-08T00:00:00Z");
+    assert_eq!(saved["constitutional"], true);
+    assert_eq!(bench.texts(), ["-5 degrees", "first", "from stdin"]);
+}
+
+#[test]
+fn saving_over_the_budget_tells_that_a_session_is_due() {
+    let bench = Bench::new();
+    bench.ok(&["agent", "create", "wren", "--core-token-budget", "1"]);
+    let ran = bench.run(&["remember", "wren", "more than one token"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "#1\n"));
+    assert!(
+        ran.stderr.contains("`memoir refine wren`"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn recall_finds_by_words_time_kind_and_tag() {
+    let bench = Bench::with_agent();
+    bench.ok(&[
+        "remember",
+        "wren",
+        "linen thread",
+        "--at",
+        "2026-01-01",
+        "--tag",
+        "bench",
+    ]);
+    bench.ok(&[
+        "remember",
+        "wren",
+        "thread of linen",
+        "--at",
+        "2026-02-01",
+        "--kind",
+        "journal",
+    ]);
+    let found = |arguments: &[&str]| -> Vec<String> {
+        let found = bench.json(&[&["recall", "wren"], arguments].concat());
+        let items = found["items"].as_array().unwrap().clone();
+        items
+            .iter()
+            .map(|memory| memory["number"].to_string())
+            .collect()
+    };
+    assert_eq!(found(&["linen thread"]), ["1", "2"]);
+    assert_eq!(found(&["\"thread of\""]), ["2"]);
+    assert_eq!(found(&["linen", "--until", "2026-01-01"]), ["1"]);
+    assert_eq!(found(&["linen", "--since", "2026-01-02"]), ["2"]);
+    assert_eq!(found(&["linen", "--kind", "core"]), ["1"]);
+    assert_eq!(found(&["--tag", "BENCH"]), ["1"]);
+    assert_eq!(found(&["linen", "--limit", "1"]).len(), 1);
+    assert_eq!(found(&["%"]), Vec::<String>::new());
+    let table = bench.ok(&["recall", "wren", "linen"]);
+    assert!(table.starts_with("number"), "{table}");
+}
+
+#[test]
+fn context_is_the_prompts_text_and_nothing_else() {
+    let bench = Bench::with_agent();
+    assert_eq!(bench.ok(&["context", "wren"]), "");
+    bench.remember(&["I am Wren."]);
+    bench.ok(&["remember", "wren", "A quiet day.", "--kind", "journal"]);
+    let text = bench.ok(&["context", "wren"]);
+    assert!(text.starts_with("# Your memory\n"), "{text}");
+    assert!(text.contains("- I am Wren.\n"), "{text}");
+    let context = bench.json(&["context", "wren"]);
+    assert_eq!(context["text"], text);
+    assert_eq!(context["refinement_due"], json!(null));
+    let short = bench.ok(&["context", "wren", "--max-tokens", "1"]);
+    assert!(!short.contains("I am Wren."), "{short}");
+}
+
+#[test]
+fn the_ledger_lists_what_is_kept_or_all() {
+    let bench = Bench::with_agent();
+    bench.remember(&["twice", "twice", "once"]);
+    bench.ok(&["refine", "wren"]);
+    assert_eq!(bench.core(), ["twice", "once"]);
+    let all = bench.ok(&["ledger", "wren", "--all"]);
+    assert!(all.contains("discarded"), "{all}");
+    let ran = bench.run(&["ledger", "wren"]);
+    assert!(
+        ran.stderr.contains("2 core memories, 3 of 5,000 tokens"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_cleaned_double_is_restored_once() {
+    let bench = Bench::with_agent();
+    bench.remember(&["twice", "twice"]);
+    bench.ok(&["refine", "wren"]);
+    assert_eq!(bench.ok(&["restore", "wren", "#2"]), "restored #2\n");
+    assert_eq!(bench.core(), ["twice", "twice"]);
+    let refused = bench.refused(&["restore", "wren", "2"]);
+    assert!(refused.contains("memory #2 is not discarded"), "{refused}");
+}
+
+#[test]
+fn the_audit_is_listed_by_session_action_time_and_count() {
+    let bench = Bench::with_agent();
+    bench.remember(&["twice", "twice"]);
+    bench.ok(&["refine", "wren"]);
+    let session = bench.last_session();
+    let list = |arguments: &[&str]| -> Vec<String> {
+        let ran = bench.run(&[&["audit", "list", "wren", "--json"], arguments].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let lines = ran.lines();
+        lines
+            .iter()
+            .map(|record| record["action"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let all = [
+        "agent_configured",
+        "memory_saved",
+        "memory_saved",
+        "memory_deduplicated",
+        "memory_refinement_complete",
+    ];
+    assert_eq!(list(&[]), all);
+    assert_eq!(list(&["--session", &session]), all[3..]);
+    assert_eq!(list(&["--action", "memory_saved"]).len(), 2);
+    assert_eq!(list(&["--last", "1"]), all[4..]);
+    assert_eq!(list(&["--since", "2999-01-01"]), Vec::<String>::new());
+    let table = bench.ok(&["audit", "list", "wren"]);
+    assert!(
+        table.contains("administrator (command line)") && table.contains("discarded=#2"),
+        "{table}"
+    );
+}
+
+#[test]
+fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_model() {
+    let bench = Bench::with_agent();
+    let sound = bench.json(&["doctor"]);
+    let severities: Vec<_> = sound["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| {
+            (
+                finding["area"].as_str().unwrap(),
+                finding["severity"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        severities,
+        [
+            ("configuration", "ok"),
+            ("database", "ok"),
+            ("model", "ok"),
+            ("schedule", "ok"),
+            ("clock", "ok")
+        ]
+    );
+    bench.ok(&["agent", "create", "robin"]);
+    let text = bench.ok(&["doctor"]);
+    assert!(
+        text.contains("warning  model") && text.contains("hint: set `model`"),
+        "{text}"
+    );
+}

@@ -1,0 +1,54 @@
+//! The configuration file as commands meet it.
+
+use crate::bench::Bench;
+
+#[test]
+fn the_users_configuration_is_read_where_there_is_one() {
+    let bench = Bench::new();
+    bench.write(
+        ".config/memoir/config.toml",
+        "model = \"builtin:careful\"\n",
+    );
+    bench.ok(&["agent", "create", "wren"]);
+    assert_eq!(
+        bench.json(&["agent", "show", "wren"])["effective_model"],
+        "builtin:careful"
+    );
+    let other = bench.write("other.toml", "model = \"ollama:small\"\n[schedule]\nweekly = \"Sun 23:30\"\ntime_zone = \"Europe/Berlin\"\n");
+    let agent = bench.json(&["agent", "show", "wren", "--config", &other]);
+    assert_eq!(agent["effective_model"], "ollama:small");
+    let next = agent["next_refinement_at"].as_str().unwrap();
+    assert!(next.contains("T22:30") || next.contains("T21:30"), "{next}");
+}
+
+#[test]
+fn a_fault_is_told_with_file_key_and_limit() {
+    let bench = Bench::new();
+    for (text, told) in [
+        ("modle = \"a:b\"", "line 1: unknown field `modle`"),
+        ("model = \"careful\"", "names no provider"),
+        ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
+        (
+            "erosion_floor = 2",
+            "`erosion_floor` is 2; it must be 0 to 1",
+        ),
+        (
+            "[providers.lab]\nkind = \"openai\"",
+            "`[providers.lab]`: `base_url` is missing",
+        ),
+    ] {
+        let path = bench.write("wrong.toml", text);
+        let refused = bench.refused(&["agent", "list", "--config", &path]);
+        assert!(
+            refused.contains("wrong.toml`") && refused.contains(told),
+            "{told}: {refused}"
+        );
+        let doctor = bench.run(&["doctor", "--config", &path]);
+        assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    }
+    let refused = bench.refused(&["agent", "list", "--config", "nowhere.toml"]);
+    assert!(
+        refused.contains("cannot read the configuration `nowhere.toml`"),
+        "{refused}"
+    );
+}

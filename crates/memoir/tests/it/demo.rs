@@ -1,0 +1,44 @@
+//! The demonstration.
+
+use crate::bench::{Bench, names_in};
+
+#[test]
+fn the_demo_ends_with_the_state_and_leaves_nothing_behind() {
+    let bench = Bench::new();
+    bench.write(".config/memoir/config.toml", "this is no configuration");
+    let ran = bench.run(&["demo", "--database", "untouched.db"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stdout.lines().last(), Some("completed"));
+    assert_eq!(names_in(&bench.path("tmp")), Vec::<String>::new());
+    assert!(!bench.path("untouched.db").exists() && !bench.path(".local").exists());
+    for told in [
+        "`wren` before its session",
+        "What was edited, and why",
+        "`wren` after its session",
+        "The journal entry that tells the agent of it",
+        "The audit records of the session",
+        "yes: ",
+        "nothing wrong",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
+    }
+    assert!(
+        ran.stderr.contains("agreed") && ran.stderr.contains("edit 1 "),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn the_demo_as_json_is_one_document_that_adds_up() {
+    let bench = Bench::new();
+    let shown = bench.json(&["demo"]);
+    assert_eq!(shown["session"]["state"], "completed");
+    assert_eq!(
+        shown["sums"]["ledger_tokens"],
+        shown["session"]["post_session_tokens"]
+    );
+    assert!(shown["before"].as_array().unwrap().len() > 50);
+    assert!(shown["records"].as_array().unwrap().len() > 5);
+    assert_eq!(shown["journal"]["kind"], "journal");
+}

@@ -1,0 +1,352 @@
+//! Bad input and bad surroundings: one clear error, a hint where one helps, status 1, nothing lost.
+
+use memoir_testkit::Step;
+
+use crate::bench::Bench;
+
+#[test]
+fn each_limit_is_told_with_the_size_given() {
+    let bench = Bench::with_agent();
+    let long = |characters: usize| "x".repeat(characters);
+    let tags: Vec<String> = (0..17).map(|number| format!("tag{number}")).collect();
+    let many: Vec<&str> = ["remember", "wren", "x"]
+        .into_iter()
+        .chain(tags.iter().flat_map(|tag| ["--tag", tag]))
+        .collect();
+    for (arguments, told) in [
+        (
+            &["remember", "wren", &long(10_001)][..],
+            "content: is 10001 characters long, and the limit is 10000",
+        ),
+        (&["remember", "wren", "  "], "content: is empty"),
+        (
+            &["remember", "wren", "a\u{1b}b"],
+            "control character U+001B at character 2",
+        ),
+        (
+            &["remember", "wren", "x", "--tag", &long(51)],
+            "tags: is 51 characters long, and the limit is 50",
+        ),
+        (&many, "tags: has 17 tags, and the limit is 16"),
+        (
+            &["remember", "wren", "x", "--source", &long(201)],
+            "source: is 201 characters long",
+        ),
+        (
+            &["agent", "create", &long(101)],
+            "name: is 101 characters long, and the limit is 100",
+        ),
+        (
+            &["agent", "create", "x", "--refinement-threshold", "1.5"],
+            "refinement_threshold: must be a number over 0",
+        ),
+        (
+            &["agent", "create", "x", "--refinement-threshold", "-1"],
+            "refinement_threshold: must be a number over 0",
+        ),
+        (
+            &["agent", "create", "x", "--core-token-budget", "0"],
+            "core_token_budget: must be a whole number",
+        ),
+        (
+            &["agent", "create", "x", "--detail-guard", "loud"],
+            "detail_guard: must be `warn`, `refuse` or `off`",
+        ),
+        (
+            &["agent", "create", "x", "--model", "small"],
+            "names no provider",
+        ),
+        (&["agent", "create", "WREN"], "the name `WREN` is taken"),
+        (
+            &["agent", "set", "wren", "refinement_prompt", &long(10_001)],
+            "refinement_prompt: is 10001 characters long",
+        ),
+        (
+            &["agent", "set", "wren", "refinement_threshold", "high"],
+            "refinement_threshold: must be",
+        ),
+        (
+            &["agent", "set", "wren", "colour", "blue"],
+            "no setting of an agent; the settings are name, model",
+        ),
+        (
+            &["agent", "set", "wren", "name", "null"],
+            "name: has no default",
+        ),
+        (
+            &["account", "create", "default"],
+            "the name `default` is taken",
+        ),
+    ] {
+        let refused = bench.refused(arguments);
+        assert!(refused.contains(told), "{told}: {refused}");
+    }
+    assert_eq!(bench.texts(), Vec::<String>::new());
+    assert_eq!(
+        bench.json(&["agent", "list"])["items"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn unknown_accounts_agents_sessions_and_memories_are_told_with_the_way_to_find_them() {
+    let bench = Bench::with_agent();
+    let unknown = "01890c5e-0000-7000-8000-000000000000";
+    for (arguments, told, hint) in [
+        (
+            &["ledger", "robin"][..],
+            "there is no agent `robin`",
+            "memoir agent list",
+        ),
+        (
+            &["remember", "robin", "x"],
+            "there is no agent `robin`",
+            "memoir agent list",
+        ),
+        (
+            &["refine", "robin"],
+            "there is no agent `robin`",
+            "memoir agent list",
+        ),
+        (
+            &["session", unknown],
+            "there is no session",
+            "memoir sessions AGENT",
+        ),
+        (
+            &["session", "17"],
+            "there is no session `17`",
+            "memoir sessions AGENT",
+        ),
+        (
+            &["rollback", unknown],
+            "there is no session",
+            "memoir sessions AGENT",
+        ),
+        (
+            &["apply", unknown],
+            "there is no session",
+            "memoir sessions AGENT",
+        ),
+        (
+            &["audit", "list", "wren", "--session", unknown],
+            "there is no session",
+            "memoir sessions AGENT",
+        ),
+        (
+            &["restore", "wren", "17"],
+            "there is no memory #17",
+            "memoir ledger AGENT --all",
+        ),
+        (
+            &["agent", "list", "--account", "lab"],
+            "there is no account `lab`",
+            "memoir account list",
+        ),
+        (
+            &["refine", "wren"],
+            "there is nothing to refine",
+            "memoir remember",
+        ),
+    ] {
+        let refused = bench.refused(arguments);
+        assert!(refused.contains(told), "{told}: {refused}");
+        let (_, last) = refused.split_once("\n\nhint: ").unwrap();
+        assert!(last.contains(hint), "{hint}: {refused}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_stays_as_it_is() {
+    let bench = Bench::new();
+    let text = "Dear diary, this is not a database at all.\n".repeat(100);
+    let file = bench.write("diary.txt", &text);
+    let refused = bench.refused(&["agent", "list", "--database", &file]);
+    assert!(
+        refused.contains("is not a database of Memoir") && refused.contains("hint: "),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
+fn a_database_from_a_newer_version_stays_as_it_is() {
+    /// Where SQLite keeps `PRAGMA user_version`, in which the format's number stands.
+    const VERSION: std::ops::Range<usize> = 60..64;
+    let bench = Bench::new();
+    bench.ok(&["agent", "create", "wren", "--database", "m.db"]);
+    let mut bytes = std::fs::read(bench.path("m.db")).unwrap();
+    bytes[VERSION].copy_from_slice(&900_u32.to_be_bytes());
+    let file = bench.write("m.db", &bytes);
+    let refused = bench.refused(&["agent", "list", "--database", &file]);
+    assert!(
+        refused.contains("written by a newer version of Memoir (format 900"),
+        "{refused}"
+    );
+    assert!(refused.contains("hint: use the newer version"), "{refused}");
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+}
+
+#[test]
+fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
+    let bench = Bench::new();
+    for (url, told) in [
+        (
+            "no/such/folder/m.db",
+            "cannot open the database `no/such/folder/m.db`",
+        ),
+        ("tmp", "cannot open the database `tmp`"),
+        ("postgres://localhost/memoir", "SQLite only"),
+        ("mysql://localhost", "no kind of database `mysql`"),
+        ("sqlite:", "has no path"),
+    ] {
+        let refused = bench.refused(&["--database", url, "agent", "list"]);
+        assert!(
+            refused.contains(told) && refused.contains("\n\nhint: "),
+            "{url}: {refused}"
+        );
+        let doctor = bench.run(&["--database", url, "doctor"]);
+        assert_eq!(doctor.code, Some(1), "{doctor:?}");
+        assert!(
+            doctor.stdout.contains("problem  database") && doctor.stdout.contains("hint: "),
+            "{doctor:?}"
+        );
+    }
+}
+
+/// Runs a shell script in a mount namespace of its own, with a small file system at `$1` and the
+/// binary as `$2`; `None` where the machine does not allow that.
+#[cfg(target_os = "linux")]
+fn on_small_disk(bench: &Bench, script: &str) -> Option<crate::bench::Ran> {
+    let disk = bench.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mut command = std::process::Command::new("unshare");
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c"])
+        .arg(format!(
+            "mount -t tmpfs -o size=300k none \"$1\" || exit 77\n{script}"
+        ))
+        .arg("sh")
+        .arg(&disk)
+        .arg(env!("CARGO_BIN_EXE_memoir"))
+        .env("HOME", bench.path(""));
+    let ran = crate::bench::Ran::from_output(command.output().ok()?);
+    let is_allowed = ran.code != Some(77) && !ran.stderr.contains("unshare");
+    is_allowed.then_some(ran)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let script = r#"
+        export MEMOIR_DATABASE="$1/m.db"
+        "$2" agent create wren >/dev/null 2>&1 || exit 1
+        saved=0
+        while head -c 9000 /dev/zero | tr '\0' x | "$2" remember wren - >/dev/null 2>"$1/../err"; do
+            saved=$((saved + 1))
+        done
+        cat "$1/../err" >&2
+        echo "$saved"
+        "$2" export wren | wc -l
+    "#;
+    let Some(ran) = on_small_disk(&Bench::new(), script) else {
+        return;
+    };
+    assert!(
+        ran.stderr.contains("error: the disk is full")
+            && ran.stderr.contains("hint: free some space"),
+        "{ran:?}"
+    );
+    let counts: Vec<&str> = ran.stdout.lines().map(str::trim).collect();
+    assert_eq!(counts[0], counts[1], "{ran:?}");
+    assert_ne!(counts[0], "0", "{ran:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_only_disk_is_told_with_a_hint() {
+    let script = r#"
+        "$2" --database "$1/m.db" agent create wren >/dev/null 2>&1 || exit 1
+        mount -o remount,ro "$1" || exit 77
+        "$2" --database "$1/m.db" remember wren x
+        echo "$?"
+        "$2" --database "$1/new.db" agent list
+        echo "$?"
+    "#;
+    let Some(ran) = on_small_disk(&Bench::new(), script) else {
+        return;
+    };
+    assert_eq!(ran.stdout, "1\n1\n", "{ran:?}");
+    assert_eq!(ran.stderr.matches("\nhint: ").count(), 2, "{ran:?}");
+}
+
+#[test]
+fn a_missing_key_or_model_is_told_before_anything_is_begun() {
+    let bench = Bench::new();
+    bench.ok(&["agent", "create", "wren"]);
+    bench.remember(&["something"]);
+    for (model, told) in [
+        (None, "no model is set"),
+        (
+            Some("openai:gpt-5"),
+            "set the environment variable `OPENAI_API_KEY`",
+        ),
+        (Some("nowhere:model"), "there is no provider `nowhere`"),
+        (Some("builtin:bold"), "there is only `builtin:careful`"),
+        (Some("careful"), "names no provider"),
+    ] {
+        let mut arguments = vec!["refine", "wren"];
+        arguments.extend(model.into_iter().flat_map(|model| ["--model", model]));
+        let refused = bench.refused(&arguments);
+        assert!(refused.contains(told), "{told}: {refused}");
+    }
+    assert_eq!(
+        bench.json(&["sessions", "wren"])["items"]
+            .as_array()
+            .unwrap()
+            .len(),
+        0
+    );
+    bench.ok(&["agent", "set", "wren", "model", "openai:gpt-5"]);
+    let doctor = bench.run(&["doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    assert!(
+        doctor.stdout.contains("problem  model") && doctor.stdout.contains("OPENAI_API_KEY"),
+        "{doctor:?}"
+    );
+}
+
+#[test]
+fn a_model_that_answers_with_a_web_page_fails_the_session_and_changes_nothing() {
+    let bench = Bench::with_agent();
+    bench.remember(&["something"]);
+    let _server = bench.scripted([Step::html()]);
+    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.starts_with("failed\n"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("error: the session ended as `failed`: the answer is not one of a model"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("`base_url`"), "{ran:?}");
+    assert!(
+        ran.stderr.ends_with("hint: nothing was changed\n"),
+        "{ran:?}"
+    );
+    assert_eq!(bench.core(), ["something"]);
+}
+
+#[test]
+fn a_model_that_is_down_is_asked_again_and_then_given_up() {
+    let bench = Bench::with_agent();
+    bench.remember(&["something"]);
+    let _server = bench.scripted([Step::status(503), Step::status(503)]);
+    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("waiting "), "{ran:?}");
+    assert!(ran.stderr.contains("it was asked 2 times"), "{ran:?}");
+}

@@ -1,0 +1,152 @@
+//! Memories in and out.
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, names_in};
+
+const GOOD: &str = concat!(
+    "{\"content\": \"I am Wren.\", \"constitutional\": true, \"created_at\": \"2025-01-01T00:00:00Z\"}\n",
+    "\n",
+    "{\"content\": \"Two\\nlines — ¿sí?\", \"tags\": [\"a\", \"b\"], \"created_at\": \"2025-01-02T00:00:00Z\"}\r\n",
+    "{\"content\": \"A day.\", \"kind\": \"journal\", \"created_at\": \"2025-01-03T00:00:00Z\"}",
+);
+
+fn parsed(lines: &str) -> Vec<Value> {
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn what_is_exported_imports_to_the_same_memories() {
+    let bench = Bench::with_agent();
+    let file = bench.write("in.jsonl", GOOD);
+    assert_eq!(
+        bench.ok(&["import", "wren", &file]),
+        "imported 3 memories\n"
+    );
+    let exported = bench.ok(&["export", "wren"]);
+    bench.ok(&["agent", "create", "robin"]);
+    let ran = bench.run_with_input(&["import", "robin", "-", "--json"], &exported);
+    assert_eq!(ran.lines(), [json!({"imported": 3, "skipped": 0})]);
+    assert_eq!(bench.ok(&["export", "robin"]), exported);
+    let lines = parsed(&exported);
+    assert_eq!(lines[0]["constitutional"], true);
+    assert_eq!(lines[1]["content"], "Two\nlines — ¿sí?");
+    assert_eq!(lines[2]["kind"], "journal");
+}
+
+#[test]
+fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
+    let bench = Bench::with_agent();
+    let file = bench.write("in.jsonl", GOOD);
+    bench.ok(&["import", "wren", &file]);
+    let out = bench.write("out/memories.jsonl", "what was there before");
+    let ran = bench.run(&["export", "wren", "--output", &out]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
+    assert!(ran.stderr.contains("wrote 3 memories"), "{}", ran.stderr);
+    assert_eq!(
+        std::fs::read_to_string(&out).unwrap(),
+        bench.ok(&["export", "wren"])
+    );
+    assert_eq!(names_in(&bench.path("out")), ["memories.jsonl"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(
+            std::fs::metadata(&out).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+    let refused = bench.refused(&["export", "wren", "--output", "no/such/folder.jsonl"]);
+    assert!(
+        refused.contains("cannot write `no/such/folder.jsonl`"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
+    let bench = Bench::with_agent();
+    let mut text = GOOD.to_owned();
+    for _ in 0..25 {
+        text.push_str("\n{\"content\": 5}");
+    }
+    let file = bench.write("bad.jsonl", text);
+    let refused = bench.refused(&["import", "wren", &file]);
+    assert!(
+        refused.starts_with("error: nothing was imported: 25 of 28 lines cannot be read\n"),
+        "{refused}"
+    );
+    for told in [
+        "\nline 5: ",
+        "\nline 24: ",
+        "\nand 5 more\n",
+        "hint: correct them, or import the rest with `--skip-bad`",
+    ] {
+        assert!(refused.contains(told), "{told}: {refused}");
+    }
+    assert!(!refused.contains("\nline 25: "), "{refused}");
+    assert_eq!(bench.texts(), Vec::<String>::new());
+
+    let ran = bench.run(&["import", "wren", &file, "--skip-bad"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "imported 3 memories, skipped 25 lines\n")
+    );
+    assert!(
+        ran.stderr.contains("line 5: ") && ran.stderr.contains("and 5 more"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(bench.texts().len(), 3);
+}
+
+#[test]
+fn a_bad_line_is_told_without_its_words() {
+    let bench = Bench::with_agent();
+    for (line, told) in [
+        ("{\"content\": \"secret words\", \"colour\": 1}", "unknown"),
+        ("{\"content\": \"secret words\"", "is not valid JSON"),
+        ("{\"content\": \"\"}", "content: is empty"),
+        (
+            "{\"content\": \"secret words\", \"kind\": \"secret\"}",
+            "wrong type",
+        ),
+        (
+            "{\"content\": \"secret words\", \"created_at\": \"then\"}",
+            "wrong type",
+        ),
+        ("\"secret words\"", "wrong type"),
+    ] {
+        let file = bench.write("bad.jsonl", line);
+        let refused = bench.refused(&["import", "wren", &file]);
+        assert!(
+            refused.contains("line 1: ") && refused.contains(told),
+            "{line}: {refused}"
+        );
+        assert!(!refused.contains("secret"), "{line}: {refused}");
+    }
+    let long = format!("{{\"content\": \"{}\"}}", "x".repeat(10_001));
+    let file = bench.write("bad.jsonl", long);
+    let refused = bench.refused(&["import", "wren", &file]);
+    assert!(
+        refused.contains("10001 characters long, and the limit is 10000"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let bench = Bench::with_agent();
+    let refused = bench.refused(&["import", "wren", "nowhere.jsonl"]);
+    assert!(refused.contains("cannot read `nowhere.jsonl`"), "{refused}");
+    let refused = bench.refused(&["import", "wren", "tmp"]);
+    assert!(refused.contains("cannot read `tmp`"), "{refused}");
+    let empty = bench.write("empty.jsonl", "");
+    assert_eq!(
+        bench.ok(&["import", "wren", &empty]),
+        "imported 0 memories\n"
+    );
+}

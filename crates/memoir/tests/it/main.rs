@@ -1,0 +1,12 @@
+//! Whole transcripts: the real binary, in a home of its own.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+
+mod bench;
+mod commands;
+mod configuration;
+mod demo;
+mod failures;
+mod files;
+mod output;
+mod sessions;

@@ -1,0 +1,378 @@
+//! Sessions: refining, rehearsing, applying, sweeping, taking back.
+
+use std::{process::Stdio, time::Duration};
+
+use memoir_testkit::Step;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, Ran, script};
+
+const TEXTS: [&str; 6] = [
+    "The kettle is in the kitchen, on the left of the window.",
+    "The kettle is in the kitchen, on the right of the door.",
+    "Marta waxes her linen thread twice.",
+    "Paper comes on Thursdays at the back gate.",
+    "Folio the cat sleeps under the press.",
+    "Joaquín takes his coffee black.",
+];
+
+#[test]
+fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let _server = bench.scripted(script(&[
+        ("search_memories", json!({"query": "kettle"})),
+        (
+            "update_memory",
+            json!({"id": 3, "content": "Marta waxes her thread twice."}),
+        ),
+        ("delete_memory", json!({"id": 99})),
+        ("protect_memory", json!({"id": 6})),
+    ]));
+    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for told in [
+        "wren: session ",
+        " with lab:small",
+        "asked ",
+        "agreed\n",
+        "cleaned   0 doubles",
+        "opened    6 memories, 66 tokens; at least 75% must be left, so 16 may go",
+        "searched\n",
+        "edit 1    rewrote #3: 66 → 65 tokens",
+        "15 to the breaker",
+        "refused   delete_memory: not_found",
+        "flag      protected #6\n",
+        "completed 1 rewritten, 1 protected",
+    ] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+    assert!(ran.stdout.starts_with("completed\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("66 → 65 (at least 75% must be left)"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn with_json_progress_and_the_session_are_lines() {
+    let bench = Bench::with_agent();
+    bench.remember(&["twice", "Twice!"]);
+    let ran = bench.run(&["refine", "wren", "--json", "--mode", "dedup_only"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines = ran.lines();
+    let (session, events) = lines.split_last().unwrap();
+    let names: Vec<&str> = events
+        .iter()
+        .map(|event| event["event"].as_str().unwrap())
+        .collect();
+    assert_eq!(names[..4], ["begun", "asked", "agreed", "opened"]);
+    assert_eq!(events[0]["agent"], "wren");
+    assert_eq!(session["state"], "completed");
+    assert_eq!(session["mode"], "dedup_only");
+    assert_eq!(session["id"], events[0]["session"]);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn an_agent_that_declines_is_no_failure() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let _server = bench.scripted([Step::text("No, thank you. Leave me as I am.")]);
+    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("declined\n"), "{}", ran.stdout);
+    assert!(
+        ran.stderr
+            .contains("declined  “No, thank you. Leave me as I am.”"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let before = bench.core();
+    let _server = bench.scripted(script(&[
+        ("delete_memory", json!({"id": 1})),
+        ("delete_memory", json!({"id": 2})),
+    ]));
+    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.starts_with("rolled_back\n"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("tripped "), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("\nerror: the session ended as `rolled_back`"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(bench.core(), before);
+}
+
+#[test]
+fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let before = bench.texts();
+    let _server = bench.scripted(script(&[
+        ("update_memory", json!({"id": 3, "content": "Marta waxes her thread twice."})),
+        ("consolidate_memories", json!({"ids": [1, 2], "content": "The kettle is in the kitchen, on the left of the window, or on the right of the door."})),
+    ]));
+    let ran = bench.run(&["refine", "wren", "--model", "lab:small", "--rehearse"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for told in [
+        "#3 would be rewritten\n- Marta waxes her linen thread twice.\n+ Marta waxes her thread twice.\n",
+        "#1 would be discarded\n- The kettle is in the kitchen, on the left of the window.\n",
+        "#7 would be new\n+ The kettle is in the kitchen, on the left of the window, or on the right of the door.\n",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
+    }
+    assert_eq!(bench.texts(), before);
+    let rehearsal = bench.last_session();
+    assert!(
+        ran.stderr.contains(&format!("`memoir apply {rehearsal}`")),
+        "{}",
+        ran.stderr
+    );
+
+    let applied = bench.json(&["apply", &rehearsal]);
+    assert_eq!(
+        (&applied["state"], &applied["edits"]),
+        (&json!("completed"), &json!(2))
+    );
+    assert_eq!(bench.core().len(), 5);
+    let again = bench.refused(&["apply", &rehearsal]);
+    assert!(
+        again.contains("it was applied as session") && again.contains("hint: rehearse again"),
+        "{again}"
+    );
+}
+
+#[test]
+fn a_rehearsal_whose_memories_changed_since_is_not_applied() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let step = || {
+        script(&[(
+            "update_memory",
+            json!({"id": 3, "content": "Marta waxes her thread twice."}),
+        )])
+    };
+    let _server = bench.scripted([step(), step()].concat());
+    let rehearsed = bench.run(&[
+        "refine",
+        "wren",
+        "--model",
+        "lab:small",
+        "--rehearse",
+        "--json",
+    ]);
+    let lines = rehearsed.lines();
+    let rehearsal = lines.last().unwrap();
+    assert_eq!(rehearsal["changes"][0]["number"], 3);
+    bench.ok(&["refine", "wren", "--model", "lab:small"]);
+    let refused = bench.refused(&["apply", rehearsal["id"].as_str().unwrap()]);
+    assert!(
+        refused.contains("these memories changed since: #3"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_the_way() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let before = bench.core();
+    let update = |content: &str| script(&[("update_memory", json!({"id": 3, "content": content}))]);
+    let _server = bench.scripted(
+        [
+            update("Marta waxes her thread twice."),
+            update("Marta waxes thread twice."),
+        ]
+        .concat(),
+    );
+    bench.ok(&["refine", "wren", "--model", "lab:small"]);
+    let first = bench.last_session();
+    bench.ok(&["refine", "wren", "--model", "lab:small"]);
+    let second = bench.last_session();
+
+    let refused = bench.refused(&["rollback", &first]);
+    for told in [
+        "stand in the way",
+        "memory_refinement_update",
+        "#3",
+        &second[..13],
+        "hint: `--cascade`",
+    ] {
+        assert!(refused.contains(told), "{told}: {refused}");
+    }
+    assert_eq!(bench.core()[2], "Marta waxes thread twice.");
+
+    let undone = bench.ok(&["rollback", &first, "--cascade"]);
+    assert!(undone.starts_with("undone: 1 rewritten"), "{undone}");
+    assert_eq!(bench.core(), before);
+    let again = bench.refused(&["rollback", &first]);
+    assert!(again.contains("it was undone already"), "{again}");
+    let sessions = bench.json(&["sessions", "wren"]);
+    for session in sessions["items"].as_array().unwrap() {
+        assert!(session["undone_at"].is_string(), "{session}");
+    }
+}
+
+#[test]
+fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let _server = bench.scripted(script(&[(
+        "update_memory",
+        json!({"id": 3, "content": "Marta waxes her thread twice."}),
+    )]));
+    bench.ok(&["refine", "wren", "--model", "lab:small"]);
+    let session = bench.last_session();
+    let shown = bench.ok(&["session", &session]);
+    assert!(
+        shown.contains("memory_refinement_update    #3      66 → 65 tokens"),
+        "{shown}"
+    );
+    assert!(!shown.contains("Marta"), "{shown}");
+    let shown = bench.ok(&["session", &session, "--text"]);
+    assert!(
+        shown.contains("- Marta waxes her linen thread twice.\n+ Marta waxes her thread twice.\n"),
+        "{shown}"
+    );
+    assert_eq!(bench.json(&["session", &session])["id"], session.as_str());
+}
+
+#[test]
+fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
+    let bench = Bench::new();
+    for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
+        bench.ok(&[
+            "agent",
+            "create",
+            agent,
+            "--core-token-budget",
+            "1",
+            "--model",
+            model,
+        ]);
+        bench.ok(&["remember", agent, "more than one token"]);
+    }
+    let _server = bench.scripted([Step::html(), Step::html()]);
+    let ran = bench.run(&["sweep"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("robin: failed: the answer is not one of a model"),
+        "{}",
+        ran.stdout
+    );
+    assert!(lines[1].starts_with("wren: declined"), "{}", ran.stdout);
+    let again = bench.run(&["sweep"]);
+    assert_eq!(
+        (again.code, again.stdout.as_str()),
+        (Some(0), ""),
+        "{again:?}"
+    );
+    assert!(again.stderr.contains("no agent is due"), "{}", again.stderr);
+}
+
+#[test]
+fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let server = bench.scripted([Step::Slow(
+        Duration::from_secs(60),
+        Box::new(Step::text("YES")),
+    )]);
+    bench.write(
+        "config.toml",
+        format!(
+            "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
+            server.base_url()
+        ),
+    );
+    let mut child = bench
+        .command(&[
+            "refine",
+            "wren",
+            "--model",
+            "lab:small",
+            "--config",
+            "config.toml",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until(|| !server.received().is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let open = bench.refused(&["refine", "wren"]);
+    assert!(
+        open.contains("a session is running already") && open.contains("hint: "),
+        "{open}"
+    );
+    std::thread::sleep(Duration::from_millis(5_500));
+    let ran = bench.run(&["sessions", "wren", "--json"]);
+    assert!(
+        ran.stderr.contains("closed 1 session left behind"),
+        "{}",
+        ran.stderr
+    );
+    let sessions: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(sessions["items"][0]["state"], "abandoned");
+    assert_eq!(sessions["items"][0]["end_reason"], "lease_expired");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_cancels_the_session_and_tells_its_outcome() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let server = bench.scripted([Step::Slow(
+        Duration::from_secs(60),
+        Box::new(Step::text("YES")),
+    )]);
+    let child = bench
+        .command(&["refine", "wren", "--model", "lab:small"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until(|| !server.received().is_empty());
+    let interrupt = ["-INT".to_owned(), child.id().to_string()];
+    assert!(
+        std::process::Command::new("kill")
+            .args(interrupt)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let ran = Ran::from_output(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.starts_with("abandoned\n"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("the session ended as `abandoned`: cancelled"),
+        "{ran:?}"
+    );
+    assert_eq!(
+        bench.json(&["sessions", "wren"])["items"][0]["end_reason"],
+        "cancelled"
+    );
+}
+
+fn wait_until(mut done: impl FnMut() -> bool) {
+    for _ in 0..500 {
+        if done() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it did not come about within 10 s");
+}
