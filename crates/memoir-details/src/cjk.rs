@@ -273,8 +273,7 @@ fn han_name(doc: &Doc<'_>, i: usize) -> Option<(usize, usize)> {
     if let Some((end, ())) = dictionary(doc, i, |e| e.is(Flag::Given).then_some(())) {
         return Some((i, end));
     }
-    if let Some((end, ())) = dictionary(doc, i, |e| e.is(Flag::Common).then_some(())) {
-        let _ = end;
+    if dictionary(doc, i, |e| e.is(Flag::Common).then_some(())).is_some() {
         return None;
     }
     honoured(doc, i).or_else(|| surnamed(doc, i))

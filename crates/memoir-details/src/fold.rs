@@ -87,9 +87,10 @@ pub(crate) fn stem(folded: &str) -> &str {
         return shorten(strip_endings(word), 5);
     }
     for _ in 0..2 {
-        let cut = ENDINGS
-            .iter()
-            .find_map(|e| word.strip_suffix(e).filter(|rest| rest.len() >= 3));
+        let cut = ENDINGS.iter().find_map(|e| {
+            word.strip_suffix(e)
+                .filter(|rest| rest.len() >= shortest(e))
+        });
         match cut {
             Some(rest) => word = rest,
             None => break,
@@ -102,6 +103,11 @@ pub(crate) fn stem(folded: &str) -> &str {
         word = &word[..n - 1];
     }
     shorten(word, 7)
+}
+
+/// `fly`, `flies` and `flying` only meet where two letters are left.
+fn shortest(ending: &str) -> usize {
+    if matches!(ending, "i" | "y") { 2 } else { 3 }
 }
 
 /// Case endings and particles of the scripts where a word shows its role at its end.

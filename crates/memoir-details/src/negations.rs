@@ -63,7 +63,7 @@ pub(crate) fn read(reading: &mut Reading<'_>) {
             && !counts_each(&reading.doc)
             && !negated.without;
         let mut noted = None;
-        if !negated.weak && !concord && !negated.head.is_empty() {
+        if !negated.weak && !concord {
             noted = Some(reading.found.len());
             let key = key(&negated);
             let end = surface_end(&reading.doc, i);
@@ -102,7 +102,8 @@ fn counts_each(doc: &Doc<'_>) -> bool {
 fn key(negated: &Negated) -> String {
     let mut words: Vec<&str> = negated.head.iter().take(2).map(String::as_str).collect();
     words.extend(negated.listed.iter().take(4).map(|w| stem(w)));
-    format!("not {}", words.join(" "))
+    words.insert(0, "not");
+    words.join(" ")
 }
 
 fn surface_end(doc: &Doc<'_>, i: usize) -> usize {
@@ -168,22 +169,17 @@ fn is_idle_word(doc: &Doc<'_>, i: usize) -> bool {
         return true;
     }
     match word {
-        // Portuguese `no` is a preposition, and French `plus`, `personne` need their `ne`.
+        // Portuguese `no` is a preposition, and French `personne` needs its `ne`.
         "no" if doc.lang == lexicon::PT => true,
-        "pas" | "personne" | "rien" | "jamais" if doc.lang == FR => {
-            !doc.word(i + 1, &["ne", "n'", "n"])
-                && !(0..8).any(|n| {
-                    i.checked_sub(n + 1)
-                        .is_some_and(|j| doc.word(j, &["ne", "n'", "n"]))
-                })
-                && !matches!(word, "pas" | "jamais" | "rien")
+        "personne" if doc.lang == FR => {
+            let before = |n: usize| i.checked_sub(n).is_some_and(|j| doc.word(j, &["ne", "n'"]));
+            !doc.word(i + 1, &["ne", "n'"]) && !(1..=8).any(before)
         }
         "ما" => true,
         "ne" => true,
         "не" => doc.word(i + 1, &["только"]),
         "noch" => !doc.word(i.wrapping_sub(1), &["weder", "noch"]),
         "nada" => doc.before(i).is_some_and(|t| t.fold == "de"),
-        "न" => false,
         _ => false,
     }
 }
@@ -193,11 +189,24 @@ fn unprefixed(word: &str) -> Option<&str> {
     if !word.is_ascii() || word.len() < 6 {
         return None;
     }
-    ["un", "in", "im", "dis", "non", "ir", "il"]
-        .iter()
-        .find_map(|p| {
-            let rest = word.strip_prefix(p).filter(|r| r.len() >= 4)?;
-            lexicon::is_common_form(rest).then_some(rest)
+    const ADJECTIVE: [&str; 10] = [
+        "able", "ible", "ent", "ant", "ive", "al", "ate", "ect", "ular", "ient",
+    ];
+    const DENIED: [&str; 12] = [
+        "like", "likes", "liked", "agree", "agrees", "allow", "allowed", "approve", "approves",
+        "trust", "trusts", "honest",
+    ];
+    let known = |prefix: &str| {
+        let rest = word.strip_prefix(prefix).filter(|r| r.len() >= 4)?;
+        lexicon::is_common_form(rest).then_some(rest)
+    };
+    let adjective = |rest: &&str| ADJECTIVE.iter().any(|e| rest.ends_with(e));
+    known("un")
+        .or_else(|| known("dis").filter(|r| DENIED.contains(r)))
+        .or_else(|| {
+            ["in", "im", "ir", "il", "non"]
+                .iter()
+                .find_map(|p| known(p).filter(adjective))
         })
 }
 
@@ -436,7 +445,7 @@ fn forward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
     while at < end && !breaks(doc, at) {
         let token = &doc.tokens[at];
         if is_joint(doc, token) && at > i + 1 {
-            if begins_statement(doc, at + 1, result) {
+            if begins_statement(doc, at + 1) {
                 break;
             }
             listing = true;
@@ -467,7 +476,7 @@ fn push_head(result: &mut Negated, token: &Token<'_>) {
 }
 
 /// Whether after a joint another statement begins: a subject, an auxiliary, a finite verb.
-fn begins_statement(doc: &Doc<'_>, from: usize, so_far: &Negated) -> bool {
+fn begins_statement(doc: &Doc<'_>, from: usize) -> bool {
     for at in from..from + 4 {
         let Some(token) = doc.get(at) else {
             return false;
@@ -489,14 +498,19 @@ fn begins_statement(doc: &Doc<'_>, from: usize, so_far: &Negated) -> bool {
             return false;
         }
     }
-    let _ = so_far;
     false
 }
 
 /// The words before the negation in its own part of the sentence, the nearest first.
 fn backward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
     let own_part = doc.tokens[i].entry.joins & doc.lang != 0;
-    let start = if own_part { i } else { clause_start(doc, i) };
+    // `Allergies: none` denies what stands before the colon.
+    let answer = i > 1 && doc.symbol(i - 1, ":") && result.head.is_empty();
+    let start = match (own_part, answer) {
+        (true, _) => i,
+        (_, true) => clause_start(doc, i - 1),
+        _ => clause_start(doc, i),
+    };
     let mut nearest = Vec::new();
     for at in (start..i).rev() {
         let token = &doc.tokens[at];
@@ -515,9 +529,11 @@ fn backward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
     if result.head.is_empty() {
         // What is negated is only named by light words or by none: `does not want to`, `not after it`.
         let light = (start..i + 6)
+            .take_while(|at| *at <= i || !breaks(doc, *at))
             .filter_map(|at| doc.get(at))
             .find(|t| t.is(Flag::Light));
         let after = (i + 1..i + 3)
+            .take_while(|at| !breaks(doc, *at))
             .filter_map(|at| doc.get(at))
             .find(|t| t.kind == Kind::Word);
         if let Some(token) = light.or(after) {

@@ -264,8 +264,7 @@ fn digits(doc: &Doc<'_>, i: usize) -> Option<Value> {
 }
 
 fn fraction(doc: &Doc<'_>, i: usize) -> Option<(String, usize)> {
-    let slash = doc
-        .get(i + 1)
+    doc.get(i + 1)
         .filter(|t| t.glued() && (t.symbol("/") || t.symbol("⁄")))?;
     let below = doc
         .get(i + 2)
@@ -273,7 +272,6 @@ fn fraction(doc: &Doc<'_>, i: usize) -> Option<(String, usize)> {
     let above = doc
         .get(i)
         .filter(|t| t.kind == Kind::Number && t.fold.len() <= 4)?;
-    let _ = slash;
     let (a, b): (u32, u32) = (above.fold.parse().ok()?, below.fold.parse().ok()?);
     let text = if a < b && matches!(b, 2 | 4 | 5 | 8 | 10) {
         decimal(f64::from(a) / f64::from(b))
@@ -665,7 +663,8 @@ fn is_meant(doc: &Doc<'_>, i: usize) -> bool {
         let idle = doc.word(
             i + 1,
             &[
-                "thing", "name", "place", "of", "and", "half", "aid", "hand", "language",
+                "thing", "name", "place", "of", "and", "half", "aid", "hand", "language", "is",
+                "was", "one", "ones",
             ],
         );
         return !idle && (determined || (!small && !token.opens));

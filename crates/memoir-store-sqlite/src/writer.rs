@@ -43,9 +43,9 @@ const BULK_CACHE_KIB: i64 = 65_536;
 /// Changes after which the length of the log is looked at.
 const CHANGES_BETWEEN_LOOKS: usize = 64;
 /// Pages in the log from which on they are moved into the file when nobody waits.
-const CHECKPOINT_PAGES: i64 = 1_000_000;
+const CHECKPOINT_PAGES: i64 = 1_000;
 /// Pages in the log from which on they are moved even though somebody waits.
-const CHECKPOINT_PAGES_BUSY: i64 = 8_000_000;
+const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
 
 /// Something to write.
 pub(crate) enum Change {

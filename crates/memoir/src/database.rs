@@ -15,22 +15,24 @@ use crate::failure::Failure;
 /// # Errors
 /// The name is of no kind that this build knows, or the store cannot be opened.
 pub(crate) fn open(url: Option<&str>) -> Result<SqliteStore, Failure> {
-    let path = match url {
-        Some(url) => path_of(url)?,
-        None => {
-            let path = default_path()?;
-            if let Some(folder) = path.parent() {
-                make_private_folder(folder)
-                    .map_err(|error| Failure::file("make the folder", folder, &error))?;
-            }
-            path
-        }
-    };
+    let path = path(url)?;
+    if let (None, Some(folder)) = (url, path.parent()) {
+        make_private_folder(folder)
+            .map_err(|error| Failure::file("make the folder", folder, &error))?;
+    }
     Ok(SqliteStore::open(&path)?)
 }
 
+/// The file of the database that was named, or of the user's own.
+///
+/// # Errors
+/// The name is of no kind that this build knows.
+pub(crate) fn path(url: Option<&str>) -> Result<PathBuf, Failure> {
+    url.map_or_else(default_path, path_of)
+}
+
 /// The file that a URL names: `sqlite:PATH`, `sqlite://PATH` or the path alone.
-pub(crate) fn path_of(url: &str) -> Result<PathBuf, Failure> {
+fn path_of(url: &str) -> Result<PathBuf, Failure> {
     const HINT: &str = "give `sqlite:PATH` or a path";
     let path = if let Some(rest) = url.strip_prefix("sqlite:") {
         rest.strip_prefix("//").unwrap_or(rest)
@@ -53,7 +55,7 @@ pub(crate) fn path_of(url: &str) -> Result<PathBuf, Failure> {
 }
 
 /// `memoir/memoir.db` in the user's data directory.
-pub(crate) fn default_path() -> Result<PathBuf, Failure> {
+fn default_path() -> Result<PathBuf, Failure> {
     let directories = etcetera::choose_base_strategy().map_err(|error| {
         Failure::new(format!("the user's data directory is not known: {error}"))
             .hint("give a path with `--database sqlite:PATH`")

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use memoir_app::sessions::{Progress, drive::Measure};
-use memoir_domain::{SessionId, memory::Number};
+use memoir_domain::{SessionId, memory::Number, session::State};
 
 use crate::{
     show::{self, counted, thousands},
@@ -135,6 +135,8 @@ impl Watcher {
                 let text = format!("{seconds:.1} s, then again: {}", safe(problem));
                 return Some(styled(YELLOW, "waiting", &text));
             }
+            // Told already, in the agent's words.
+            Progress::Ended { session } if session.state == State::Declined => return None,
             Progress::Ended { session } => {
                 let style = show::session::state_style(session.state);
                 let text = match session.pre_session_tokens {

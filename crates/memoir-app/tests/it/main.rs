@@ -1,5 +1,6 @@
 //! Whole stories through the use cases, on a real store, with scripted models.
 
+mod crashing;
 mod driving;
 mod leases;
 mod privacy;

@@ -64,6 +64,8 @@ pub struct World {
     pub agent: AgentHandle,
 }
 
+type Unmade = (Memoir, Arc<dyn Store>, Arc<StandingClock>, OneModel);
+
 pub fn person() -> Actor {
     Actor::administrator("test")
 }
@@ -89,18 +91,8 @@ impl World {
     }
 
     pub async fn on(store: Arc<dyn Store>, memories: &[&str], settings: Settings) -> Self {
-        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
-        let clock = Arc::new(StandingClock(AtomicI64::new(start.microseconds())));
-        let model = OneModel(Arc::new(Mutex::new(Arc::new(ModelScript::new([])))));
-        let memoir = Memoir::new(
-            store.clone(),
-            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
-            Arc::new(model.clone()),
-            settings,
-        )
-        .with_clock(clock.clone())
-        .with_random(Arc::new(Counter(AtomicU64::new(0))));
-        let account = memoir.account("default").await.unwrap();
+        let world = Self::unmade(store, settings);
+        let account = world.0.account("default").await.unwrap();
         let assignments = [
             (Field::Model, Some("scripted:model")),
             (
@@ -112,19 +104,49 @@ impl World {
             .create_agent("wren", &assignments, &person())
             .await
             .unwrap();
-        let agent = account.agent("Wren").await.unwrap();
-        let world = Self {
-            memoir,
-            store,
-            clock,
-            model,
-            agent,
-        };
+        let world = Self::found(world).await;
         for memory in memories {
             world.clock.advance(Duration::from_secs(60));
             world.remember(memory).await;
         }
         world
+    }
+
+    /// On a store that holds the agent already.
+    pub async fn again(store: Arc<dyn Store>) -> Self {
+        Self::found(Self::unmade(store, settings())).await
+    }
+
+    async fn found((memoir, store, clock, model): Unmade) -> Self {
+        let agent = memoir
+            .account("default")
+            .await
+            .unwrap()
+            .agent("Wren")
+            .await
+            .unwrap();
+        Self {
+            memoir,
+            store,
+            clock,
+            model,
+            agent,
+        }
+    }
+
+    fn unmade(store: Arc<dyn Store>, settings: Settings) -> Unmade {
+        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
+        let clock = Arc::new(StandingClock(AtomicI64::new(start.microseconds())));
+        let model = OneModel(Arc::new(Mutex::new(Arc::new(ModelScript::new([])))));
+        let memoir = Memoir::new(
+            store.clone(),
+            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
+            Arc::new(model.clone()),
+            settings,
+        )
+        .with_clock(clock.clone())
+        .with_random(Arc::new(Counter(AtomicU64::new(0))));
+        (memoir, store, clock, model)
     }
 
     pub async fn remember(&self, content: &str) -> u64 {

@@ -15,7 +15,11 @@ just only also too very quite rather really even still already always often some
 maybe perhaps however therefore thus hence moreover furthermore additionally meanwhile otherwise
 instead anyway indeed actually basically currently recently lately now soon later earlier
 eventually finally generally typically normally especially particularly probably possibly
-apparently currently previously formerly originally initially ever almost nearly am is are was were
+apparently whenever wherever whatever whoever whichever somewhere anywhere everywhere elsewhere afterwards
+afterward nevertheless nonetheless regardless apart aside alongside beneath amid among amongst
+throughout hopefully lastly firstly secondly thirdly overall altogether together anymore somehow
+somewhat sooner ago away back forth hereby thereby anyhow alas admittedly notably namely
+currently previously formerly originally initially ever almost nearly am is are was were
 be been being do does did doing done have has had having can could will would shall should may
 might must ought need dare let lets please yes yeah yep ok okay oh well hi hello hey thanks thank
 dear sorry etc vs ie eg ps nb fyi btw asap aka re approx
@@ -79,7 +83,77 @@ stopped planned preferred referred
 
 /// Other everyday vocabulary: nouns, adjectives and adverbs that sentences open with.
 pub(super) const COMMON: &str = "
-apologies apology reminder heads sidenote anecdote trivia reiterate spelling sourdough hopefully ability absence access accident account accountant action active activity actor address adult
+apologies apology reminder heads sidenote anecdote trivia reiterate spelling sourdough hopefully rumor rumour gossip chances odds word guesses judging given granted assuming provided considering
+speaking based depending according compared due owing contrary similarly likewise conversely
+unsurprisingly surprisingly interestingly oddly strangely sadly luckily thankfully gratefully
+allergies allergen medication medications symptom symptoms dose dosage diagnosis prescription
+ability absence accessory accessories adapter adventure aisle algorithm alert analysis analytics
+announcement apartment appetite appliance armchair arrangement assignment assistance atmosphere
+attempt attic auction authentication authorization automation avocado badge baking barbecue bargain
+basket batch bathtub bedding bench beverage bicycle billing binder biscuit blender blouse booking
+bookshelf boots bracelet brainstorming breakfast broccoli brochure browser brunch bucket buffet bulb
+bundle burger cabbage cabinet caching cafeteria caffeine calculator candle canteen cardboard cardigan
+caregiver carpool carrot cashier casserole catering ceiling celery ceremony cereal certificate
+certification chapel charger checklist checkout chemist cherry chili chimney chocolates cholesterol chores
+cilantro cinema cinnamon citizenship classroom cleaner cleaning clothes clothing clue coaching cocoa
+coconut commuting compiler concern conferences confirmation consent console construction container
+contest contribution conversion cookies coordination coriander correspondence couch counselor coupon
+coverage cracker craft crossing cucumber cupboard curfew curry curtain cushion cutlery debugging decor
+decoration deductible dentistry dependency deploy depot diagram diaper diarrhea dishes dishwasher
+disclaimer distraction documentation donation donut doorbell dough drawer drill drone drought dryer
+duplicate dust earrings earphones eggplant eggs electricity electronics elementary embassy emoji emojis
+endpoint enrollment entertainment envelope eviction exhibition expense expenses extension eyesight
+fabric facilities failure farewell faucet feature fertilizer fiber fiction filing finding fireplace
+firewall firmware fixture flashlight flexibility flooring flowers font foods footage forecast forms
+formula formatting fraud freezer freight frontend fuel furnace gallery gardening gate gathering
+genre glasses gloves gluten goggles gown grading grandchild grandchildren grant graphics grill gravity
+guardian guests guideline guidelines gutter gymnastics handbook handle handwriting hangover harassment
+hazard headline healthcare hearing heater helmet herb highlight highway hiking hint hiring hoodie
+hosting hospitality housing humidity hygiene icon immigration incident indentation indicator indoor
+infection inflation infrastructure ingredients inheritance inhaler injection inquiry insomnia
+inspection installation instructor integration intern intersection inventory invitation irrigation jam
+jar jeans jewelry jogging joints juggling jury justice karaoke kayak kettlebell keychain kindergarten
+knitting laundry lawn layout leak leather lease legend legislation leftovers lens lentils lettuce
+liability librarian lid lighting linen lipstick literature livestock loading lobby locker lodging
+logging logistics logo lotion luggage lumber lunchbox machinery mailbox mailing makeup management
+manual manuscript marinade mattress mayor meatballs mechanic meditation mentor mentoring merger
+microphone microwave midterm milestone mileage mindfulness minimalism minutes misunderstanding mixer
+moisturizer monitoring moods mosquito motivation mower mug muscle mustard naming napkin narrator nap
+navigation necklace needle negotiation neighborhoods nickname nightmare nightshift noodles nursery
+nursing nutrition nutritionist oak oats obligation observation occupation ocean omelette onion onions
+operator optician oral orchard orchestra organizer origin outage outdoors outfit outlet output oven
+ownership oyster packaging pajamas pancake panel paperwork parcel parenting participation passcode
+password passwords patch patio paycheck payroll pear pedestrian pencil penicillin pension percentage
+perfume permit pets pharmacy pharmacist photos phrase physiotherapy pickup pie pill pills pillow pineapple
+pitch plaster playground plumber plumbing poetry pollen pollution porch porridge portfolio portrait
+postcard poster potatoes pottery poultry pram prayer predictions pregnancy prescriptions presents
+preserve prevention pricing printing privilege prototype pub publication publishing pumpkin punctuation puppy
+puzzle quarantine questionnaire quilt rabbit raincoat raise ramp rash ratio readme rebate receptionist
+recession recipes recruiter recruiting recruitment recycling refactoring referee referral refund
+refrigerator refund rehab rehearsal rehearsals reimbursement relatives reliability relocation
+renovation renovations rental replacement reporter reputation reservation reservations residency
+resignation resolution restriction restrictions restrooms resume retreat reunion revenue reviewer
+rewards rhythm ribbon ritual roadmap roasted robot rollback roster rug rumors sabbatical safety
+sailing salon sanctuary sauna sausage savings scaling scarf scenario scholarship scissors scoring
+sculpture seafood seating seasoning secretary seed semester seminar sensor server servers settlement
+sewing shampoo shed sheet shellfish shelter shipment shipping shortcut shorts showroom shrimp
+shuttle sidewalk signature signup silverware skateboard skating sketch skincare skirt sleepover
+slippers smell smoothie snacks sneakers snoring snowboarding soap socks soda software soreness spa
+spaghetti spam spinach spine sponsor spoon spreadsheet squash squirrel stability staging stamp starter
+statistics steam stepdaughter sticker stockings stool stopover storage stove strap strawberry
+stretching stroller subway suitcase sunglasses sunlight sunrise sunscreen sunset supermarket
+superstition supervisor supplement supplements suppliers surcharge surgeon survey sustainability
+sunflower swimsuit syllabus syntax syrup tablet tablets tap tasks tattoo taxes teaspoon teammates telemetry
+temple tenancy terrace territory theft thermostat thesis thumb tickets tights tile tires tissue toast
+toaster toddler toilet toll tomato tomatoes toothbrush tournament towel toys tracker tracking
+tradition trail trailer translation translator trash treadmill trekking tricks tripod trousers truck
+trunk tuition tunnel turbine tutorial tutoring typing typo umbrella underwear uniforms uninstall unlocking
+usability utensils utilities utility vacancy vaccination vaccine vacuum validation vase vault vegan
+vegetation vendor vendors venue verification versions vest veterinarian videos vinegar visa visas
+vocabulary volleyball volunteers volunteering voucher wage waiting waitress wardrobe warehouse
+warranty washer waste watchlist waterproof wax weakness weights wheat wheelchair whiskey wiring
+witness wool workflow workload workplace workshops workspace worksheet wrist yogurt zipper zucchini
+accessibility access accident account accountant action active activity actor address adult
 advance advice afternoon age agency agenda agent agreement air airline airport alarm album alcohol
 allergic allergy alternative amount ancient angle angry animal anniversary annual answer apartment
 api app apple application appointment approach area argument arm army arrival art article artist

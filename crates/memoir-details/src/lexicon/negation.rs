@@ -67,7 +67,7 @@ vermeidet meidet weigert verboten évite refuse interdit evita rehúsa prohibido
 pub(super) const WEAK: &str = "
 dislike dislikes disliked disliking hate hates hated lack lacks lacked lacking fail fails failed
 stop stops stopped quit quits decline declines declined deny denies denied except excluding exclude
-excludes excluded former formerly ex unless free hardly barely rarely seldom absent absence missing
+excludes excluded former formerly ex unless free absent absence missing
 instead impossible unavailable unhappy unwilling unlikely unknown unsure uncertain unclear
 skip skips skipped abstain abstains abstaining against zero abolished cancelled canceled
 intolerant loathes loathe detests detest rejects rejected reject opposed opposes unaware

@@ -1,5 +1,7 @@
 //! `memoir doctor`: looks the installation over and says what to do about what it finds.
 
+use std::path::Path;
+
 use memoir_app::{Examination, Severity};
 
 use crate::{
@@ -64,9 +66,44 @@ async fn examine(global: &Global) -> Vec<Examination> {
 
 async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failure> {
     let store = database::open(global.database.as_deref())?;
+    let mut found = vec![file(&database::path(global.database.as_deref())?)];
     let memoir = installation::on(store, config)?;
     let account = memoir.account(&global.account).await?;
-    Ok(memoir.examine(&account).await?)
+    found.extend(memoir.examine(&account).await?);
+    Ok(found)
+}
+
+/// The file, and whether only its owner can read it.
+fn file(path: &Path) -> Examination {
+    let is_open = is_open_to_others(path);
+    let path = path.display();
+    let finding = if is_open {
+        format!("others on this machine may read `{path}`")
+    } else {
+        format!("in `{path}`")
+    };
+    Examination {
+        area: "database",
+        severity: if is_open {
+            Severity::Warning
+        } else {
+            Severity::Ok
+        },
+        finding,
+        advice: is_open.then(|| format!("`chmod 600 {path}`")),
+    }
+}
+
+#[cfg(unix)]
+fn is_open_to_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = std::fs::metadata(path);
+    metadata.is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_: &Path) -> bool {
+    false
 }
 
 fn problem(area: &'static str, failure: Failure) -> Examination {

@@ -1,15 +1,57 @@
 //! Memories as a list.
 
+use std::fmt::Write;
+
 use memoir_app::MemoryView;
-use memoir_domain::{PrivateText, memory::Tags};
+use memoir_domain::memory::Tags;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use super::{
+    Table,
+    wrap::{cut, wrap},
+};
+use crate::terminal::{self, BOLD, CYAN, DIM, YELLOW, safe, safe_lines};
 
-use super::Table;
-use crate::terminal::{safe, safe_lines, stdout_is_watched};
-
-/// Memories in the order given, one a row.
+/// Memories in the order given. On a terminal each text stands under its numbers; for other programs
+/// everything is in one row.
 pub(crate) fn list(memories: &[MemoryView]) -> String {
+    match terminal::width() {
+        Some(width) => paragraphs(memories, usize::from(width)),
+        None => rows(memories),
+    }
+}
+
+fn paragraphs(memories: &[MemoryView], width: usize) -> String {
+    const INDENT: usize = 8;
+    let mut text = String::new();
+    for memory in memories {
+        let number = memory.number.to_string();
+        let flags = flags(memory.constitutional, memory.discarded_at.is_some());
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "{BOLD}{number:>6}{BOLD:#}  {DIM}{}  {:<7}  {:>5} tokens{DIM:#}",
+            memory.created_at.date(),
+            memory.kind.as_str(),
+            memory.tokens,
+        );
+        if !flags.is_empty() {
+            let _ = write!(text, "  {YELLOW}{flags}{YELLOW:#}");
+        }
+        if !memory.tags.is_empty() {
+            let _ = write!(text, "  {CYAN}[{}]{CYAN:#}", tags(&memory.tags));
+        }
+        text.push('\n');
+        for line in wrap(
+            &safe_lines(memory.content.expose()),
+            width.saturating_sub(INDENT),
+        ) {
+            let _ = writeln!(text, "{:INDENT$}{line}", "");
+        }
+    }
+    text
+}
+
+fn rows(memories: &[MemoryView]) -> String {
     let mut table = Table::new(["number", "date", "kind", "tokens", "flags", "tags", "text"])
         .right(0)
         .right(3);
@@ -21,7 +63,7 @@ pub(crate) fn list(memories: &[MemoryView]) -> String {
             memory.tokens.to_string(),
             flags(memory.constitutional, memory.discarded_at.is_some()),
             tags(&memory.tags),
-            text(&memory.content),
+            safe(memory.content.expose()).into_owned(),
         ]);
     }
     table.to_string()
@@ -29,8 +71,11 @@ pub(crate) fn list(memories: &[MemoryView]) -> String {
 
 /// Memories one a line, their texts cut short.
 pub(crate) fn brief(memories: &[&MemoryView]) -> String {
-    /// So that a line fits a terminal of the usual width.
-    const COLUMNS: usize = 58;
+    /// What stands before the text.
+    const NUMBERS: usize = 34;
+    /// Where there is no terminal, lines are as on one of this width.
+    const USUAL: u16 = 92;
+    let columns = usize::from(terminal::width().unwrap_or(USUAL)).saturating_sub(NUMBERS);
     let mut table = Table::new(["number", "tokens", "flags", "text"])
         .right(0)
         .right(1);
@@ -39,26 +84,10 @@ pub(crate) fn brief(memories: &[&MemoryView]) -> String {
             memory.number.to_string(),
             memory.tokens.to_string(),
             flags(memory.constitutional, memory.discarded_at.is_some()),
-            shortened(memory.content.expose(), COLUMNS),
+            cut(&one_line(memory.content.expose()), columns.max(16)),
         ]);
     }
     table.to_string()
-}
-
-/// On one line and cut to so many columns.
-fn shortened(text: &str, columns: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = safe(&line);
-    if line.width() <= columns {
-        return line.into_owned();
-    }
-    let mut used = 1;
-    let fits = |character: &char| {
-        used += character.width().unwrap_or(0);
-        used <= columns
-    };
-    let kept: String = line.chars().take_while(fits).collect();
-    format!("{kept}…")
 }
 
 /// `constitutional`, `discarded`, or both.
@@ -76,10 +105,7 @@ fn tags(tags: &Tags) -> String {
     tags.join(", ")
 }
 
-fn text(content: &PrivateText) -> String {
-    if stdout_is_watched() {
-        safe_lines(content.expose()).into_owned()
-    } else {
-        safe(content.expose()).into_owned()
-    }
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    safe(&words.join(" ")).into_owned()
 }

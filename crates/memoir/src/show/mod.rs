@@ -5,6 +5,7 @@ pub(crate) mod memories;
 pub(crate) mod records;
 pub(crate) mod session;
 mod table;
+mod wrap;
 
 use memoir_domain::{SessionId, Timestamp, memory::Number};
 use serde::Serialize;

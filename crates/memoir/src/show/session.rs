@@ -19,7 +19,7 @@ pub(crate) fn outcome(session: &SessionView) -> String {
     };
     line("session", &session.id.to_string());
     line("agent", &safe(&session.agent));
-    line("kind", &kind(session));
+    line("mode", &mode(session));
     line("tokens", &tokens(session));
     line("edits", &edits(session));
     if session.usage.calls > 0 {
@@ -50,7 +50,7 @@ pub(crate) fn outcome(session: &SessionView) -> String {
     text
 }
 
-fn kind(session: &SessionView) -> String {
+fn mode(session: &SessionView) -> String {
     let mut words = vec![session.mode.as_str().to_owned()];
     if session.rehearsal {
         words.push("rehearsal".to_owned());
@@ -126,8 +126,11 @@ pub(crate) fn list(sessions: &[SessionView]) -> String {
             notes.push(format!("undone {}", undone.date()));
         }
         notes.extend(session.end_reason.map(str::to_owned));
-        let tokens = [session.pre_session_tokens, session.post_session_tokens]
-            .map(|tokens| tokens.map_or_else(|| "–".to_owned(), thousands));
+        let tokens: Vec<String> = [session.pre_session_tokens, session.post_session_tokens]
+            .into_iter()
+            .flatten()
+            .map(thousands)
+            .collect();
         table.row([
             session.id.to_string(),
             moment(session.started_at),

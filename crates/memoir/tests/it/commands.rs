@@ -301,12 +301,24 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
         [
             ("configuration", "ok"),
             ("database", "ok"),
+            ("database", "ok"),
             ("model", "ok"),
             ("schedule", "ok"),
             ("clock", "ok")
         ]
     );
     bench.ok(&["agent", "create", "robin"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let open = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(bench.path(".local/share/memoir/memoir.db"), open).unwrap();
+        let text = bench.ok(&["doctor"]);
+        assert!(
+            text.contains("warning  database") && text.contains("`chmod 600 "),
+            "{text}"
+        );
+    }
     let text = bench.ok(&["doctor"]);
     assert!(
         text.contains("warning  model") && text.contains("hint: set `model`"),

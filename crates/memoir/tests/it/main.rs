@@ -1,7 +1,6 @@
 //! Whole transcripts: the real binary, in a home of its own.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
-
 mod bench;
 mod commands;
 mod configuration;

@@ -1,0 +1,394 @@
+//! Killed at every write of a session and of a rollback: afterwards the database is as it was before that
+//! write or after it, nothing acknowledged is lost, and the next start closes the session (SPEC 6.2).
+//!
+//! The test runs itself again as a child, which aborts at the n-th fault point of the store, for every n
+//! until there are no more. Clock and random numbers are the same in each run, so that every state that
+//! a run may leave is one that the undisturbed run passes through, byte for byte.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use memoir_app::sessions::RefineOptions;
+use memoir_domain::{
+    AccountId, AgentScope, SessionId, Timestamp, agent::Field, memory::Number, memory::Tally,
+    session::State,
+};
+use memoir_store::{
+    AccountRow, AgentRow, AuditRow, Commit, Finding, Fleet, MemoryRow, RecordFilter, Result,
+    Selection, SessionRow, Snapshot, Store, Wanted,
+};
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::Turn;
+use serde_json::json;
+
+use crate::world::{World, complete, delete, person, settings, state};
+
+const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
+const DATABASE: &str = "MEMOIR_TEST_CRASH_DATABASE";
+
+const MEMORIES: [&str; 12] = [
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "I promised Marta to keep the ledger of orders in order.",
+    "The cat sleeps on the paper that was delivered in the morning.",
+    "The cat sleeps on the paper which was delivered in the morning.",
+    "The old press came from Lisbon and needs oil every month.",
+    "The old press came from Lisbon and needs oil every month.",
+    "Lena brings the paper on Fridays, and stays for coffee.",
+    "The spring fair is in the second week of May, near the river.",
+    "Evan carried the boxes up to the attic, and hurt his back a little.",
+    "Ruth asked for a blue cover with silver letters on the spine.",
+    "The roof above the press leaks when the wind comes from the west.",
+];
+/// The number that the merged memory gets.
+const MERGED: u64 = MEMORIES.len() as u64 + 1;
+
+fn merge() -> Turn {
+    let content = "The cat sleeps on the paper that was delivered in the morning.";
+    Turn::call(
+        "consolidate_memories",
+        json!({"ids": [4, 5], "content": content}),
+    )
+}
+
+fn rewrite() -> Turn {
+    Turn::call(
+        "update_memory",
+        json!({"id": 2, "content": "The workshop opens at nine; Joaquín is always there first."}),
+    )
+}
+
+fn protect() -> Turn {
+    Turn::call("protect_memory", json!({"id": 3}))
+}
+
+async fn a_session(world: &World) {
+    world.script([
+        Turn::text("YES"),
+        merge(),
+        rewrite(),
+        protect(),
+        delete(8),
+        complete(),
+    ]);
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(state(&driven), State::Completed);
+}
+
+async fn a_tripped_session(world: &World) {
+    world
+        .agent
+        .configure(&[(Field::RefinementThreshold, Some("0.9"))], &person())
+        .await
+        .unwrap();
+    world.script([
+        Turn::text("YES"),
+        rewrite(),
+        protect(),
+        merge(),
+        delete(1),
+        complete(),
+    ]);
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(state(&driven), State::RolledBack);
+}
+
+async fn undone_sessions(world: &World) {
+    a_session(world).await;
+    let first = world.agent.sessions(1).await.unwrap()[0].id;
+    world.clock.advance(Duration::from_secs(60));
+    world.script([Turn::text("YES"), delete(MERGED), complete()]);
+    world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    world.clock.advance(Duration::from_secs(60));
+    world.agent.roll_back(first, true, &person()).await.unwrap();
+    world.agent.restore(Number(7), &person()).await.unwrap();
+}
+
+async fn run(scenario: &str, store: Arc<dyn Store>) -> World {
+    let world = World::on(store, &MEMORIES, settings()).await;
+    match scenario {
+        "session" => a_session(&world).await,
+        "tripped" => a_tripped_session(&world).await,
+        "undone" => undone_sessions(&world).await,
+        other => panic!("no scenario {other}"),
+    }
+    world
+}
+
+/// Everything that a database holds of the one agent, byte for byte, but for leases, which are renewed
+/// by the real clock's beat.
+async fn whole(store: &dyn Store) -> String {
+    let mut text = String::new();
+    let Some(account) = store.account_named("default").await.unwrap() else {
+        return text;
+    };
+    let Some(agent) = store.agent_named(account.id, "wren").await.unwrap() else {
+        return text;
+    };
+    let wanted = Wanted {
+        memories: Selection::All,
+        ..Wanted::default()
+    };
+    let snapshot = store.snapshot(agent.scope, &wanted).await.unwrap().unwrap();
+    write!(text, "{:?} {:?}", snapshot.agent, snapshot.agent.prompts.0).unwrap();
+    for memory in &snapshot.memories {
+        write!(text, "{memory:?} {:?}", memory.body.0).unwrap();
+    }
+    for mut session in store.sessions(agent.scope, 100).await.unwrap() {
+        session.lease = session.lease.map(|lease| memoir_domain::session::Lease {
+            until: session.started_at,
+            ..lease
+        });
+        write!(text, "{session:?} {:?}", session.body.0).unwrap();
+    }
+    for record in store
+        .records(agent.scope, &RecordFilter::default())
+        .await
+        .unwrap()
+    {
+        write!(text, "{record:?} {:?}", record.body.0).unwrap();
+    }
+    text
+}
+
+/// A store that notes, after every commit, what the database holds.
+struct Watched {
+    inner: SqliteStore,
+    states: Mutex<Vec<String>>,
+}
+
+impl Watched {
+    async fn note(&self) {
+        let state = whole(&self.inner).await;
+        self.states.lock().unwrap().push(state);
+    }
+}
+
+#[async_trait]
+impl Fleet for Watched {
+    async fn create_account(&self, account: &AccountRow) -> Result<()> {
+        self.inner.create_account(account).await
+    }
+    async fn accounts(&self) -> Result<Vec<AccountRow>> {
+        self.inner.accounts().await
+    }
+    async fn account_named(&self, name: &str) -> Result<Option<AccountRow>> {
+        self.inner.account_named(name).await
+    }
+    async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
+        self.inner.agents(account).await
+    }
+    async fn agent_named(&self, account: AccountId, name: &str) -> Result<Option<AgentRow>> {
+        self.inner.agent_named(account, name).await
+    }
+    async fn session_owner(
+        &self,
+        account: AccountId,
+        session: SessionId,
+    ) -> Result<Option<AgentScope>> {
+        self.inner.session_owner(account, session).await
+    }
+    async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
+        self.inner.lapsed_sessions(now).await
+    }
+    async fn check(&self) -> Result<Vec<Finding>> {
+        self.inner.check().await
+    }
+}
+
+#[async_trait]
+impl Store for Watched {
+    async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>> {
+        self.inner.snapshot(scope, wanted).await
+    }
+    async fn carriers(
+        &self,
+        scope: AgentScope,
+        digests: &[i64],
+        except: Number,
+        limit: u32,
+    ) -> Result<Vec<MemoryRow>> {
+        self.inner.carriers(scope, digests, except, limit).await
+    }
+    async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>> {
+        self.inner.sessions(scope, limit).await
+    }
+    async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
+        self.inner.records(scope, filter).await
+    }
+    async fn recount(&self, scope: AgentScope) -> Result<Tally> {
+        self.inner.recount(scope).await
+    }
+    async fn renew_lease(
+        &self,
+        scope: AgentScope,
+        session: SessionId,
+        holder: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        self.inner.renew_lease(scope, session, holder, until).await
+    }
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        self.inner.commit(commit).await?;
+        self.note().await;
+        // For the parent: this many commits were acknowledged.
+        println!("acknowledged {}", self.states.lock().unwrap().len());
+        std::io::stdout().flush().unwrap();
+        Ok(())
+    }
+}
+
+/// The child: runs one scenario until it is killed. Does nothing as a test of its own.
+#[tokio::test]
+async fn crash_child() {
+    let Ok(scenario) = std::env::var(CHILD) else {
+        return;
+    };
+    let inner = SqliteStore::open(Path::new(&std::env::var(DATABASE).unwrap())).unwrap();
+    run(
+        &scenario,
+        Arc::new(Watched {
+            inner,
+            states: Mutex::default(),
+        }),
+    )
+    .await;
+    println!("ran to the end");
+}
+
+/// Runs the child up to its `n`-th fault point. How many commits it acknowledged, and whether it ran to
+/// the end.
+fn child(scenario: &str, database: &Path, n: usize) -> (usize, bool) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "crashing::crash_child",
+            "--exact",
+            "--nocapture",
+            "--test-threads=1",
+        ])
+        .envs([
+            (CHILD, scenario),
+            ("MEMOIR_FAULT", &format!("any:{n}")),
+            ("RUST_BACKTRACE", "0"),
+        ])
+        .env(DATABASE, database)
+        .stderr(Stdio::null())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let acknowledged = printed
+        .lines()
+        .filter(|line| line.contains("acknowledged "))
+        .count();
+    (acknowledged, printed.contains("ran to the end"))
+}
+
+/// Every state that the undisturbed run passes through, with its place; the empty database is the first.
+async fn allowed(scenario: &str) -> BTreeMap<String, usize> {
+    let watched = Arc::new(Watched {
+        inner: SqliteStore::in_memory().unwrap(),
+        states: Mutex::default(),
+    });
+    run(scenario, watched.clone()).await;
+    let states = std::mem::take(&mut *watched.states.lock().unwrap());
+    std::iter::once(String::new())
+        .chain(states)
+        .enumerate()
+        .map(|(place, state)| (state, place))
+        .collect()
+}
+
+/// What the next start finds and does.
+async fn start_again(database: &Path) {
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(database).unwrap());
+    assert_eq!(store.check().await.unwrap(), []);
+    let Some(account) = store.account_named("default").await.unwrap() else {
+        return;
+    };
+    if store
+        .agent_named(account.id, "wren")
+        .await
+        .unwrap()
+        .is_none()
+    {
+        return;
+    }
+    let world = World::again(store).await;
+    world.clock.advance(Duration::from_secs(3_600));
+    world.memoir.close_lapsed_sessions().await.unwrap();
+    for session in world.agent.sessions(10).await.unwrap() {
+        assert!(!session.state.is_running(), "a session stayed open");
+    }
+    if !world.kept().await.is_empty() {
+        let (driven, _) = world.refine([complete()]).await;
+        assert_eq!(state(&driven), State::Completed);
+    }
+    world.check().await;
+}
+
+async fn survives(scenario: &str) {
+    let allowed = allowed(scenario).await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut crashes = 0;
+    for n in 1..10_000 {
+        let database: PathBuf = folder.path().join(format!("{n}.db"));
+        let (acknowledged, finished) = child(scenario, &database, n);
+        if finished {
+            break;
+        }
+        crashes += 1;
+        let found = whole(&SqliteStore::open(&database).unwrap()).await;
+        let place = allowed.get(&found).copied();
+        let place = place.unwrap_or_else(|| {
+            panic!("{scenario}, killed at {n}: a state that no run passes through")
+        });
+        assert!(
+            place >= acknowledged,
+            "{scenario}, killed at {n}: {acknowledged} were acknowledged, {place} are there"
+        );
+        assert!(
+            place <= acknowledged + 1,
+            "{scenario}, killed at {n}: more than one commit ahead"
+        );
+        start_again(&database).await;
+    }
+    assert!(
+        crashes > 50,
+        "only {crashes} crashes: the fault points are not there"
+    );
+}
+
+#[tokio::test]
+async fn spec_6_2_killed_at_every_write_of_a_session() {
+    survives("session").await;
+}
+
+#[tokio::test]
+async fn spec_6_2_killed_at_every_write_of_a_rollback() {
+    survives("tripped").await;
+}
+
+#[tokio::test]
+async fn spec_6_2_killed_at_every_write_of_an_undo() {
+    survives("undone").await;
+}

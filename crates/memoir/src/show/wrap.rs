@@ -1,0 +1,68 @@
+//! Fitting text into columns.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The lines of `text`, each at most `columns` wide. Words are kept whole where they fit; scripts that
+/// write without spaces are cut between characters.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    text.split('\n')
+        .flat_map(|line| wrap_line(line, columns.max(2)))
+        .collect()
+}
+
+fn wrap_line(line: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in line.split_inclusive(' ') {
+        let width = word.trim_end().width();
+        if used > 0 && used + width > columns && width <= columns {
+            lines.push(String::new());
+            used = 0;
+        }
+        for character in word.chars() {
+            let width = character.width().unwrap_or(0);
+            // A space at the end of a line takes no room there.
+            if used + width > columns && character != ' ' {
+                lines.push(String::new());
+                used = 0;
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(character);
+            }
+            used += width;
+        }
+    }
+    for line in &mut lines {
+        line.truncate(line.trim_end().len());
+    }
+    lines
+}
+
+/// Cut to `columns`, with a mark that says so.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let fits = |character: &char| {
+        used += character.width().unwrap_or(0);
+        used <= columns
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_whole_where_they_fit_and_no_line_is_too_wide() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a\n\nb", 9), ["a", "", "b"]);
+        assert_eq!(wrap("unbreakable", 4), ["unbr", "eaka", "ble"]);
+        assert_eq!(wrap("ab 日本語です", 6), ["ab 日", "本語で", "す"]);
+        assert_eq!(cut("日本語です", 6), "日本…");
+        assert_eq!(cut("short", 6), "short");
+    }
+}
