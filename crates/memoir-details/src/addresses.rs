@@ -5,11 +5,11 @@
 
 use crate::DetailKind;
 use crate::lexicon::Flag;
-use crate::reading::{Facts, Reading};
+use crate::reading::{Facts, Draft};
 use crate::tokens::{Case, Doc, Kind};
 
 /// Finds addresses and identifiers and claims their tokens.
-pub(crate) fn read(reading: &mut Reading<'_>) {
+pub(crate) fn read(reading: &mut Draft<'_>) {
     let mut at = 0;
     while at < reading.doc.tokens.len() {
         let end = chunk_end(&reading.doc, at);
@@ -80,7 +80,7 @@ fn breaks_chunk(doc: &Doc<'_>, i: usize) -> bool {
     })
 }
 
-fn read_chunk(reading: &mut Reading<'_>, from: usize, to: usize) {
+fn read_chunk(reading: &mut Draft<'_>, from: usize, to: usize) {
     let (from, to) = trim(&reading.doc, from, to);
     if from >= to {
         return;
@@ -231,7 +231,7 @@ fn handle_key(text: &str) -> Option<String> {
 }
 
 /// Finds identifiers such as `TKT-100` within a chunk.
-fn read_identifiers(reading: &mut Reading<'_>, from: usize, to: usize) {
+fn read_identifiers(reading: &mut Draft<'_>, from: usize, to: usize) {
     let mut at = from;
     while at < to {
         let end = identifier_end(&reading.doc, at, to);

@@ -4,22 +4,46 @@
 //! precise dates and amounts, verbatim passages without their marks, negations in other words.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::OnceLock;
 
 use crate::dates::{covers, weekday_of};
 use crate::fold::stem;
 use crate::lexicon::ALL;
 use crate::negations::Negated;
-use crate::reading::{Amount, Date, Facts, Reading};
-use crate::tokens::{Case, Kind};
+use crate::reading::{Amount, Date, Draft, Facts};
+use crate::tokens::{Case, Doc, Kind};
 use crate::{Detail, DetailKind};
 
-/// A text prepared for being asked what it carries.
-pub(crate) struct View<'t> {
-    reading: Reading<'t>,
-    keys: HashSet<String>,
-    amounts: Vec<Amount>,
-    dates: Vec<Date>,
-    times: Vec<(u16, bool)>,
+/// What one text states, read once: its details, and all that is needed to tell whether it carries
+/// the details of another text.
+pub struct Reading {
+    text: Box<str>,
+    details: Vec<Detail>,
+    /// The details in the order of their keys.
+    by_key: Vec<u32>,
+    /// What later mentions of a detail say beyond its key.
+    again: Vec<Facts>,
+    /// Amounts the text carries by the way.
+    implied: Vec<Amount>,
+    negated: Vec<Negated>,
+    /// Only needed for a detail whose key the text has not.
+    words: OnceLock<Words>,
+}
+
+impl fmt::Debug for Reading {
+    /// Prints counts only, because memory text is never printed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading")
+            .field("bytes", &self.text.len())
+            .field("details", &self.details.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The words of a text, prepared for being looked up.
+#[derive(Debug, Default)]
+struct Words {
     words: HashSet<String>,
     stems: HashSet<String>,
     /// All words in order between single spaces, for passages.
@@ -28,92 +52,133 @@ pub(crate) struct View<'t> {
     pieces: Vec<String>,
     /// The words by their first three characters, for inflected names.
     families: HashMap<String, Vec<String>>,
-    /// Which negations reach over a stem, and which over a word in a list.
-    denied: HashMap<String, Vec<usize>>,
+    /// The keys of words that could be the names of streets.
+    streets: HashSet<String>,
     /// All words without any space, for identifiers and for scripts without spaces.
     solid: String,
 }
 
-impl<'t> View<'t> {
-    pub(crate) fn of(text: &'t str) -> Self {
-        let reading = Reading::of(text);
-        let keys = reading.found.iter().map(|f| f.detail.key.clone()).collect();
-        let mut view = View {
-            keys,
-            amounts: reading.implied.clone(),
-            dates: Vec::new(),
-            times: Vec::new(),
-            words: HashSet::new(),
-            stems: HashSet::new(),
+impl Words {
+    fn of(text: &str) -> Self {
+        let mut words = Words {
             running: String::from(" "),
-            pieces: Vec::new(),
-            families: HashMap::new(),
-            denied: HashMap::new(),
-            solid: String::new(),
-            reading,
+            ..Words::default()
         };
-        view.collect_facts();
-        view.collect_words();
-        view.collect_denied();
-        view
-    }
-
-    fn collect_facts(&mut self) {
-        for finding in &self.reading.found {
-            match &finding.detail.facts {
-                Facts::Number(amount) => self.amounts.push(amount.clone()),
-                Facts::Date(date) => self.dates.push(*date),
-                Facts::Time { minutes, loose } => self.times.push((*minutes, *loose)),
-                _ => {}
+        for token in &Doc::read(text).tokens {
+            let street = crate::names::key(token);
+            if street.ends_with("str") {
+                words.streets.insert(street);
             }
-        }
-    }
-
-    fn collect_words(&mut self) {
-        for token in &self.reading.doc.tokens {
             if token.kind == Kind::Symbol {
                 continue;
             }
-            self.running.push_str(&token.fold);
-            self.running.push(' ');
-            self.solid.push_str(&token.fold);
+            words.running.push_str(&token.fold);
+            words.running.push(' ');
+            words.solid.push_str(&token.fold);
             if token.kind == Kind::Word
                 && token.case == Case::Upper
                 && token.fold.chars().count() <= 2
             {
-                self.words.insert(format!("{}^", token.fold));
+                words.words.insert(format!("{}^", token.fold));
             }
-            self.pieces.push(token.fold.clone().into_owned());
-            self.stems.insert(stem(&token.fold).to_owned());
-            if self.words.insert(token.fold.clone().into_owned()) && token.kind == Kind::Word {
-                let family = self.families.entry(family(&token.fold)).or_default();
+            words.pieces.push(token.fold.clone().into_owned());
+            words.stems.insert(stem(&token.fold).to_owned());
+            if words.words.insert(token.fold.clone().into_owned()) && token.kind == Kind::Word {
+                let family = words.families.entry(family(&token.fold)).or_default();
                 family.push(token.fold.clone().into_owned());
             }
         }
+        words
     }
+}
 
-    fn collect_denied(&mut self) {
-        for (index, negated) in self.reading.negated.iter().enumerate() {
-            for word in negated.scope.iter().chain(&negated.listed) {
-                let indices = self.denied.entry(word.clone()).or_default();
-                if indices.last() != Some(&index) {
-                    indices.push(index);
-                }
+impl Reading {
+    /// Reads `text`.
+    pub fn of(text: &str) -> Self {
+        let draft = Draft::of(text);
+        let mut details: Vec<Detail> = Vec::with_capacity(draft.found.len());
+        let mut again = Vec::new();
+        let mut keys = HashSet::new();
+        for finding in draft.found {
+            if keys.insert(finding.detail.key.clone()) {
+                details.push(finding.detail);
+            } else {
+                again.push(finding.detail.facts);
             }
         }
+        let mut by_key: Vec<u32> = (0..details.len() as u32).collect();
+        by_key.sort_unstable_by(|a, b| details[*a as usize].key.cmp(&details[*b as usize].key));
+        Reading {
+            text: text.into(),
+            details,
+            by_key,
+            again,
+            implied: draft.implied,
+            negated: draft.negated,
+            words: OnceLock::new(),
+        }
     }
 
-    /// Whether the text carries `detail`.
-    pub(crate) fn carries(&self, detail: &Detail) -> bool {
-        if self.keys.contains(&detail.key) {
-            return true;
-        }
+    /// Every detail of the text, in order of appearance, each key once.
+    pub fn details(&self) -> &[Detail] {
+        &self.details
+    }
+
+    pub(crate) fn into_details(self) -> Vec<Detail> {
+        self.details
+    }
+
+    /// Whether the text carries `detail`. A text with an equal key always does; beyond that a text
+    /// carries what it says in another form or more precisely.
+    pub fn carries(&self, detail: &Detail) -> bool {
+        self.has_key(&detail.key) || self.says(detail)
+    }
+
+    pub(crate) fn has_key(&self, key: &str) -> bool {
+        let found = self
+            .by_key
+            .binary_search_by(|n| self.details[*n as usize].key.as_str().cmp(key));
+        found.is_ok()
+    }
+
+    fn words(&self) -> &Words {
+        self.words.get_or_init(|| Words::of(&self.text))
+    }
+
+    fn facts(&self) -> impl Iterator<Item = &Facts> {
+        self.details.iter().map(|d| &d.facts).chain(&self.again)
+    }
+
+    fn amounts(&self) -> impl Iterator<Item = &Amount> {
+        let stated = self.facts().filter_map(|f| match f {
+            Facts::Number(amount) => Some(amount),
+            _ => None,
+        });
+        self.implied.iter().chain(stated)
+    }
+
+    fn dates(&self) -> impl Iterator<Item = &Date> {
+        self.facts().filter_map(|f| match f {
+            Facts::Date(date) => Some(date),
+            _ => None,
+        })
+    }
+
+    fn times(&self) -> impl Iterator<Item = (u16, bool)> {
+        self.facts().filter_map(|f| match f {
+            Facts::Time { minutes, loose } => Some((*minutes, *loose)),
+            _ => None,
+        })
+    }
+
+    /// Whether the text carries a detail whose key it has not.
+    pub(crate) fn says(&self, detail: &Detail) -> bool {
         match &detail.facts {
             Facts::Number(amount) => self.carries_amount(amount),
             Facts::Date(date) => self.carries_date(*date),
             Facts::Time { minutes, loose } => self.carries_time(*minutes, *loose),
             Facts::Name => self.carries_name(&detail.key),
-            Facts::Quote => self.running.contains(&format!(" {} ", detail.key)),
+            Facts::Quote => self.words().running.contains(&format!(" {} ", detail.key)),
             Facts::Negation(negated) => self.carries_negation(negated),
             Facts::Plain => self.carries_plain(detail),
         }
@@ -124,7 +189,7 @@ impl<'t> View<'t> {
             (a.value == wanted.value || wanted.unit.is_empty() && a.raw == wanted.value)
                 && (wanted.unit.is_empty() || a.unit == wanted.unit || related(a.unit, wanted.unit))
         };
-        self.amounts.iter().any(same) || wanted.unit.is_empty() && self.says_number(&wanted.value)
+        self.amounts().any(same) || wanted.unit.is_empty() && self.says_number(&wanted.value)
     }
 
     /// A bare number may have become an hour, a day of a date or a part of an identifier's name.
@@ -136,63 +201,59 @@ impl<'t> View<'t> {
             minutes % 60 == 0 && (minutes / 60 == number || *loose && minutes / 60 + 12 == number)
         };
         let day = |d: &Date| d.day.is_some_and(|day| u16::from(day) == number) && number > 12;
-        self.times.iter().any(hour) || self.dates.iter().any(day)
+        self.times().any(hour) || self.dates().any(day)
     }
 
     fn carries_date(&self, wanted: Date) -> bool {
-        if self.dates.iter().any(|d| covers(*d, wanted)) {
+        if self.dates().any(|d| covers(*d, wanted)) {
             return true;
         }
         let Some(year) = wanted.year else {
             return false;
         };
-        let year_said = self.amounts.iter().any(|a| a.value == year.to_string());
+        let year_said = self.amounts().any(|a| a.value == year.to_string());
         let rest = Date {
             year: None,
             ..wanted
         };
         year_said
             && (wanted.month.is_none()
-                || self
-                    .dates
-                    .iter()
+                || self.dates()
                     .any(|d| d.year.is_none() && covers(*d, rest)))
     }
 
     fn carries_time(&self, wanted: u16, wanted_loose: bool) -> bool {
-        self.times.iter().any(|(minutes, loose)| {
+        self.times().any(|(minutes, loose)| {
             *minutes == wanted
                 || wanted_loose && *minutes == (wanted + 720) % 1440
                 || *loose && wanted_loose && minutes % 720 == wanted % 720
         }) || wanted_loose
             && wanted.is_multiple_of(60)
-            && self
-                .amounts
-                .iter()
+            && self.amounts()
                 .any(|a| a.unit.is_empty() && a.value == (wanted / 60).to_string())
     }
 
     fn carries_name(&self, key: &str) -> bool {
-        if self.words.contains(key) {
+        if self.words().words.contains(key) {
             return true;
         }
         if key.ends_with('^') {
             return false;
         }
         if is_unspaced(key) {
-            return self.solid.contains(key);
+            return self.words().solid.contains(key);
         }
-        let ended = |ending: &str| self.words.contains(&format!("{key}{ending}"));
+        let ended = |ending: &str| self.words().words.contains(&format!("{key}{ending}"));
         if ended("s")
             || ended("es")
             || key
                 .strip_suffix('s')
-                .is_some_and(|bare| bare.len() > 2 && self.words.contains(bare))
+                .is_some_and(|bare| bare.len() > 2 && self.words().words.contains(bare))
         {
             return true;
         }
         let inflected = |words: &Vec<String>| words.iter().any(|w| is_form_of(w, key));
-        if key.chars().count() > 3 && self.families.get(&family(key)).is_some_and(inflected) {
+        if key.chars().count() > 3 && self.words().families.get(&family(key)).is_some_and(inflected) {
             return true;
         }
         key.ends_with("str")
@@ -208,15 +269,15 @@ impl<'t> View<'t> {
         match detail.kind {
             DetailKind::Handle => {
                 let bare = detail.key.trim_start_matches('@');
-                self.words.contains(bare) || bare.len() >= 3 && self.solid_at_boundary(bare)
+                self.words().words.contains(bare) || bare.len() >= 3 && self.solid_at_boundary(bare)
             }
             DetailKind::Number => self.solid_at_boundary(&detail.key),
             DetailKind::Address => {
-                let text = self.reading.doc.text.to_lowercase();
+                let text = self.text.to_lowercase();
                 text.contains(detail.key.as_str())
             }
             DetailKind::Date => self.carries_day(&detail.key),
-            _ => detail.key.len() > 2 && self.words.contains(&detail.key),
+            _ => detail.key.len() > 2 && self.words().words.contains(&detail.key),
         }
     }
 
@@ -227,8 +288,7 @@ impl<'t> View<'t> {
             .iter()
             .position(|d| key == *d || key.ends_with(d) && key.contains(' '))
             .is_some_and(|n| {
-                self.dates
-                    .iter()
+                self.dates()
                     .any(|d| weekday_of(*d) == Some(n as u8 + 1))
             });
         dated
@@ -240,7 +300,7 @@ impl<'t> View<'t> {
 
     /// Whether the words run together hold `part` without cutting a number or a word in two.
     fn solid_at_boundary(&self, part: &str) -> bool {
-        let pieces = &self.pieces;
+        let pieces = &self.words().pieces;
         (0..pieces.len()).any(|from| {
             let mut rest = part;
             for piece in &pieces[from..] {
@@ -255,7 +315,7 @@ impl<'t> View<'t> {
     }
 
     fn carries_negation(&self, wanted: &Negated) -> bool {
-        let all = &self.reading.negated;
+        let all = &self.negated;
         if wanted.langs != ALL
             && !all.is_empty()
             && all
@@ -271,7 +331,7 @@ impl<'t> View<'t> {
             |head: &String, form: &String| all.iter().any(|n| denies(n, wanted, head, form));
         let listed_lost = wanted.listed.iter().any(|form| {
             let head = stem(form).to_owned();
-            self.stems.contains(&head) && !denied(&head, form)
+            self.words().stems.contains(&head) && !denied(&head, form)
         });
         if listed_lost {
             return false;
@@ -283,7 +343,7 @@ impl<'t> View<'t> {
             if denied(head, form) {
                 return true;
             }
-            if self.stems.contains(head) {
+            if self.words().stems.contains(head) {
                 return false;
             }
         }

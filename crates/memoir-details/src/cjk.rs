@@ -6,7 +6,7 @@
 use crate::DetailKind;
 use crate::fold::strip_endings;
 use crate::lexicon::{self, Entry, Flag};
-use crate::reading::{Facts, Reading};
+use crate::reading::{Facts, Draft};
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// The longest dictionary word, in characters.
@@ -159,7 +159,7 @@ pub(crate) fn counted(doc: &Doc<'_>, i: usize) -> Option<(u32, usize)> {
 }
 
 /// Finds names in scripts without capitals.
-pub(crate) fn read(reading: &mut Reading<'_>) {
+pub(crate) fn read(reading: &mut Draft<'_>) {
     let mut at = 0;
     while at < reading.doc.tokens.len() {
         let found = if reading.is_claimed(at) {

@@ -4,7 +4,7 @@
 
 use crate::DetailKind;
 use crate::lexicon::{EN, ES, FR, IT, PT};
-use crate::reading::{Facts, Reading};
+use crate::reading::{Facts, Draft};
 use crate::tokens::{Doc, Gap, Kind};
 
 /// A time as read, before its half of the day is settled.
@@ -18,7 +18,7 @@ struct Clock {
 }
 
 /// Reads a time that begins at token `i`; returns where it ends.
-pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
+pub(crate) fn read(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     if let Some(end) = read_range(reading, i) {
         return Some(end);
     }
@@ -29,7 +29,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
     read_named(reading, i)
 }
 
-fn add(reading: &mut Reading<'_>, from: usize, clock: Clock) {
+fn add(reading: &mut Draft<'_>, from: usize, clock: Clock) {
     let minutes = (clock.hour % 24) * 60 + clock.minute;
     let key = format!("t{:02}:{:02}", minutes / 60, minutes % 60);
     let facts = Facts::Time {
@@ -40,7 +40,7 @@ fn add(reading: &mut Reading<'_>, from: usize, clock: Clock) {
 }
 
 /// `5-7 pm`: the first hour borrows its half of the day from the second.
-fn read_range(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
+fn read_range(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     let doc = &reading.doc;
     let first = bare_hour(doc, i)?;
     let joined = doc.word(
@@ -410,7 +410,7 @@ fn east_asian_half(doc: &Doc<'_>, i: usize) -> Option<(usize, bool)> {
 }
 
 /// Times that have a name: noon, in the evening.
-fn read_named(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
+fn read_named(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     let doc = &reading.doc;
     let (end, key) = crate::cjk::dictionary(doc, i, |e| e.named_time(doc.lang))?;
     let greeting = doc

@@ -4,11 +4,11 @@
 
 use crate::DetailKind;
 use crate::lexicon::{self, DE, EN, ES, FR, IT, Langs, PT};
-use crate::reading::{Amount, Date, Facts, Reading};
+use crate::reading::{Amount, Date, Facts, Draft};
 use crate::tokens::{Case, Doc, Gap, Kind};
 
 /// Reads a date that begins at token `i`; returns where it ends.
-pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
+pub(crate) fn read(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     let doc = &reading.doc;
     if let Some((end, date)) = numeric(doc, i).or_else(|| east_asian(doc, i)) {
         return Some(add(reading, i, end, date));
@@ -34,7 +34,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
     read_named(reading, i)
 }
 
-fn add(reading: &mut Reading<'_>, from: usize, to: usize, date: Date) -> usize {
+fn add(reading: &mut Draft<'_>, from: usize, to: usize, date: Date) -> usize {
     if let Some(year) = date.year {
         reading.implied.push(Amount::bare(year.to_string()));
     }
@@ -454,7 +454,7 @@ fn lone_year(doc: &Doc<'_>, i: usize) -> Option<(usize, u16)> {
 }
 
 /// Weekdays, seasons, holidays, `last week`, `every day`.
-fn read_named(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
+fn read_named(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     let (from, end, key) = {
         let doc = &reading.doc;
         phrase(doc, i)

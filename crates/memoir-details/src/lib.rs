@@ -22,8 +22,8 @@ mod tokens;
 use std::collections::HashSet;
 use std::fmt;
 
-use carry::View;
-use reading::{Facts, Reading};
+pub use carry::Reading;
+use reading::Facts;
 
 /// What sort of thing a [`Detail`] is.
 #[non_exhaustive]
@@ -83,25 +83,32 @@ impl fmt::Debug for Detail {
     }
 }
 
-/// Every detail of `text`, in order of appearance, each key once.
-pub fn details(text: &str) -> Vec<Detail> {
-    let mut keys = HashSet::new();
-    let found = Reading::of(text).found.into_iter().map(|f| f.detail);
-    found.filter(|d| keys.insert(d.key.clone())).collect()
-}
-
 /// The details of `replaced`, all texts taken together, that `written` does not carry, in order of
 /// appearance, each key once. Empty means that nothing is lost.
-pub fn lost(replaced: &[&str], written: &str) -> Vec<Detail> {
-    let view = View::of(written);
-    let mut keys = HashSet::new();
-    let all = replaced.iter().flat_map(|text| details(text));
-    all.filter(|d| keys.insert(d.key.clone()) && !view.carries(d))
-        .collect()
+pub fn lost_between(replaced: &[&Reading], written: &Reading) -> Vec<Detail> {
+    let mut lost = Vec::new();
+    let mut asked = HashSet::new();
+    for detail in replaced.iter().flat_map(|r| r.details()) {
+        if !written.has_key(&detail.key) && asked.insert(&detail.key) && !written.says(detail) {
+            lost.push(detail.clone());
+        }
+    }
+    lost
 }
 
-/// Whether `text` carries `detail`, in the same sense as [`lost`]. A text with an equal key always
-/// does; beyond that a text carries what it says in another form or more precisely.
+/// Every detail of `text`, in order of appearance, each key once.
+pub fn details(text: &str) -> Vec<Detail> {
+    Reading::of(text).into_details()
+}
+
+/// The details of `replaced` that `written` does not carry, as [`lost_between`] finds them.
+pub fn lost(replaced: &[&str], written: &str) -> Vec<Detail> {
+    let replaced: Vec<Reading> = replaced.iter().map(|text| Reading::of(text)).collect();
+    let replaced: Vec<&Reading> = replaced.iter().collect();
+    lost_between(&replaced, &Reading::of(written))
+}
+
+/// Whether `text` carries `detail`, in the same sense as [`lost`].
 pub fn carries(text: &str, detail: &Detail) -> bool {
-    View::of(text).carries(detail)
+    Reading::of(text).carries(detail)
 }

@@ -6,11 +6,11 @@
 use crate::DetailKind;
 use crate::fold::strip_endings;
 use crate::lexicon::{self, DE, EN, Flag, RU};
-use crate::reading::{Facts, Reading};
+use crate::reading::{Facts, Draft};
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// Finds the names; every word of a name is a detail of its own.
-pub(crate) fn read(reading: &mut Reading<'_>) {
+pub(crate) fn read(reading: &mut Draft<'_>) {
     for i in 0..reading.doc.tokens.len() {
         let token = &reading.doc.tokens[i];
         if token.kind != Kind::Word || reading.is_claimed(i) || !is_name(&reading.doc, i) {

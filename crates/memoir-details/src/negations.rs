@@ -6,7 +6,7 @@
 use crate::DetailKind;
 use crate::fold::stem;
 use crate::lexicon::{self, ALL, FR, Flag, Langs};
-use crate::reading::{Facts, Reading};
+use crate::reading::{Facts, Draft};
 use crate::tokens::{Doc, Gap, Kind, Token};
 
 /// How many words a negation reaches over.
@@ -36,7 +36,7 @@ pub(crate) struct Negated {
 }
 
 /// Finds the negations.
-pub(crate) fn read(reading: &mut Reading<'_>) {
+pub(crate) fn read(reading: &mut Draft<'_>) {
     let mut idle_until = 0;
     let mut last_clause = None;
     let mut clauses: Vec<(usize, usize, Option<usize>)> = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) fn read(reading: &mut Reading<'_>) {
 }
 
 /// Notes on every negation how many more there are in its clause.
-fn count_companions(reading: &mut Reading<'_>, clauses: &[(usize, usize, Option<usize>)]) {
+fn count_companions(reading: &mut Draft<'_>, clauses: &[(usize, usize, Option<usize>)]) {
     for same in clauses.chunk_by(|a, b| a.0 == b.0) {
         for (_, index, noted) in same {
             reading.negated[*index].companions = same.len() - 1;

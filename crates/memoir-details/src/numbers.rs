@@ -4,7 +4,7 @@
 
 use crate::DetailKind;
 use crate::lexicon::{self, ALL, DE, EN, Flag, IT, NL, Unit};
-use crate::reading::{Amount, Facts, Reading};
+use crate::reading::{Amount, Facts, Draft};
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// How many digit groups one number may have; bounds the look-ahead.
@@ -21,7 +21,7 @@ struct Value {
 }
 
 /// Reads an amount that begins at token `i`; returns where it ends.
-pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
+pub(crate) fn read(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     let doc = &reading.doc;
     if let Some((end, digits)) = phone(doc, i) {
         reading.add(i, end, DetailKind::Number, digits, Facts::Plain);
@@ -80,7 +80,7 @@ pub(crate) fn read(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
     Some(end)
 }
 
-fn add(reading: &mut Reading<'_>, from: usize, to: usize, amount: Amount) {
+fn add(reading: &mut Draft<'_>, from: usize, to: usize, amount: Amount) {
     let key = key(&amount);
     reading.add(from, to, DetailKind::Number, key, Facts::Number(amount));
 }
@@ -1021,7 +1021,7 @@ fn age_end(doc: &Doc<'_>, end: usize) -> Option<usize> {
 }
 
 /// `twice`, `double`, `3x`, `3-mal`.
-fn multiple(reading: &mut Reading<'_>, i: usize) -> Option<usize> {
+fn multiple(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     let doc = &reading.doc;
     let token = doc.get(i)?;
     if token.is(Flag::Carrier) {

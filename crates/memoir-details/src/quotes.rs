@@ -4,14 +4,14 @@
 //! readers as well, as a passage is read like any text.
 
 use crate::DetailKind;
-use crate::reading::{Facts, Reading};
+use crate::reading::{Facts, Draft};
 use crate::tokens::{Doc, Gap, Kind};
 
 /// How deeply quotations may nest; deeper ones are read as text.
 const DEEPEST: usize = 8;
 
 /// Finds the quoted passages.
-pub(crate) fn read(reading: &mut Reading<'_>) {
+pub(crate) fn read(reading: &mut Draft<'_>) {
     let mut open: Vec<(usize, &'static str)> = Vec::new();
     for i in 0..reading.doc.tokens.len() {
         let token = &reading.doc.tokens[i];
@@ -33,7 +33,7 @@ pub(crate) fn read(reading: &mut Reading<'_>) {
     }
 }
 
-fn add(reading: &mut Reading<'_>, from: usize, to: usize) {
+fn add(reading: &mut Draft<'_>, from: usize, to: usize) {
     let key = passage(&reading.doc, from + 1, to - 1);
     if key.chars().count() > 1 {
         reading.note(from, to, DetailKind::Quote, key, Facts::Quote);

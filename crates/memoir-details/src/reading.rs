@@ -63,7 +63,7 @@ pub(crate) struct Finding {
 
 /// A text being read.
 #[derive(Debug)]
-pub(crate) struct Reading<'t> {
+pub(crate) struct Draft<'t> {
     pub(crate) doc: Doc<'t>,
     claimed: Vec<bool>,
     pub(crate) found: Vec<Finding>,
@@ -72,11 +72,11 @@ pub(crate) struct Reading<'t> {
     pub(crate) negated: Vec<Negated>,
 }
 
-impl<'t> Reading<'t> {
+impl<'t> Draft<'t> {
     pub(crate) fn of(text: &'t str) -> Self {
         let doc = Doc::read(text);
         let claimed = vec![false; doc.tokens.len()];
-        let mut reading = Reading {
+        let mut reading = Draft {
             doc,
             claimed,
             found: Vec::new(),

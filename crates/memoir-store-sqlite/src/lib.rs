@@ -110,6 +110,8 @@ impl SqliteStore {
         &self,
         query: impl FnOnce(&Connection) -> error::Result<T> + Send + 'static,
     ) -> Result<T> {
+        // A task that reads and never waits must yield at times.
+        tokio::task::coop::consume_budget().await;
         match self.0.writer.visit_at_once(query) {
             Ok(answer) => Ok(answer?),
             Err(query) => match &self.0.readers {

@@ -19,7 +19,10 @@ use std::{
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{AccountRow, Commit, Error};
 use rusqlite::{Connection, ErrorCode};
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::coop,
+};
 
 use crate::{
     commit,
@@ -39,7 +42,7 @@ const FAST_DISK: Duration = Duration::from_micros(500);
 /// Rows from which on a commit gets a transaction to itself, and memory to do it in.
 const BULK_ROWS: usize = 4_096;
 /// Pages kept in memory during such a commit, in KiB.
-const BULK_CACHE_KIB: i64 = 65_536;
+const BULK_CACHE_KIB: i64 = 32_768;
 /// Changes after which the length of the log is looked at.
 const CHANGES_BETWEEN_LOOKS: usize = 64;
 /// Pages in the log from which on they are moved into the file when nobody waits.
@@ -161,6 +164,8 @@ impl Writer {
 
     /// Writes a change; it is on the disk when this returns.
     pub(crate) async fn write(&self, change: Change) -> Answer {
+        // Writing with its own hands never waits, and a task that never waits must yield at times.
+        coop::consume_budget().await;
         let change = match self.write_at_once(change) {
             Ok(answer) => return answer,
             Err(change) => change,

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use memoir_app::sessions::{Progress, drive::Measure};
+use memoir_app::{
+    SessionView,
+    sessions::{Progress, drive::Measure},
+};
 use memoir_domain::{SessionId, memory::Number, session::State};
 
 use crate::{
@@ -68,8 +71,9 @@ impl Watcher {
         }
     }
 
+    /// The line that tells of `progress`; `None` where another one tells it already.
     fn line(&mut self, progress: &Progress) -> Option<String> {
-        let (word, text) = match progress {
+        Some(match progress {
             Progress::Begun {
                 session,
                 agent,
@@ -78,76 +82,52 @@ impl Watcher {
             } => {
                 self.edits = 0;
                 let what = if *rehearsal { "rehearsal" } else { "session" };
-                return Some(format!(
-                    "{BOLD}{}{BOLD:#}: {what} {session} with {}",
-                    safe(agent),
-                    safe(model)
-                ));
+                let (agent, model) = (safe(agent), safe(model));
+                format!("{BOLD}{agent}{BOLD:#}: {what} {session} with {model}")
             }
-            Progress::Asked => ("asked", "whether it wants to refine its memory".to_owned()),
-            Progress::Agreed => ("agreed", String::new()),
+            Progress::Asked => styled(DIM, "asked", "whether it wants to refine its memory"),
+            Progress::Agreed => styled(DIM, "agreed", ""),
             Progress::Declined { words } => {
-                ("declined", format!("“{}”", safe(words.expose().trim())))
+                let words = words.expose().trim();
+                styled(YELLOW, "declined", &format!("“{}”", safe(words)))
             }
-            Progress::Opened { .. } => return Some(self.opened(progress)),
-            Progress::Edited {
-                tool,
-                memories,
-                lost_details,
-                measure,
-            } => {
-                if *tool == "protect_memory" {
-                    return Some(styled(GREEN, "flag", &done(tool, memories)));
-                }
-                let mut text = format!("{}: {}", done(tool, memories), self.measured(measure));
-                if *lost_details > 0 {
-                    let lost = counted(*lost_details as u64, "detail", "details");
-                    text.push_str(&format!(" {YELLOW}({lost} lost){YELLOW:#}"));
-                }
-                self.edits += 1;
-                return Some(styled(GREEN, &format!("edit {}", self.edits), &text));
+            Progress::Opened { .. } => self.opened(progress),
+            Progress::Edited { tool, memories, .. } if *tool == "protect_memory" => {
+                styled(GREEN, "flag", &done(tool, memories))
             }
-            // The end is told right after.
-            Progress::Answered {
-                refused: None,
-                tool: "complete_refinement",
-            } => return None,
-            Progress::Answered { refused: None, .. } => ("searched", String::new()),
-            Progress::Answered {
-                refused: Some(code),
-                tool,
-            } => {
-                return Some(styled(
-                    YELLOW,
-                    "refused",
-                    &format!("{}: {code}", tool_name(tool)),
-                ));
-            }
+            Progress::Edited { .. } => self.edited(progress),
+            Progress::Answered { tool, refused } => answered(tool, *refused)?,
             Progress::Tripped { measure } => {
-                let text = format!(
-                    "the breaker tripped at {} tokens; everything is taken back",
-                    thousands(measure.core_tokens_after)
-                );
-                return Some(styled(RED, "tripped", &text));
+                let mass = thousands(measure.core_tokens_after);
+                let text = format!("the breaker; everything was taken back to {mass} tokens");
+                styled(RED, "tripped", &text)
             }
-            Progress::Reminded => ("reminded", "it stopped without completing".to_owned()),
+            Progress::Reminded => styled(DIM, "reminded", "it stopped without completing"),
             Progress::Waiting { seconds, problem } => {
                 let text = format!("{seconds:.1} s, then again: {}", safe(problem));
-                return Some(styled(YELLOW, "waiting", &text));
+                styled(YELLOW, "waiting", &text)
             }
-            // Told already, in the agent's words.
-            Progress::Ended { session } if session.state == State::Declined => return None,
-            Progress::Ended { session } => {
-                let style = show::session::state_style(session.state);
-                let text = match session.pre_session_tokens {
-                    Some(_) => show::session::stats(session.stats),
-                    // The knife was not handed over.
-                    None => String::new(),
-                };
-                return Some(styled(style, session.state.as_str(), &text));
-            }
+            Progress::Ended { session } => ended(session)?,
+        })
+    }
+
+    fn edited(&mut self, progress: &Progress) -> String {
+        let Progress::Edited {
+            tool,
+            memories,
+            lost_details,
+            measure,
+        } = progress
+        else {
+            return String::new();
         };
-        Some(styled(DIM, word, &text))
+        let mut text = format!("{}: {}", done(tool, memories), self.measured(measure));
+        if *lost_details > 0 {
+            let lost = counted(*lost_details as u64, "detail", "details");
+            text.push_str(&format!(" {YELLOW}({lost} lost){YELLOW:#}"));
+        }
+        self.edits += 1;
+        styled(GREEN, &format!("edit {}", self.edits), &text)
     }
 
     fn opened(&mut self, progress: &Progress) -> String {
@@ -209,6 +189,33 @@ fn styled(style: anstyle::Style, word: &str, text: &str) -> String {
     format!("  {style}{word:<9}{style:#} {text}")
 }
 
+fn answered(tool: &str, refused: Option<&str>) -> Option<String> {
+    match (tool, refused) {
+        (tool, Some(code)) => {
+            let tool = match tool {
+                "unknown" => "a tool that there is not",
+                tool => tool,
+            };
+            Some(styled(YELLOW, "refused", &format!("{tool}: {code}")))
+        }
+        // The end is told right after.
+        ("complete_refinement", None) => None,
+        (_, None) => Some(styled(DIM, "searched", "")),
+    }
+}
+
+fn ended(session: &SessionView) -> Option<String> {
+    let text = match (session.state, session.pre_session_tokens) {
+        // Told already, in the agent's words.
+        (State::Declined, _) => return None,
+        (_, Some(_)) => show::session::stats(session.stats),
+        // The knife was not handed over.
+        (_, None) => String::new(),
+    };
+    let style = show::session::state_style(session.state);
+    Some(styled(style, session.state.as_str(), &text))
+}
+
 /// What was done to which memories.
 fn done(tool: &str, memories: &[Number]) -> String {
     match (tool, memories) {
@@ -219,12 +226,5 @@ fn done(tool: &str, memories: &[Number]) -> String {
         ("delete_memory", _) => format!("deleted {}", show::numbers(memories)),
         ("protect_memory", _) => format!("protected {}", show::numbers(memories)),
         _ => format!("changed {}", show::numbers(memories)),
-    }
-}
-
-fn tool_name(tool: &str) -> &str {
-    match tool {
-        "unknown" => "a tool that there is not",
-        other => other,
     }
 }

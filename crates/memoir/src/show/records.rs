@@ -165,34 +165,41 @@ fn facts(record: &RecordView) -> String {
     if let (Some(before), Some(after)) = (mass(from), mass(to)) {
         facts.push(format!("{before} → {after} tokens"));
     }
-    for (name, value) in data {
-        match (name.as_str(), value) {
-            ("core_tokens_before" | "core_tokens_after" | "post_session_tokens", _) => {}
-            (name, _) if name == from => {}
+    let is_told = |name: &str| {
+        name == from
+            || matches!(
+                name,
+                "core_tokens_before" | "core_tokens_after" | "post_session_tokens"
+            )
+            // Cleaned doubles are listed twice.
+            || (name == "memories" && data.contains_key("discarded"))
+    };
+    let others = data.iter().filter(|(name, _)| !is_told(name));
+    facts.extend(
+        others.filter_map(|(name, value)| match (name.as_str(), value) {
+            ("summary" | "reason_text", _) => None,
             // The words stand under the name of the count that they replace.
-            ("lost_details", Value::Array(words)) => {
-                facts.push(format!("lost_details={}", words.len()));
-            }
-            ("summary" | "reason_text", _) => {}
+            ("lost_details", Value::Array(words)) => Some(format!("lost_details={}", words.len())),
             ("merged", _) => {
-                let numbers: Vec<String> = merged(record)
-                    .iter()
-                    .map(|(number, _)| format!("#{number}"))
-                    .collect();
-                facts.push(format!("merged={}", numbers.join(",")));
+                let merged = merged(record).into_iter();
+                Some(listed("merged", merged.map(|(number, _)| number)))
             }
-            ("discarded" | "memories", Value::Array(items)) => {
-                // Cleaned doubles are listed twice.
-                if name == "discarded" || !data.contains_key("discarded") {
-                    let numbers: Vec<String> =
-                        items.iter().map(|number| format!("#{number}")).collect();
-                    facts.push(format!("{name}={}", numbers.join(",")));
-                }
+            ("discarded" | "memories", Value::Array(_)) => {
+                Some(listed(name, numbers(record, name)))
             }
-            _ => facts.extend(fact(name, value)),
-        }
-    }
+            _ => fact(name, value),
+        }),
+    );
     safe(&facts.join(" ")).into_owned()
+}
+
+/// `merged=#1,#2`
+fn listed(name: &str, numbers: impl IntoIterator<Item = u64>) -> String {
+    let numbers: Vec<String> = numbers
+        .into_iter()
+        .map(|number| format!("#{number}"))
+        .collect();
+    format!("{name}={}", numbers.join(","))
 }
 
 /// One fact; a zero is not worth its room.

@@ -1,0 +1,165 @@
+//! What the tests of the file and of crashes share: one agent, and a way of starting this very test
+//! again as another process.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, Timestamp,
+    audit::{Action, ActorKind},
+    memory::{Kind, Number, Tally},
+};
+use memoir_store::{
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, Fleet, MemoryRow, Selection,
+    Snapshot, Store, StoredText, Wanted,
+};
+use memoir_store_sqlite::SqliteStore;
+
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_microseconds(seconds * 1_000_000).unwrap()
+}
+
+pub(crate) fn account() -> AccountRow {
+    AccountRow {
+        id: AccountId::from_bytes([1; 16]),
+        name: "default".to_owned(),
+        folded_name: "default".to_owned(),
+        created_at: at(0),
+    }
+}
+
+pub(crate) fn agent(number: u8) -> AgentRow {
+    AgentRow {
+        scope: AgentScope {
+            account: account().id,
+            agent: AgentId::from_bytes([number; 16]),
+        },
+        version: 0,
+        name: format!("agent {number}"),
+        folded_name: format!("agent {number}"),
+        settings: "{}".to_owned(),
+        prompts: StoredText(vec![1]),
+        digest_key: [3; 32],
+        paused: false,
+        inactive: false,
+        created_at: at(0),
+        tally: Tally::default(),
+        next_number: Number(1),
+        next_seq: 1,
+        last_refinement_at: None,
+        last_attempt_at: None,
+        last_attempt_tokens: None,
+        ledger_created_at: None,
+        ledger_number: None,
+    }
+}
+
+/// Adds `count` memories of `bytes` bytes each, with a record and a detail for each.
+pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
+    let mut commit = Commit {
+        expected_version: (agent.version > 0).then_some(agent.version),
+        agent: agent.clone(),
+        memories: Vec::new(),
+        sessions: Vec::new(),
+        details_removed: Vec::new(),
+        details_added: Vec::new(),
+        records: Vec::new(),
+        progress: None,
+    };
+    for _ in 0..count {
+        let number = commit.agent.next_number;
+        commit.memories.push(MemoryRow {
+            number,
+            kind: Kind::Core,
+            body: StoredText(vec![7; bytes]),
+            tokens: 10,
+            constitutional: false,
+            created_at: at(number.0 as i64),
+            updated_at: at(number.0 as i64),
+            discarded_at: None,
+        });
+        commit.records.push(AuditRow {
+            seq: commit.agent.next_seq,
+            recorded_at: at(1),
+            actor_kind: ActorKind::System,
+            actor_name: "memoir".to_owned(),
+            action: Action::MemorySaved,
+            session: None,
+            memory: Some(number),
+            facts: "{}".to_owned(),
+            body: StoredText(vec![8; bytes]),
+        });
+        commit.details_added.push(DetailRow { digest: 5, number });
+        commit.agent.next_number.0 += 1;
+        commit.agent.next_seq += 1;
+        commit.agent.tally.core_count += 1;
+        commit.agent.tally.core_tokens += 10;
+    }
+    commit
+}
+
+/// Commits, and keeps the agent up with it.
+pub(crate) async fn save(
+    store: &SqliteStore,
+    agent: &mut AgentRow,
+    count: u64,
+    bytes: usize,
+) -> Result<(), Error> {
+    let commit = saving(agent, count, bytes);
+    let after = commit.agent.clone();
+    let version = agent.version + 1;
+    store.commit(commit).await?;
+    *agent = AgentRow { version, ..after };
+    Ok(())
+}
+
+/// A new store in that file with the account and an agent of one memory.
+pub(crate) async fn begin(path: &Path) -> (SqliteStore, AgentRow) {
+    let store = SqliteStore::open(path).unwrap();
+    store.create_account(&account()).await.unwrap();
+    let mut agent = agent(1);
+    save(&store, &mut agent, 1, 100).await.unwrap();
+    (store, agent)
+}
+
+/// Everything that is kept of the agent.
+pub(crate) async fn look(store: &SqliteStore, agent: &AgentRow) -> Option<Snapshot> {
+    let wanted = Wanted {
+        memories: Selection::All,
+        ..Wanted::default()
+    };
+    store.snapshot(agent.scope, &wanted).await.unwrap()
+}
+
+/// The store holds the agent as it is, and nothing is wrong with it.
+pub(crate) async fn assert_holds(store: &SqliteStore, agent: &AgentRow) {
+    let found = look(store, agent).await.unwrap();
+    assert_eq!(&found.agent, agent);
+    assert_eq!(found.memories.len() as u64, agent.next_number.0 - 1);
+    assert_eq!(store.check().await.unwrap(), []);
+}
+
+/// This test binary once more, to play the part of that name with that database.
+pub(crate) fn child(part: &str, path: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args([
+            "--exact",
+            part,
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ])
+        .env("MEMOIR_TEST_DATABASE", path)
+        .stderr(Stdio::null());
+    command
+}
+
+/// The database that a child was told to work on.
+pub(crate) fn told_path() -> std::path::PathBuf {
+    std::env::var_os("MEMOIR_TEST_DATABASE")
+        .expect("this part is played by a child process")
+        .into()
+}

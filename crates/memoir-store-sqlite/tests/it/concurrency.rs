@@ -1,0 +1,208 @@
+//! Several writers of one file, and readers that wait for none of them.
+
+use std::{path::Path, time::Duration};
+
+use memoir_store::{Error, Fleet, Store, Wanted};
+use memoir_store_sqlite::SqliteStore;
+use rusqlite::Connection;
+
+use crate::common::*;
+
+/// Another process that holds the lock.
+pub(crate) struct Gate(Connection);
+
+impl Gate {
+    pub(crate) fn close(path: &Path) -> Self {
+        let raw = Connection::open(path).unwrap();
+        raw.execute_batch("BEGIN IMMEDIATE").unwrap();
+        Self(raw)
+    }
+
+    /// Lets go once everybody has had time to come to the gate.
+    pub(crate) async fn open_when_waiting(self, _store: &SqliteStore) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        self.0.execute_batch("ROLLBACK").unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_at_once_share_a_transaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, first) = begin(&path).await;
+    let mut agents = vec![first];
+    for number in 2..=64 {
+        let mut agent = agent(number);
+        save(&store, &mut agent, 1, 100).await.unwrap();
+        agents.push(agent);
+    }
+    let before = store.transactions();
+    let gate = Gate::close(&path);
+    let mut tasks = Vec::new();
+    for mut agent in agents {
+        let store = store.clone();
+        tasks.push(tokio::spawn(async move {
+            save(&store, &mut agent, 1, 100).await.unwrap();
+            agent
+        }));
+    }
+    gate.open_when_waiting(&store).await;
+    for task in tasks {
+        let agent = task.await.unwrap();
+        assert_eq!(look(&store, &agent).await.unwrap().agent, agent);
+    }
+    let shared = store.transactions() - before;
+    assert!(shared <= 3, "64 changes took {shared} transactions");
+}
+
+#[tokio::test]
+async fn a_single_caller_waits_for_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, mut agent) = begin(&folder.path().join("memoir.db")).await;
+    let before = store.transactions();
+    let started = std::time::Instant::now();
+    for _ in 0..100 {
+        save(&store, &mut agent, 1, 100).await.unwrap();
+    }
+    assert_eq!(store.transactions() - before, 100);
+    // Generous: what it would notice is a timer.
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn readers_do_not_wait_for_a_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    let gate = Gate::close(&path);
+    let writer = tokio::spawn({
+        let (store, mut agent) = (store.clone(), agent.clone());
+        async move { save(&store, &mut agent, 1, 100).await }
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let started = std::time::Instant::now();
+    for _ in 0..20 {
+        assert_holds(&store, &agent).await;
+        let found = store.snapshot(agent.scope, &Wanted::default()).await;
+        assert_eq!(found.unwrap().unwrap().agent, agent);
+    }
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(!writer.is_finished());
+    gate.open_when_waiting(&store).await;
+    writer.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_lock_that_is_held_too_long_is_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, mut agent) = begin(&path).await;
+    let gate = Gate::close(&path);
+    let error = save(&store, &mut agent, 1, 100).await.unwrap_err();
+    assert!(matches!(error, Error::Busy), "{error:?}");
+    gate.open_when_waiting(&store).await;
+    save(&store, &mut agent, 1, 100).await.unwrap();
+    assert_holds(&store, &agent).await;
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_harms_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    let gate = Gate::close(&path);
+    let mut leaving = agent.clone();
+    let left = tokio::time::timeout(
+        Duration::from_millis(30),
+        save(&store, &mut leaving, 1, 100),
+    );
+    assert!(left.await.is_err());
+    gate.open_when_waiting(&store).await;
+    // What was queued is written all the same.
+    let mut found = look(&store, &agent).await.unwrap().agent;
+    while found.version == agent.version {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        found = look(&store, &agent).await.unwrap().agent;
+    }
+    save(&store, &mut found, 1, 100).await.unwrap();
+    assert_holds(&store, &found).await;
+}
+
+/// Saves to that agent until it has so many memories, beginning anew wherever another was faster.
+async fn contend(store: &SqliteStore, number: u8, wanted: u64) -> u64 {
+    let mut mine = 0;
+    loop {
+        let mut row = look(store, &agent(number)).await.unwrap().agent;
+        if row.next_number.0 > wanted {
+            return mine;
+        }
+        match save(store, &mut row, 1, 200).await {
+            Ok(()) => mine += 1,
+            Err(Error::Conflict) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_stores_and_another_process_share_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (first, _) = begin(&path).await;
+    for number in 2..=3 {
+        let mut agent = agent(number);
+        save(&first, &mut agent, 1, 100).await.unwrap();
+    }
+    let second = SqliteStore::open(&path).unwrap();
+    let mut child = child("concurrency::part_contends", &path).spawn().unwrap();
+    // All three write to agent 1; each of the stores also to one of its own.
+    let tasks = [(first.clone(), 2), (second.clone(), 3)].map(|(store, own)| {
+        tokio::spawn(async move {
+            let mine = contend(&store, own, 100).await;
+            assert_eq!(mine, 99);
+            contend(&store, 1, 300).await
+        })
+    });
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert!(child.wait().unwrap().success());
+    for store in [&first, &second] {
+        for number in 1..=3 {
+            let row = look(store, &agent(number)).await.unwrap().agent;
+            assert_eq!(row.next_number.0 - 1, if number == 1 { 300 } else { 100 });
+            assert_eq!(row.version + 1, row.next_number.0);
+            assert_eq!(row.next_seq, row.next_number.0);
+        }
+        assert_eq!(store.check().await.unwrap(), []);
+    }
+}
+
+#[test]
+#[ignore = "played by a child process"]
+fn part_contends() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let store = SqliteStore::open(&told_path()).unwrap();
+        contend(&store, 1, 300).await;
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_may_make_the_same_file_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..10 {
+        let path = folder.path().join(format!("{round}.db"));
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                let path = path.clone();
+                std::thread::spawn(move || SqliteStore::open(&path).map(drop))
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap().unwrap();
+        }
+        let (store, agent) = begin(&path).await;
+        assert_holds(&store, &agent).await;
+    }
+}

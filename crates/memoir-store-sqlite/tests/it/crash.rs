@@ -1,0 +1,205 @@
+//! Killed at any instant: the old state or the new, and nothing acknowledged is lost (SPEC 6.2).
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::Stdio,
+    time::Duration,
+};
+
+use memoir_domain::{SessionId, memory::Number, session::*};
+use memoir_store::{AgentRow, Commit, DetailRow, Fleet, SessionRow, Store};
+use memoir_store_sqlite::SqliteStore;
+
+use crate::common::*;
+
+/// What the child does, from a file that does not exist: an account, an agent, three edits in its own
+/// hands, and one that the thread writes. Says after each that it was acknowledged.
+async fn play(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    say("opened");
+    if store.accounts().await.unwrap().is_empty() {
+        store.create_account(&account()).await.unwrap();
+    }
+    let mut row = match look(&store, &agent(1)).await {
+        Some(found) => found.agent,
+        None => agent(1),
+    };
+    while row.next_number.0 <= 4 {
+        let commit = edit(&row, 1);
+        let after = commit.agent.clone();
+        store.commit(commit).await.unwrap();
+        say(&format!("acknowledged {}", after.next_number.0 - 1));
+        row = AgentRow {
+            version: row.version + 1,
+            ..after
+        };
+    }
+    if row.next_number.0 == 5 {
+        let commit = edit(&row, 400);
+        store.commit(commit).await.unwrap();
+    }
+    say("acknowledged 404");
+}
+
+/// Writes to every table: memories and what goes with them, a session, a detail removed.
+fn edit(row: &AgentRow, count: u64) -> Commit {
+    let mut commit = saving(row, count, 700);
+    commit.details_removed = vec![DetailRow {
+        digest: 6,
+        number: Number(1),
+    }];
+    commit.details_added.push(DetailRow {
+        digest: 6,
+        number: Number(1),
+    });
+    commit.sessions = vec![SessionRow {
+        id: SessionId::from_bytes([9; 16]),
+        agent: row.scope.agent,
+        state: State::Open,
+        mode: Mode::Full,
+        driver: Driver::Agent,
+        trigger: Trigger::Request,
+        rehearsal: false,
+        model: None,
+        pre_session_tokens: None,
+        post_session_tokens: None,
+        threshold: None,
+        edits: u32::try_from(commit.agent.next_number.0 - 1).unwrap(),
+        removed_tokens: 0,
+        stats: Stats::default(),
+        end_reason: None,
+        body: row.prompts.clone(),
+        started_at: at(1),
+        ended_at: None,
+        undone_at: None,
+        usage: Usage::default(),
+        lease: None,
+    }];
+    commit
+}
+
+fn say(word: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{word}").unwrap();
+    out.flush().unwrap();
+}
+
+/// What is in the file is one of the states that the child went through, and not before the last one
+/// that it saw acknowledged.
+async fn assert_survived(path: &Path, acknowledged: u64, states: &[u64]) {
+    let store = SqliteStore::open(path).unwrap();
+    assert_eq!(store.check().await.unwrap(), []);
+    let memories = match look(&store, &agent(1)).await {
+        None => 0,
+        Some(found) => {
+            let memories = found.memories.len() as u64;
+            assert_eq!(found.agent.next_number.0 - 1, memories);
+            assert_eq!(found.agent.next_seq - 1, memories);
+            let sessions = store.sessions(found.agent.scope, 9).await.unwrap();
+            assert_eq!(u64::from(sessions[0].edits), memories);
+            let carriers = store.carriers(found.agent.scope, &[5], Number(0), 1_000);
+            assert_eq!(carriers.await.unwrap().len() as u64, memories);
+            memories
+        }
+    };
+    let last = states.iter().position(|state| *state == acknowledged);
+    let next = last.map_or(0, |last| last + 1);
+    let possible = [
+        acknowledged,
+        states.get(next).copied().unwrap_or(acknowledged),
+    ];
+    assert!(
+        possible.contains(&memories),
+        "{memories} after {acknowledged}"
+    );
+}
+
+fn last_acknowledged(said: &str) -> u64 {
+    said.lines()
+        .filter_map(|line| line.strip_prefix("acknowledged ")?.parse().ok())
+        .next_back()
+        .unwrap_or(0)
+}
+
+#[tokio::test]
+async fn killed_at_every_point_it_is_the_old_state_or_the_new() {
+    let states = [0, 1, 2, 3, 4, 404];
+    let mut kills = 0;
+    loop {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memoir.db");
+        let output = child("crash::part_plays", &path)
+            .env("MEMOIR_FAULT", format!("any:{}", kills + 1))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_survived(&path, last_acknowledged(&said), &states).await;
+        if output.status.success() {
+            assert_eq!(last_acknowledged(&said), 404);
+            break;
+        }
+        kills += 1;
+        // Started again it goes on from there.
+        let output = child("crash::part_plays", &path).output().unwrap();
+        assert!(output.status.success(), "after kill {kills}");
+        assert_survived(&path, 404, &states).await;
+    }
+    // 4 while the file is made, 3 for the account, 9 for each of five edits.
+    assert_eq!(kills, 4 + 3 + 5 * 9);
+}
+
+#[test]
+#[ignore = "played by a child process"]
+fn part_plays() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(play(&told_path()));
+}
+
+/// Not at a point of ours but at any instruction.
+#[tokio::test]
+async fn killed_at_random_nothing_acknowledged_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    drop(begin(&path).await);
+    for round in 0..12_u64 {
+        let mut child = child("crash::part_saves_for_ever", &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // Once it is at work, a little later each time.
+        let begun = lines.find(|line| {
+            line.as_ref()
+                .is_ok_and(|line| line.contains("acknowledged"))
+        });
+        assert!(begun.is_some(), "the child never began");
+        tokio::time::sleep(Duration::from_micros(3_700 * round)).await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let rest: Vec<String> = lines.map_while(Result::ok).collect();
+        let acknowledged = last_acknowledged(&rest.join("\n"));
+        let store = SqliteStore::open(&path).unwrap();
+        let row = look(&store, &agent(1)).await.unwrap().agent;
+        let kept = row.next_number.0 - 1;
+        assert!(
+            kept >= acknowledged && kept <= acknowledged.max(1) + 10_000,
+            "{kept} of {acknowledged}"
+        );
+        assert_holds(&store, &row).await;
+    }
+}
+
+#[test]
+#[ignore = "played by a child process"]
+fn part_saves_for_ever() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let store = SqliteStore::open(&told_path()).unwrap();
+        let mut row = look(&store, &agent(1)).await.unwrap().agent;
+        loop {
+            save(&store, &mut row, 3, 500).await.unwrap();
+            say(&format!("acknowledged {}", row.next_number.0 - 1));
+        }
+    });
+}

@@ -1,0 +1,178 @@
+//! Rows and pages that no version of Memoir writes: an error that says where, never a panic.
+
+use std::{
+    fs,
+    io::{Seek, SeekFrom, Write},
+};
+
+use memoir_store::{Error, Fleet, RecordFilter, Selection, Store, Wanted};
+use memoir_store_sqlite::SqliteStore;
+use rusqlite::Connection;
+
+use crate::common::*;
+
+#[tokio::test]
+async fn a_row_that_cannot_be_is_named_by_its_number() {
+    for (table, row, change) in [
+        ("memories", "row 1", "UPDATE memories SET kind = 'dream'"),
+        ("memories", "row 1", "UPDATE memories SET tokens = -1"),
+        (
+            "memories",
+            "row 1",
+            "UPDATE memories SET constitutional = 2",
+        ),
+        (
+            "memories",
+            "row 1",
+            "UPDATE memories SET created_at = 9223372036854775807",
+        ),
+        (
+            "memories",
+            "row 1",
+            "UPDATE memories SET discarded_at = -9223372036854775807",
+        ),
+        ("agents", "01010101-", "UPDATE agents SET version = -1"),
+        (
+            "agents",
+            "01010101-",
+            "UPDATE agents SET digest_key = x'00'",
+        ),
+        (
+            "agents",
+            "01010101-",
+            "UPDATE agents SET last_attempt_at = 1",
+        ),
+        ("agents", "01010101-", "UPDATE agents SET ledger_number = 1"),
+        (
+            "agents",
+            "01010101-",
+            "UPDATE agents SET name = CAST(x'ff' AS TEXT)",
+        ),
+        (
+            "audit_records",
+            "row 1",
+            "UPDATE audit_records SET action = 'memory_forgotten'",
+        ),
+        (
+            "audit_records",
+            "row 1",
+            "UPDATE audit_records SET actor_kind = 'ghost'",
+        ),
+        (
+            "audit_records",
+            "row 1",
+            "UPDATE audit_records SET session_id = x'01'",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memoir.db");
+        let (store, agent) = begin(&path).await;
+        let raw = Connection::open(&path).unwrap();
+        raw.execute_batch(&format!(
+            "PRAGMA ignore_check_constraints = ON; DROP TRIGGER audit_records_unchanged; {change}"
+        ))
+        .unwrap();
+        let wanted = Wanted {
+            memories: Selection::All,
+            ..Wanted::default()
+        };
+        let looked = store.snapshot(agent.scope, &wanted).await.map(drop);
+        let read = store
+            .records(agent.scope, &RecordFilter::default())
+            .await
+            .map(drop);
+        let error = looked.and(read).unwrap_err();
+        let Error::Inconsistent {
+            table: found,
+            problem,
+        } = &error
+        else {
+            panic!("{change}: {error:?}");
+        };
+        assert!(
+            *found == table && problem.contains(row),
+            "{change}: {error}"
+        );
+        let column = change.split(' ').nth(3).unwrap();
+        assert!(problem.contains(column), "{change}: {error}");
+        assert!(!store.check().await.unwrap().is_empty(), "{change}");
+    }
+}
+
+#[tokio::test]
+async fn the_check_finds_what_does_not_agree() {
+    for (words, change) in [
+        ("core_tokens: 11", "UPDATE agents SET core_tokens = 11"),
+        ("memory #4", "UPDATE agents SET next_number = 1"),
+        ("3 records", "DELETE FROM audit_records WHERE seq = 2"),
+        ("next one would be 9", "UPDATE agents SET next_seq = 9"),
+        (
+            "memory #77",
+            "INSERT INTO memory_details VALUES ((SELECT id FROM agents), 1, 77)",
+        ),
+        (
+            "memory #1 ",
+            "UPDATE memories SET discarded_at = 5 WHERE number = 1",
+        ),
+        ("`accounts`", "DELETE FROM accounts"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memoir.db");
+        let (store, mut agent) = begin(&path).await;
+        save(&store, &mut agent, 3, 10).await.unwrap();
+        assert_holds(&store, &agent).await;
+        let raw = Connection::open(&path).unwrap();
+        raw.execute_batch(&format!(
+            "PRAGMA foreign_keys = OFF; DROP TRIGGER audit_records_undeleted; {change}"
+        ))
+        .unwrap();
+        let findings = store.check().await.unwrap();
+        assert!(
+            findings
+                .iter()
+                .any(|finding| finding.problem.contains(words)),
+            "{change}: {findings:#?}"
+        );
+        assert!(findings.iter().all(|finding| !finding.advice.is_empty()));
+    }
+}
+
+/// Every page of the file in turn is overwritten with rubbish.
+#[tokio::test]
+async fn a_damaged_page_is_never_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, mut agent) = begin(&path).await;
+    save(&store, &mut agent, 40, 1_500).await.unwrap();
+    drop(store);
+    let good = fs::read(&path).unwrap();
+    let copy = folder.path().join("copy.db");
+    for page in 0..good.len() / 4_096 {
+        fs::write(&copy, &good).unwrap();
+        let mut file = fs::OpenOptions::new().write(true).open(&copy).unwrap();
+        file.seek(SeekFrom::Start(page as u64 * 4_096)).unwrap();
+        file.write_all(&[0xA5; 4_096]).unwrap();
+        drop(file);
+        match SqliteStore::open(&copy) {
+            Err(error) => assert!(
+                matches!(error, Error::NotADatabase(_) | Error::Driver(_)),
+                "page {page}: {error:?}"
+            ),
+            Ok(store) => {
+                let findings = store.check().await.unwrap();
+                assert!(!findings.is_empty(), "page {page} went unnoticed");
+                // Whatever these answer, they answer.
+                let wanted = Wanted {
+                    memories: Selection::Kept,
+                    ..Wanted::default()
+                };
+                let _ = store.snapshot(agent.scope, &wanted).await;
+                let _ = store.records(agent.scope, &RecordFilter::default()).await;
+                let _ = save(&store, &mut agent.clone(), 1, 10).await;
+            }
+        }
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(folder.path().join(format!("copy.db{suffix}")));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The file: what is taken for a database of Memoir, and who may read it.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use memoir_store::{Error, Fleet};
+use memoir_store_sqlite::SqliteStore;
+use rusqlite::Connection;
+
+use crate::common::*;
+
+fn open(path: &Path) -> Error {
+    match SqliteStore::open(path) {
+        Ok(_) => panic!("{} was opened", path.display()),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    for content in ["short", &"a long text that is no database\n".repeat(500)] {
+        fs::write(&path, content).unwrap();
+        let error = open(&path);
+        assert!(matches!(error, Error::NotADatabase(_)), "{error:?}");
+        assert!(error.to_string().contains("notes.txt"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), content);
+    }
+}
+
+#[test]
+fn another_applications_database_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, sql) in [
+        ("unmarked", "CREATE TABLE accounts (id INTEGER PRIMARY KEY)"),
+        ("marked", "PRAGMA application_id = 77"),
+        ("numbered", "PRAGMA user_version = 1"),
+    ] {
+        let path = folder.path().join(name);
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let before = fs::read(&path).unwrap();
+        let error = open(&path);
+        assert!(matches!(error, Error::NotADatabase(_)), "{name}: {error:?}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+}
+
+#[tokio::test]
+async fn a_newer_format_is_left_to_a_newer_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    drop(begin(&path).await);
+    let raw = Connection::open(&path).unwrap();
+    raw.pragma_update(None, "user_version", 99).unwrap();
+    drop(raw);
+    let error = open(&path);
+    assert!(
+        matches!(error, Error::Newer { found: 99, known } if known < 99),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_place_that_cannot_be_opened_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [
+        folder.path().to_owned(),
+        folder.path().join("missing/memoir.db"),
+    ] {
+        let error = open(&path);
+        assert!(
+            matches!(&error, Error::Open { location, .. } if *location == path.display().to_string()),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_empty_file_and_an_odd_name_become_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file:x?mode=memory&ü %20.db");
+    fs::write(&path, "").unwrap();
+    let (store, agent) = begin(&path).await;
+    drop(store);
+    assert!(fs::metadata(&path).unwrap().len() > 4_096);
+    assert_holds(&SqliteStore::open(&path).unwrap(), &agent).await;
+}
+
+#[tokio::test]
+async fn only_the_owner_can_read_any_of_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = begin(&folder.path().join("memoir.db")).await;
+    let mut files = 0;
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", entry.file_name());
+        files += 1;
+    }
+    assert_eq!(files, 3, "the file, its log and the log's index");
+    drop(store);
+}
+
+#[tokio::test]
+async fn closing_leaves_one_file_that_holds_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    let twin = store.clone();
+    drop(store);
+    assert_holds(&twin, &agent).await;
+    drop(twin);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_holds(&SqliteStore::open(&path).unwrap(), &agent).await;
+}
+
+#[tokio::test]
+async fn records_can_neither_be_changed_nor_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    let raw = Connection::open(&path).unwrap();
+    for sql in [
+        "UPDATE audit_records SET facts = 'x'",
+        "DELETE FROM audit_records",
+    ] {
+        let error = raw.execute(sql, []).unwrap_err().to_string();
+        assert!(error.contains("audit records are never"), "{error}");
+    }
+    assert_holds(&store, &agent).await;
+}
+
+/// Root may write anything: the child puts that right off before it looks.
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_written_is_said_to_be_read_only() {
+    use std::os::unix::process::CommandExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    tokio::runtime::Runtime::new()
+        .unwrap()
+        .block_on(async { drop(begin(&path).await) });
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let is_root = fs::metadata("/proc/self")
+        .is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
+    // The binary itself may lie where nobody else may look: a copy can be run by anybody.
+    let public = tempfile::tempdir().unwrap();
+    fs::set_permissions(public.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = public.path().join("test");
+    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    for (path, expected) in [(path, "ReadOnly"), (folder.path().join("new.db"), "Open")] {
+        let model = child("file::part_says_why_it_cannot_open", &path);
+        let mut command = std::process::Command::new(&copy);
+        command
+            .args(model.get_args())
+            .env("MEMOIR_TEST_DATABASE", &path);
+        if is_root {
+            command.uid(65_534).gid(65_534);
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains(&format!("said {expected}")), "{said}");
+    }
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+#[ignore = "played by a child process"]
+fn part_says_why_it_cannot_open() {
+    println!("said {:?}", open(&told_path()));
+}
+
+#[tokio::test]
+async fn errors_of_the_driver_hold_no_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, mut agent) = begin(&path).await;
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch("DROP TABLE memory_details").unwrap();
+    agent.settings = "SECRET".to_owned();
+    agent.prompts.0 = b"SECRET".to_vec();
+    let error = save(&store, &mut agent, 1, 10).await.unwrap_err();
+    assert!(matches!(error, Error::Driver(_)), "{error:?}");
+    assert!(!format!("{error:?} {error}").contains("SECRET"));
+    assert!(!store.check().await.unwrap().is_empty());
+}
