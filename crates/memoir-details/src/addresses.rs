@@ -5,7 +5,7 @@
 
 use crate::DetailKind;
 use crate::lexicon::Flag;
-use crate::reading::{Facts, Draft};
+use crate::reading::{Draft, Facts};
 use crate::tokens::{Case, Doc, Kind};
 
 /// Finds addresses and identifiers and claims their tokens.

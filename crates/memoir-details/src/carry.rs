@@ -197,8 +197,8 @@ impl Reading {
         let Ok(number) = value.parse::<u16>() else {
             return false;
         };
-        let hour = |(minutes, loose): &(u16, bool)| {
-            minutes % 60 == 0 && (minutes / 60 == number || *loose && minutes / 60 + 12 == number)
+        let hour = |(minutes, loose): (u16, bool)| {
+            minutes % 60 == 0 && (minutes / 60 == number || loose && minutes / 60 + 12 == number)
         };
         let day = |d: &Date| d.day.is_some_and(|day| u16::from(day) == number) && number > 12;
         self.times().any(hour) || self.dates().any(day)
@@ -218,18 +218,18 @@ impl Reading {
         };
         year_said
             && (wanted.month.is_none()
-                || self.dates()
-                    .any(|d| d.year.is_none() && covers(*d, rest)))
+                || self.dates().any(|d| d.year.is_none() && covers(*d, rest)))
     }
 
     fn carries_time(&self, wanted: u16, wanted_loose: bool) -> bool {
         self.times().any(|(minutes, loose)| {
-            *minutes == wanted
-                || wanted_loose && *minutes == (wanted + 720) % 1440
-                || *loose && wanted_loose && minutes % 720 == wanted % 720
+            minutes == wanted
+                || wanted_loose && minutes == (wanted + 720) % 1440
+                || loose && wanted_loose && minutes % 720 == wanted % 720
         }) || wanted_loose
             && wanted.is_multiple_of(60)
-            && self.amounts()
+            && self
+                .amounts()
                 .any(|a| a.unit.is_empty() && a.value == (wanted / 60).to_string())
     }
 
@@ -253,16 +253,16 @@ impl Reading {
             return true;
         }
         let inflected = |words: &Vec<String>| words.iter().any(|w| is_form_of(w, key));
-        if key.chars().count() > 3 && self.words().families.get(&family(key)).is_some_and(inflected) {
+        if key.chars().count() > 3
+            && self
+                .words()
+                .families
+                .get(&family(key))
+                .is_some_and(inflected)
+        {
             return true;
         }
-        key.ends_with("str")
-            && self
-                .reading
-                .doc
-                .tokens
-                .iter()
-                .any(|t| crate::names::key(t) == key)
+        key.ends_with("str") && self.words().streets.contains(key)
     }
 
     fn carries_plain(&self, detail: &Detail) -> bool {
@@ -287,13 +287,11 @@ impl Reading {
         let dated = DAYS
             .iter()
             .position(|d| key == *d || key.ends_with(d) && key.contains(' '))
-            .is_some_and(|n| {
-                self.dates()
-                    .any(|d| weekday_of(*d) == Some(n as u8 + 1))
-            });
+            .is_some_and(|n| self.dates().any(|d| weekday_of(*d) == Some(n as u8 + 1)));
         dated
-            || self.keys.iter().any(|k| {
-                k.strip_suffix(key)
+            || self.details.iter().any(|d| {
+                d.key
+                    .strip_suffix(key)
                     .is_some_and(|r| r == "last " || r == "next ")
             })
     }

@@ -6,7 +6,7 @@
 use crate::DetailKind;
 use crate::fold::strip_endings;
 use crate::lexicon::{self, Entry, Flag};
-use crate::reading::{Facts, Draft};
+use crate::reading::{Draft, Facts};
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// The longest dictionary word, in characters.

@@ -4,7 +4,7 @@
 
 use crate::DetailKind;
 use crate::lexicon::{EN, ES, FR, IT, PT};
-use crate::reading::{Facts, Draft};
+use crate::reading::{Draft, Facts};
 use crate::tokens::{Doc, Gap, Kind};
 
 /// A time as read, before its half of the day is settled.

@@ -4,7 +4,7 @@
 
 use crate::DetailKind;
 use crate::lexicon::{self, DE, EN, ES, FR, IT, Langs, PT};
-use crate::reading::{Amount, Date, Facts, Draft};
+use crate::reading::{Amount, Date, Draft, Facts};
 use crate::tokens::{Case, Doc, Gap, Kind};
 
 /// Reads a date that begins at token `i`; returns where it ends.

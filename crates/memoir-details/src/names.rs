@@ -6,7 +6,7 @@
 use crate::DetailKind;
 use crate::fold::strip_endings;
 use crate::lexicon::{self, DE, EN, Flag, RU};
-use crate::reading::{Facts, Draft};
+use crate::reading::{Draft, Facts};
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// Finds the names; every word of a name is a detail of its own.

@@ -6,7 +6,7 @@
 use crate::DetailKind;
 use crate::fold::stem;
 use crate::lexicon::{self, ALL, FR, Flag, Langs};
-use crate::reading::{Facts, Draft};
+use crate::reading::{Draft, Facts};
 use crate::tokens::{Doc, Gap, Kind, Token};
 
 /// How many words a negation reaches over.

@@ -4,7 +4,7 @@
 
 use crate::DetailKind;
 use crate::lexicon::{self, ALL, DE, EN, Flag, IT, NL, Unit};
-use crate::reading::{Amount, Facts, Draft};
+use crate::reading::{Amount, Draft, Facts};
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// How many digit groups one number may have; bounds the look-ahead.

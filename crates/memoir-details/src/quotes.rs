@@ -4,7 +4,7 @@
 //! readers as well, as a passage is read like any text.
 
 use crate::DetailKind;
-use crate::reading::{Facts, Draft};
+use crate::reading::{Draft, Facts};
 use crate::tokens::{Doc, Gap, Kind};
 
 /// How deeply quotations may nest; deeper ones are read as text.
