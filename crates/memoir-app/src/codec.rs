@@ -7,7 +7,7 @@ use memoir_domain::{
     AgentScope, PrivateText,
     agent::{self, Agent, Attempt, LedgerPosition, Settings, Threshold},
     audit::{Actor, Body, Change, Facts, Record},
-    draft::Decision,
+    draft::{Decision, Stated},
     memory::{Memory, Number, Tags},
     session::Session,
     text::Digester,
@@ -323,8 +323,11 @@ pub(crate) fn commit(
 ) -> Result<Commit> {
     let digester = Digester::new(&digest_key);
     let changed = last_states(decision.changes);
-    let prepared =
-        crate::parallel::map(changed, |(before, after)| prepare(&digester, before, after));
+    let stated = &decision.stated;
+    let prepared = crate::parallel::map(changed, |(before, after)| {
+        let read = stated.iter().find(|stated| stated.number == after.number);
+        prepare(&digester, before, after, read)
+    });
     let mut commit = Commit {
         expected_version,
         agent: agent_row(scope, digest_key, decision.agent)?,
@@ -380,18 +383,27 @@ fn last_states(changes: Vec<Change>) -> Vec<(Option<Memory>, Memory)> {
 
 type Prepared = (MemoryRow, Vec<DetailRow>, Vec<DetailRow>);
 
-fn prepare(digester: &Digester, before: Option<Memory>, after: Memory) -> Result<Prepared> {
+/// `read` is what the memory states, where the decision has read it.
+fn prepare(
+    digester: &Digester,
+    before: Option<Memory>,
+    after: Memory,
+    read: Option<&Stated>,
+) -> Result<Prepared> {
     let number = after.number;
     let same_text = before.as_ref().is_some_and(|before| {
         before.content == after.content && before.is_kept_core() == after.is_kept_core()
     });
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     if !same_text {
-        let old = before
-            .as_ref()
-            .map(|memory| details_of(digester, memory))
-            .unwrap_or_default();
-        let new = details_of(digester, &after);
+        let digests = |keys: &[String]| keys.iter().map(|key| digester.detail(key)).collect();
+        let (old, new): (BTreeSet<i64>, BTreeSet<i64>) = match read {
+            Some(read) => (digests(&read.before), digests(&read.after)),
+            None => {
+                let old = before.as_ref().map(|memory| details_of(digester, memory));
+                (old.unwrap_or_default(), details_of(digester, &after))
+            }
+        };
         let row = |&digest: &i64| DetailRow { digest, number };
         removed = old.difference(&new).map(row).collect();
         added = new.difference(&old).map(row).collect();
@@ -404,14 +416,8 @@ fn details_of(digester: &Digester, memory: &Memory) -> BTreeSet<i64> {
     if !memory.is_kept_core() {
         return BTreeSet::new();
     }
-    detail_digests(digester, memory.content.expose())
-        .into_iter()
-        .collect()
-}
-
-/// The digests of what a text states.
-pub(crate) fn detail_digests(digester: &Digester, text: &str) -> Vec<i64> {
-    memoir_details::details(text)
+    let details = memoir_details::details(memory.content.expose());
+    details
         .iter()
         .map(|detail| digester.detail(detail.key()))
         .collect()

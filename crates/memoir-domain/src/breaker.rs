@@ -10,7 +10,7 @@ pub const DEFAULT_EROSION_FLOOR: f64 = 0.5;
 
 /// What the breaker looks at. All sizes in tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reading {
+pub struct Gauge {
     /// The mass when the session's knife was handed over.
     pub pre_session_tokens: u64,
     /// The mass now.
@@ -21,7 +21,7 @@ pub struct Reading {
     pub threshold: Threshold,
 }
 
-impl Reading {
+impl Gauge {
     /// Which limit is crossed; `None` where the breaker holds. Never trips on a mass of 0.
     pub fn trip(&self) -> Option<EndReason> {
         let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
@@ -92,8 +92,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn reading(pre: u64, now: u64, removed: u64, threshold: f64) -> Reading {
-        Reading {
+    fn gauge(pre: u64, now: u64, removed: u64, threshold: f64) -> Gauge {
+        Gauge {
             pre_session_tokens: pre,
             core_tokens: now,
             removed_tokens: removed,
@@ -114,7 +114,7 @@ mod tests {
             (0, 0, 50, 1.0, None),
         ] {
             assert_eq!(
-                reading(pre, now, removed, threshold).trip(),
+                gauge(pre, now, removed, threshold).trip(),
                 expected,
                 "{pre} {now} {removed}"
             );
@@ -140,10 +140,10 @@ mod tests {
             pre in 1u64..1_000_000, removed in 0u64..1_000_000, percent in 1u32..=100,
         ) {
             let removed = removed.min(pre);
-            let now = reading(pre, pre - removed, removed, f64::from(percent) / 100.0);
+            let now = gauge(pre, pre - removed, removed, f64::from(percent) / 100.0);
             prop_assume!(now.trip().is_none());
             let more = now.removable_tokens();
-            let after = |by: u64| reading(pre, now.core_tokens - by, removed + by, f64::from(percent) / 100.0);
+            let after = |by: u64| gauge(pre, now.core_tokens - by, removed + by, f64::from(percent) / 100.0);
             prop_assert_eq!(after(more).trip(), None);
             if more < now.core_tokens {
                 prop_assert!(after(more + 1).trip().is_some());

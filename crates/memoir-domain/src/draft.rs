@@ -20,6 +20,31 @@ pub struct Decision {
     pub changes: Vec<Change>,
     /// The log's new records, in order.
     pub records: Vec<Record>,
+    /// What some of the changed memories state, where the decision has read them anyway.
+    pub stated: Vec<Stated>,
+}
+
+/// What a memory states before and after a decision, by the keys of its details. None of a memory that
+/// does not exist or is not kept. The keys are made of the memory's words.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Stated {
+    /// The memory.
+    pub number: Number,
+    /// Before.
+    pub before: Vec<String>,
+    /// After.
+    pub after: Vec<String>,
+}
+
+impl std::fmt::Debug for Stated {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let counts = (self.before.len(), self.after.len());
+        write!(
+            formatter,
+            "Stated({}, {} before, {} after)",
+            self.number, counts.0, counts.1
+        )
+    }
 }
 
 /// A decision in the making.
@@ -31,6 +56,8 @@ pub struct Draft {
     pub session: Option<Session>,
     /// Further sessions that become different.
     pub other_sessions: Vec<Session>,
+    /// What the memories changed so far state, where that was read.
+    pub stated: Vec<Stated>,
     now: Timestamp,
     changes: Vec<Change>,
     records: Vec<Record>,
@@ -43,6 +70,7 @@ impl Draft {
             agent,
             session,
             other_sessions: Vec::new(),
+            stated: Vec::new(),
             now,
             changes: Vec::new(),
             records: Vec::new(),
@@ -118,6 +146,7 @@ impl Draft {
                 .collect(),
             changes: self.changes,
             records: self.records,
+            stated: self.stated,
         }
     }
 }
@@ -131,6 +160,8 @@ impl Decision {
         self.sessions.extend(next.sessions);
         self.changes.extend(next.changes);
         self.records.extend(next.records);
+        // A memory may be changed in both, and then neither tells where it began and ended.
+        self.stated.clear();
         self.agent = next.agent;
         self
     }

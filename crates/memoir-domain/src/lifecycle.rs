@@ -6,7 +6,7 @@ use crate::{
     PrivateText, SessionId, Timestamp,
     agent::{Agent, Attempt},
     audit::{Action, Actor, Body, Facts},
-    breaker::Reading,
+    breaker::Gauge,
     draft::{Decision, Draft},
     duplicates::{self, Candidate},
     ledger::{self, Ledger},
@@ -110,7 +110,7 @@ pub struct Opened {
     /// What of it is the ledger.
     pub ledger: Ledger,
     /// What the breaker looks at, before any edit.
-    pub reading: Reading,
+    pub gauge: Gauge,
     /// Doubles that were discarded.
     pub duplicates_removed: usize,
 }
@@ -143,22 +143,22 @@ pub fn open(
         ledger_budget,
     );
     draft.agent.ledger_position = ledger.next_position;
-    let reading = Reading {
+    let gauge = Gauge {
         pre_session_tokens: draft.agent.tally.core_tokens,
         core_tokens: draft.agent.tally.core_tokens,
         removed_tokens: 0,
         threshold: draft.agent.settings.effective_refinement_threshold(),
     };
     if let Some(session) = &mut draft.session {
-        session.pre_session_tokens = Some(reading.pre_session_tokens);
-        session.threshold = Some(reading.threshold);
+        session.pre_session_tokens = Some(gauge.pre_session_tokens);
+        session.threshold = Some(gauge.threshold);
     }
-    let prompt = prompt::session(&draft.agent, mode, &reading, &ledger);
+    let prompt = prompt::session(&draft.agent, mode, &gauge, &ledger);
     Opened {
         decision: draft.finish(),
         prompt,
         ledger,
-        reading,
+        gauge,
         duplicates_removed,
     }
 }

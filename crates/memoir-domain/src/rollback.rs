@@ -6,7 +6,7 @@ use crate::{
     SessionId, Timestamp,
     agent::Agent,
     audit::{Action, Actor, Body, Change, Facts, Record},
-    breaker::Reading,
+    breaker::Gauge,
     draft::{Decision, Draft},
     memory::{Memory, NewMemory, Number},
     session::{EndReason, Session, State, Stats},
@@ -90,10 +90,12 @@ pub(crate) fn end_session(
     mut draft: Draft,
     history: &[Record],
     mut memories: BTreeMap<Number, Memory>,
-    reading: &Reading,
+    gauge: &Gauge,
     limit: EndReason,
     actor: &Actor,
 ) -> Ended {
+    // What the edits stated is taken back with them.
+    draft.stated.clear();
     for change in draft.changes() {
         memories.insert(change.number(), change.after());
     }
@@ -118,7 +120,7 @@ pub(crate) fn end_session(
         .as_ref()
         .map(|session| session.stats)
         .unwrap_or_default();
-    let told = tell(reading, limit, stats, core_tokens);
+    let told = tell(gauge, limit, stats, core_tokens);
     let (number, created) = draft.create(NewMemory::journal(told.clone()));
     changes.push(created);
     let now = draft.now();
@@ -128,7 +130,7 @@ pub(crate) fn end_session(
         session.end(State::RolledBack, Some(limit), now);
         session.post_session_tokens = Some(core_tokens);
     }
-    let facts = measured(reading, core_tokens, stats)
+    let facts = measured(gauge, core_tokens, stats)
         .code("limit", limit.as_str())
         .places(TAKEN_BACK, edits.iter().map(|record| record.seq));
     let body = Body {
@@ -150,32 +152,32 @@ pub(crate) fn end_session(
 }
 
 /// The measures that the records of an end carry.
-pub(crate) fn measured(reading: &Reading, post_session_tokens: u64, stats: Stats) -> Facts {
+pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, stats: Stats) -> Facts {
     Facts::default()
-        .count("pre_session_tokens", reading.pre_session_tokens)
-        .count("core_tokens_before", reading.core_tokens)
+        .count("pre_session_tokens", gauge.pre_session_tokens)
+        .count("core_tokens_before", gauge.core_tokens)
         .count("post_session_tokens", post_session_tokens)
-        .count("tokens_removed", reading.removed_tokens)
-        .share("threshold", reading.threshold.share())
+        .count("tokens_removed", gauge.removed_tokens)
+        .share("threshold", gauge.threshold.share())
         .stats(stats)
 }
 
-fn tell(reading: &Reading, limit: EndReason, stats: Stats, core_tokens: u64) -> String {
-    let Reading {
+fn tell(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens: u64) -> String {
+    let Gauge {
         pre_session_tokens: pre,
         threshold,
         ..
-    } = reading;
+    } = gauge;
     let why = match limit {
         EndReason::BreakerMass => format!(
             "it took your core memories from {pre} to {} tokens, and at least {} ({threshold} of them) must be left",
-            reading.core_tokens,
-            reading.least_allowed()
+            gauge.core_tokens,
+            gauge.least_allowed()
         ),
         EndReason::BreakerRemoved => format!(
             "its edits together removed {} of {pre} tokens, and at least {} ({threshold} of them) must be left",
-            reading.removed_tokens,
-            reading.least_allowed()
+            gauge.removed_tokens,
+            gauge.least_allowed()
         ),
         _ => "it was asked for while the session ran".to_owned(),
     };
@@ -214,13 +216,13 @@ pub fn roll_back_running(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    let reading = crate::knife::session_reading(&agent, &session);
+    let gauge = crate::knife::session_gauge(&agent, &session);
     let draft = Draft::new(agent, Some(session), now);
     end_session(
         draft,
         history,
         memories,
-        &reading,
+        &gauge,
         EndReason::RolledBackOnRequest,
         actor,
     )

@@ -326,7 +326,13 @@ impl Desk {
                     let _ = request.answer.send(answer);
                 }
             }
-            Err(fault) => {
+            // One of them, too large for the disk perhaps, lost it for all: each gets its own.
+            Err(Loss::Change(_)) if batch.len() > 1 => {
+                for request in batch.drain(..) {
+                    self.answer(&mut vec![request]);
+                }
+            }
+            Err(Loss::Change(fault) | Loss::Whole(fault)) => {
                 let error = Error::from(fault);
                 let first = batch.swap_remove(0);
                 for request in batch.drain(..) {
@@ -355,8 +361,12 @@ impl Desk {
         let result = self.transaction(&[change]);
         self.wait_for_others(open::BUSY_TIMEOUT);
         match result {
-            Err(Fault::Sqlite(error)) if code(&error) == Some(ErrorCode::DatabaseBusy) => None,
-            Err(fault) => Some(Err(fault.into())),
+            Err(Loss::Whole(Fault::Sqlite(error)))
+                if code(&error) == Some(ErrorCode::DatabaseBusy) =>
+            {
+                None
+            }
+            Err(Loss::Change(fault) | Loss::Whole(fault)) => Some(Err(fault.into())),
             Ok(answers) => answers.into_iter().next(),
         }
     }
@@ -368,35 +378,39 @@ impl Desk {
         }
     }
 
-    /// One transaction for all the changes. An error means that nothing was written.
-    fn transaction(&mut self, changes: &[&Change]) -> Result<Vec<Answer>> {
-        let connection = self.connection.as_ref().ok_or(Error::Closed)?;
-        if !connection.is_autocommit() {
-            // Somebody panicked in the middle of one.
-            run(connection, "ROLLBACK")?;
-        }
-        run(connection, "BEGIN IMMEDIATE")?;
-        fault::point("batch.begun");
-        let result = write_all(connection, changes).and_then(|answers| {
-            fault::point("batch.before_commit");
-            if answers.iter().any(|answer| matches!(answer, Ok(true))) {
-                let began = Instant::now();
-                run(connection, "COMMIT")?;
-                let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-                self.load.disk_microseconds.store(took, Ordering::Relaxed);
-                self.load.transactions.fetch_add(1, Ordering::Relaxed);
-            } else {
-                run(connection, "ROLLBACK")?;
-            }
-            fault::point("batch.committed");
-            Ok(answers)
-        });
+    /// One transaction for all the changes. A loss means that nothing was written.
+    fn transaction(&mut self, changes: &[&Change]) -> Result<Vec<Answer>, Loss> {
+        let Some(connection) = &self.connection else {
+            return Err(Loss::Whole(Error::Closed.into()));
+        };
+        self.changes_since_look += changes.len();
+        let result = begin(connection)
+            .map_err(Loss::Whole)
+            .and_then(|()| write_all(connection, changes).map_err(Loss::Change))
+            .and_then(|answers| {
+                self.end(connection, &answers).map_err(Loss::Whole)?;
+                Ok(answers)
+            });
         // Some errors end the transaction by themselves; the others leave it to be ended.
         if result.is_err() && !connection.is_autocommit() {
-            run(connection, "ROLLBACK")?;
+            run(connection, "ROLLBACK").map_err(Loss::Whole)?;
         }
-        self.changes_since_look += changes.len();
         result
+    }
+
+    /// Puts the transaction on the disk, where there is anything to put there.
+    fn end(&self, connection: &Connection, answers: &[Answer]) -> Result<()> {
+        fault::point("batch.before_commit");
+        if !answers.iter().any(|answer| matches!(answer, Ok(true))) {
+            return run(connection, "ROLLBACK");
+        }
+        let began = Instant::now();
+        run(connection, "COMMIT")?;
+        fault::point("batch.committed");
+        let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.load.disk_microseconds.store(took, Ordering::Relaxed);
+        self.load.transactions.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     fn cache(&self, kib: i64) {
@@ -447,6 +461,24 @@ impl Desk {
             }
         }
     }
+}
+
+/// How a transaction was lost.
+enum Loss {
+    /// By one of its changes.
+    Change(Fault),
+    /// By beginning or ending it: no change is at fault.
+    Whole(Fault),
+}
+
+fn begin(connection: &Connection) -> Result<()> {
+    if !connection.is_autocommit() {
+        // Somebody panicked in the middle of one.
+        run(connection, "ROLLBACK")?;
+    }
+    run(connection, "BEGIN IMMEDIATE")?;
+    fault::point("batch.begun");
+    Ok(())
 }
 
 fn run(connection: &Connection, sql: &str) -> Result<()> {

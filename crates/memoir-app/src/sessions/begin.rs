@@ -139,9 +139,9 @@ impl AgentHandle {
             let answer = OpenedSession {
                 prompt: opened.prompt,
                 ledger: opened.ledger,
-                pre_session_tokens: opened.reading.pre_session_tokens,
-                threshold: opened.reading.threshold.share(),
-                removable_tokens: opened.reading.removable_tokens(),
+                pre_session_tokens: opened.gauge.pre_session_tokens,
+                threshold: opened.gauge.threshold.share(),
+                removable_tokens: opened.gauge.removable_tokens(),
                 duplicates_removed: opened.duplicates_removed,
             };
             Ok((Some(opened.decision), answer))

@@ -138,6 +138,7 @@ impl AgentHandle {
                 sessions: vec![session],
                 changes: Vec::new(),
                 records: Vec::new(),
+                stated: Vec::new(),
             };
             Ok((changed.then_some(decision), view))
         })

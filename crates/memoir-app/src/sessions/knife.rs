@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use memoir_details::Reading;
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     agent::DetailGuard,
-    breaker::{EROSION_DAYS, Reading},
+    breaker::{EROSION_DAYS, Gauge},
     knife::{self, Call, Outcome, Request, ToolResult, Trip, View},
     memory::{Memory, Number},
     rollback,
@@ -25,7 +26,7 @@ const CARRIERS_READ: u32 = 32;
 pub(crate) struct Called {
     pub(crate) result: ToolResult,
     /// The breaker's view before and after; `None` where no session is open.
-    pub(crate) readings: Option<(Reading, Reading)>,
+    pub(crate) gauges: Option<(Gauge, Gauge)>,
 }
 
 impl AgentHandle {
@@ -65,7 +66,9 @@ impl AgentHandle {
             .drain(..)
             .map(|memory| (memory.number, memory))
             .collect();
-        let elsewhere = self.carriers(&loaded, request, &memories).await?;
+        let reading = guarded_delete(&loaded, request, &memories)
+            .map(|memory| Reading::of(memory.content.expose()));
+        let elsewhere = self.carriers(&loaded, request, reading.as_ref()).await?;
         let view = View {
             agent: &loaded.agent,
             session: session.as_ref(),
@@ -73,11 +76,12 @@ impl AgentHandle {
             eroded_tokens: loaded.eroded_tokens,
             erosion_floor: self.memoir.settings.erosion_floor,
             elsewhere: &elsewhere,
+            reading: reading.as_ref(),
         };
         let open = session
             .as_ref()
             .filter(|session| session.state == State::Open);
-        let before = open.map(|session| knife::session_reading(&loaded.agent, session));
+        let before = open.map(|session| knife::session_gauge(&loaded.agent, session));
         let decision = match knife::decide(view, request, &self.as_actor(), now) {
             Outcome::Answer(result) => return Ok(unchanged(result, before)),
             Outcome::Search(call) => return Ok(unchanged(self.search(&call).await?, before)),
@@ -85,9 +89,9 @@ impl AgentHandle {
             Outcome::Tripped(trip) => self.roll_back_tripped(id, *trip).await?,
         };
         let (decision, result) = decision;
-        let readings = before.map(|before| (before, reading_after(before, &decision, id)));
+        let gauges = before.map(|before| (before, gauge_after(before, &decision, id)));
         self.commit(&loaded.row, decision, None).await?;
-        Ok(Called { result, readings })
+        Ok(Called { result, gauges })
     }
 
     /// For a delete under the detail guard: the other memories that carry its rarest detail.
@@ -95,24 +99,24 @@ impl AgentHandle {
         &self,
         loaded: &Loaded,
         request: &Request,
-        memories: &BTreeMap<Number, Memory>,
+        reading: Option<&Reading>,
     ) -> Result<Vec<PrivateText>> {
-        let guarded = loaded.agent.settings.effective_detail_guard() != DetailGuard::Off;
-        let memory = match &request.call {
-            Ok(Call::Delete { number }) if guarded => memories.get(number),
-            _ => None,
-        };
-        let Some(memory) = memory.filter(|memory| memory.is_kept_core()) else {
+        let (Some(reading), [number]) = (reading, request.numbers()) else {
             return Ok(Vec::new());
         };
-        let digests = codec::detail_digests(&loaded.digester(), memory.content.expose());
+        let digester = loaded.digester();
+        let digests: Vec<i64> = reading
+            .details()
+            .iter()
+            .map(|detail| digester.detail(detail.key()))
+            .collect();
         if digests.is_empty() {
             return Ok(Vec::new());
         }
         let rows = self
             .memoir
             .store
-            .carriers(self.scope, &digests, memory.number, CARRIERS_READ)
+            .carriers(self.scope, &digests, *number, CARRIERS_READ)
             .await?;
         rows.into_iter()
             .map(|row| Ok(codec::memory(row)?.content))
@@ -174,6 +178,20 @@ impl AgentHandle {
     }
 }
 
+/// The memory that a delete under the detail guard names.
+fn guarded_delete<'a>(
+    loaded: &Loaded,
+    request: &Request,
+    memories: &'a BTreeMap<Number, Memory>,
+) -> Option<&'a Memory> {
+    let guarded = loaded.agent.settings.effective_detail_guard() != DetailGuard::Off;
+    let memory = match &request.call {
+        Ok(Call::Delete { number }) if guarded => memories.get(number),
+        _ => None,
+    };
+    memory.filter(|memory| memory.is_kept_core())
+}
+
 fn what_it_needs(id: SessionId, request: &Request, now: Timestamp) -> Wanted {
     let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
     Wanted {
@@ -186,19 +204,15 @@ fn what_it_needs(id: SessionId, request: &Request, now: Timestamp) -> Wanted {
     }
 }
 
-fn unchanged(result: ToolResult, reading: Option<Reading>) -> Called {
+fn unchanged(result: ToolResult, gauge: Option<Gauge>) -> Called {
     Called {
         result,
-        readings: reading.map(|reading| (reading, reading)),
+        gauges: gauge.map(|gauge| (gauge, gauge)),
     }
 }
 
-fn reading_after(
-    before: Reading,
-    decision: &memoir_domain::draft::Decision,
-    id: SessionId,
-) -> Reading {
+fn gauge_after(before: Gauge, decision: &memoir_domain::draft::Decision, id: SessionId) -> Gauge {
     let session: Option<&Session> = decision.sessions.iter().find(|session| session.id == id);
-    let after = session.map(|session| knife::session_reading(&decision.agent, session));
+    let after = session.map(|session| knife::session_gauge(&decision.agent, session));
     after.unwrap_or(before)
 }

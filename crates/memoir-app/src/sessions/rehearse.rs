@@ -148,6 +148,7 @@ impl AgentHandle {
                 sessions: vec![session],
                 changes: Vec::new(),
                 records: Vec::new(),
+                stated: Vec::new(),
             };
             match self
                 .commit(&loaded.row, decision, Some(rehearsal.clone()))
@@ -353,6 +354,7 @@ impl Bench {
             eroded_tokens: self.eroded_tokens + self.session.removed_tokens,
             erosion_floor: floor,
             elsewhere: &elsewhere,
+            reading: None,
         };
         let refused = |result| Error::EditRefused {
             session: id,

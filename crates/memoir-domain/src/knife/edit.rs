@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use memoir_details::{Detail, Reading};
+
 use crate::{
     PrivateText, Timestamp,
     agent::{Agent, DetailGuard},
     audit::{Action, Actor, Body, Change, Facts, Record},
-    breaker::{EROSION_DAYS, Erosion, Reading},
-    draft::{Decision, Draft},
+    breaker::{EROSION_DAYS, Erosion, Gauge},
+    draft::{Decision, Draft, Stated},
     knife::{Call, Refusal, Request, Tool, ToolResult},
     memory::{Kind, Memory, NewMemory, Number, Tags, tokens},
     rollback,
@@ -31,6 +33,8 @@ pub struct View<'a> {
     pub erosion_floor: f64,
     /// For a delete: kept core memories other than the one deleted that carry its rarest detail.
     pub elsewhere: &'a [PrivateText],
+    /// For a delete: the memory's text as read, where the use case has read it to look elsewhere.
+    pub reading: Option<&'a Reading>,
 }
 
 /// What becomes of a call.
@@ -75,7 +79,7 @@ fn attempt(
     let members = kept_core(view.memories, call.numbers())?;
     check_constitutional(call, &members)?;
     check_immutable(view.agent, &members)?;
-    let lost_details = guard_details(view, call, &members)?;
+    let (lost_details, stated) = guard_details(view, call, &members)?;
     let taken = taken_tokens(call, &members);
     check_erosion(view, taken)?;
     let edit = Edit {
@@ -83,6 +87,7 @@ fn attempt(
         call,
         members,
         lost_details,
+        stated,
         taken,
     };
     Ok(edit.carry_out(view.agent, session, actor, now))
@@ -213,7 +218,7 @@ fn check_tightening(
     Ok(())
 }
 
-fn surfaces(details: Vec<memoir_details::Detail>) -> Vec<PrivateText> {
+fn surfaces(details: Vec<Detail>) -> Vec<PrivateText> {
     details
         .iter()
         .map(|detail| detail.surface().into())
@@ -229,41 +234,99 @@ fn check_immutable(agent: &Agent, members: &[&Memory]) -> Result<(), Refusal> {
     )
 }
 
+/// What the guard found lost, and what it read to find it.
 fn guard_details(
     view: View<'_>,
     call: &Call,
     members: &[&Memory],
-) -> Result<Vec<PrivateText>, Refusal> {
+) -> Result<(Vec<PrivateText>, Vec<Stated>), Refusal> {
     let guard = view.agent.settings.effective_detail_guard();
     if guard == DetailGuard::Off {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
-    let replaced: Vec<&str> = members
-        .iter()
-        .map(|memory| memory.content.expose())
-        .collect();
-    let details = match call {
-        Call::Consolidate { content, .. } | Call::Update { content, .. } => {
-            surfaces(memoir_details::lost(&replaced, content.expose()))
+    let (lost, stated) = match call {
+        Call::Consolidate { content, .. } => {
+            let written = (view.agent.next_number, content);
+            lost_by_writing(members, written, false)
         }
-        _ => replaced
-            .first()
-            .map_or(Vec::new(), |text| lost_by_deleting(text, view.elsewhere)),
+        Call::Update { number, content } => lost_by_writing(members, (*number, content), true),
+        _ => lost_by_deleting(view, members),
     };
+    let details = surfaces(lost);
     if guard == DetailGuard::Refuse && !details.is_empty() {
         return Err(Refusal::DetailsLost { details });
     }
-    Ok(details)
+    Ok((details, stated))
 }
 
-/// What no single other memory carries: the details of `text` that are absent from the one among
-/// `elsewhere` that carries most of them (the first, on a tie).
-fn lost_by_deleting(text: &str, elsewhere: &[PrivateText]) -> Vec<PrivateText> {
-    let lost = elsewhere
+fn keys(reading: &Reading) -> Vec<String> {
+    reading
+        .details()
         .iter()
-        .map(|other| memoir_details::lost(&[text], other.expose()))
+        .map(|detail| detail.key().to_owned())
+        .collect()
+}
+
+/// `in_place`: the text is written into the one member, instead of into a new memory.
+fn lost_by_writing(
+    members: &[&Memory],
+    (number, content): (Number, &PrivateText),
+    in_place: bool,
+) -> (Vec<Detail>, Vec<Stated>) {
+    let written = Reading::of(content.expose());
+    let replaced: Vec<Reading> = members
+        .iter()
+        .map(|memory| Reading::of(memory.content.expose()))
+        .collect();
+    let lost = memoir_details::lost_between(&replaced.iter().collect::<Vec<_>>(), &written);
+    let mut stated: Vec<Stated> = members
+        .iter()
+        .zip(&replaced)
+        .map(|(memory, reading)| Stated {
+            number: memory.number,
+            before: keys(reading),
+            after: Vec::new(),
+        })
+        .collect();
+    match stated.first_mut().filter(|_| in_place) {
+        Some(own) => own.after = keys(&written),
+        None => stated.push(Stated {
+            number,
+            before: Vec::new(),
+            after: keys(&written),
+        }),
+    }
+    (lost, stated)
+}
+
+/// What no single other memory carries: the details that are absent from the one among those elsewhere
+/// that carries most of them (the first, on a tie).
+fn lost_by_deleting(view: View<'_>, members: &[&Memory]) -> (Vec<Detail>, Vec<Stated>) {
+    let Some(memory) = members.first() else {
+        return (Vec::new(), Vec::new());
+    };
+    let read;
+    let reading = match view.reading {
+        Some(reading) => reading,
+        None => {
+            read = Reading::of(memory.content.expose());
+            &read
+        }
+    };
+    let lost = view
+        .elsewhere
+        .iter()
+        .map(|other| memoir_details::lost_between(&[reading], &Reading::of(other.expose())))
         .min_by_key(Vec::len);
-    surfaces(lost.unwrap_or_else(|| memoir_details::details(text)))
+    let stated = Stated {
+        number: memory.number,
+        before: keys(reading),
+        after: Vec::new(),
+    };
+    (
+        lost.unwrap_or_else(|| reading.details().to_vec()),
+        vec![stated],
+    )
 }
 
 fn taken_tokens(call: &Call, members: &[&Memory]) -> u64 {
@@ -295,9 +358,9 @@ fn check_erosion(view: View<'_>, taken: u64) -> Result<(), Refusal> {
 }
 
 /// What the breaker looks at in a draft.
-fn reading(draft: &Draft, session: &Session) -> Reading {
+fn gauge(draft: &Draft, session: &Session) -> Gauge {
     let agents = draft.agent.settings.effective_refinement_threshold();
-    Reading {
+    Gauge {
         pre_session_tokens: session.pre_session_tokens.unwrap_or(0),
         core_tokens: draft.agent.tally.core_tokens,
         removed_tokens: session.removed_tokens,
@@ -308,8 +371,8 @@ fn reading(draft: &Draft, session: &Session) -> Reading {
 }
 
 /// What the breaker looks at in a running session.
-pub fn session_reading(agent: &Agent, session: &Session) -> Reading {
-    reading(
+pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
+    gauge(
         &Draft::new(agent.clone(), None, session.started_at),
         session,
     )
@@ -321,6 +384,7 @@ struct Edit<'a> {
     call: &'a Call,
     members: Vec<&'a Memory>,
     lost_details: Vec<PrivateText>,
+    stated: Vec<Stated>,
     taken: u64,
 }
 
@@ -344,8 +408,9 @@ impl Edit<'_> {
                 (self.members[0].number, self.discard_all(&mut draft))
             }
         };
-        let reading = reading(&draft, &session);
+        let gauge = gauge(&draft, &session);
         draft.session = Some(session);
+        draft.stated.clone_from(&self.stated);
         let facts = Facts::default()
             .count("tokens_removed", self.taken)
             .count("core_tokens_before", agent.tally.core_tokens)
@@ -357,10 +422,10 @@ impl Edit<'_> {
             ..Body::default()
         };
         draft.record(actor.clone(), self.action(), Some(number), facts, body);
-        match reading.trip() {
+        match gauge.trip() {
             Some(limit) => Outcome::Tripped(Box::new(Trip {
                 draft,
-                reading,
+                gauge,
                 limit,
                 summary: None,
             })),
@@ -485,18 +550,18 @@ fn complete(
     let mut session = session.clone();
     session.summary = Some(summary.clone());
     let mut draft = Draft::new(view.agent.clone(), None, now);
-    let reading = reading(&draft, &session);
-    if let Some(limit) = reading.trip() {
+    let gauge = gauge(&draft, &session);
+    if let Some(limit) = gauge.trip() {
         draft.session = Some(session);
         return Outcome::Tripped(Box::new(Trip {
             draft,
-            reading,
+            gauge,
             limit,
             summary: Some(summary.clone()),
         }));
     }
     session.end(State::Completed, None, now);
-    session.post_session_tokens = Some(reading.core_tokens);
+    session.post_session_tokens = Some(gauge.core_tokens);
     let stats = session.stats;
     draft.agent.last_refinement_at = Some(now);
     draft.agent.note_attempt_end();
@@ -504,12 +569,12 @@ fn complete(
     let entry = format!(
         "Refinement session ({}; {} → {} tokens): {}",
         rollback::describe(stats),
-        reading.pre_session_tokens,
-        reading.core_tokens,
+        gauge.pre_session_tokens,
+        gauge.core_tokens,
         summary.expose()
     );
     let (number, created) = draft.create(NewMemory::journal(entry));
-    let facts = rollback::measured(&reading, reading.core_tokens, stats);
+    let facts = rollback::measured(&gauge, gauge.core_tokens, stats);
     let body = Body {
         changes: vec![created],
         summary: Some(summary.clone()),
@@ -527,8 +592,8 @@ fn complete(
         ToolResult::RefinementComplete {
             summary: summary.clone(),
             stats,
-            pre_session_tokens: reading.pre_session_tokens,
-            post_session_tokens: reading.core_tokens,
+            pre_session_tokens: gauge.pre_session_tokens,
+            post_session_tokens: gauge.core_tokens,
         },
     )
 }
@@ -537,7 +602,7 @@ fn complete(
 #[derive(Debug, Clone)]
 pub struct Trip {
     draft: Draft,
-    reading: Reading,
+    gauge: Gauge,
     limit: EndReason,
     summary: Option<PrivateText>,
 }
@@ -554,14 +619,14 @@ impl Trip {
             self.draft,
             history,
             memories,
-            &self.reading,
+            &self.gauge,
             self.limit,
             &Actor::system(),
         );
         let result = ToolResult::RefinementRolledBack {
             reason: ended.told,
             stats: ended.stats,
-            pre_session_tokens: self.reading.pre_session_tokens,
+            pre_session_tokens: self.gauge.pre_session_tokens,
             post_session_tokens: ended.decision.agent.tally.core_tokens,
             summary: self.summary,
         };

@@ -10,7 +10,7 @@ mod search;
 use serde_json::{Value, json};
 
 pub use call::{Call, Request};
-pub use edit::{Outcome, Trip, View, decide, session_reading};
+pub use edit::{Outcome, Trip, View, decide, session_gauge};
 pub use refusal::Refusal;
 pub use result::{SearchHit, ToolResult};
 pub use search::{SEARCH_LIMIT, search};

@@ -3,7 +3,7 @@
 use crate::{
     PrivateText,
     agent::Agent,
-    breaker::Reading,
+    breaker::Gauge,
     context::ContextText,
     ledger::Ledger,
     session::{EDIT_CAP, Mode},
@@ -39,7 +39,7 @@ impl Prompt {
 
 /// The session's prompt: identity, the fixed rules, the agent's own style, the status, the ledger, and
 /// the closing instruction, in this order (SPEC 3.5).
-pub fn session(agent: &Agent, mode: Mode, reading: &Reading, ledger: &Ledger) -> Prompt {
+pub fn session(agent: &Agent, mode: Mode, gauge: &Gauge, ledger: &Ledger) -> Prompt {
     let style = agent
         .settings
         .refinement_prompt
@@ -59,7 +59,7 @@ pub fn session(agent: &Agent, mode: Mode, reading: &Reading, ledger: &Ledger) ->
         .into(),
         user: format!(
             "{}\n\n## Your core memories, oldest first\n\nnumber | origin date | size | flags | tags | text\n\n{}\n{}",
-            status(agent, reading),
+            status(agent, gauge),
             ledger.text.expose(),
             closing.trim()
         )
@@ -74,7 +74,7 @@ fn identity(agent: &Agent) -> String {
     }
 }
 
-fn status(agent: &Agent, reading: &Reading) -> String {
+fn status(agent: &Agent, gauge: &Gauge) -> String {
     format!(
         "## Status\n\n\
          - Core memories: {}, of which constitutional: {}\n\
@@ -87,7 +87,7 @@ fn status(agent: &Agent, reading: &Reading) -> String {
         agent.tally.core_tokens,
         agent.settings.effective_core_token_budget(),
         over_or_within(agent),
-        reading.removable_tokens(),
+        gauge.removable_tokens(),
     )
 }
 

@@ -8,7 +8,7 @@ use memoir_domain::{
     agent::Threshold,
     agent::{Field, fold_name},
     audit::{Actor, Facts},
-    breaker::{Erosion, Reading},
+    breaker::{Erosion, Gauge},
     duplicates::{self, Candidate},
     knife::{Refusal, Request, ToolResult},
     ledger,
@@ -129,7 +129,7 @@ fn spec_3_13_the_measures_do_not_overflow() {
         for now in ends {
             for removed in ends {
                 for threshold in [f64::MIN_POSITIVE, 0.75, 1.0] {
-                    let reading = Reading {
+                    let reading = Gauge {
                         pre_session_tokens: pre,
                         core_tokens: now,
                         removed_tokens: removed,

@@ -6,7 +6,7 @@ use memoir_domain::{
     Timestamp,
     agent::Field,
     audit::{Action, Change, Record, Setting},
-    knife::session_reading,
+    knife::session_gauge,
     lifecycle,
     memory::{Kind, Memory, NewMemory, Number},
     session::{EDIT_CAP, EndReason, Mode, State},
@@ -136,7 +136,7 @@ fn play(world: &mut World, steps: &[Step], seen: &mut BTreeMap<Number, Memory>) 
 
 /// SPEC 3.13, in integers of its own: thresholds here have two decimals at most.
 fn check_mass(world: &World) {
-    let reading = session_reading(&world.agent, world.session());
+    let reading = session_gauge(&world.agent, world.session());
     let hundredths = (reading.threshold.share() * 100.0).round() as u64;
     let least = hundredths * reading.pre_session_tokens;
     assert!(world.agent.tally.core_tokens * 100 >= least);

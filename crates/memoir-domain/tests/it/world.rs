@@ -254,6 +254,7 @@ impl World {
             eroded_tokens: self.eroded_tokens(),
             erosion_floor: self.erosion_floor,
             elsewhere: &elsewhere,
+            reading: None,
         };
         let outcome = knife::decide(view, &request, &Actor::agent("wren"), self.now);
         let result = match outcome {

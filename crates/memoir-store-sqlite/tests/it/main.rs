@@ -1,4 +1,9 @@
 //! The embedded store from outside.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests fail the test"
+)]
 
 mod common;
 mod concurrency;

@@ -17,7 +17,9 @@ use crate::{
     commands::refine::{Ran, drive},
     config::Config,
     failure::{Ending, Failure, Outcome},
-    installation, terminal,
+    installation,
+    interrupt::unless_interrupted,
+    terminal,
     watch::Watcher,
 };
 
@@ -65,12 +67,12 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
         .tempdir()
         .map_err(|error| Failure::new(format!("cannot make a temporary folder: {error}")))?;
     // The store is closed by the time that this returns, so nothing holds the folder.
-    let shown = in_folder(global, folder.path()).await;
+    let shown = unless_interrupted(in_folder(global, folder.path())).await;
     let path = folder.path().to_owned();
     folder
         .close()
         .map_err(|error| Failure::file("remove", &path, &error))?;
-    let Some(shown) = shown? else {
+    let Some(shown) = shown.transpose()?.flatten() else {
         return Ok(Ending::Interrupted);
     };
     if global.json {

@@ -3,7 +3,7 @@
 
 use memoir_domain::{
     PrivateText, SessionId,
-    breaker::Reading,
+    breaker::Gauge,
     knife::{Request, ToolResult},
     memory::Number,
 };
@@ -104,7 +104,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    fn new(before: Reading, after: Reading) -> Self {
+    fn new(before: Gauge, after: Gauge) -> Self {
         Self {
             core_tokens_before: before.core_tokens,
             core_tokens_after: after.core_tokens,
@@ -129,7 +129,7 @@ impl Progress {
         let tool = request
             .tool
             .map_or("unknown", memoir_domain::knife::Tool::as_str);
-        let Some((before, after)) = called.readings else {
+        let Some((before, after)) = called.gauges else {
             return Self::Answered {
                 tool,
                 refused: Some("session_over"),
