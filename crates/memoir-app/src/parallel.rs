@@ -5,8 +5,14 @@ const WORTHWHILE: usize = 512;
 
 /// Maps `items` in their order, on several threads where there are many.
 pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    if items.len() < WORTHWHILE || threads < 2 {
+    // Asking for the number of processors reads files, which takes longer than a short list.
+    let is_long = items.len() >= WORTHWHILE;
+    let threads = if is_long {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        1
+    };
+    if threads < 2 {
         return items.into_iter().map(work).collect();
     }
     let share = items.len().div_ceil(threads);

@@ -64,7 +64,7 @@ impl Words {
             running: String::from(" "),
             ..Words::default()
         };
-        for token in &Doc::read(text).tokens {
+        for token in &Doc::read(text, &text.to_ascii_lowercase()).tokens {
             let street = crate::names::key(token);
             if street.ends_with("str") {
                 words.streets.insert(street);
@@ -95,7 +95,8 @@ impl Words {
 impl Reading {
     /// Reads `text`.
     pub fn of(text: &str) -> Self {
-        let draft = Draft::of(text);
+        let lower = text.to_ascii_lowercase();
+        let draft = Draft::of(text, &lower);
         let mut details: Vec<Detail> = Vec::with_capacity(draft.found.len());
         let mut again = Vec::new();
         let mut keys = HashSet::new();

@@ -16,7 +16,7 @@ const LONGEST: usize = 5;
 pub(crate) fn dictionary<T>(
     doc: &Doc<'_>,
     i: usize,
-    wanted: impl Fn(Entry) -> Option<T>,
+    wanted: impl Fn(&'static Entry) -> Option<T>,
 ) -> Option<(usize, T)> {
     let token = doc.get(i)?;
     match token.kind {

@@ -410,7 +410,7 @@ fn is_compound(word: &str) -> bool {
 }
 
 impl lexicon::Entry {
-    fn weekday_noun(self) -> bool {
+    fn weekday_noun(&self) -> bool {
         self.weekday > 0 || self.month > 0
     }
 }

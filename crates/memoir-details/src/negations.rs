@@ -186,7 +186,7 @@ fn is_idle_word(doc: &Doc<'_>, i: usize) -> bool {
 
 /// The rest of an English word after a prefix that negates it.
 fn unprefixed(word: &str) -> Option<&str> {
-    if !word.is_ascii() || word.len() < 6 {
+    if word.len() < 6 || !matches!(word.as_bytes()[0], b'u' | b'd' | b'i' | b'n') || !word.is_ascii() {
         return None;
     }
     const ADJECTIVE: [&str; 10] = [

@@ -3,8 +3,9 @@
 //! Owns the order of the readers and which token belongs to which finding. It does not own any of
 //! the rules by which a reader finds something.
 
+use crate::lexicon::{DE, IT, NL};
 use crate::negations::Negated;
-use crate::tokens::{Case, Doc, Kind, Token};
+use crate::tokens::{Case, Doc, Kind};
 use crate::{Detail, DetailKind};
 use crate::{addresses, cjk, clock, dates, names, negations, numbers, quotes};
 
@@ -73,8 +74,8 @@ pub(crate) struct Draft<'t> {
 }
 
 impl<'t> Draft<'t> {
-    pub(crate) fn of(text: &'t str) -> Self {
-        let doc = Doc::read(text);
+    pub(crate) fn of(text: &'t str, lower: &'t str) -> Self {
+        let doc = Doc::read(text, lower);
         let claimed = vec![false; doc.tokens.len()];
         let mut reading = Draft {
             doc,
@@ -97,7 +98,7 @@ impl<'t> Draft<'t> {
     fn sweep(&mut self) {
         let mut at = 0;
         while at < self.doc.tokens.len() {
-            let end = if self.is_claimed(at) || !begins_amount(&self.doc.tokens[at]) {
+            let end = if self.is_claimed(at) || !begins_amount(&self.doc, at) {
                 None
             } else {
                 clock::read(self, at)
@@ -155,10 +156,22 @@ impl<'t> Draft<'t> {
 }
 
 /// Whether an amount or a date can begin with the token; most words are ruled out by one look.
-fn begins_amount(token: &Token<'_>) -> bool {
-    token.kind != Kind::Word
-        || token.case == Case::Upper
-        || token.case == Case::None
-        || token.entry.begins_amount()
-        || matches!(token.fold.len(), 8..) && !token.capital()
+fn begins_amount(doc: &Doc<'_>, at: usize) -> bool {
+    let token = &doc.tokens[at];
+    match token.kind {
+        // A sign says something of the number after it, or is a fraction by itself.
+        Kind::Symbol => {
+            doc.get(at + 1).is_some_and(|t| t.kind == Kind::Number)
+                || !token.fold.is_ascii()
+                || token.entry.begins_amount()
+        }
+        Kind::Word => {
+            matches!(token.case, Case::Upper | Case::None)
+                || token.entry.begins_amount()
+                || token.fold.len() >= 8
+                    && !token.capital()
+                    && (doc.speaks(DE | NL | IT) || token.fold.ends_with("ties"))
+        }
+        Kind::Number | Kind::Han | Kind::Kana => true,
+    }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Token<'t> {
     /// Whether such an ending was cut off.
     pub(crate) possessive: bool,
     pub(crate) opens: bool,
-    pub(crate) entry: Entry,
+    pub(crate) entry: &'static Entry,
 }
 
 impl Token<'_> {
@@ -87,8 +87,10 @@ pub(crate) struct Doc<'t> {
 }
 
 impl<'t> Doc<'t> {
-    pub(crate) fn read(text: &'t str) -> Self {
-        let mut tokens = Scanner::new(text).run();
+    /// Reads `text`; `lower` is the same text with its ASCII letters in lower case, in which most
+    /// words find their folded form without one of their own.
+    pub(crate) fn read(text: &'t str, lower: &'t str) -> Self {
+        let mut tokens = Scanner::new(text, lower).run();
         mark_openers(&mut tokens);
         let lang = detect(text, &tokens);
         let shouting = is_shouting(&tokens);
@@ -189,23 +191,32 @@ fn class(c: char) -> Class {
 
 struct Scanner<'t> {
     text: &'t str,
+    lower: &'t str,
     at: usize,
     gap: Gap,
     tokens: Vec<Token<'t>>,
 }
 
 impl<'t> Scanner<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, lower: &'t str) -> Self {
         Scanner {
             text,
+            lower,
             at: 0,
             gap: Gap::Line,
             tokens: Vec::with_capacity(text.len() / 5 + 4),
         }
     }
 
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
     fn peek(&self, at: usize) -> Option<char> {
-        self.text.get(at..).and_then(|rest| rest.chars().next())
+        match self.byte(at)? {
+            b if b.is_ascii() => Some(char::from(b)),
+            _ => self.text.get(at..).and_then(|rest| rest.chars().next()),
+        }
     }
 
     fn run(mut self) -> Vec<Token<'t>> {
@@ -247,10 +258,18 @@ impl<'t> Scanner<'t> {
     }
 
     fn run_end(&self, from: usize, wanted: impl Fn(Class) -> bool) -> usize {
-        let rest = self.text.get(from..).unwrap_or("");
-        rest.char_indices()
-            .find(|(_, c)| !wanted(class(*c)))
-            .map_or(self.text.len(), |(n, _)| from + n)
+        let mut at = from;
+        while let Some(c) = self.peek(at).filter(|c| wanted(class(*c))) {
+            at += c.len_utf8();
+        }
+        at
+    }
+
+    /// Where the ASCII letters from `from` on end.
+    fn plain_end(&self, from: usize) -> usize {
+        let rest = self.text.as_bytes().get(from..).unwrap_or(&[]);
+        let letters = rest.iter().take_while(|b| b.is_ascii_alphabetic());
+        from + letters.count()
     }
 
     fn letters(&mut self) {
@@ -258,7 +277,10 @@ impl<'t> Scanner<'t> {
             let case = case_of(self.text.get(self.at..end).unwrap_or(""));
             return self.push(Kind::Word, end, end, case);
         }
-        let mut end = self.run_end(self.at, |k| k == Class::Letter || k == Class::Ignored);
+        let mut end = self.plain_end(self.at);
+        if self.byte(end).is_some_and(|b| !b.is_ascii()) {
+            end = self.run_end(end, |k| k == Class::Letter || k == Class::Ignored);
+        }
         let mut base = end;
         while let Some(mark) = self.peek(end).filter(|c| is_apostrophe(*c)) {
             let after = end + mark.len_utf8();
@@ -284,6 +306,9 @@ impl<'t> Scanner<'t> {
 
     /// Where `U.S.` or `p.m.` ends, if that is what stands here.
     fn dotted_acronym(&self) -> Option<usize> {
+        if self.byte(self.at)?.is_ascii() && self.byte(self.at + 1) != Some(b'.') {
+            return None;
+        }
         let mut at = self.at;
         let mut letters = 0;
         loop {
@@ -304,13 +329,17 @@ impl<'t> Scanner<'t> {
     fn push(&mut self, kind: Kind, base: usize, end: usize, case: Case) {
         let text: &'t str = self.text;
         let word = text.get(self.at..base).unwrap_or("");
+        let plain = word.is_ascii();
         let fold = match kind {
             Kind::Number => fold_digits(word),
-            Kind::Word if word.contains('.') => Cow::Owned(fold(word).replace('.', "")),
+            Kind::Word if word.as_bytes().get(1) == Some(&b'.') || !plain && word.contains('.') => {
+                Cow::Owned(fold(word).replace('.', ""))
+            }
+            _ if plain => Cow::Borrowed(self.lower.get(self.at..base).unwrap_or("")),
             _ => fold(word),
         };
         let entry = match kind {
-            Kind::Number => Entry::default(),
+            Kind::Number => &lexicon::NOTHING,
             _ => lexicon::look_up(&fold),
         };
         self.tokens.push(Token {
@@ -365,6 +394,9 @@ fn is_cut_off(word: &str, tail: &str) -> bool {
 }
 
 fn case_of(word: &str) -> Case {
+    if word.bytes().all(|b| b.is_ascii_lowercase()) && !word.is_empty() {
+        return Case::Lower;
+    }
     let mut chars = word.chars().filter(|c| c.is_alphabetic());
     let Some(first) = chars.next() else {
         return Case::None;
@@ -399,16 +431,21 @@ fn mark_openers(tokens: &mut [Token<'_>]) {
             opening = false;
             continue;
         }
-        opening = match tokens[i].fold.as_ref() {
-            "." => !after_abbreviation(tokens, i) && !tokens.get(i + 1).is_some_and(|t| t.glued()),
-            "!" | "?" | "…" | "。" | "!?" | "؟" | "।" | ":" | "¿" | "¡" | "•" | "·"
-            | "\u{2192}" => true,
-            "\"" | "“" | "«" | "„" | "‘" | "»" | "‹" | "「" | "(" | "[" | "*" | "-" | "–" | "—" => {
-                opening || opens_quote(tokens, i)
-            }
-            ")" if i > 0 && tokens[i - 1].kind == Kind::Number && tokens[i - 1].opens => true,
-            "”" | ")" | "'" | "_" | "#" | ">" | "☐" | "✓" => opening,
-            _ => false,
+        opening = match tokens[i].fold.as_bytes() {
+            b"." => !after_abbreviation(tokens, i) && !tokens.get(i + 1).is_some_and(|t| t.glued()),
+            b"!" | b"?" | b":" | b"!?" => true,
+            b"\"" | b"(" | b"[" | b"*" | b"-" => opening || opens_quote(tokens, i),
+            b")" if i > 0 && tokens[i - 1].kind == Kind::Number && tokens[i - 1].opens => true,
+            b")" | b"'" | b"_" | b"#" | b">" => opening,
+            [0..=127, ..] => false,
+            _ => match tokens[i].fold.as_ref() {
+                "…" | "。" | "؟" | "।" | "¿" | "¡" | "•" | "·" | "→" => true,
+                "“" | "«" | "„" | "‘" | "»" | "‹" | "「" | "–" | "—" => {
+                    opening || opens_quote(tokens, i)
+                }
+                "”" | "☐" | "✓" => opening,
+                _ => false,
+            },
         };
     }
 }
@@ -444,12 +481,7 @@ fn detect(text: &str, tokens: &[Token<'_>]) -> Langs {
             }
             bits &= bits - 1;
         }
-        if token
-            .fold
-            .chars()
-            .next()
-            .is_some_and(|c| ('\u{400}'..='\u{52f}').contains(&c))
-        {
+        if is_cyrillic(&token.fold) {
             cyrillic += 1;
         }
     }
@@ -465,6 +497,11 @@ fn detect(text: &str, tokens: &[Token<'_>]) -> Langs {
         return lexicon::RU;
     }
     1 << best
+}
+
+fn is_cyrillic(word: &str) -> bool {
+    let plain = word.as_bytes().first().is_none_or(u8::is_ascii);
+    !plain && word.starts_with(|c| ('\u{400}'..='\u{52f}').contains(&c))
 }
 
 /// Letters that few languages write speak for them.
@@ -494,12 +531,13 @@ fn vote_by_letters(text: &str, votes: &mut [u32; lexicon::LANGS]) {
 }
 
 fn is_shouting(tokens: &[Token<'_>]) -> bool {
-    let cased = |case| {
-        tokens
-            .iter()
-            .filter(|t| t.case == case && t.end - t.start > 1)
-            .count()
-    };
-    let upper = cased(Case::Upper);
-    upper > 3 && upper > 2 * (cased(Case::Lower) + cased(Case::Title))
+    let (mut upper, mut other) = (0, 0);
+    for token in tokens.iter().filter(|t| t.end - t.start > 1) {
+        match token.case {
+            Case::Upper => upper += 1,
+            Case::Lower | Case::Title => other += 1,
+            _ => {}
+        }
+    }
+    upper > 3 && upper > 2 * other
 }

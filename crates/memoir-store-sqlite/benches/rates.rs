@@ -363,10 +363,11 @@ async fn edits(path: &Path) {
     }
     let all = started.elapsed();
     println!(
-        "store: {:.0} edits/s, {}; of it reading {}",
+        "store: {:.0} edits/s, {}; of it reading {}; {} MB resident",
         EDITS as f64 / all.as_secs_f64(),
         spread(&mut times),
-        spread(&mut reads)
+        spread(&mut reads),
+        resident_mb()
     );
 }
 

@@ -13,7 +13,7 @@ use crate::{
     decode::{self, Columns, agent_columns, memory_columns, record_columns, session_columns},
     encode::{count, number},
     error::Result,
-    reader::Instant,
+    reader::View,
 };
 
 /// The agent and what is wanted of it, all of the same instant.
@@ -22,7 +22,7 @@ pub(crate) fn snapshot(
     scope: AgentScope,
     wanted: &Wanted,
 ) -> Result<Option<Snapshot>> {
-    let _instant = Instant::new(connection)?;
+    let _view = View::new(connection)?;
     let Some(agent) = agent(connection, scope)? else {
         return Ok(None);
     };
@@ -191,7 +191,7 @@ pub(crate) fn carriers(
     except: Number,
     limit: u32,
 ) -> Result<Vec<MemoryRow>> {
-    let _instant = Instant::new(connection)?;
+    let _view = View::new(connection)?;
     if limit == 0 || !exists(connection, scope)? {
         return Ok(Vec::new());
     }
@@ -236,7 +236,7 @@ pub(crate) fn sessions(
     scope: AgentScope,
     limit: u32,
 ) -> Result<Vec<SessionRow>> {
-    let _instant = Instant::new(connection)?;
+    let _view = View::new(connection)?;
     if !exists(connection, scope)? {
         return Ok(Vec::new());
     }
@@ -258,7 +258,7 @@ pub(crate) fn records(
     scope: AgentScope,
     filter: &RecordFilter,
 ) -> Result<Vec<AuditRow>> {
-    let _instant = Instant::new(connection)?;
+    let _view = View::new(connection)?;
     if !exists(connection, scope)? {
         return Ok(Vec::new());
     }

@@ -11,7 +11,7 @@ use crate::{
         session_columns,
     },
     error::{Fault, Result},
-    reader::Instant,
+    reader::View,
 };
 
 /// Findings of one kind that are named; a broken table would otherwise fill screens.
@@ -19,7 +19,7 @@ const NAMED: usize = 20;
 
 /// Everything that is wrong with the database.
 pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
-    let _instant = Instant::new(connection)?;
+    let _view = View::new(connection)?;
     let mut findings = Vec::new();
     for part in [pages, references, rows, tallies, details, logs] {
         match part(connection) {

@@ -3,6 +3,11 @@
 //! With the feature `fault-points` and `MEMOIR_FAULT=NAME:N` in the environment, the process aborts at
 //! the N-th time (from 1) that it passes the point of that name; `any` counts all points together.
 //! Without the feature nothing of this is compiled.
+//!
+//! In the order in which they are passed: `migrate.begun`, `migrate.step`, `migrate.before_commit` and
+//! `migrate.committed` when a file is made or brought up to date; `batch.begun`, then for each commit in
+//! the batch `commit.begun`, `commit.agent`, `commit.memories`, `commit.sessions`, `commit.details` and
+//! `commit.records`, then `batch.before_commit` and, before anybody is answered, `batch.committed`.
 
 /// Aborts the process where the environment asks for it.
 #[cfg(feature = "fault-points")]

@@ -1,7 +1,7 @@
 //! The embedded store: one SQLite file, or a scratch copy in memory.
 //!
-//! It owns the file's format and its migrations, the thread that writes, the connections that read, and
-//! the check that every row read back is one that Memoir writes. It decides nothing and understands no
+//! It owns the file's format and its migrations, the connection that writes and its thread, the
+//! connections that read, and the check that every row read back is one that Memoir writes. It decides nothing and understands no
 //! text: words arrive and leave as bytes.
 //!
 //! A change is acknowledged once it is on the disk (SPEC 6.2). Changes queued at the same time share one

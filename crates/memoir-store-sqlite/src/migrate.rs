@@ -3,7 +3,7 @@
 use memoir_store::Error;
 use rusqlite::Connection;
 
-use crate::{error::Result, fault, reader::Instant};
+use crate::{error::Result, fault, reader::View};
 
 /// `MEMR`: what a file of Memoir says of itself in its header.
 const APPLICATION_ID: i64 = 0x4D45_4D52;
@@ -28,8 +28,8 @@ pub(crate) enum Format {
 /// Reads what the file says of itself, changing nothing, and all of the same instant: another process
 /// may be making the database.
 pub(crate) fn format(connection: &Connection) -> Result<Format> {
-    let _instant = match connection.is_autocommit() {
-        true => Some(Instant::new(connection)?),
+    let _view = match connection.is_autocommit() {
+        true => Some(View::new(connection)?),
         false => None,
     };
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));

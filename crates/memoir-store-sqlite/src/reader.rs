@@ -50,9 +50,9 @@ impl Readers {
 }
 
 /// A transaction that reads: everything in it is of the same instant.
-pub(crate) struct Instant<'connection>(&'connection Connection);
+pub(crate) struct View<'connection>(&'connection Connection);
 
-impl<'connection> Instant<'connection> {
+impl<'connection> View<'connection> {
     /// Begins; the instant is that of the first query.
     pub(crate) fn new(connection: &'connection Connection) -> Result<Self> {
         connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
@@ -60,7 +60,7 @@ impl<'connection> Instant<'connection> {
     }
 }
 
-impl Drop for Instant<'_> {
+impl Drop for View<'_> {
     fn drop(&mut self) {
         // Where this fails, `Readers::read` does not keep the connection.
         let _ = self

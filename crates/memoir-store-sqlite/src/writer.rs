@@ -36,15 +36,15 @@ const QUEUE: usize = 1_024;
 const BATCH: usize = 256;
 /// Rows up to which a caller writes with its own hands.
 const SMALL_ROWS: usize = 256;
-/// How long the disk may have taken the last time for a caller to write with its own hands: a few times
-/// as long as it takes to wake a thread, and no longer than a runtime's thread may be held up.
+/// How long the disk may take for a caller to write with its own hands: a few times as long as it takes
+/// to wake a thread, and no longer than a runtime's thread may be held up.
 const FAST_DISK: Duration = Duration::from_micros(500);
 /// Rows from which on a commit gets a transaction to itself, and memory to do it in.
 const BULK_ROWS: usize = 4_096;
 /// Pages kept in memory during such a commit, in KiB.
 const BULK_CACHE_KIB: i64 = 32_768;
 /// Changes after which the length of the log is looked at.
-const CHANGES_BETWEEN_LOOKS: usize = 64;
+const CHANGES_BETWEEN_LOOKS: usize = 16;
 /// Pages in the log from which on they are moved into the file when nobody waits.
 const CHECKPOINT_PAGES: i64 = 1_000;
 /// Pages in the log from which on they are moved even though somebody waits.
@@ -92,8 +92,8 @@ enum Job {
     Write(Box<Request>),
     /// Something to do with the connection, between transactions.
     Visit(Box<dyn FnOnce(&Connection) + Send>, Place),
-    /// To look at the length of the log.
-    Tidy,
+    /// To move the log into the file. Has a place, so that callers let the thread come to the desk.
+    Tidy(Place),
 }
 
 /// What callers and the thread know of each other without a lock.
@@ -103,7 +103,7 @@ struct Load {
     waiting: AtomicUsize,
     /// Transactions that reached the disk.
     transactions: AtomicU64,
-    /// How long the disk took for the last one, in microseconds.
+    /// How long the disk takes for one, in microseconds: an average in which each counts an eighth.
     disk_microseconds: AtomicU64,
 }
 
@@ -221,11 +221,11 @@ impl Writer {
             Some(answer) => answer,
             None => return Err(change),
         };
-        let must_tidy = desk.is_look_due();
+        let is_log_long = desk.is_look_due() && desk.look(CHECKPOINT_PAGES);
         drop(desk);
-        if must_tidy && let Some(jobs) = &self.jobs {
-            // A full queue has enough to look at by itself.
-            let _ = jobs.try_send(Job::Tidy);
+        if is_log_long && let Some(jobs) = &self.jobs {
+            // A full queue comes to it by itself.
+            let _ = jobs.try_send(Job::Tidy(Place::take(&self.load)));
         }
         Ok(answer)
     }
@@ -274,6 +274,7 @@ fn work(desk: &Mutex<Desk>, mut queue: mpsc::Receiver<Job>) {
     let mut jobs = Vec::new();
     let mut batch = Vec::new();
     while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+        let mut tidying = None;
         let mut desk = lock(desk);
         for job in jobs.drain(..) {
             match job {
@@ -289,12 +290,17 @@ fn work(desk: &Mutex<Desk>, mut queue: mpsc::Receiver<Job>) {
                         visit(connection);
                     }
                 }
-                Job::Tidy => {}
+                Job::Tidy(place) => tidying = Some(place),
             }
         }
         desk.answer(&mut batch);
-        if desk.is_look_due() {
-            desk.tidy(queue.is_empty());
+        let wanted = if queue.is_empty() {
+            CHECKPOINT_PAGES
+        } else {
+            CHECKPOINT_PAGES_BUSY
+        };
+        if tidying.is_some() || (desk.is_look_due() && desk.look(wanted)) {
+            desk.tidy();
         }
     }
 }
@@ -408,7 +414,10 @@ impl Desk {
         run(connection, "COMMIT")?;
         fault::point("batch.committed");
         let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.load.disk_microseconds.store(took, Ordering::Relaxed);
+        // Only whoever is at the desk writes this.
+        let disk = &self.load.disk_microseconds;
+        let before = disk.load(Ordering::Relaxed);
+        disk.store(before - before / 8 + took / 8, Ordering::Relaxed);
         self.load.transactions.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -426,38 +435,40 @@ impl Desk {
         self.changes_since_look >= CHANGES_BETWEEN_LOOKS
     }
 
-    /// Moves the log into the file where it is long. Never waits for readers. Nothing is lost where it
-    /// fails: the log stays as it is, and is moved the next time.
-    fn tidy(&mut self, idle: bool) {
-        let Some(connection) = &self.connection else {
-            return;
-        };
-        let wanted = if idle {
-            CHECKPOINT_PAGES
-        } else {
-            CHECKPOINT_PAGES_BUSY
-        };
-        // Pages in the log, less those that are in the file already.
-        let pages = |sql: &str| {
-            connection
-                .prepare_cached(sql)?
-                .query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
-        };
-        let result = pages("PRAGMA wal_checkpoint(NOOP)").and_then(|found| {
-            if found < wanted {
-                return Ok(found);
-            }
-            pages("PRAGMA wal_checkpoint(PASSIVE)")
-        });
-        match result {
-            Ok(left) if left >= wanted => {}
-            Ok(_) => self.changes_since_look = 0,
+    /// Whether the log has so many pages that are not in the file yet.
+    fn look(&mut self, pages: i64) -> bool {
+        let found = self.checkpoint("PRAGMA wal_checkpoint(NOOP)");
+        let is_long = found.is_some_and(|found| found >= pages);
+        if !is_long {
+            self.changes_since_look = 0;
+        }
+        is_long
+    }
+
+    /// Moves the log into the file. Never waits for readers. Nothing is lost where it fails: the log
+    /// stays as it is, and is moved the next time.
+    fn tidy(&mut self) {
+        self.changes_since_look = 0;
+        self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
+    }
+
+    /// Pages in the log, less those that are in the file already.
+    fn checkpoint(&self, pragma: &str) -> Option<i64> {
+        let found = self
+            .connection
+            .as_ref()?
+            .prepare_cached(pragma)
+            .and_then(|mut statement| {
+                statement.query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
+            });
+        match found {
+            Ok(pages) => Some(pages),
             Err(error) => {
                 tracing::warn!(
                     problem = message(&error),
                     "the log was not moved into the database"
                 );
-                self.changes_since_look = 0;
+                None
             }
         }
     }

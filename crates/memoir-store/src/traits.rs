@@ -88,7 +88,8 @@ pub trait Store: Fleet {
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>>;
 
     /// Kept core memories other than `except` that carry the rarest of the details `digests` that any
-    /// other carries, by number, at most `limit` of them. Empty where none is carried elsewhere.
+    /// other carries, by number, at most `limit` of them. Empty where none is carried elsewhere. Counts
+    /// no further than `limit + 1` carriers of each; of equally rare details it takes the first.
     async fn carriers(
         &self,
         scope: AgentScope,

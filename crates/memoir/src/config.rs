@@ -34,7 +34,6 @@ pub(crate) struct Config {
 #[serde(default, deny_unknown_fields)]
 struct File {
     model: Option<ModelName>,
-    time_zone: Option<String>,
     erosion_floor: Option<f64>,
     lease_seconds: Option<u64>,
     context_tokens: Option<u32>,
@@ -48,7 +47,6 @@ struct File {
 #[serde(default, deny_unknown_fields)]
 struct ScheduleSection {
     weekly: Option<String>,
-    /// The same as the one outside of the section.
     time_zone: Option<String>,
 }
 
@@ -167,7 +165,7 @@ fn weekly_slot(file: &File) -> Result<WeeklySlot, String> {
             )
         })?;
     }
-    if let Some(name) = file.time_zone.as_ref().or(file.schedule.time_zone.as_ref()) {
+    if let Some(name) = &file.schedule.time_zone {
         slot.time_zone = TimeZone::get(name).map_err(|_| {
             format!("`time_zone` is `{name}`; it must be a name of the IANA database, such as `Europe/Berlin`")
         })?;
@@ -310,13 +308,13 @@ mod tests {
         let config = Config::parse(
             r#"
             model = "lab:small"
-            time_zone = "Europe/Berlin"
             erosion_floor = 0.4
             lease_seconds = 60
             context_tokens = 64000
 
             [schedule]
             weekly = "sunday 23:30"
+            time_zone = "Europe/Berlin"
 
             [limits]
             turns = 12
@@ -375,7 +373,7 @@ mod tests {
                 "`schedule.weekly` is `Mon 25:00`",
             ),
             ("[schedule]\nweekly = 'Yesterday'", "such as `Mon 04:00`"),
-            ("time_zone = 'Mars/Base'", "`time_zone` is `Mars/Base`"),
+            ("[schedule]\ntime_zone = 'Mars/Base'", "`time_zone` is `Mars/Base`"),
             ("model = 'no-colon'", "line 1"),
             (
                 "[prices.'a:b']\ninput_per_million = 1",

@@ -9,8 +9,9 @@ mod names;
 mod negation;
 mod numbers;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+mod table;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::fold::fold;
@@ -105,12 +106,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(crate) fn is(self, flag: Flag) -> bool {
+    pub(crate) fn is(&self, flag: Flag) -> bool {
         self.flags & flag as u32 != 0
     }
 
     /// Whether an amount, a date or a time can begin with the word.
-    pub(crate) fn begins_amount(self) -> bool {
+    pub(crate) fn begins_amount(&self) -> bool {
         let flags = Flag::One as u32 | Flag::Carrier as u32 | Flag::Trigger as u32;
         self.flags & flags != 0
             || self.number_langs
@@ -123,28 +124,28 @@ impl Entry {
             || self.span > 0
     }
 
-    pub(crate) fn unit(self) -> Option<Unit> {
+    pub(crate) fn unit(&self) -> Option<Unit> {
         unit_at(self.unit)
     }
 
     /// The key of the season, holiday or named day.
-    pub(crate) fn named_day(self, lang: Langs) -> Option<&'static str> {
+    pub(crate) fn named_day(&self, lang: Langs) -> Option<&'static str> {
         let row = calendar::NAMED_DAYS.get(usize::from(self.day).checked_sub(1)?)?;
         (self.day_langs & lang != 0).then_some(row.0)
     }
 
     /// The key of the named time in `lang`.
-    pub(crate) fn named_time(self, lang: Langs) -> Option<&'static str> {
+    pub(crate) fn named_time(&self, lang: Langs) -> Option<&'static str> {
         let row = calendar::NAMED_TIMES.get(usize::from(self.time).checked_sub(1)?)?;
         (self.time_langs & lang != 0).then_some(row.0)
     }
 
-    pub(crate) fn relative(self) -> Option<&'static str> {
+    pub(crate) fn relative(&self) -> Option<&'static str> {
         let row = calendar::RELATIVES.get(usize::from(self.relative).checked_sub(1)?)?;
         Some(row.0)
     }
 
-    pub(crate) fn span(self) -> Option<&'static str> {
+    pub(crate) fn span(&self) -> Option<&'static str> {
         let row = calendar::SPANS.get(usize::from(self.span).checked_sub(1)?)?;
         Some(row.0)
     }
@@ -166,9 +167,34 @@ fn unit_at(one_more: u8) -> Option<Unit> {
 }
 
 /// What the lists say about a folded word.
-pub(crate) fn look_up(folded: &str) -> Entry {
-    TABLE.get(folded).copied().unwrap_or_default()
+pub(crate) fn look_up(folded: &str) -> &'static Entry {
+    TABLE.get(folded).unwrap_or(&NOTHING)
 }
+
+/// What the lists say about a word that is in none of them.
+pub(crate) static NOTHING: Entry = Entry {
+    flags: 0,
+    votes: 0,
+    functions: 0,
+    negates: 0,
+    contrasts: 0,
+    joins: 0,
+    number_langs: 0,
+    number: 0,
+    scale: 0,
+    scale_langs: 0,
+    month: 0,
+    month_langs: 0,
+    weekday: 0,
+    weekday_langs: 0,
+    unit: 0,
+    day: 0,
+    day_langs: 0,
+    time: 0,
+    time_langs: 0,
+    relative: 0,
+    span: 0,
+};
 
 /// The unit of that name.
 pub(crate) fn unit(name: &str) -> Option<Unit> {
@@ -208,6 +234,10 @@ pub(crate) fn is_common_form(folded: &str) -> bool {
         word.len() >= 3
             && (entry.is(Flag::Common) || entry.functions & EN != 0 || entry.number_langs != 0)
     };
+    let last = folded.as_bytes().last();
+    if !matches!(last, Some(b's' | b'd' | b'g' | b'r' | b't' | b'y')) {
+        return known(folded);
+    }
     CUTS.iter().any(|(ending, put)| {
         folded.strip_suffix(ending).is_some_and(|rest| {
             let doubled = rest.len() > 3
@@ -230,42 +260,21 @@ pub(crate) fn idle_phrases(word: &str) -> &'static [Vec<String>] {
 
 /// Whether the character begins a common Chinese surname.
 pub(crate) fn is_surname(c: char) -> bool {
-    SURNAMES.contains_key(&c)
+    SURNAMES.contains(&c)
 }
 
-/// Multiply-and-rotate hashing: the keys are the program's own and short.
-#[derive(Default)]
-pub(crate) struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0u8; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            let mixed = (self.0.rotate_left(5)) ^ u64::from_le_bytes(word);
-            self.0 = mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        }
-    }
-}
-
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
-
-static TABLE: LazyLock<Map<String, Entry>> = LazyLock::new(|| {
-    let mut table = Table::default();
-    table.words();
-    table.names();
-    table.numbers();
-    table.calendar();
-    table.negations();
-    table.0
+static TABLE: LazyLock<table::Table<Entry>> = LazyLock::new(|| {
+    let mut lists = Lists::default();
+    lists.words();
+    lists.names();
+    lists.numbers();
+    lists.calendar();
+    lists.negations();
+    table::Table::of(lists.0)
 });
 
-static IDLE: LazyLock<Map<String, Vec<Vec<String>>>> = LazyLock::new(|| {
-    let mut phrases: Map<String, Vec<Vec<String>>> = Map::default();
+static IDLE: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
+    let mut phrases: HashMap<String, Vec<Vec<String>>> = HashMap::default();
     for phrase in negation::IDLE {
         let words: Vec<String> = phrase.split(' ').map(|w| fold(w).into_owned()).collect();
         if let Some(head) = words.first().cloned() {
@@ -275,13 +284,13 @@ static IDLE: LazyLock<Map<String, Vec<Vec<String>>>> = LazyLock::new(|| {
     phrases
 });
 
-static SURNAMES: LazyLock<Map<char, ()>> =
-    LazyLock::new(|| names::HAN_SURNAMES.chars().map(|c| (c, ())).collect());
+static SURNAMES: LazyLock<HashSet<char>> =
+    LazyLock::new(|| names::HAN_SURNAMES.chars().collect());
 
 #[derive(Default)]
-struct Table(Map<String, Entry>);
+struct Lists(HashMap<String, Entry>);
 
-impl Table {
+impl Lists {
     fn entry(&mut self, word: &str) -> &mut Entry {
         self.0.entry(fold(word).into_owned()).or_default()
     }

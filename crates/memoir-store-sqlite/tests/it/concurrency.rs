@@ -19,7 +19,7 @@ impl Gate {
     }
 
     /// Lets go once everybody has had time to come to the gate.
-    pub(crate) async fn open_when_waiting(self, _store: &SqliteStore) {
+    pub(crate) async fn open_when_waiting(self) {
         tokio::time::sleep(Duration::from_millis(100)).await;
         self.0.execute_batch("ROLLBACK").unwrap();
     }
@@ -46,7 +46,7 @@ async fn callers_at_once_share_a_transaction() {
             agent
         }));
     }
-    gate.open_when_waiting(&store).await;
+    gate.open_when_waiting().await;
     for task in tasks {
         let agent = task.await.unwrap();
         assert_eq!(look(&store, &agent).await.unwrap().agent, agent);
@@ -88,7 +88,7 @@ async fn readers_do_not_wait_for_a_writer() {
     }
     assert!(started.elapsed() < Duration::from_secs(5));
     assert!(!writer.is_finished());
-    gate.open_when_waiting(&store).await;
+    gate.open_when_waiting().await;
     writer.await.unwrap().unwrap();
 }
 
@@ -100,7 +100,7 @@ async fn a_lock_that_is_held_too_long_is_said_to_be() {
     let gate = Gate::close(&path);
     let error = save(&store, &mut agent, 1, 100).await.unwrap_err();
     assert!(matches!(error, Error::Busy), "{error:?}");
-    gate.open_when_waiting(&store).await;
+    gate.open_when_waiting().await;
     save(&store, &mut agent, 1, 100).await.unwrap();
     assert_holds(&store, &agent).await;
 }
@@ -117,7 +117,7 @@ async fn a_caller_who_leaves_harms_nobody() {
         save(&store, &mut leaving, 1, 100),
     );
     assert!(left.await.is_err());
-    gate.open_when_waiting(&store).await;
+    gate.open_when_waiting().await;
     // What was queued is written all the same.
     let mut found = look(&store, &agent).await.unwrap().agent;
     while found.version == agent.version {

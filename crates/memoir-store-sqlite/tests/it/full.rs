@@ -50,7 +50,7 @@ async fn one_that_does_not_fit_takes_no_other_down() {
             (number, agent, result)
         }));
     }
-    gate.open_when_waiting(&store).await;
+    gate.open_when_waiting().await;
     for task in tasks {
         let (number, agent, result) = task.await.unwrap();
         match result {
