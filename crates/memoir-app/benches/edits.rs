@@ -20,7 +20,7 @@ use memoir_app::{
     AgentHandle, Memoir, Models, Settings, import,
     sessions::{Progress, RefineOptions},
 };
-use memoir_domain::{SessionId, agent::Field, audit::Actor, session::State};
+use memoir_domain::{SessionId, agent::Field, audit::Actor, knife::ToolResult, session::State};
 use memoir_model::{ConnectError, Model, ModelError, ModelName, Reply, Request};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -143,24 +143,33 @@ async fn with_session(handle: AgentHandle) -> Agent {
 }
 
 /// The edit: eight in ten tighten a wording, two delete.
-async fn edit(agent: &Agent, turn: usize) {
+fn call(turn: usize) -> (&'static str, serde_json::Value) {
     let number = turn + 1;
-    let (tool, arguments) = if turn % 5 == 4 {
-        ("delete_memory", json!({"id": number}))
-    } else {
-        let content = text(turn).replace("really rather cold", "cold");
-        ("update_memory", json!({"id": number, "content": content}))
-    };
+    if turn % 5 == 4 {
+        return ("delete_memory", json!({"id": number}));
+    }
+    let content = text(turn).replace("really rather cold", "cold");
+    ("update_memory", json!({"id": number, "content": content}))
+}
+
+/// Makes the edit, and tells how long it took.
+async fn edit(agent: &Agent, turn: usize) -> Duration {
+    let (tool, arguments) = call(turn);
+    let began = Instant::now();
     let answer = agent
         .handle
         .call_tool(agent.session, tool, Some(&arguments))
         .await
         .unwrap();
-    let answer = serde_json::to_value(answer).unwrap();
+    let took = began.elapsed();
     assert!(
-        answer["type"] == "updated" || answer["type"] == "deleted",
-        "{answer}"
+        matches!(
+            answer,
+            ToolResult::Updated { .. } | ToolResult::Deleted { .. }
+        ),
+        "{answer:?}"
     );
+    took
 }
 
 fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
@@ -372,9 +381,7 @@ async fn one_by_one(folder: &Folder) {
         let (written, connection) = (Connection::open(&path).unwrap(), raw(&copy));
         for turn in 0..EDITS {
             for agent in &agents {
-                let began = Instant::now();
-                edit(agent, turn).await;
-                governed.push(began.elapsed());
+                governed.push(edit(agent, turn).await);
                 let rows = rows(&written, &connection, agent, turn);
                 let began = Instant::now();
                 connection.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -469,12 +476,8 @@ async fn growth(folder: &Folder) {
     let (mut small_times, mut large_times) = (Vec::new(), Vec::new());
     for turn in 0..EDITS {
         for (small, large) in &pairs {
-            let began = Instant::now();
-            edit(small, turn).await;
-            small_times.push(began.elapsed());
-            let began = Instant::now();
-            edit(large, turn).await;
-            large_times.push(began.elapsed());
+            small_times.push(edit(small, turn).await);
+            large_times.push(edit(large, turn).await);
         }
     }
     let ((small, _), (large, _)) = (percentiles(small_times), percentiles(large_times));

@@ -357,25 +357,17 @@ fn check_erosion(view: View<'_>, taken: u64) -> Result<(), Refusal> {
     })
 }
 
-/// What the breaker looks at in a draft.
-fn gauge(draft: &Draft, session: &Session) -> Gauge {
-    let agents = draft.agent.settings.effective_refinement_threshold();
+/// What the breaker looks at in a running session.
+pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
+    let agents = agent.settings.effective_refinement_threshold();
     Gauge {
         pre_session_tokens: session.pre_session_tokens.unwrap_or(0),
-        core_tokens: draft.agent.tally.core_tokens,
+        core_tokens: agent.tally.core_tokens,
         removed_tokens: session.removed_tokens,
         threshold: session
             .threshold
             .map_or(agents, |fixed| fixed.stricter(agents)),
     }
-}
-
-/// What the breaker looks at in a running session.
-pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
-    gauge(
-        &Draft::new(agent.clone(), None, session.started_at),
-        session,
-    )
 }
 
 /// An edit that passed every check.
@@ -408,7 +400,7 @@ impl Edit<'_> {
                 (self.members[0].number, self.discard_all(&mut draft))
             }
         };
-        let gauge = gauge(&draft, &session);
+        let gauge = session_gauge(&draft.agent, &session);
         draft.session = Some(session);
         draft.stated.clone_from(&self.stated);
         let facts = Facts::default()
@@ -550,7 +542,7 @@ fn complete(
     let mut session = session.clone();
     session.summary = Some(summary.clone());
     let mut draft = Draft::new(view.agent.clone(), None, now);
-    let gauge = gauge(&draft, &session);
+    let gauge = session_gauge(&draft.agent, &session);
     if let Some(limit) = gauge.trip() {
         draft.session = Some(session);
         return Outcome::Tripped(Box::new(Trip {
