@@ -1,7 +1,7 @@
 //! Making, finding, showing and setting agents (SPEC 2.2).
 
 use memoir_domain::{
-    AgentId, AgentScope, Timestamp,
+    AgentId, AgentScope, PrivateJson, Timestamp,
     agent::{self, Agent, Field, Settings},
     audit::Actor,
     manage::{self, Assignment},
@@ -18,8 +18,9 @@ use crate::{Account, AgentHandle, Error, Memoir, RefinementDue, Result, codec};
 pub struct AgentView {
     pub id: AgentId,
     pub name: String,
+    /// An object; the prompts among them are text.
     #[serde(flatten)]
-    pub settings: serde_json::Map<String, serde_json::Value>,
+    pub settings: PrivateJson,
     pub effective_model: Option<String>,
     pub effective_refinement_threshold: f64,
     pub effective_core_token_budget: u64,
@@ -77,8 +78,8 @@ impl Memoir {
     }
 }
 
-fn settings_map(agent: &Agent) -> serde_json::Map<String, serde_json::Value> {
-    Field::ALL
+fn settings_map(agent: &Agent) -> PrivateJson {
+    let settings: serde_json::Map<String, serde_json::Value> = Field::ALL
         .into_iter()
         .filter(|field| *field != Field::Name)
         .map(|field| {
@@ -87,7 +88,8 @@ fn settings_map(agent: &Agent) -> serde_json::Map<String, serde_json::Value> {
                 agent::field_value(&agent.name, &agent.settings, field),
             )
         })
-        .collect()
+        .collect();
+    PrivateJson::new(settings.into())
 }
 
 impl Account {

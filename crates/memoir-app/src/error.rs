@@ -38,6 +38,9 @@ pub enum Error {
     /// No session can be begun.
     #[error(transparent)]
     Start(#[from] StartRefusal),
+    /// A session for the schedule, of an agent that is not due any more.
+    #[error("the agent is not due for a session any more")]
+    NotDue,
     /// A session that needs a model, and none is set.
     #[error("no model is set for the agent, and the installation has no default")]
     NoModel,
@@ -130,6 +133,7 @@ impl Error {
             Self::Start(StartRefusal::SessionOpen(_)) => "session_open",
             Self::Start(StartRefusal::NothingToRefine) => "nothing_to_refine",
             Self::Start(StartRefusal::Inactive) => "inactive",
+            Self::NotDue => "not_due",
             Self::NoModel | Self::ModelName(_) | Self::Connect(_) => "model_unavailable",
             Self::NotDiscarded(_) => "not_discarded",
             Self::NotUndoable { .. } => "not_undoable",

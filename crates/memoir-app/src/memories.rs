@@ -98,8 +98,12 @@ impl AgentHandle {
     /// Finds kept memories, best match first.
     ///
     /// # Errors
-    /// The store fails.
+    /// The query is too long, or the store fails.
     pub async fn recall(&self, query: &Query) -> Result<Vec<MemoryView>> {
+        let length = query.text.chars();
+        if length > recall::QUERY_LIMIT {
+            return Err(Invalid::too_long("query", length, recall::QUERY_LIMIT).into());
+        }
         let loaded = self.load(&wanted(Selection::Kept)).await?;
         Ok(recall::recall(&loaded.memories, query)
             .into_iter()

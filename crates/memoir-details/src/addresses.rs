@@ -15,7 +15,7 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
         let end = chunk_end(&reading.doc, at);
         if is_coded(&reading.doc, at) {
             let key = identifier_key(&reading.doc, at, at + 2);
-            reading.add(at, at + 2, DetailKind::Handle, key, Facts::Plain);
+            reading.add(at, at + 2, DetailKind::Handle, key.into(), Facts::Plain);
             at += 2;
             continue;
         }
@@ -31,6 +31,13 @@ fn is_coded(doc: &Doc<'_>, i: usize) -> bool {
     let Some((code, number)) = doc.get(i).zip(doc.get(i + 1)) else {
         return false;
     };
+    let fits = code.kind == Kind::Word
+        && code.case == Case::Upper
+        && (2..=4).contains(&code.fold.len())
+        && code.fold.is_ascii();
+    if !fits {
+        return false;
+    }
     let plain = code.is(Flag::Common)
         || doc.is_function(code)
         || code.is(Flag::Title)
@@ -38,10 +45,6 @@ fn is_coded(doc: &Doc<'_>, i: usize) -> bool {
         || code.entry.month > 0
         || code.entry.weekday > 0
         || code.entry.negates != 0;
-    let fits = code.kind == Kind::Word
-        && code.case == Case::Upper
-        && (2..=4).contains(&code.fold.len())
-        && code.fold.is_ascii();
     let numbered = number.kind == Kind::Number
         && number.gap == crate::tokens::Gap::Space
         && number.fold.len() <= 5;
@@ -56,7 +59,7 @@ fn is_coded(doc: &Doc<'_>, i: usize) -> bool {
         .is_some_and(|t| t.entry.unit().is_some() || t.entry.month > 0);
     let year =
         number.fold.len() == 4 && (number.fold.starts_with("19") || number.fold.starts_with("20"));
-    fits && numbered && ends && !plain && !measured && !year && !doc.shouting
+    numbered && ends && !plain && !measured && !year && !doc.shouting
 }
 
 /// Where the run of tokens without a space or a CJK character ends.
@@ -82,12 +85,12 @@ fn breaks_chunk(doc: &Doc<'_>, i: usize) -> bool {
 
 fn read_chunk(reading: &mut Draft<'_>, from: usize, to: usize) {
     let (from, to) = trim(&reading.doc, from, to);
-    if from >= to {
+    if to - from < 2 {
         return;
     }
     let text = reading.doc.surface(from, to);
     if let Some(key) = address_key(text) {
-        return reading.add(from, to, DetailKind::Address, key, Facts::Plain);
+        return reading.add(from, to, DetailKind::Address, key.into(), Facts::Plain);
     }
     if let Some(key) = handle_key(text) {
         let mut end = from + 1;
@@ -105,7 +108,7 @@ fn read_chunk(reading: &mut Draft<'_>, from: usize, to: usize) {
         } else {
             key
         };
-        return reading.add(from, end, DetailKind::Handle, key, Facts::Plain);
+        return reading.add(from, end, DetailKind::Handle, key.into(), Facts::Plain);
     }
     read_identifiers(reading, from, to);
 }
@@ -237,7 +240,7 @@ fn read_identifiers(reading: &mut Draft<'_>, from: usize, to: usize) {
         let end = identifier_end(&reading.doc, at, to);
         if end > at + 1 && is_identifier(&reading.doc, at, end) {
             let key = identifier_key(&reading.doc, at, end);
-            reading.add(at, end, DetailKind::Handle, key, Facts::Plain);
+            reading.add(at, end, DetailKind::Handle, key.into(), Facts::Plain);
         }
         at = end.max(at + 1);
     }

@@ -5,13 +5,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::dates::{covers, weekday_of};
 use crate::fold::stem;
 use crate::lexicon::ALL;
 use crate::negations::Negated;
-use crate::reading::{Amount, Date, Draft, Facts};
+use crate::reading::{Amount, Date, Draft, Facts, Finding};
+use crate::short::Short;
+use crate::table::Index;
 use crate::tokens::{Case, Doc, Kind};
 use crate::{Detail, DetailKind};
 
@@ -20,13 +22,12 @@ use crate::{Detail, DetailKind};
 pub struct Reading {
     text: Box<str>,
     details: Vec<Detail>,
-    /// The details in the order of their keys.
-    by_key: Vec<u32>,
+    keys: Index,
     /// What later mentions of a detail say beyond its key.
     again: Vec<Facts>,
     /// Amounts the text carries by the way.
     implied: Vec<Amount>,
-    negated: Vec<Negated>,
+    negated: Vec<Arc<Negated>>,
     /// Only needed for a detail whose key the text has not.
     words: OnceLock<Words>,
 }
@@ -44,16 +45,16 @@ impl fmt::Debug for Reading {
 /// The words of a text, prepared for being looked up.
 #[derive(Debug, Default)]
 struct Words {
-    words: HashSet<String>,
-    stems: HashSet<String>,
+    words: HashSet<Short>,
+    stems: HashSet<Short>,
     /// All words in order between single spaces, for passages.
     running: String,
     /// The same words, for identifiers divided in another way.
-    pieces: Vec<String>,
+    pieces: Vec<Short>,
     /// The words by their first three characters, for inflected names.
-    families: HashMap<String, Vec<String>>,
+    families: HashMap<Short, Vec<Short>>,
     /// The keys of words that could be the names of streets.
-    streets: HashSet<String>,
+    streets: HashSet<Short>,
     /// All words without any space, for identifiers and for scripts without spaces.
     solid: String,
 }
@@ -79,13 +80,14 @@ impl Words {
                 && token.case == Case::Upper
                 && token.fold.chars().count() <= 2
             {
-                words.words.insert(format!("{}^", token.fold));
+                words.words.insert(format_args!("{}^", token.fold).into());
             }
-            words.pieces.push(token.fold.clone().into_owned());
-            words.stems.insert(stem(&token.fold).to_owned());
-            if words.words.insert(token.fold.clone().into_owned()) && token.kind == Kind::Word {
+            let word = Short::from(token.fold.as_ref());
+            words.pieces.push(word.clone());
+            words.stems.insert(stem(&token.fold).into());
+            if words.words.insert(word.clone()) && token.kind == Kind::Word {
                 let family = words.families.entry(family(&token.fold)).or_default();
-                family.push(token.fold.clone().into_owned());
+                family.push(word);
             }
         }
         words
@@ -97,22 +99,21 @@ impl Reading {
     pub fn of(text: &str) -> Self {
         let lower = text.to_ascii_lowercase();
         let draft = Draft::of(text, &lower);
+        let mut keys = Index::with_room(draft.found.len());
         let mut details: Vec<Detail> = Vec::with_capacity(draft.found.len());
         let mut again = Vec::new();
-        let mut keys = HashSet::new();
-        for finding in draft.found {
-            if keys.insert(finding.detail.key.clone()) {
-                details.push(finding.detail);
+        for Finding { detail, .. } in draft.found {
+            let key = detail.key.as_bytes();
+            if keys.insert(key, details.len(), |n| details[n].key.as_bytes()) {
+                details.push(detail);
             } else {
-                again.push(finding.detail.facts);
+                again.push(detail.facts);
             }
         }
-        let mut by_key: Vec<u32> = (0..details.len() as u32).collect();
-        by_key.sort_unstable_by(|a, b| details[*a as usize].key.cmp(&details[*b as usize].key));
         Reading {
             text: text.into(),
             details,
-            by_key,
+            keys,
             again,
             implied: draft.implied,
             negated: draft.negated,
@@ -135,11 +136,9 @@ impl Reading {
         self.has_key(&detail.key) || self.says(detail)
     }
 
-    pub(crate) fn has_key(&self, key: &str) -> bool {
-        let found = self
-            .by_key
-            .binary_search_by(|n| self.details[*n as usize].key.as_str().cmp(key));
-        found.is_ok()
+    pub(crate) fn has_key(&self, key: &Short) -> bool {
+        self.keys
+            .contains(key.as_bytes(), |n| self.details[n].key.as_bytes())
     }
 
     fn words(&self) -> &Words {
@@ -212,7 +211,7 @@ impl Reading {
         let Some(year) = wanted.year else {
             return false;
         };
-        let year_said = self.amounts().any(|a| a.value == year.to_string());
+        let year_said = self.amounts().any(|a| *a.value == *year.to_string());
         let rest = Date {
             year: None,
             ..wanted
@@ -231,7 +230,7 @@ impl Reading {
             && wanted.is_multiple_of(60)
             && self
                 .amounts()
-                .any(|a| a.unit.is_empty() && a.value == (wanted / 60).to_string())
+                .any(|a| a.unit.is_empty() && *a.value == *(wanted / 60).to_string())
     }
 
     fn carries_name(&self, key: &str) -> bool {
@@ -244,7 +243,11 @@ impl Reading {
         if is_unspaced(key) {
             return self.words().solid.contains(key);
         }
-        let ended = |ending: &str| self.words().words.contains(&format!("{key}{ending}"));
+        let ended = |ending: &str| {
+            self.words()
+                .words
+                .contains(&Short::from(format_args!("{key}{ending}")))
+        };
         if ended("s")
             || ended("es")
             || key
@@ -253,7 +256,7 @@ impl Reading {
         {
             return true;
         }
-        let inflected = |words: &Vec<String>| words.iter().any(|w| is_form_of(w, key));
+        let inflected = |words: &Vec<Short>| words.iter().any(|w| is_form_of(w, key));
         if key.chars().count() > 3
             && self
                 .words()
@@ -278,7 +281,7 @@ impl Reading {
                 text.contains(detail.key.as_str())
             }
             DetailKind::Date => self.carries_day(&detail.key),
-            _ => detail.key.len() > 2 && self.words().words.contains(&detail.key),
+            _ => detail.key.len() > 2 && self.words().words.contains(&*detail.key),
         }
     }
 
@@ -326,10 +329,9 @@ impl Reading {
         if wanted.companions > 0 && all.len() <= wanted.companions {
             return false;
         }
-        let denied =
-            |head: &String, form: &String| all.iter().any(|n| denies(n, wanted, head, form));
+        let denied = |head: &Short, form: &Short| all.iter().any(|n| denies(n, wanted, head, form));
         let listed_lost = wanted.listed.iter().any(|form| {
-            let head = stem(form).to_owned();
+            let head = stem(form).into();
             self.words().stems.contains(&head) && !denied(&head, form)
         });
         if listed_lost {
@@ -351,7 +353,7 @@ impl Reading {
 }
 
 /// Whether `negated` denies the word, and in a way that `wanted` denies it.
-fn denies(negated: &Negated, wanted: &Negated, head: &String, form: &String) -> bool {
+fn denies(negated: &Negated, wanted: &Negated, head: &Short, form: &Short) -> bool {
     let itself = negated.weak && wanted.head.contains(&negated.own);
     let nearest = wanted.head.first();
     let same_way =
@@ -373,8 +375,9 @@ fn related(a: &str, b: &str) -> bool {
     a != b && (degrees(a) && b == "deg")
 }
 
-fn family(word: &str) -> String {
-    word.chars().take(3).collect()
+fn family(word: &str) -> Short {
+    let end = word.char_indices().nth(3).map_or(word.len(), |(n, _)| n);
+    word[..end].into()
 }
 
 fn is_unspaced(key: &str) -> bool {

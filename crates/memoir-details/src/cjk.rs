@@ -7,6 +7,7 @@ use crate::DetailKind;
 use crate::fold::strip_endings;
 use crate::lexicon::{self, Entry, Flag};
 use crate::reading::{Draft, Facts};
+use crate::short::Short;
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// The longest dictionary word, in characters.
@@ -21,9 +22,9 @@ pub(crate) fn dictionary<T>(
     let token = doc.get(i)?;
     match token.kind {
         Kind::Han | Kind::Kana => {
-            let mut word = String::new();
+            let mut word = Short::default();
             let mut best = None;
-            for n in 0..LONGEST {
+            for n in 0..LONGEST.min(usize::from(token.entry.reach)) {
                 let Some(next) = doc.get(i + n).filter(|t| {
                     matches!(t.kind, Kind::Han | Kind::Kana)
                         || t.case == Case::None && t.kind == Kind::Word
@@ -177,12 +178,12 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
     }
 }
 
-fn joined(doc: &Doc<'_>, from: usize, to: usize) -> String {
-    let word: String = doc.tokens[from..to]
-        .iter()
-        .map(|t| t.fold.as_ref())
-        .collect();
-    bare(&word).to_owned()
+fn joined(doc: &Doc<'_>, from: usize, to: usize) -> Short {
+    let mut word = Short::default();
+    for token in &doc.tokens[from..to] {
+        word.push_str(&token.fold);
+    }
+    bare(&word).into()
 }
 
 fn name_at(doc: &Doc<'_>, i: usize) -> Option<(usize, usize)> {

@@ -31,7 +31,7 @@ pub(crate) fn read(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
 
 fn add(reading: &mut Draft<'_>, from: usize, clock: Clock) {
     let minutes = (clock.hour % 24) * 60 + clock.minute;
-    let key = format!("t{:02}:{:02}", minutes / 60, minutes % 60);
+    let key = format_args!("t{:02}:{:02}", minutes / 60, minutes % 60).into();
     let facts = Facts::Time {
         minutes,
         loose: clock.loose,
@@ -337,10 +337,14 @@ fn words_for_half(doc: &Doc<'_>, i: usize) -> Option<Clock> {
         return number(doc, i + 1, 12).map(|h| done((h + 11) % 12, 30, i + 2));
     }
     let hour = number(doc, i, 12)?;
-    let half = ["y media", "e mezza", "e meia", "heures et demie"];
-    half.iter().find_map(|phrase| {
-        let words: Vec<&str> = phrase.split(' ').collect();
-        doc.phrase(i + 1, &words)
+    const HALF: [&[&str]; 4] = [
+        &["y", "media"],
+        &["e", "mezza"],
+        &["e", "meia"],
+        &["heures", "et", "demie"],
+    ];
+    HALF.iter().find_map(|words| {
+        doc.phrase(i + 1, words)
             .then(|| done(hour, 30, i + 1 + words.len()))
     })
 }
@@ -395,6 +399,7 @@ fn east_asian_half(doc: &Doc<'_>, i: usize) -> Option<(usize, bool)> {
             _ => None,
         };
     }
+    doc.get(i).filter(|t| t.kind == Kind::Han)?;
     let halves: [(&[&str], bool); 8] = [
         (&["下", "午"], true),
         (&["上", "午"], false),
@@ -430,7 +435,7 @@ fn read_named(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
         },
         _ => Facts::Plain,
     };
-    reading.add(i, end, DetailKind::Time, key.to_owned(), facts);
+    reading.add(i, end, DetailKind::Time, key.into(), facts);
     Some(end)
 }
 

@@ -5,6 +5,7 @@
 use crate::DetailKind;
 use crate::lexicon::{self, DE, EN, ES, FR, IT, Langs, PT};
 use crate::reading::{Amount, Date, Draft, Facts};
+use crate::short::Short;
 use crate::tokens::{Case, Doc, Gap, Kind};
 
 /// Reads a date that begins at token `i`; returns where it ends.
@@ -21,7 +22,7 @@ pub(crate) fn read(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
         return Some(add(reading, i, end, date));
     }
     if let Some((end, key)) = decade(doc, i) {
-        reading.add(i, end, DetailKind::Date, key, Facts::Plain);
+        reading.add(i, end, DetailKind::Date, key.into(), Facts::Plain);
         return Some(end);
     }
     if let Some((end, year)) = lone_year(doc, i) {
@@ -36,19 +37,21 @@ pub(crate) fn read(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
 
 fn add(reading: &mut Draft<'_>, from: usize, to: usize, date: Date) -> usize {
     if let Some(year) = date.year {
-        reading.implied.push(Amount::bare(year.to_string()));
+        reading.implied.push(Amount::bare(format_args!("{year}")));
     }
     reading.add(from, to, DetailKind::Date, key(date), Facts::Date(date));
     to
 }
 
-fn key(date: Date) -> String {
-    let year = date.year.map_or("-".to_owned(), |y| y.to_string());
-    match (date.month, date.day) {
-        (Some(month), Some(day)) => format!("{year}-{month:02}-{day:02}"),
-        (Some(month), None) => format!("{year}-{month:02}"),
-        _ => year,
+fn key(date: Date) -> Short {
+    let mut key: Short = match date.year {
+        Some(year) => format_args!("{year}").into(),
+        None => "-".into(),
+    };
+    for part in [date.month, date.month.and(date.day)].into_iter().flatten() {
+        key.push_str(Short::from(format_args!("-{part:02}")).as_str());
     }
+    key
 }
 
 fn digits(doc: &Doc<'_>, i: usize, lengths: std::ops::RangeInclusive<usize>) -> Option<u16> {
@@ -463,7 +466,7 @@ fn read_named(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
             .or_else(|| named(doc, i))
             .or_else(|| span(doc, i))?
     };
-    reading.add(from, end, DetailKind::Date, key, Facts::Plain);
+    reading.add(from, end, DetailKind::Date, key.into(), Facts::Plain);
     Some(end)
 }
 
@@ -577,22 +580,19 @@ fn span(doc: &Doc<'_>, i: usize) -> Option<(usize, usize, String)> {
     (this && span != "night").then(|| (i, i + 1, format!("this {span}")))
 }
 
-/// Phrases of several words for a day or a frequency.
+/// Reads a phrase of several words for a day or a frequency; returns where it ends.
+pub(crate) fn read_phrase(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
+    let (from, end, key) = phrase(&reading.doc, i)?;
+    reading.add(from, end, DetailKind::Date, key.into(), Facts::Plain);
+    Some(end)
+}
+
 fn phrase(doc: &Doc<'_>, i: usize) -> Option<(usize, usize, String)> {
-    let first = doc.get(i).filter(|t| t.is(lexicon::Flag::Trigger))?;
-    lexicon::PHRASES.iter().find_map(|(words, key)| {
-        if !words.starts_with(first.fold.as_ref()) {
-            return None;
-        }
-        let mut end = i;
-        for word in words.split(' ') {
-            if doc.get(end)?.fold != *word {
-                return None;
-            }
-            end += 1;
-        }
-        Some((i, end, (*key).to_owned()))
-    })
+    let first = doc.get(i).filter(|t| t.is(lexicon::Flag::PhraseHead))?;
+    let (words, key) = lexicon::day_phrases(&first.fold)
+        .iter()
+        .find(|(words, _)| doc.phrase(i, words))?;
+    Some((i, i + words.len(), (*key).to_owned()))
 }
 
 /// 1 is Monday. Zeller's congruence.

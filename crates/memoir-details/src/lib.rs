@@ -17,6 +17,8 @@ mod negations;
 mod numbers;
 mod quotes;
 mod reading;
+mod short;
+mod table;
 mod tokens;
 
 use std::collections::HashSet;
@@ -24,6 +26,7 @@ use std::fmt;
 
 pub use carry::Reading;
 use reading::Facts;
+use short::Short;
 
 /// What sort of thing a [`Detail`] is.
 #[non_exhaustive]
@@ -51,8 +54,8 @@ pub enum DetailKind {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Detail {
     kind: DetailKind,
-    surface: String,
-    key: String,
+    surface: Short,
+    key: Short,
     facts: Facts,
 }
 
@@ -64,12 +67,12 @@ impl Detail {
 
     /// The detail as it stands in the text, for showing it to whoever wrote the edit.
     pub fn surface(&self) -> &str {
-        &self.surface
+        self.surface.as_str()
     }
 
     /// The canonical form: details with equal keys are the same detail, whatever their kind.
     pub fn key(&self) -> &str {
-        &self.key
+        self.key.as_str()
     }
 }
 
@@ -78,7 +81,7 @@ impl fmt::Debug for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Detail")
             .field("kind", &self.kind)
-            .field("bytes", &self.surface.len())
+            .field("bytes", &self.surface.as_bytes().len())
             .finish_non_exhaustive()
     }
 }

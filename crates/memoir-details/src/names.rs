@@ -7,6 +7,7 @@ use crate::DetailKind;
 use crate::fold::strip_endings;
 use crate::lexicon::{self, DE, EN, Flag, RU};
 use crate::reading::{Draft, Facts};
+use crate::short::Short;
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// Finds the names; every word of a name is a detail of its own.
@@ -17,7 +18,7 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
             continue;
         }
         let key = key(token);
-        let street = is_street(&reading.doc, i);
+        let street = is_street(&reading.doc, i, &key);
         let kind = if street {
             DetailKind::Address
         } else {
@@ -28,23 +29,22 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
 }
 
 /// The key of a name: folded, in Russian and its like without the case ending.
-pub(crate) fn key(token: &Token<'_>) -> String {
+pub(crate) fn key(token: &Token<'_>) -> Short {
     let word = token.fold.as_ref();
     if token.case == Case::Upper && word.chars().count() <= 2 {
-        return format!("{word}^");
+        return format_args!("{word}^").into();
     }
     let street = ["strasse", "straat", "str"]
         .iter()
         .find_map(|s| word.strip_suffix(s).filter(|r| r.len() >= 3));
     match street {
-        Some(rest) => format!("{rest}str"),
-        None => strip_endings(word).to_owned(),
+        Some(rest) => format_args!("{rest}str").into(),
+        None => strip_endings(word).into(),
     }
 }
 
-fn is_street(doc: &Doc<'_>, i: usize) -> bool {
-    let named = key(&doc.tokens[i]).ends_with("str");
-    named
+fn is_street(doc: &Doc<'_>, i: usize, key: &Short) -> bool {
+    key.as_bytes().ends_with(b"str")
         || doc
             .get(i + 1)
             .is_some_and(|t| t.is(Flag::Street) && t.capital())

@@ -3,11 +3,14 @@
 //! Owns which words negate and how far a negation reaches. A negation alone says nothing, so its key
 //! holds the words it negates, and another text carries it if it negates the word that matters.
 
+use std::sync::Arc;
+
 use crate::DetailKind;
 use crate::fold::stem;
 use crate::lexicon::{self, ALL, FR, Flag, Langs};
 use crate::reading::{Draft, Facts};
-use crate::tokens::{Doc, Gap, Kind, Token};
+use crate::short::Short;
+use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// How many words a negation reaches over.
 const REACH: usize = 14;
@@ -16,39 +19,46 @@ const REACH: usize = 14;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Negated {
     /// Stems of the words it negates, the nearest first; at most four.
-    pub(crate) head: Vec<String>,
+    pub(crate) head: Vec<Short>,
     /// Stems of every word in its clause.
-    pub(crate) scope: Vec<String>,
+    pub(crate) scope: Vec<Short>,
     /// Words in a list that goes on, as they are written; without their inflection they would be
     /// taken for verbs of a further clause.
-    pub(crate) listed: Vec<String>,
+    pub(crate) listed: Vec<Short>,
     /// The head words as they are written.
-    pub(crate) forms: Vec<String>,
+    pub(crate) forms: Vec<Short>,
     pub(crate) langs: Langs,
     /// Whether it merely carries negations.
     pub(crate) weak: bool,
     /// The stem of the negating word itself.
-    pub(crate) own: String,
+    pub(crate) own: Short,
     /// Whether it denies the presence of what follows, as `without` does.
     pub(crate) without: bool,
     /// How many other negations stand in the same clause; each counts, as in `not ... without`.
     pub(crate) companions: usize,
 }
 
+/// A negation that was found, the clause it stands in, and the finding it is, if it is a detail.
+struct Found {
+    negated: Negated,
+    clause: usize,
+    finding: Option<usize>,
+}
+
 /// Finds the negations.
 pub(crate) fn read(reading: &mut Draft<'_>) {
     let mut idle_until = 0;
     let mut last_clause = None;
-    let mut clauses: Vec<(usize, usize, Option<usize>)> = Vec::new();
+    let mut all: Vec<Found> = Vec::new();
     for i in 0..reading.doc.tokens.len() {
+        let token = &reading.doc.tokens[i];
+        if !may_negate(&reading.doc, token) {
+            continue;
+        }
         if let Some(end) = idle_end(&reading.doc, i) {
             idle_until = idle_until.max(end);
         }
-        if i < idle_until
-            || reading.is_claimed(i)
-                && reading.doc.tokens[i].case == crate::tokens::Case::Title
-                && !reading.doc.tokens[i].opens
-        {
+        if i < idle_until || token.claimed && token.case == Case::Title && !token.opens {
             continue;
         }
         let Some(strength) = strength(&reading.doc, i) else {
@@ -62,34 +72,71 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
             && strength == Strength::Strong
             && !counts_each(&reading.doc)
             && !negated.without;
-        let mut noted = None;
+        let mut finding = None;
         if !negated.weak && !concord {
-            noted = Some(reading.found.len());
-            let key = key(&negated);
+            finding = Some(reading.found.len());
             let end = surface_end(&reading.doc, i);
-            let facts = Facts::Negation(Box::new(negated.clone()));
-            reading.note(i, end, DetailKind::Negation, key, facts);
+            reading.note(i, end, DetailKind::Negation, key(&negated), Facts::Plain);
         }
         if strength == Strength::Strong {
             last_clause = Some(clause);
-            clauses.push((clause, reading.negated.len(), noted));
+        }
+        all.push(Found {
+            negated,
+            clause,
+            finding,
+        });
+    }
+    if counts_each(&reading.doc) {
+        count_companions(&mut all);
+    }
+    for found in all {
+        let negated = Arc::new(found.negated);
+        if let Some(finding) = found.finding.and_then(|n| reading.found.get_mut(n)) {
+            finding.detail.facts = Facts::Negation(Arc::clone(&negated));
         }
         reading.negated.push(negated);
     }
-    if counts_each(&reading.doc) {
-        count_companions(reading, &clauses);
+}
+
+/// One look that rules out most words.
+fn may_negate(doc: &Doc<'_>, token: &Token<'_>) -> bool {
+    match token.kind {
+        Kind::Symbol | Kind::Number => false,
+        Kind::Han | Kind::Kana => true,
+        Kind::Word => {
+            let word = token.fold.as_bytes();
+            token.is(Flag::Negation)
+                || word.ends_with(b"less")
+                || word.len() >= 6 && negating_prefix(word)
+                || doc.speaks(lexicon::TR)
+                || word.first().is_some_and(|b| *b >= HANGUL)
+        }
     }
 }
 
+/// The first byte of the first Korean word there is; words of other scripts that begin with it or a
+/// higher one are only looked at in vain.
+const HANGUL: u8 = 0xEA;
+
+/// Whether the word may begin with one of the prefixes of [`unprefixed`].
+fn negating_prefix(word: &[u8]) -> bool {
+    matches!(
+        word,
+        [b'u', b'n', ..]
+            | [b'd', b'i', ..]
+            | [b'i', b'n' | b'm' | b'r' | b'l', ..]
+            | [b'n', b'o', ..]
+    )
+}
+
 /// Notes on every negation how many more there are in its clause.
-fn count_companions(reading: &mut Draft<'_>, clauses: &[(usize, usize, Option<usize>)]) {
-    for same in clauses.chunk_by(|a, b| a.0 == b.0) {
-        for (_, index, noted) in same {
-            reading.negated[*index].companions = same.len() - 1;
-            let finding = noted.and_then(|n| reading.found.get_mut(n));
-            if let Some(Facts::Negation(negated)) = finding.map(|f| &mut f.detail.facts) {
-                negated.companions = same.len() - 1;
-            }
+fn count_companions(all: &mut [Found]) {
+    let mut strong: Vec<&mut Found> = all.iter_mut().filter(|f| !f.negated.weak).collect();
+    for same in strong.chunk_by_mut(|a, b| a.clause == b.clause) {
+        let companions = same.len() - 1;
+        for found in same {
+            found.negated.companions = companions;
         }
     }
 }
@@ -99,11 +146,14 @@ fn counts_each(doc: &Doc<'_>) -> bool {
     doc.speaks(lexicon::EN | lexicon::DE | lexicon::NL | lexicon::SV)
 }
 
-fn key(negated: &Negated) -> String {
-    let mut words: Vec<&str> = negated.head.iter().take(2).map(String::as_str).collect();
-    words.extend(negated.listed.iter().take(4).map(|w| stem(w)));
-    words.insert(0, "not");
-    words.join(" ")
+fn key(negated: &Negated) -> Short {
+    let mut key = Short::from("not");
+    let heads = negated.head.iter().take(2).map(Short::as_str);
+    for word in heads.chain(negated.listed.iter().take(4).map(|w| stem(w.as_str()))) {
+        key.push_str(" ");
+        key.push_str(word);
+    }
+    key
 }
 
 fn surface_end(doc: &Doc<'_>, i: usize) -> usize {
@@ -186,7 +236,7 @@ fn is_idle_word(doc: &Doc<'_>, i: usize) -> bool {
 
 /// The rest of an English word after a prefix that negates it.
 fn unprefixed(word: &str) -> Option<&str> {
-    if word.len() < 6 || !matches!(word.as_bytes()[0], b'u' | b'd' | b'i' | b'n') || !word.is_ascii() {
+    if word.len() < 6 || !negating_prefix(word.as_bytes()) || !word.is_ascii() {
         return None;
     }
     const ADJECTIVE: [&str; 10] = [
@@ -393,10 +443,10 @@ fn negated(doc: &Doc<'_>, i: usize) -> Negated {
     }
     backward(doc, i, &mut result);
     if let Some(rest) = unprefixed(&doc.tokens[i].fold) {
-        result.scope.push(stem(rest).to_owned());
+        result.scope.push(stem(rest).into());
     }
     if let Some(rest) = doc.tokens[i].fold.strip_suffix("less") {
-        result.scope.push(stem(rest).to_owned());
+        result.scope.push(stem(rest).into());
     }
     result
 }
@@ -434,8 +484,8 @@ fn is_content(doc: &Doc<'_>, token: &Token<'_>) -> bool {
     }
 }
 
-fn word_stem(token: &Token<'_>) -> String {
-    stem(&token.fold).to_owned()
+fn word_stem(token: &Token<'_>) -> Short {
+    stem(&token.fold).into()
 }
 
 fn forward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
@@ -456,7 +506,7 @@ fn forward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
                 break;
             }
             if listing {
-                result.listed.push(token.fold.clone().into_owned());
+                result.listed.push(token.fold.as_ref().into());
             } else {
                 push_head(result, token);
                 result.scope.push(word_stem(token));
@@ -471,7 +521,7 @@ fn forward(doc: &Doc<'_>, i: usize, result: &mut Negated) {
 fn push_head(result: &mut Negated, token: &Token<'_>) {
     if result.head.len() < 4 {
         result.head.push(word_stem(token));
-        result.forms.push(token.fold.clone().into_owned());
+        result.forms.push(token.fold.as_ref().into());
     }
 }
 
@@ -486,7 +536,7 @@ fn begins_statement(doc: &Doc<'_>, from: usize) -> bool {
         }
         let finite = token.is(Flag::Subject)
             || token.is(Flag::Aux)
-            || token.is(Flag::Verb) && token.case != crate::tokens::Case::Title;
+            || token.is(Flag::Verb) && token.case != Case::Title;
         let adverb = matches!(
             token.fold.as_ref(),
             "also" | "then" | "now" | "still" | "always" | "usually" | "often" | "only" | "so"

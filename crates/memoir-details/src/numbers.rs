@@ -5,6 +5,7 @@
 use crate::DetailKind;
 use crate::lexicon::{self, ALL, DE, EN, Flag, IT, NL, Unit};
 use crate::reading::{Amount, Draft, Facts};
+use crate::short::Short;
 use crate::tokens::{Case, Doc, Gap, Kind, Token};
 
 /// How many digit groups one number may have; bounds the look-ahead.
@@ -13,7 +14,7 @@ const MOST_GROUPS: usize = 12;
 /// A number as read: its canonical value and where it ends.
 #[derive(Clone, Debug)]
 struct Value {
-    text: String,
+    text: Short,
     end: usize,
     /// Whether it is worth keeping on its own; "one" alone is not.
     solid: bool,
@@ -41,7 +42,7 @@ pub(crate) fn read(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     let start = i + usize::from(is_prefix(doc, i));
     let mut value = value(doc, start)?;
     if is_minus(doc, i) {
-        value.text.insert(0, '-');
+        value.text = format_args!("-{}", value.text).into();
     }
     let prefix = (start > i)
         .then(|| doc.get(i))
@@ -85,12 +86,13 @@ fn add(reading: &mut Draft<'_>, from: usize, to: usize, amount: Amount) {
     reading.add(from, to, DetailKind::Number, key, Facts::Number(amount));
 }
 
-fn key(amount: &Amount) -> String {
-    if amount.unit.is_empty() {
-        amount.value.clone()
-    } else {
-        format!("{} {}", amount.value, amount.unit)
+fn key(amount: &Amount) -> Short {
+    let mut key = amount.value.clone();
+    if !amount.unit.is_empty() {
+        key.push_str(" ");
+        key.push_str(amount.unit);
     }
+    key
 }
 
 /// The number of a list item at the head of a line.
@@ -129,28 +131,32 @@ fn imply_word(doc: &Doc<'_>, i: usize) -> Option<Amount> {
     let token = doc
         .get(i)
         .filter(|t| t.kind == Kind::Word && t.entry.number_langs != 0)?;
-    Some(Amount::bare(token.entry.number.to_string()))
+    Some(Amount::bare(format_args!("{}", token.entry.number)))
 }
 
 /// The amount in base units. Values that are no plain decimals keep the unit but are not converted.
 fn amount(value: &str, unit: Option<Unit>) -> Amount {
     let Some(unit) = unit else {
-        return Amount::bare(value.to_owned());
+        return Amount::bare(value);
     };
     let converted = match value.parse::<f64>() {
         Ok(number) if value.len() <= 15 => decimal(number * unit.factor),
-        _ => value.to_owned(),
+        _ => value.into(),
     };
     Amount {
         value: converted,
-        raw: value.to_owned(),
+        raw: value.into(),
         unit: unit.base,
     }
 }
 
-fn decimal(number: f64) -> String {
-    let text = format!("{number:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+fn decimal(number: f64) -> Short {
+    let whole = number as i64;
+    if whole as f64 == number && number.abs() < 1e15 && (whole != 0 || number.is_sign_positive()) {
+        return format_args!("{whole}").into();
+    }
+    let text = Short::from(format_args!("{number:.6}"));
+    text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
 fn is_prefix(doc: &Doc<'_>, i: usize) -> bool {
@@ -202,13 +208,13 @@ fn value(doc: &Doc<'_>, i: usize) -> Option<Value> {
             Some(ordinal_ending(doc, scaled(doc, plain)))
         }
         Kind::Symbol => vulgar(token).map(|text| Value {
-            text,
+            text: text.into(),
             end: i + 1,
             solid: true,
             ordinal: false,
         }),
         Kind::Han => crate::cjk::counted(doc, i).map(|(n, end)| Value {
-            text: n.to_string(),
+            text: format_args!("{n}").into(),
             end,
             solid: true,
             ordinal: false,
@@ -218,7 +224,7 @@ fn value(doc: &Doc<'_>, i: usize) -> Option<Value> {
     }
 }
 
-fn vulgar(token: &Token<'_>) -> Option<String> {
+fn vulgar(token: &Token<'_>) -> Option<&'static str> {
     let text = match token.fold.as_ref() {
         "1⁄2" | "½" => "0.5",
         "1⁄4" | "¼" => "0.25",
@@ -227,13 +233,13 @@ fn vulgar(token: &Token<'_>) -> Option<String> {
         "2⁄3" | "⅔" => "2/3",
         _ => return None,
     };
-    Some(text.to_owned())
+    Some(text)
 }
 
 /// Digits with their separators, fractions and mixed numbers.
 fn digits(doc: &Doc<'_>, i: usize) -> Option<Value> {
     let whole = grouped(doc, i)?;
-    let done = |text: String, end: usize| {
+    let done = |text: Short, end: usize| {
         Some(Value {
             text,
             end,
@@ -245,7 +251,10 @@ fn digits(doc: &Doc<'_>, i: usize) -> Option<Value> {
         && let Some(part) = vulgar(token)
     {
         let sum = whole.text.parse::<f64>().ok().zip(part.parse::<f64>().ok());
-        let text = sum.map_or_else(|| format!("{} {part}", whole.text), |(a, b)| decimal(a + b));
+        let text = sum.map_or_else(
+            || format_args!("{} {part}", whole.text).into(),
+            |(a, b)| decimal(a + b),
+        );
         return done(text, whole.end + 1);
     }
     if let Some((text, end)) = fraction(doc, i) {
@@ -263,7 +272,7 @@ fn digits(doc: &Doc<'_>, i: usize) -> Option<Value> {
     Some(whole)
 }
 
-fn fraction(doc: &Doc<'_>, i: usize) -> Option<(String, usize)> {
+fn fraction(doc: &Doc<'_>, i: usize) -> Option<(Short, usize)> {
     doc.get(i + 1)
         .filter(|t| t.glued() && (t.symbol("/") || t.symbol("⁄")))?;
     let below = doc
@@ -276,7 +285,7 @@ fn fraction(doc: &Doc<'_>, i: usize) -> Option<(String, usize)> {
     let text = if a < b && matches!(b, 2 | 4 | 5 | 8 | 10) {
         decimal(f64::from(a) / f64::from(b))
     } else {
-        format!("{a}/{b}")
+        format_args!("{a}/{b}").into()
     };
     Some((text, i + 3))
 }
@@ -284,6 +293,14 @@ fn fraction(doc: &Doc<'_>, i: usize) -> Option<(String, usize)> {
 /// Digit groups and the marks between them, read as one number where they can be.
 fn grouped(doc: &Doc<'_>, i: usize) -> Option<Value> {
     let first = doc.get(i)?;
+    if next_group(doc, i + 1).is_none() {
+        return Some(Value {
+            text: whole(&first.fold),
+            end: i + 1,
+            solid: true,
+            ordinal: false,
+        });
+    }
     let mut groups = vec![first.fold.as_ref()];
     let mut marks: Vec<&str> = Vec::new();
     let mut at = i + 1;
@@ -297,7 +314,7 @@ fn grouped(doc: &Doc<'_>, i: usize) -> Option<Value> {
     }
     let (text, used) = join_groups(&groups, &marks);
     let text = if used == 2 && money_like(doc, i, &text) {
-        text.trim_end_matches('0').to_owned()
+        text.trim_end_matches('0').into()
     } else {
         text
     };
@@ -334,7 +351,7 @@ fn next_group<'d>(doc: &'d Doc<'_>, at: usize) -> Option<(&'d str, usize)> {
 }
 
 /// The number the groups make, and how many of them it takes.
-fn join_groups(groups: &[&str], marks: &[&str]) -> (String, usize) {
+fn join_groups(groups: &[&str], marks: &[&str]) -> (Short, usize) {
     let first = groups.first().copied().unwrap_or("");
     let Some(mark) = marks.first().copied() else {
         return (whole(first), 1);
@@ -356,7 +373,7 @@ fn join_groups(groups: &[&str], marks: &[&str]) -> (String, usize) {
             .is_some_and(|m| matches!(*m, "." | "," | "٫") && marks.len() == same);
         return match groups.get(same).filter(|_| decimals) {
             Some(part) => (with_decimals(&integer, part), same + 1),
-            None => (integer, same),
+            None => (integer.into(), same),
         };
     }
     if mark == " " || mark == "'" || mark == "’" {
@@ -366,30 +383,30 @@ fn join_groups(groups: &[&str], marks: &[&str]) -> (String, usize) {
         return (with_decimals(first, groups[1]), 2);
     }
     if mark == "." {
-        return (groups[..same].join("."), same);
+        return (groups[..same].join(".").into(), same);
     }
     (whole(first), 1)
 }
 
-fn with_decimals(integer: &str, part: &str) -> String {
+fn with_decimals(integer: &str, part: &str) -> Short {
     let integer = integer.trim_start_matches('0');
     let integer = if integer.is_empty() { "0" } else { integer };
     if part.bytes().all(|b| b == b'0') {
-        return integer.to_owned();
+        return integer.into();
     }
-    format!("{integer}.{part}")
+    format_args!("{integer}.{part}").into()
 }
 
 /// A whole number; leading zeroes of longer numbers are part of an identifier and stay.
-fn whole(digits: &str) -> String {
+fn whole(digits: &str) -> Short {
     if digits.len() > 2 || digits == "0" {
-        return digits.to_owned();
+        return digits.into();
     }
     let bare = digits.trim_start_matches('0');
     if bare.is_empty() {
-        "0".to_owned()
+        "0".into()
     } else {
-        bare.to_owned()
+        bare.into()
     }
 }
 
@@ -466,7 +483,7 @@ fn roman(doc: &Doc<'_>, i: usize) -> Option<Value> {
     }
     let value = roman_value(text)?;
     Some(Value {
-        text: value.to_string(),
+        text: format_args!("{value}").into(),
         end: i + 1,
         solid: true,
         ordinal: true,
@@ -562,10 +579,10 @@ fn words(doc: &Doc<'_>, i: usize) -> Option<Value> {
         return None;
     }
     let half = doc.phrase(last, &["and", "a", "half"]);
-    let text = if half {
-        format!("{sum}.5")
+    let text: Short = if half {
+        format_args!("{sum}.5").into()
     } else {
-        sum.to_string()
+        format_args!("{sum}").into()
     };
     let end = if half { last + 3 } else { last };
     Some(dozen(
@@ -699,7 +716,7 @@ fn of_scale(doc: &Doc<'_>, value: Value) -> Value {
 fn special(doc: &Doc<'_>, i: usize) -> Option<Value> {
     let done = |text: &str, end: usize| {
         Some(Value {
-            text: text.to_owned(),
+            text: text.into(),
             end,
             solid: true,
             ordinal: false,
@@ -766,7 +783,7 @@ fn dozen(doc: &Doc<'_>, value: Value) -> Value {
     }
     match value.text.parse::<u64>() {
         Ok(n) => Value {
-            text: n.saturating_mul(12).to_string(),
+            text: format_args!("{}", n.saturating_mul(12)).into(),
             end: value.end + 1,
             solid: true,
             ..value
@@ -886,7 +903,7 @@ fn word_unit(doc: &Doc<'_>, i: usize, value: &Value) -> Option<Unit> {
         return None;
     }
     if value.ordinal && !glued
-        || (token.is(Flag::Ordinal) && token.fold == "second" && !glued && value.text != "1")
+        || (token.is(Flag::Ordinal) && token.fold == "second" && !glued && *value.text != *"1")
     {
         return None;
     }
@@ -1027,7 +1044,7 @@ fn multiple(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
     if token.is(Flag::Carrier) {
         reading
             .implied
-            .push(Amount::bare(token.entry.number.to_string()));
+            .push(Amount::bare(format_args!("{}", token.entry.number)));
         return None;
     }
     if !(token.is(Flag::Multiple) && doc.speaks_of(token.entry.number_langs)) {
@@ -1038,21 +1055,49 @@ fn multiple(reading: &mut Draft<'_>, i: usize) -> Option<usize> {
         return None;
     }
     let amount = Amount {
-        raw: token.entry.number.to_string(),
-        value: token.entry.number.to_string(),
         unit: "times",
+        ..Amount::bare(format_args!("{}", token.entry.number))
     };
     add(reading, i, i + 1, amount);
     Some(i + 1)
 }
 
+/// Words that announce a number which is one although it is written in groups.
+const ANNOUNCING: [&str; 25] = [
+    "phone",
+    "tel",
+    "telefon",
+    "call",
+    "cell",
+    "mobile",
+    "whatsapp",
+    "fax",
+    "isbn",
+    "téléphone",
+    "teléfono",
+    "телефон",
+    "iban",
+    "telefono",
+    "handy",
+    "handynummer",
+    "telefonnummer",
+    "nummer",
+    "number",
+    "numero",
+    "номер",
+    "phone",
+    "电话",
+    "电話",
+    "전화번호",
+];
+
 /// A telephone number or another long number written in groups.
-fn phone(doc: &Doc<'_>, i: usize) -> Option<(usize, String)> {
+fn phone(doc: &Doc<'_>, i: usize) -> Option<(usize, Short)> {
     let plus = doc.symbol(i, "+");
     let bracket = doc.symbol(i, "(");
     let start = i + usize::from(plus || bracket);
     doc.get(start).filter(|t| t.kind == Kind::Number)?;
-    let (mut digits, mut at, mut groups, mut hyphens) = (String::new(), start, 0, 0);
+    let (mut digits, mut at, mut groups, mut hyphens) = (Short::default(), start, 0, 0);
     let mut end = start;
     while groups < MOST_GROUPS {
         let Some(token) = doc
@@ -1076,42 +1121,15 @@ fn phone(doc: &Doc<'_>, i: usize) -> Option<(usize, String)> {
         }
     }
     let first = doc.get(start)?.fold.as_ref();
-    let announced = (1..=3).any(|n| {
-        start.checked_sub(n).is_some_and(|j| {
-            doc.word(
-                j,
-                &[
-                    "phone",
-                    "tel",
-                    "telefon",
-                    "call",
-                    "cell",
-                    "mobile",
-                    "whatsapp",
-                    "fax",
-                    "isbn",
-                    "téléphone",
-                    "teléfono",
-                    "телефон",
-                    "iban",
-                    "telefono",
-                    "handy",
-                    "handynummer",
-                    "telefonnummer",
-                    "nummer",
-                    "number",
-                    "numero",
-                    "номер",
-                    "phone",
-                    "电话",
-                    "电話",
-                    "전화번호",
-                ],
-            )
+    let announced = || {
+        (1..=3).any(|n| {
+            start
+                .checked_sub(n)
+                .is_some_and(|j| doc.word(j, &ANNOUNCING))
         })
-    });
+    };
     let year_range = groups == 2 && digits.len() == 8 && hyphens == 1;
     let long = digits.len() >= 7 && groups >= 2 && !year_range;
-    let shaped = plus || bracket || first.starts_with('0') || announced || hyphens >= 1;
-    ((long && shaped) || (plus && digits.len() >= 7)).then_some((end, digits))
+    let shaped = plus || bracket || first.starts_with('0') || hyphens >= 1;
+    ((long && (shaped || announced())) || (plus && digits.len() >= 7)).then_some((end, digits))
 }

@@ -18,7 +18,7 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
         if token.gap == Gap::Line {
             open.clear();
         }
-        if token.kind != Kind::Symbol {
+        if token.kind != Kind::Symbol || is_plain(&token.fold) {
             continue;
         }
         if let Some(depth) = closes(&reading.doc, i, &open) {
@@ -33,10 +33,15 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
     }
 }
 
+/// Whether the symbol surely is no quotation mark.
+fn is_plain(symbol: &str) -> bool {
+    matches!(symbol.as_bytes(), [0..=127] if !matches!(symbol, "\"" | "'" | "`"))
+}
+
 fn add(reading: &mut Draft<'_>, from: usize, to: usize) {
     let key = passage(&reading.doc, from + 1, to - 1);
     if key.chars().count() > 1 {
-        reading.note(from, to, DetailKind::Quote, key, Facts::Quote);
+        reading.note(from, to, DetailKind::Quote, key.into(), Facts::Quote);
     }
 }
 

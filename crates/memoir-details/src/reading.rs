@@ -3,8 +3,11 @@
 //! Owns the order of the readers and which token belongs to which finding. It does not own any of
 //! the rules by which a reader finds something.
 
-use crate::lexicon::{DE, IT, NL};
+use std::sync::Arc;
+
+use crate::lexicon::{DE, Flag, IT, NL};
 use crate::negations::Negated;
+use crate::short::Short;
 use crate::tokens::{Case, Doc, Kind};
 use crate::{Detail, DetailKind};
 use crate::{addresses, cjk, clock, dates, names, negations, numbers, quotes};
@@ -22,21 +25,22 @@ pub(crate) enum Facts {
     },
     Name,
     Quote,
-    Negation(Box<Negated>),
+    Negation(Arc<Negated>),
 }
 
 /// A number and the base unit it is given in; the unit is empty where there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Amount {
-    pub(crate) value: String,
+    pub(crate) value: Short,
     /// The value as written, before any conversion.
-    pub(crate) raw: String,
+    pub(crate) raw: Short,
     pub(crate) unit: &'static str,
 }
 
 impl Amount {
     /// A number without a unit.
-    pub(crate) fn bare(value: String) -> Self {
+    pub(crate) fn bare(value: impl Into<Short>) -> Self {
+        let value = value.into();
         Amount {
             raw: value.clone(),
             value,
@@ -66,21 +70,19 @@ pub(crate) struct Finding {
 #[derive(Debug)]
 pub(crate) struct Draft<'t> {
     pub(crate) doc: Doc<'t>,
-    claimed: Vec<bool>,
     pub(crate) found: Vec<Finding>,
     /// Amounts the text carries by the way, without them being details of it.
     pub(crate) implied: Vec<Amount>,
-    pub(crate) negated: Vec<Negated>,
+    pub(crate) negated: Vec<Arc<Negated>>,
 }
 
 impl<'t> Draft<'t> {
     pub(crate) fn of(text: &'t str, lower: &'t str) -> Self {
         let doc = Doc::read(text, lower);
-        let claimed = vec![false; doc.tokens.len()];
+        let found = Vec::with_capacity(8 + doc.tokens.len() / 6);
         let mut reading = Draft {
             doc,
-            claimed,
-            found: Vec::new(),
+            found,
             implied: Vec::new(),
             negated: Vec::new(),
         };
@@ -88,7 +90,9 @@ impl<'t> Draft<'t> {
         reading.sweep();
         quotes::read(&mut reading);
         names::read(&mut reading);
-        cjk::read(&mut reading);
+        if !text.is_ascii() {
+            cjk::read(&mut reading);
+        }
         negations::read(&mut reading);
         reading.found.sort_by_key(|f| f.from);
         reading
@@ -98,25 +102,30 @@ impl<'t> Draft<'t> {
     fn sweep(&mut self) {
         let mut at = 0;
         while at < self.doc.tokens.len() {
-            let end = if self.is_claimed(at) || !begins_amount(&self.doc, at) {
+            let token = &self.doc.tokens[at];
+            let end = if token.claimed {
                 None
-            } else {
+            } else if begins_amount(&self.doc, at) {
                 clock::read(self, at)
                     .or_else(|| dates::read(self, at))
                     .or_else(|| numbers::read(self, at))
+            } else if token.is(Flag::PhraseHead) {
+                dates::read_phrase(self, at)
+            } else {
+                None
             };
             at = end.unwrap_or(0).max(at + 1);
         }
     }
 
     pub(crate) fn is_claimed(&self, token: usize) -> bool {
-        self.claimed.get(token).copied().unwrap_or(true)
+        self.doc.tokens.get(token).is_none_or(|t| t.claimed)
     }
 
     pub(crate) fn claim(&mut self, from: usize, to: usize) {
-        let to = to.min(self.claimed.len());
-        for claimed in self.claimed.get_mut(from..to).unwrap_or(&mut []) {
-            *claimed = true;
+        let to = to.min(self.doc.tokens.len());
+        for token in self.doc.tokens.get_mut(from..to).unwrap_or(&mut []) {
+            token.claimed = true;
         }
     }
 
@@ -126,7 +135,7 @@ impl<'t> Draft<'t> {
         from: usize,
         to: usize,
         kind: DetailKind,
-        key: String,
+        key: Short,
         facts: Facts,
     ) {
         self.claim(from, to);
@@ -139,10 +148,10 @@ impl<'t> Draft<'t> {
         from: usize,
         to: usize,
         kind: DetailKind,
-        key: String,
+        key: Short,
         facts: Facts,
     ) {
-        let surface = self.doc.surface(from, to).to_owned();
+        let surface = self.doc.surface(from, to).into();
         self.found.push(Finding {
             from,
             detail: Detail {
@@ -163,11 +172,11 @@ fn begins_amount(doc: &Doc<'_>, at: usize) -> bool {
         Kind::Symbol => {
             doc.get(at + 1).is_some_and(|t| t.kind == Kind::Number)
                 || !token.fold.is_ascii()
-                || token.entry.begins_amount()
+                || token.is(Flag::Amount)
         }
         Kind::Word => {
             matches!(token.case, Case::Upper | Case::None)
-                || token.entry.begins_amount()
+                || token.is(Flag::Amount)
                 || token.fold.len() >= 8
                     && !token.capital()
                     && (doc.speaks(DE | NL | IT) || token.fold.ends_with("ties"))

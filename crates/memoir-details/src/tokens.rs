@@ -35,7 +35,7 @@ pub(crate) enum Case {
 }
 
 /// What stands between a token and the one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Gap {
     Glued,
     Space,
@@ -54,6 +54,8 @@ pub(crate) struct Token<'t> {
     /// Whether such an ending was cut off.
     pub(crate) possessive: bool,
     pub(crate) opens: bool,
+    /// Whether a finding stands on it, so that it is part of no other.
+    pub(crate) claimed: bool,
     pub(crate) entry: &'static Entry,
 }
 
@@ -168,6 +170,17 @@ fn class(c: char) -> Class {
         };
     }
     match c as u32 {
+        // The letters of the scripts most written, known without a look into the Unicode tables.
+        0x00C0..=0x00D6
+        | 0x00D8..=0x00F6
+        | 0x00F8..=0x024F
+        | 0x0391..=0x03A1
+        | 0x03A3..=0x03CE
+        | 0x0400..=0x0481
+        | 0x048A..=0x052F
+        | 0x05D0..=0x05EA
+        | 0x0620..=0x064A
+        | 0xAC00..=0xD7A3 => Class::Letter,
         0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x2069 | 0xFEFF | 0x00AD => Class::Ignored,
         0x30A1..=0x30FA | 0x30FC..=0x30FE | 0xFF66..=0xFF9F => Class::Katakana,
         0x3041..=0x309F => Class::Kana,
@@ -204,7 +217,7 @@ impl<'t> Scanner<'t> {
             lower,
             at: 0,
             gap: Gap::Line,
-            tokens: Vec::with_capacity(text.len() / 5 + 4),
+            tokens: Vec::with_capacity(text.len() / if text.is_ascii() { 5 } else { 3 } + 8),
         }
     }
 
@@ -222,11 +235,15 @@ impl<'t> Scanner<'t> {
     fn run(mut self) -> Vec<Token<'t>> {
         while let Some(c) = self.peek(self.at) {
             match class(c) {
+                Class::Letter => self.letters(),
+                Class::Space if c == ' ' => {
+                    self.gap = self.gap.max(Gap::Space);
+                    self.at += 1;
+                }
                 Class::Space => self.space(c),
                 Class::Ignored => self.at += c.len_utf8(),
                 Class::Digit => self.take(Kind::Number, |k| k == Class::Digit),
                 Class::Katakana => self.take(Kind::Word, |k| k == Class::Katakana),
-                Class::Letter => self.letters(),
                 Class::Han => self.single(Kind::Han, c),
                 Class::Kana => self.single(Kind::Kana, c),
                 Class::Symbol => self.single(Kind::Symbol, c),
@@ -241,9 +258,7 @@ impl<'t> Scanner<'t> {
         } else {
             Gap::Space
         };
-        if gap > self.gap {
-            self.gap = gap;
-        }
+        self.gap = self.gap.max(gap);
         self.at += c.len_utf8();
     }
 
@@ -265,11 +280,19 @@ impl<'t> Scanner<'t> {
         at
     }
 
-    /// Where the ASCII letters from `from` on end.
-    fn plain_end(&self, from: usize) -> usize {
+    /// Where the ASCII letters from `from` on end, and how many of them are capitals.
+    fn plain_end(&self, from: usize) -> (usize, usize) {
         let rest = self.text.as_bytes().get(from..).unwrap_or(&[]);
-        let letters = rest.iter().take_while(|b| b.is_ascii_alphabetic());
-        from + letters.count()
+        let (mut end, mut capitals) = (from, 0);
+        for byte in rest {
+            if byte.is_ascii_uppercase() {
+                capitals += 1;
+            } else if !byte.is_ascii_lowercase() {
+                break;
+            }
+            end += 1;
+        }
+        (end, capitals)
     }
 
     fn letters(&mut self) {
@@ -277,7 +300,13 @@ impl<'t> Scanner<'t> {
             let case = case_of(self.text.get(self.at..end).unwrap_or(""));
             return self.push(Kind::Word, end, end, case);
         }
-        let mut end = self.plain_end(self.at);
+        let (mut end, capitals) = self.plain_end(self.at);
+        if !self.byte(end).is_some_and(|b| b == b'\'' || !b.is_ascii()) {
+            let first = self.byte(self.at).is_some_and(|b| b.is_ascii_uppercase());
+            let case = case_of_plain(first, capitals, end - self.at);
+            let fold = Cow::Borrowed(self.lower.get(self.at..end).unwrap_or(""));
+            return self.push_folded(Kind::Word, end, end, case, fold);
+        }
         if self.byte(end).is_some_and(|b| !b.is_ascii()) {
             end = self.run_end(end, |k| k == Class::Letter || k == Class::Ignored);
         }
@@ -338,6 +367,10 @@ impl<'t> Scanner<'t> {
             _ if plain => Cow::Borrowed(self.lower.get(self.at..base).unwrap_or("")),
             _ => fold(word),
         };
+        self.push_folded(kind, base, end, case, fold);
+    }
+
+    fn push_folded(&mut self, kind: Kind, base: usize, end: usize, case: Case, fold: Cow<'t, str>) {
         let entry = match kind {
             Kind::Number => &lexicon::NOTHING,
             _ => lexicon::look_up(&fold),
@@ -351,6 +384,7 @@ impl<'t> Scanner<'t> {
             fold,
             possessive: end > base,
             opens: false,
+            claimed: false,
             entry,
         });
         self.at = end;
@@ -394,8 +428,8 @@ fn is_cut_off(word: &str, tail: &str) -> bool {
 }
 
 fn case_of(word: &str) -> Case {
-    if word.bytes().all(|b| b.is_ascii_lowercase()) && !word.is_empty() {
-        return Case::Lower;
+    if word.chars().all(has_no_case) {
+        return Case::None;
     }
     let mut chars = word.chars().filter(|c| c.is_alphabetic());
     let Some(first) = chars.next() else {
@@ -403,10 +437,10 @@ fn case_of(word: &str) -> Case {
     };
     let (mut uppers, mut lowers) = (0, 0);
     for c in chars {
-        if c.is_uppercase() {
-            uppers += 1;
-        } else if c.is_lowercase() {
+        if is_lower(c) {
             lowers += 1;
+        } else if c.is_uppercase() {
+            uppers += 1;
         }
     }
     match (first.is_uppercase(), uppers, lowers) {
@@ -414,9 +448,29 @@ fn case_of(word: &str) -> Case {
         (true, 0, _) => Case::Title,
         (true, _, 0) => Case::Upper,
         (_, 1.., _) => Case::Mixed,
-        (false, 0, _) if first.is_lowercase() => Case::Lower,
+        (false, 0, _) if is_lower(first) => Case::Lower,
         _ => Case::None,
     }
+}
+
+/// The case of a word in ASCII letters, as [`case_of`] finds it: whether the first is a capital, how
+/// many are, and how many letters there are.
+fn case_of_plain(first: bool, capitals: usize, letters: usize) -> Case {
+    match (first, capitals) {
+        (true, n) if n == letters => Case::Upper,
+        (true, 1) => Case::Title,
+        (false, 0) => Case::Lower,
+        _ => Case::Mixed,
+    }
+}
+
+/// The scripts that know no capitals, in which a look into the Unicode tables is spared.
+fn has_no_case(c: char) -> bool {
+    matches!(c as u32, 0x0590..=0x109F | 0x2E80..=0xA63F | 0xAC00..=0xD7FF)
+}
+
+fn is_lower(c: char) -> bool {
+    matches!(c, 'a'..='z' | 'а'..='я') || c.is_lowercase()
 }
 
 /// Marks the words which are capitalised because a sentence, a quotation or a list item begins.

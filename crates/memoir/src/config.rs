@@ -373,7 +373,10 @@ mod tests {
                 "`schedule.weekly` is `Mon 25:00`",
             ),
             ("[schedule]\nweekly = 'Yesterday'", "such as `Mon 04:00`"),
-            ("[schedule]\ntime_zone = 'Mars/Base'", "`time_zone` is `Mars/Base`"),
+            (
+                "[schedule]\ntime_zone = 'Mars/Base'",
+                "`time_zone` is `Mars/Base`",
+            ),
             ("model = 'no-colon'", "line 1"),
             (
                 "[prices.'a:b']\ninput_per_million = 1",

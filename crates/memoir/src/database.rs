@@ -16,6 +16,11 @@ use crate::failure::Failure;
 /// The name is of no kind that this build knows, or the store cannot be opened.
 pub(crate) fn open(url: Option<&str>) -> Result<SqliteStore, Failure> {
     let path = path(url)?;
+    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+        // SQLite would take a device for a database, and put files of its own beside it.
+        return Err(Failure::new(format!("`{}` is not a file", path.display()))
+            .hint("give the path of a file with `--database sqlite:PATH`"));
+    }
     if let (None, Some(folder)) = (url, path.parent()) {
         make_private_folder(folder)
             .map_err(|error| Failure::file("make the folder", folder, &error))?;

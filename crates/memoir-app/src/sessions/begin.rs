@@ -76,6 +76,13 @@ impl AgentHandle {
         let until = self.memoir.lease_until();
         let begun = self
             .decide(&Wanted::default(), |loaded, now| {
+                // Another worker may have run, and the agent refused, since this one looked.
+                let scheduled = options.trigger.is_some_and(|why| why != Trigger::Request);
+                if scheduled && self.memoir.refinement_due(&loaded.agent).is_none() {
+                    return Err(loaded
+                        .running_session
+                        .map_or(Error::NotDue, |id| StartRefusal::SessionOpen(id).into()));
+                }
                 let start = Start {
                     id,
                     mode: options.mode,
@@ -99,14 +106,16 @@ impl AgentHandle {
         }
     }
 
-    /// What the agent is asked before a session (SPEC 3.3).
-    pub(crate) async fn consent_prompt(&self) -> Result<Prompt> {
+    /// What the agent is asked before a session (SPEC 3.3). Where the size of the model's context is
+    /// known, the memories are cut to fit it: an agent that outgrew it could never be asked otherwise.
+    pub(crate) async fn consent_prompt(&self, context_tokens: Option<u32>) -> Result<Prompt> {
         let now = self.memoir.now();
         let selection = Selection::Context {
             journal_after: context::journal_since(now),
         };
         let loaded = self.load(&wanted(selection)).await?;
-        let context = context::build(&loaded.memories, now, None);
+        let room = context_tokens.map(|tokens| room(tokens, [&loaded.agent.settings.system_prompt]));
+        let context = context::build(&loaded.memories, now, room);
         Ok(prompt::consent(&loaded.agent, &context))
     }
 
@@ -149,27 +158,34 @@ impl AgentHandle {
         .await
     }
 
-    /// How many tokens the ledger may take: what the rest of the prompt leaves of two thirds of the
-    /// model's context. The last third is for the conversation.
+    /// How many tokens the ledger may take.
     fn ledger_budget(
         &self,
         agent: &memoir_domain::agent::Agent,
         context_tokens: Option<u32>,
     ) -> u64 {
-        /// The fixed rules, the status, the closing instruction and the tools' schemas, rounded up.
-        const FIXED_TOKENS: u64 = 2_500;
-        let context = u64::from(context_tokens.unwrap_or(self.memoir.settings.context_tokens));
         let own = [
             &agent.settings.system_prompt,
             &agent.settings.refinement_prompt,
         ];
-        let own: u64 = own
-            .into_iter()
-            .flatten()
-            .map(|text: &PrivateText| tokens(text.expose()))
-            .sum();
-        (context * 2 / 3).saturating_sub(FIXED_TOKENS + own)
+        room(
+            context_tokens.unwrap_or(self.memoir.settings.context_tokens),
+            own,
+        )
     }
+}
+
+/// How many tokens memories may take: what the rest of the prompt, with the agent's `own` texts, leaves
+/// of two thirds of the model's context. The last third is for the conversation.
+fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateText>; N]) -> u64 {
+    /// The fixed rules, the status, the closing instruction and the tools' schemas, rounded up.
+    const FIXED_TOKENS: u64 = 2_500;
+    let own: u64 = own
+        .into_iter()
+        .flatten()
+        .map(|text| tokens(text.expose()))
+        .sum();
+    (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
 }
 
 /// The session, where it has not ended.

@@ -24,7 +24,14 @@ impl Account {
     pub async fn due_agents(&self) -> Result<Vec<(AgentHandle, Trigger)>, Error> {
         let mut due = Vec::new();
         for row in self.memoir.store.agents(self.id).await? {
-            let agent = codec::agent(&row)?;
+            let agent = match codec::agent(&row) {
+                Ok(agent) => agent,
+                Err(error) => {
+                    // `memoir doctor` finds it; the others are due all the same.
+                    tracing::error!(agent = %row.scope.agent, %error, "an agent was passed over");
+                    continue;
+                }
+            };
             let scope = AgentScope {
                 account: self.id,
                 agent: agent.id,

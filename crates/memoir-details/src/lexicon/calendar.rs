@@ -239,7 +239,7 @@ pub(super) const SPANS: &[(&str, &str)] = &[
 ];
 
 /// Phrases of several words for a day or a frequency: folded words and key.
-pub(crate) const PHRASES: &[(&str, &str)] = &[
+pub(super) const PHRASES: &[(&str, &str)] = &[
     ("the day before yesterday", "ereyesterday"),
     ("day before yesterday", "ereyesterday"),
     ("the day after tomorrow", "overmorrow"),

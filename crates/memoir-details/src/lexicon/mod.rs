@@ -9,12 +9,11 @@ mod names;
 mod negation;
 mod numbers;
 
-mod table;
-
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::fold::fold;
+use crate::table::Table;
 
 /// A set of languages, one bit each.
 pub(crate) type Langs = u16;
@@ -70,6 +69,12 @@ pub(crate) enum Flag {
     IdleHead = 1 << 24,
     /// First word of a phrase that is an amount, a date or a time.
     Trigger = 1 << 25,
+    /// First word of a phrase of several words that is a day or a frequency.
+    PhraseHead = 1 << 26,
+    /// An amount, a date or a time can begin with it.
+    Amount = 1 << 27,
+    /// It negates, or begins a phrase that seems to.
+    Negation = 1 << 28,
 }
 
 /// What the lists say about one word.
@@ -103,6 +108,9 @@ pub(crate) struct Entry {
     time_langs: Langs,
     relative: u8,
     span: u8,
+    /// For an ideograph or a kana: how many characters the longest listed word that begins with it
+    /// has.
+    pub(crate) reach: u8,
 }
 
 impl Entry {
@@ -110,8 +118,8 @@ impl Entry {
         self.flags & flag as u32 != 0
     }
 
-    /// Whether an amount, a date or a time can begin with the word.
-    pub(crate) fn begins_amount(&self) -> bool {
+    /// Whether an amount, a date or a time can begin with the word, by all else that is known of it.
+    fn begins_amount(&self) -> bool {
         let flags = Flag::One as u32 | Flag::Carrier as u32 | Flag::Trigger as u32;
         self.flags & flags != 0
             || self.number_langs
@@ -122,6 +130,12 @@ impl Entry {
                 != 0
             || self.scale > 0
             || self.span > 0
+    }
+
+    /// Whether the word may have to do with a negation.
+    fn concerns_negation(&self) -> bool {
+        let flags = Flag::Denying as u32 | Flag::Weak as u32 | Flag::IdleHead as u32;
+        self.flags & flags != 0 || self.negates != 0
     }
 
     pub(crate) fn unit(&self) -> Option<Unit> {
@@ -194,6 +208,7 @@ pub(crate) static NOTHING: Entry = Entry {
     time_langs: 0,
     relative: 0,
     span: 0,
+    reach: 0,
 };
 
 /// The unit of that name.
@@ -250,8 +265,10 @@ pub(crate) fn is_common_form(folded: &str) -> bool {
     })
 }
 
-/// Phrases of several words for a day or a frequency, and their keys.
-pub(crate) use calendar::PHRASES;
+/// The phrases for a day or a frequency that begin with `word`: their words and their keys.
+pub(crate) fn day_phrases(word: &str) -> &'static [Phrase] {
+    DAY_PHRASES.get(word).map_or(&[], Vec::as_slice)
+}
 
 /// The negation phrases that deny nothing and begin with `word`, each as its words.
 pub(crate) fn idle_phrases(word: &str) -> &'static [Vec<String>] {
@@ -263,17 +280,34 @@ pub(crate) fn is_surname(c: char) -> bool {
     SURNAMES.contains(&c)
 }
 
-static TABLE: LazyLock<table::Table<Entry>> = LazyLock::new(|| {
+static TABLE: LazyLock<Table<Entry>> = LazyLock::new(|| {
     let mut lists = Lists::default();
     lists.words();
     lists.names();
     lists.numbers();
     lists.calendar();
     lists.negations();
-    table::Table::of(lists.0)
+    lists.reaches();
+    lists.summaries();
+    Table::of(lists.0)
 });
 
-static IDLE: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
+/// The words of a phrase, and its key.
+type Phrase = (Vec<&'static str>, &'static str);
+
+static DAY_PHRASES: LazyLock<Table<Vec<Phrase>>> = LazyLock::new(|| {
+    let mut phrases: HashMap<String, Vec<_>> = HashMap::new();
+    for (phrase, key) in calendar::PHRASES {
+        let words: Vec<&str> = phrase.split(' ').collect();
+        if let Some(head) = words.first() {
+            let same = phrases.entry((*head).to_owned()).or_default();
+            same.push((words, *key));
+        }
+    }
+    Table::of(phrases)
+});
+
+static IDLE: LazyLock<Table<Vec<Vec<String>>>> = LazyLock::new(|| {
     let mut phrases: HashMap<String, Vec<Vec<String>>> = HashMap::default();
     for phrase in negation::IDLE {
         let words: Vec<String> = phrase.split(' ').map(|w| fold(w).into_owned()).collect();
@@ -281,11 +315,10 @@ static IDLE: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
             phrases.entry(head).or_default().push(words);
         }
     }
-    phrases
+    Table::of(phrases)
 });
 
-static SURNAMES: LazyLock<HashSet<char>> =
-    LazyLock::new(|| names::HAN_SURNAMES.chars().collect());
+static SURNAMES: LazyLock<HashSet<char>> = LazyLock::new(|| names::HAN_SURNAMES.chars().collect());
 
 #[derive(Default)]
 struct Lists(HashMap<String, Entry>);
@@ -372,6 +405,30 @@ impl Lists {
         }
     }
 
+    /// Where no spaces divide words, the first character tells how far to look.
+    fn reaches(&mut self) {
+        let words: Vec<String> = self.0.keys().cloned().collect();
+        for word in words {
+            let Some(first) = word.chars().next().filter(|c| *c >= '\u{2e80}') else {
+                continue;
+            };
+            let entry = self.entry(first.encode_utf8(&mut [0; 4]));
+            entry.reach = entry.reach.max(word.chars().count().min(255) as u8);
+        }
+    }
+
+    /// What the readers ask of every word, in one flag each.
+    fn summaries(&mut self) {
+        for entry in self.0.values_mut() {
+            if entry.begins_amount() {
+                entry.flags |= Flag::Amount as u32;
+            }
+            if entry.concerns_negation() {
+                entry.flags |= Flag::Negation as u32;
+            }
+        }
+    }
+
     fn names(&mut self) {
         self.flag(names::GIVEN, Flag::Given);
         self.flag(names::CASELESS, Flag::Given);
@@ -424,7 +481,7 @@ impl Lists {
     fn calendar(&mut self) {
         for (phrase, _) in calendar::PHRASES {
             if let Some(head) = phrase.split(' ').next() {
-                self.flag(head, Flag::Trigger);
+                self.flag(head, Flag::PhraseHead);
             }
         }
         for (n, names) in (1..).zip(calendar::MONTHS) {

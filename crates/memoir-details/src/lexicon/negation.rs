@@ -71,7 +71,7 @@ excludes excluded former formerly ex unless free absent absence missing
 instead impossible unavailable unhappy unwilling unlikely unknown unsure uncertain unclear
 skip skips skipped abstain abstains abstaining against zero abolished cancelled canceled
 intolerant loathes loathe detests detest rejects rejected reject opposed opposes unaware
-allergic vegan vegetarian teetotal teetotaler non-smoker only
+allergic vegan vegetarian teetotal teetotaler non-smoker
 hasst lehnt fehlt mangelt frei außer ablehnt unmöglich hat_aufgehört nichtraucher nichtraucherin
 déteste manque sauf refuse impossible
 odia detesta falta salvo excepto imposible odeia odeio falta exceto tranne manca impossibile

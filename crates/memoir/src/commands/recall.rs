@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     agent: String,
     /// Words, and phrases in double quotes; left out, everything is found, newest first
     #[arg(allow_hyphen_values = true, default_value = "")]
-    query: String,
+    query: PrivateText,
     /// The earliest origin date
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     since: Option<Timestamp>,
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     kind: Option<Kind>,
     /// A tag, whatever the case
     #[arg(long, value_name = "TAG")]
-    tag: Option<String>,
+    tag: Option<PrivateText>,
     /// At most so many, 1 to 200
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=RECALL_LIMIT as u64))]
     limit: u64,
@@ -42,11 +42,11 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let query = Query {
-        text: arguments.query.into(),
+        text: arguments.query,
         since: arguments.since,
         until: arguments.until,
         kind: arguments.kind,
-        tag: arguments.tag.map(PrivateText::from),
+        tag: arguments.tag,
         limit: usize::try_from(arguments.limit).unwrap_or(RECALL_LIMIT),
     };
     let installation = Installation::open(global).await?;

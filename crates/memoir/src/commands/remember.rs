@@ -24,16 +24,16 @@ pub(crate) struct Arguments {
     agent: String,
     /// The text, 1 to 10,000 characters; `-` reads stdin
     #[arg(allow_hyphen_values = true)]
-    text: String,
+    text: PrivateText,
     /// `core` stays in the prompt, `journal` fades from it after a week
     #[arg(long, value_name = "KIND", default_value = "core", value_parser = parse::kind)]
     kind: Kind,
     /// A tag; can be repeated
     #[arg(long = "tag", value_name = "TAG")]
-    tags: Vec<String>,
+    tags: Vec<PrivateText>,
     /// Where it came from
     #[arg(long, value_name = "TEXT")]
-    source: Option<String>,
+    source: Option<PrivateText>,
     /// When what it tells happened [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     at: Option<Timestamp>,
@@ -45,15 +45,15 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     /// Four for each character, and some for white space that is trimmed.
     const TEXT_BYTES: u64 = 16 * CONTENT_LIMIT as u64;
-    let content = match arguments.text.as_str() {
-        "-" => parse::text_file(Path::new("-"), TEXT_BYTES)?,
+    let content = match arguments.text.expose() {
+        "-" => parse::text_file(Path::new("-"), TEXT_BYTES)?.into(),
         _ => arguments.text,
     };
     let input = MemoryInput {
-        content: content.into(),
+        content,
         kind: Some(arguments.kind),
-        tags: arguments.tags.into_iter().map(PrivateText::from).collect(),
-        source: arguments.source.map(PrivateText::from),
+        tags: arguments.tags,
+        source: arguments.source,
         created_at: arguments.at,
         constitutional: arguments.constitutional,
     };

@@ -43,6 +43,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
                     ending = Ending::Refused;
                 }
             }
+            Ok(Ran::NotDue) => {}
             Ok(Ran::Interrupted) => return Ok(Ending::Interrupted),
             Err(Failure::Told(told)) => {
                 terminal::note(&format!("{}: {told}", safe(agent.name())));

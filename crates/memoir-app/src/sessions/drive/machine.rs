@@ -152,8 +152,8 @@ impl Machine {
 
     fn replied(&mut self, reply: Reply, at: Duration) -> Vec<Effect> {
         self.usage.calls += 1;
-        self.usage.input_tokens += reply.usage.input_tokens;
-        self.usage.output_tokens += reply.usage.output_tokens;
+        count(&mut self.usage.input_tokens, reply.usage.input_tokens);
+        count(&mut self.usage.output_tokens, reply.usage.output_tokens);
         if self.conversation.is_none() {
             return Self::answered_request(&reply, at, &self.limits);
         }
@@ -347,6 +347,13 @@ impl Conversation {
             content,
         });
     }
+}
+
+/// Adds what a provider says that one answer used, which may be any number.
+fn count(total: &mut u64, used: u64) {
+    /// More than all answers of a session together; sums of it fit any store.
+    const MOST: u64 = 1 << 40;
+    *total = total.saturating_add(used.min(MOST));
 }
 
 /// With what a person can do about it.

@@ -142,7 +142,10 @@ impl<'a> Drive<'a> {
 
     /// Brings the session to its end.
     pub(crate) async fn run(mut self, observer: &mut Observer<'_>) -> Result<SessionView> {
-        let consent = self.agent.consent_prompt().await?;
+        let consent = self
+            .agent
+            .consent_prompt(self.model.context_tokens())
+            .await?;
         let mut event = Event::Begun { consent };
         loop {
             let at = self.started.elapsed();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use memoir_app::AgentView;
-use memoir_domain::agent::Field;
+use memoir_domain::{PrivateText, agent::Field};
 use serde_json::Value;
 
 use super::{PROMPT_BYTES, show};
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     field: String,
     /// The new value; `null` returns to the default
     #[arg(allow_hyphen_values = true, required_unless_present_any = ["file", "default"])]
-    value: Option<String>,
+    value: Option<PrivateText>,
     /// Read the value from a file; `-` reads stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["value", "default"])]
     file: Option<PathBuf>,
@@ -37,17 +37,18 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let field: Field = arguments.field.parse().map_err(memoir_app::Error::from)?;
     let value = match &arguments.file {
-        Some(path) => Some(parse::text_file(path, PROMPT_BYTES)?),
-        None => arguments.value.filter(|value| value != "null"),
+        Some(path) => Some(parse::text_file(path, PROMPT_BYTES)?.into()),
+        None => arguments.value.filter(|value| value.expose() != "null"),
     };
-    let view = assign(global, &arguments.agent, field, value.as_deref()).await?;
+    let value = value.as_ref().map(PrivateText::expose);
+    let view = assign(global, &arguments.agent, field, value).await?;
     if global.json {
         terminal::json(&view)?;
     } else {
         let name = Value::String(view.name.clone());
         let set = match field {
             Field::Name => &name,
-            field => view.settings.get(field.as_str()).unwrap_or(&Value::Null),
+            field => view.settings.expose().get(field.as_str()).unwrap_or(&Value::Null),
         };
         terminal::print(&format!(
             "{} is {}",

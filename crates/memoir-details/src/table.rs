@@ -1,13 +1,13 @@
-//! A table of words, filled once and then only read.
+//! Tables of words: one that is filled once and then only read, and an index of keys.
 //!
-//! Owns hashing and probing. It does not own what the table says about a word.
+//! Owns hashing and probing. It does not own what a table says about a word.
 
 use std::collections::HashMap;
 
 /// Words and what belongs to each. The words lie in one string and the slots are small, so that a
 /// look-up touches little memory.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(crate) struct Table<T> {
     words: String,
     rows: Vec<(u32, u32, T)>,
     slots: Vec<Slot>,
@@ -21,7 +21,7 @@ struct Slot {
 }
 
 impl<T> Table<T> {
-    pub(super) fn of(map: HashMap<String, T>) -> Self {
+    pub(crate) fn of(map: HashMap<String, T>) -> Self {
         let size = (map.len() * 2).next_power_of_two();
         let mut table = Table {
             words: String::new(),
@@ -49,7 +49,7 @@ impl<T> Table<T> {
         hash as usize & (self.slots.len() - 1)
     }
 
-    pub(super) fn get(&self, word: &str) -> Option<&T> {
+    pub(crate) fn get(&self, word: &str) -> Option<&T> {
         let hash = hash(word.as_bytes());
         let mut at = self.first(hash);
         loop {
@@ -63,6 +63,56 @@ impl<T> Table<T> {
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
+    }
+}
+
+/// Where the keys of a list are, each once.
+#[derive(Debug)]
+pub(crate) struct Index {
+    /// One more than the place in the list; zero is free.
+    slots: Vec<u32>,
+}
+
+impl Index {
+    /// An index with room for `most` keys.
+    pub(crate) fn with_room(most: usize) -> Self {
+        Index {
+            slots: vec![0; (most * 2).max(2).next_power_of_two()],
+        }
+    }
+
+    /// Notes that `key` is at `place`, unless it is noted already; returns whether it was not. What
+    /// is at a place, `key_at` tells.
+    pub(crate) fn insert<'k>(
+        &mut self,
+        key: &[u8],
+        place: usize,
+        key_at: impl Fn(usize) -> &'k [u8],
+    ) -> bool {
+        let (slot, known) = self.probe(key, key_at);
+        if !known {
+            self.slots[slot] = place as u32 + 1;
+        }
+        !known
+    }
+
+    /// Whether `key` is noted.
+    pub(crate) fn contains<'k>(&self, key: &[u8], key_at: impl Fn(usize) -> &'k [u8]) -> bool {
+        self.probe(key, key_at).1
+    }
+
+    /// The slot of `key` or the one where it belongs, and whether it is there. There is a free slot,
+    /// as there are twice as many as keys.
+    fn probe<'k>(&self, key: &[u8], key_at: impl Fn(usize) -> &'k [u8]) -> (usize, bool) {
+        let last = self.slots.len() - 1;
+        let mut at = hash(key) as usize & last;
+        while self.slots[at] != 0 {
+            if key_at(self.slots[at] as usize - 1) == key {
+                return (at, true);
+            }
+            at = (at + 1) & last;
+        }
+        (at, false)
     }
 }
 
