@@ -3,7 +3,6 @@
 //! Owns every way in which a text can say the same beyond an equal key: inflected names, more
 //! precise dates and amounts, verbatim passages without their marks, negations in other words.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +13,7 @@ use crate::negations::Negated;
 use crate::reading::{Amount, Date, Draft, Facts, Finding};
 use crate::short::Short;
 use crate::table::Index;
-use crate::tokens::{Case, Doc, Kind};
+use crate::tokens::{self, Kind};
 use crate::{Detail, DetailKind};
 
 /// What one text states, read once: its details, and all that is needed to tell whether it carries
@@ -42,55 +41,121 @@ impl fmt::Debug for Reading {
     }
 }
 
+/// A word, number or ideograph of a text, folded.
+#[derive(Debug)]
+struct Piece {
+    word: Short,
+    is_word: bool,
+    /// Whether it is one of the words that have a key of their own, as they are in capitals.
+    acronym: bool,
+}
+
 /// The words of a text, prepared for being looked up.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Words {
-    words: HashSet<Short>,
-    stems: HashSet<Short>,
-    /// All words in order between single spaces, for passages.
-    running: String,
-    /// The same words, for identifiers divided in another way.
-    pieces: Vec<Short>,
-    /// The words by their first three characters, for inflected names.
-    families: HashMap<Short, Vec<Short>>,
-    /// The keys of words that could be the names of streets.
-    streets: HashSet<Short>,
-    /// All words without any space, for identifiers and for scripts without spaces.
-    solid: String,
+    pieces: Vec<Piece>,
+    known: Index,
+    stems: OnceLock<(Vec<Short>, Index)>,
+    running: OnceLock<String>,
+    solid: OnceLock<String>,
 }
 
 impl Words {
     fn of(text: &str) -> Self {
-        let mut words = Words {
-            running: String::from(" "),
-            ..Words::default()
-        };
-        for token in &Doc::read(text, &text.to_ascii_lowercase()).tokens {
-            let street = crate::names::key(token);
-            if street.ends_with("str") {
-                words.streets.insert(street);
-            }
-            if token.kind == Kind::Symbol {
-                continue;
-            }
-            words.running.push_str(&token.fold);
-            words.running.push(' ');
-            words.solid.push_str(&token.fold);
-            if token.kind == Kind::Word
-                && token.case == Case::Upper
-                && token.fold.chars().count() <= 2
-            {
-                words.words.insert(format_args!("{}^", token.fold).into());
-            }
-            let word = Short::from(token.fold.as_ref());
-            words.pieces.push(word.clone());
-            words.stems.insert(stem(&token.fold).into());
-            if words.words.insert(word.clone()) && token.kind == Kind::Word {
-                let family = words.families.entry(family(&token.fold)).or_default();
-                family.push(word);
-            }
+        let lower = text.to_ascii_lowercase();
+        let tokens = tokens::cut(text, &lower);
+        let pieces: Vec<Piece> = tokens
+            .iter()
+            .filter(|t| t.kind != Kind::Symbol)
+            .map(|token| Piece {
+                word: token.fold.as_ref().into(),
+                is_word: token.kind == Kind::Word,
+                acronym: token.kind == Kind::Word && crate::names::is_acronym(token),
+            })
+            .collect();
+        let mut known = Index::with_room(pieces.len());
+        for (place, piece) in pieces.iter().enumerate() {
+            known.insert(piece.word.as_bytes(), place, |n| pieces[n].word.as_bytes());
         }
-        words
+        Words {
+            pieces,
+            known,
+            stems: OnceLock::new(),
+            running: OnceLock::new(),
+            solid: OnceLock::new(),
+        }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        let at = |n: usize| self.pieces[n].word.as_bytes();
+        self.known.contains(word.as_bytes(), at)
+            || word
+                .strip_suffix('^')
+                .is_some_and(|bare| self.pieces.iter().any(|p| p.acronym && p.word == *bare))
+    }
+
+    fn has_stem(&self, stem: &Short) -> bool {
+        let (stems, index) = self.stems.get_or_init(|| {
+            let mut stems: Vec<Short> = Vec::with_capacity(self.pieces.len());
+            let mut index = Index::with_room(self.pieces.len());
+            for piece in &self.pieces {
+                let stem = Short::from(crate::fold::stem(&piece.word));
+                if index.insert(stem.as_bytes(), stems.len(), |n| stems[n].as_bytes()) {
+                    stems.push(stem);
+                }
+            }
+            (stems, index)
+        });
+        index.contains(stem.as_bytes(), |n| stems[n].as_bytes())
+    }
+
+    /// All words in order between single spaces, for passages.
+    fn running(&self) -> &str {
+        self.running.get_or_init(|| {
+            let mut running = String::from(" ");
+            for piece in &self.pieces {
+                running.push_str(&piece.word);
+                running.push(' ');
+            }
+            running
+        })
+    }
+
+    /// All words without any space, for scripts without spaces.
+    fn solid(&self) -> &str {
+        self.solid
+            .get_or_init(|| self.pieces.iter().map(|p| p.word.as_str()).collect())
+    }
+
+    /// Whether the text has an inflected form of the name.
+    fn has_form_of(&self, key: &str) -> bool {
+        let family = family(key);
+        self.pieces.iter().any(|p| {
+            p.is_word
+                && p.word.as_bytes().starts_with(family.as_bytes())
+                && is_form_of(&p.word, key)
+        })
+    }
+
+    /// Whether the text has the name of the street in another spelling.
+    fn has_street(&self, key: &str) -> bool {
+        let mut words = self.pieces.iter().filter(|p| !p.acronym);
+        words.any(|p| crate::names::key_of(&p.word) == *key)
+    }
+
+    /// Whether words run together are `part`, so that no number and no word is cut in two.
+    fn has_divided(&self, part: &str) -> bool {
+        (0..self.pieces.len()).any(|from| {
+            let mut rest = part.as_bytes();
+            for piece in &self.pieces[from..] {
+                match rest.strip_prefix(piece.word.as_bytes()) {
+                    Some([]) => return true,
+                    Some(after) => rest = after,
+                    None => return false,
+                }
+            }
+            false
+        })
     }
 }
 
@@ -178,7 +243,10 @@ impl Reading {
             Facts::Date(date) => self.carries_date(*date),
             Facts::Time { minutes, loose } => self.carries_time(*minutes, *loose),
             Facts::Name => self.carries_name(&detail.key),
-            Facts::Quote => self.words().running.contains(&format!(" {} ", detail.key)),
+            Facts::Quote => self
+                .words()
+                .running()
+                .contains(&format!(" {} ", detail.key)),
             Facts::Negation(negated) => self.carries_negation(negated),
             Facts::Plain => self.carries_plain(detail),
         }
@@ -234,54 +302,46 @@ impl Reading {
     }
 
     fn carries_name(&self, key: &str) -> bool {
-        if self.words().words.contains(key) {
+        if self.words().has(key) {
             return true;
         }
         if key.ends_with('^') {
             return false;
         }
         if is_unspaced(key) {
-            return self.words().solid.contains(key);
+            return self.words().solid().contains(key);
         }
         let ended = |ending: &str| {
             self.words()
-                .words
-                .contains(&Short::from(format_args!("{key}{ending}")))
+                .has(&Short::from(format_args!("{key}{ending}")))
         };
         if ended("s")
             || ended("es")
             || key
                 .strip_suffix('s')
-                .is_some_and(|bare| bare.len() > 2 && self.words().words.contains(bare))
+                .is_some_and(|bare| bare.len() > 2 && self.words().has(bare))
         {
             return true;
         }
-        let inflected = |words: &Vec<Short>| words.iter().any(|w| is_form_of(w, key));
-        if key.chars().count() > 3
-            && self
-                .words()
-                .families
-                .get(&family(key))
-                .is_some_and(inflected)
-        {
+        if key.chars().count() > 3 && self.words().has_form_of(key) {
             return true;
         }
-        key.ends_with("str") && self.words().streets.contains(key)
+        key.ends_with("str") && self.words().has_street(key)
     }
 
     fn carries_plain(&self, detail: &Detail) -> bool {
         match detail.kind {
             DetailKind::Handle => {
                 let bare = detail.key.trim_start_matches('@');
-                self.words().words.contains(bare) || bare.len() >= 3 && self.solid_at_boundary(bare)
+                self.words().has(bare) || bare.len() >= 3 && self.words().has_divided(bare)
             }
-            DetailKind::Number => self.solid_at_boundary(&detail.key),
+            DetailKind::Number => self.words().has_divided(&detail.key),
             DetailKind::Address => {
                 let text = self.text.to_lowercase();
                 text.contains(detail.key.as_str())
             }
             DetailKind::Date => self.carries_day(&detail.key),
-            _ => detail.key.len() > 2 && self.words().words.contains(&*detail.key),
+            _ => detail.key.len() > 2 && self.words().has(&detail.key),
         }
     }
 
@@ -300,22 +360,6 @@ impl Reading {
             })
     }
 
-    /// Whether the words run together hold `part` without cutting a number or a word in two.
-    fn solid_at_boundary(&self, part: &str) -> bool {
-        let pieces = &self.words().pieces;
-        (0..pieces.len()).any(|from| {
-            let mut rest = part;
-            for piece in &pieces[from..] {
-                match rest.strip_prefix(piece.as_str()) {
-                    Some("") => return true,
-                    Some(after) => rest = after,
-                    None => return false,
-                }
-            }
-            false
-        })
-    }
-
     fn carries_negation(&self, wanted: &Negated) -> bool {
         let all = &self.negated;
         if wanted.langs != ALL
@@ -332,7 +376,7 @@ impl Reading {
         let denied = |head: &Short, form: &Short| all.iter().any(|n| denies(n, wanted, head, form));
         let listed_lost = wanted.listed.iter().any(|form| {
             let head = stem(form).into();
-            self.words().stems.contains(&head) && !denied(&head, form)
+            self.words().has_stem(&head) && !denied(&head, form)
         });
         if listed_lost {
             return false;
@@ -344,7 +388,7 @@ impl Reading {
             if denied(head, form) {
                 return true;
             }
-            if self.words().stems.contains(head) {
+            if self.words().has_stem(head) {
                 return false;
             }
         }
@@ -375,9 +419,10 @@ fn related(a: &str, b: &str) -> bool {
     a != b && (degrees(a) && b == "deg")
 }
 
-fn family(word: &str) -> Short {
+/// The characters that all forms of a name share.
+fn family(word: &str) -> &str {
     let end = word.char_indices().nth(3).map_or(word.len(), |(n, _)| n);
-    word[..end].into()
+    &word[..end]
 }
 
 fn is_unspaced(key: &str) -> bool {

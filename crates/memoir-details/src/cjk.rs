@@ -83,6 +83,25 @@ fn numeral(c: &str) -> Option<u32> {
     })
 }
 
+/// Whether an amount, a date or a time can begin with the token, which is of a script without
+/// capitals; a longer word of the lists that begins with an ideograph is not considered.
+pub(crate) fn may_begin_amount(token: &Token<'_>) -> bool {
+    // The halves of the day and the Hebrew weekdays have readers of their own.
+    const HALVES: &str = "下上午晚早凌傍";
+    match token.kind {
+        Kind::Han => numeral(&token.fold).is_some() || HALVES.contains(token.fold.as_ref()),
+        Kind::Word => {
+            token.is(Flag::Amount)
+                || token.fold == "새벽"
+                || token
+                    .fold
+                    .starts_with(|c| ('\u{590}'..='\u{5ff}').contains(&c))
+                || lexicon::look_up(bare(&token.fold)).is(Flag::Amount)
+        }
+        _ => false,
+    }
+}
+
 /// The power of ten of a Chinese or Korean scale after digits; zero for any other word.
 pub(crate) fn scale(word: &str) -> u32 {
     match word {

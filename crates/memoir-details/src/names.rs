@@ -14,7 +14,11 @@ use crate::tokens::{Case, Doc, Gap, Kind, Token};
 pub(crate) fn read(reading: &mut Draft<'_>) {
     for i in 0..reading.doc.tokens.len() {
         let token = &reading.doc.tokens[i];
-        if token.kind != Kind::Word || reading.is_claimed(i) || !is_name(&reading.doc, i) {
+        if token.kind != Kind::Word
+            || !token.capital()
+            || token.claimed
+            || !is_name(&reading.doc, i)
+        {
             continue;
         }
         let key = key(token);
@@ -30,10 +34,19 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
 
 /// The key of a name: folded, in Russian and its like without the case ending.
 pub(crate) fn key(token: &Token<'_>) -> Short {
-    let word = token.fold.as_ref();
-    if token.case == Case::Upper && word.chars().count() <= 2 {
-        return format_args!("{word}^").into();
+    if is_acronym(token) {
+        return format_args!("{}^", token.fold).into();
     }
+    key_of(&token.fold)
+}
+
+/// Two capitals are another word than the same letters in lower case.
+pub(crate) fn is_acronym(token: &Token<'_>) -> bool {
+    token.case == Case::Upper && token.fold.chars().nth(2).is_none()
+}
+
+/// The key of a name that is no short acronym.
+pub(crate) fn key_of(word: &str) -> Short {
     let street = ["strasse", "straat", "str"]
         .iter()
         .find_map(|s| word.strip_suffix(s).filter(|r| r.len() >= 3));

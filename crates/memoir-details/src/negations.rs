@@ -103,7 +103,7 @@ pub(crate) fn read(reading: &mut Draft<'_>) {
 fn may_negate(doc: &Doc<'_>, token: &Token<'_>) -> bool {
     match token.kind {
         Kind::Symbol | Kind::Number => false,
-        Kind::Han | Kind::Kana => true,
+        Kind::Han | Kind::Kana => NEGATING_SIGNS.contains(token.fold.as_ref()),
         Kind::Word => {
             let word = token.fold.as_bytes();
             token.is(Flag::Negation)
@@ -114,6 +114,9 @@ fn may_negate(doc: &Doc<'_>, token: &Token<'_>) -> bool {
         }
     }
 }
+
+/// The characters that [`east_asian`] has a rule for.
+const NEGATING_SIGNS: &str = "不没沒未无無莫别別なまず嫌苦禁拒避讨戒";
 
 /// The first byte of the first Korean word there is; words of other scripts that begin with it or a
 /// higher one are only looked at in vain.
@@ -339,7 +342,6 @@ fn east_asian(doc: &Doc<'_>, i: usize) -> Option<Strength> {
                     .before(i)
                     .is_some_and(|t| matches!(t.fold.as_ref(), "ま" | "は"))
         }
-        "ぬ" => false,
         _ => false,
     };
     if negates {

@@ -174,13 +174,15 @@ fn begins_amount(doc: &Doc<'_>, at: usize) -> bool {
                 || !token.fold.is_ascii()
                 || token.is(Flag::Amount)
         }
+        Kind::Word if token.case == Case::None => cjk::may_begin_amount(token),
         Kind::Word => {
-            matches!(token.case, Case::Upper | Case::None)
+            token.case == Case::Upper
                 || token.is(Flag::Amount)
                 || token.fold.len() >= 8
                     && !token.capital()
                     && (doc.speaks(DE | NL | IT) || token.fold.ends_with("ties"))
         }
-        Kind::Number | Kind::Han | Kind::Kana => true,
+        Kind::Han | Kind::Kana => token.entry.reach > 0 || cjk::may_begin_amount(token),
+        Kind::Number => true,
     }
 }

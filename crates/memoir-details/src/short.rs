@@ -141,3 +141,31 @@ impl fmt::Debug for Short {
         write!(f, "{} bytes", self.as_bytes().len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_3_12_a_short_string_is_its_text_however_it_was_made() {
+        let text = "a\u{e4}\u{4e0d}b".repeat(12);
+        let ends = text.char_indices().map(|(n, _)| n).chain([text.len()]);
+        for end in ends {
+            let whole = &text[..end];
+            let mut pieced = Short::default();
+            for c in whole.chars() {
+                pieced.push_str(c.encode_utf8(&mut [0; 4]));
+            }
+            for short in [
+                Short::from(whole),
+                Short::from(whole.to_owned()),
+                Short::from(format_args!("{whole}")),
+                pieced,
+            ] {
+                assert_eq!(short.as_str(), whole);
+                assert!(short == *whole);
+                assert_eq!(matches!(short, Short::Inline { .. }), end <= ROOM);
+            }
+        }
+    }
+}

@@ -92,7 +92,7 @@ impl<'t> Doc<'t> {
     /// Reads `text`; `lower` is the same text with its ASCII letters in lower case, in which most
     /// words find their folded form without one of their own.
     pub(crate) fn read(text: &'t str, lower: &'t str) -> Self {
-        let mut tokens = Scanner::new(text, lower).run();
+        let mut tokens = cut(text, lower);
         mark_openers(&mut tokens);
         let lang = detect(text, &tokens);
         let shouting = is_shouting(&tokens);
@@ -200,6 +200,11 @@ fn class(c: char) -> Class {
         _ if c.is_alphabetic() => Class::Letter,
         _ => Class::Symbol,
     }
+}
+
+/// The tokens of `text`, without what only their neighbours tell; `lower` as for [`Doc::read`].
+pub(crate) fn cut<'t>(text: &'t str, lower: &'t str) -> Vec<Token<'t>> {
+    Scanner::new(text, lower).run()
 }
 
 struct Scanner<'t> {

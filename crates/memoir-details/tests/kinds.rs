@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use memoir_details::{DetailKind, carries, details, lost};
+use memoir_details::{DetailKind, Reading, carries, details, lost, lost_between};
 
 fn keys(text: &str, kind: DetailKind) -> Vec<String> {
     let all = details(text).into_iter().filter(|d| d.kind() == kind);
@@ -260,4 +260,54 @@ fn spec_3_12_debug_does_not_print_the_words() {
     let detail = details("We met Beethoven.").pop().unwrap();
     let printed = format!("{detail:?}");
     assert!(printed.contains("Name") && !printed.to_lowercase().contains("beethoven"));
+}
+
+#[test]
+fn spec_3_12_a_text_with_only_carries_no_negation() {
+    let restricted = "I share my location only with Anna.";
+    let denied = "I do not share my location with Anna.";
+    assert!(!kept(denied, restricted));
+    assert!(kept(restricted, denied));
+}
+
+#[test]
+fn spec_3_12_a_reading_answers_as_the_text_does() {
+    let texts = [
+        "Customer 738 of Marta Keller asked on 14 March for 1340 sheets and did not want blue ones.",
+        "Marta Keller asked for 1,340 sheets on March 14th and 14 March; at 5 pm, not blue, \"as is\".",
+        "",
+    ];
+    for old in texts {
+        let reading = Reading::of(old);
+        assert_eq!(reading.details(), details(old));
+        for new in texts {
+            let written = Reading::of(new);
+            let (alone, again) = ([&reading], [&reading, &reading]);
+            assert_eq!(lost_between(&alone, &written), lost(&[old], new));
+            assert_eq!(lost_between(&again, &written), lost(&[old], new));
+            for detail in reading.details() {
+                assert_eq!(written.carries(detail), carries(new, detail));
+            }
+        }
+    }
+    assert!(lost_between(&[], &Reading::of(texts[0])).is_empty());
+}
+
+#[test]
+fn spec_3_12_a_reading_can_be_shared_and_shows_no_text() {
+    fn shared<T: Send + Sync + 'static>(value: T) -> T {
+        value
+    }
+    let reading = shared(Reading::of("Zelda owes 738 EUR."));
+    let other = Reading::of("Nobody owes anything.");
+    // Also after a comparison that needed the words.
+    assert!(!lost_between(&[&reading], &other).is_empty());
+    for shown in [format!("{reading:?}"), format!("{other:#?}")] {
+        let shown = shown.to_lowercase();
+        assert!(
+            !["zelda", "738", "owes", "nobody"]
+                .iter()
+                .any(|w| shown.contains(w))
+        );
+    }
 }

@@ -12,31 +12,69 @@ const MAY_USE: [(&str, &[&str]); 8] = [
     ("memoir-store", &["memoir-domain"]),
     ("memoir-store-sqlite", &["memoir-domain", "memoir-store"]),
     ("memoir-model", &["memoir-domain"]),
-    ("memoir-app", &["memoir-details", "memoir-domain", "memoir-model", "memoir-store"]),
+    (
+        "memoir-app",
+        &[
+            "memoir-details",
+            "memoir-domain",
+            "memoir-model",
+            "memoir-store",
+        ],
+    ),
     (
         "memoir",
-        &["memoir-app", "memoir-details", "memoir-domain", "memoir-model", "memoir-store", "memoir-store-sqlite"],
+        &[
+            "memoir-app",
+            "memoir-details",
+            "memoir-domain",
+            "memoir-model",
+            "memoir-store",
+            "memoir-store-sqlite",
+        ],
     ),
     ("memoir-testkit", &["memoir-domain", "memoir-model"]),
 ];
 
 /// Crates that do input or output, or bring a runtime: not for the domain.
-const NOT_IN_THE_DOMAIN: [&str; 8] =
-    ["tokio", "reqwest", "rusqlite", "getrandom", "async-trait", "tracing", "rustls", "tempfile"];
+const NOT_IN_THE_DOMAIN: [&str; 8] = [
+    "tokio",
+    "reqwest",
+    "rusqlite",
+    "getrandom",
+    "async-trait",
+    "tracing",
+    "rustls",
+    "tempfile",
+];
 
 fn dependencies() -> BTreeMap<String, Vec<String>> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--offline",
+        ])
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .output()
         .unwrap();
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let names = |package: &Value| -> Vec<String> {
-        let normal = package["dependencies"].as_array().unwrap().iter().filter(|dependency| dependency["kind"].is_null());
-        normal.map(|dependency| dependency["name"].as_str().unwrap().to_owned()).collect()
+        let normal = package["dependencies"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|dependency| dependency["kind"].is_null());
+        normal
+            .map(|dependency| dependency["name"].as_str().unwrap().to_owned())
+            .collect()
     };
     let packages = metadata["packages"].as_array().unwrap();
-    packages.iter().map(|package| (package["name"].as_str().unwrap().to_owned(), names(package))).collect()
+    packages
+        .iter()
+        .map(|package| (package["name"].as_str().unwrap().to_owned(), names(package)))
+        .collect()
 }
 
 #[test]
@@ -44,9 +82,14 @@ fn dependencies_point_inward() {
     let found = dependencies();
     let known: BTreeMap<&str, &[&str]> = MAY_USE.into_iter().collect();
     for (name, uses) in &found {
-        let allowed = known.get(name.as_str()).unwrap_or_else(|| panic!("{name} is not in the list of crates"));
+        let allowed = known
+            .get(name.as_str())
+            .unwrap_or_else(|| panic!("{name} is not in the list of crates"));
         for other in uses.iter().filter(|other| other.starts_with("memoir")) {
-            assert!(allowed.contains(&other.as_str()), "{name} must not depend on {other}");
+            assert!(
+                allowed.contains(&other.as_str()),
+                "{name} must not depend on {other}"
+            );
         }
     }
     assert_eq!(found.len(), known.len());
@@ -57,7 +100,10 @@ fn the_domain_asks_the_machine_for_nothing() {
     let found = dependencies();
     for name in ["memoir-domain", "memoir-details"] {
         for other in &found[name] {
-            assert!(!NOT_IN_THE_DOMAIN.contains(&other.as_str()), "{name} must not depend on {other}");
+            assert!(
+                !NOT_IN_THE_DOMAIN.contains(&other.as_str()),
+                "{name} must not depend on {other}"
+            );
         }
     }
 }

@@ -90,6 +90,23 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
+    fn spec_5_1_no_words_of_what_was_typed_are_formatted() {
+        use clap::Parser;
+        const CANARY: &str = "Kanarienvogel";
+        for line in [
+            &[
+                "remember", "wren", CANARY, "--tag", CANARY, "--source", CANARY,
+            ][..],
+            &["recall", "wren", CANARY, "--tag", CANARY],
+            &["agent", "set", "wren", "system_prompt", CANARY],
+        ] {
+            let typed = std::iter::once(&"memoir").chain(line);
+            let arguments = super::Arguments::try_parse_from(typed).unwrap();
+            assert!(!format!("{arguments:?}").contains(CANARY), "{line:?}");
+        }
+    }
+
+    #[test]
     fn the_arguments_are_free_of_contradictions() {
         super::Arguments::command().debug_assert();
     }

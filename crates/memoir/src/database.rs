@@ -18,8 +18,13 @@ pub(crate) fn open(url: Option<&str>) -> Result<SqliteStore, Failure> {
     let path = path(url)?;
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         // SQLite would take a device for a database, and put files of its own beside it.
-        return Err(Failure::new(format!("`{}` is not a file", path.display()))
-            .hint("give the path of a file with `--database sqlite:PATH`"));
+        let problem = format!(
+            "cannot open the database `{}`: it is not a file",
+            path.display()
+        );
+        return Err(
+            Failure::new(problem).hint("give the path of a file with `--database sqlite:PATH`")
+        );
     }
     if let (None, Some(folder)) = (url, path.parent()) {
         make_private_folder(folder)
@@ -80,6 +85,20 @@ fn make_private_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_is_no_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = folder.path().join("device");
+        std::os::unix::net::UnixListener::bind(&device).unwrap();
+        let failure = open(device.to_str()).err().unwrap();
+        let Failure::Told(told) = failure else {
+            panic!("it is told")
+        };
+        assert!(told.to_string().contains("it is not a file"), "{told}");
+        let beside = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(beside, 1, "nothing was put beside it");
+    }
 
     #[test]
     fn a_database_is_named_by_url_or_path() {

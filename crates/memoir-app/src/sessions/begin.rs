@@ -114,7 +114,8 @@ impl AgentHandle {
             journal_after: context::journal_since(now),
         };
         let loaded = self.load(&wanted(selection)).await?;
-        let room = context_tokens.map(|tokens| room(tokens, [&loaded.agent.settings.system_prompt]));
+        let room =
+            context_tokens.map(|tokens| room(tokens, [&loaded.agent.settings.system_prompt]));
         let context = context::build(&loaded.memories, now, room);
         Ok(prompt::consent(&loaded.agent, &context))
     }

@@ -4,7 +4,7 @@ use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     audit::Actor,
     lifecycle,
-    session::{EndReason, Session, Usage},
+    session::{EndReason, Lease, Session, Usage},
 };
 use memoir_store::Wanted;
 
@@ -51,8 +51,8 @@ impl AgentHandle {
         };
         self.decide(&with_session(id), |mut loaded, now| {
             let session = loaded.take_session(id)?;
-            let lapsed = session.lease.is_none_or(|lease| lease.until <= now);
-            if !session.state.is_running() || !lapsed {
+            let held = session.lease.is_some_and(|lease| holds(lease, now));
+            if !session.state.is_running() || held {
                 return Ok((None, false));
             }
             let actor = Actor::system();
@@ -150,6 +150,14 @@ impl AgentHandle {
         })
         .await
     }
+}
+
+/// Whether somebody may still work under the lease.
+fn holds(lease: Lease, now: Timestamp) -> bool {
+    /// Twice the longest that can be set: one that lasts longer was taken by a clock that has been put
+    /// back since, and would keep the agent from its sessions until then.
+    const LONGEST_SECONDS: i64 = 2 * 3_600;
+    lease.until > now && lease.until.seconds_since(now) <= LONGEST_SECONDS
 }
 
 pub(super) fn with_session(id: SessionId) -> Wanted {

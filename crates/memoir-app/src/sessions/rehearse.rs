@@ -22,25 +22,45 @@ use super::{
     drive::{Drive, Driven, Hold, Observer},
     end::with_session,
 };
-use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionView, codec, memories::wanted};
+use crate::{
+    AgentHandle, Error, Loaded, Memoir, MemoryView, Result, SessionView, codec, memories::wanted,
+};
 
 /// What a rehearsal came to: enough to show it, and to do it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rehearsal {
     edits: Vec<Edit>,
-    memories: Vec<RehearsedMemory>,
+    memories: Vec<Touched>,
     applied_by: Option<SessionId>,
 }
 
-/// A memory that the rehearsal touched.
+/// A memory that the rehearsal touched, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Touched {
+    number: Number,
+    before: Option<Memory>,
+    after: Memory,
+}
+
+/// A memory that the rehearsal touched, as every door shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RehearsedMemory {
     /// Its number; that of a new one may be another when the rehearsal is applied.
     pub number: Number,
     /// As it is; `None` where it would be new.
-    pub before: Option<Memory>,
+    pub before: Option<MemoryView>,
     /// As it would be.
-    pub after: Memory,
+    pub after: MemoryView,
+}
+
+impl From<&Touched> for RehearsedMemory {
+    fn from(touched: &Touched) -> Self {
+        Self {
+            number: touched.number,
+            before: touched.before.clone().map(MemoryView::from),
+            after: touched.after.clone().into(),
+        }
+    }
 }
 
 /// One successful edit or protection, to be made again.
@@ -55,7 +75,7 @@ struct Edit {
 
 impl Rehearsal {
     pub(crate) fn memories(&self) -> Vec<RehearsedMemory> {
-        self.memories.clone()
+        self.memories.iter().map(RehearsedMemory::from).collect()
     }
 }
 
@@ -428,15 +448,15 @@ fn edit_of(record: &Record) -> Option<Edit> {
 }
 
 /// The core memories that are not as they were. A rolled back rehearsal leaves none.
-fn differences(before: Vec<Memory>, after: Vec<Memory>) -> Vec<RehearsedMemory> {
+fn differences(before: Vec<Memory>, after: Vec<Memory>) -> Vec<Touched> {
     let mut before: BTreeMap<Number, Memory> = before
         .into_iter()
         .map(|memory| (memory.number, memory))
         .collect();
-    let mut changed: Vec<RehearsedMemory> = after
+    let mut changed: Vec<Touched> = after
         .into_iter()
         .filter(|memory| memory.kind == Kind::Core)
-        .map(|after| RehearsedMemory {
+        .map(|after| Touched {
             number: after.number,
             before: before.remove(&after.number),
             after,

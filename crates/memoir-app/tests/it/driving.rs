@@ -401,3 +401,69 @@ async fn spec_2_2_without_a_model_a_session_is_refused_with_a_hint() {
     assert!(matches!(refused, Error::NoModel));
     assert!(refused.hint().unwrap().contains("builtin:careful"));
 }
+
+#[tokio::test]
+async fn spec_3_16_a_usage_beyond_all_measure_ends_the_session_and_breaks_nothing() {
+    let world = World::new(&DOUBLES).await;
+    world.script([
+        Turn::text("YES").with_usage(u64::MAX, u64::MAX),
+        delete(2).with_usage(u64::MAX, u64::MAX),
+    ]);
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(state(&driven), State::Abandoned);
+    assert_eq!(driven.session.end_reason, Some("token_limit"));
+    world.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
+    let world = World::new(&DOUBLES).await;
+    world.clock.advance(Duration::from_secs(7 * 86_400));
+    let account = world.memoir.account("default").await.unwrap();
+    // This sweep is busy with another agent while that one comes to ours.
+    let (agent, trigger) = account.due_agents().await.unwrap().remove(0);
+    let script = world.script([Turn::text("No."), Turn::text("YES")]);
+    assert_eq!(account.sweep(&mut |_| {}).await.unwrap().len(), 1);
+    let options = RefineOptions {
+        trigger: Some(trigger),
+        ..RefineOptions::default()
+    };
+    let second = agent.refine(&options, &mut |_| {}).await;
+    assert!(matches!(second, Err(Error::NotDue)), "{second:?}");
+    assert_eq!(script.requests().len(), 1);
+    assert_eq!(world.agent.sessions(10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
+    const CONTEXT_TOKENS: u32 = 8_000;
+    let memories: Vec<String> = (0..40)
+        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(90)))
+        .collect();
+    let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
+    let world = World::new(&memories).await;
+    let script = std::sync::Arc::new(
+        memoir_testkit::ModelScript::new([Turn::text("YES"), complete()])
+            .with_context_tokens(CONTEXT_TOKENS),
+    );
+    *world.model.0.lock().unwrap() = script.clone();
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(state(&driven), State::Completed);
+    for request in script.requests() {
+        assert!(request.system.chars() < 4 * CONTEXT_TOKENS as usize);
+    }
+    let asked = &script.requests()[0];
+    assert!(asked.system.expose().contains("are left out"));
+    let memoir_model::Message::User(question) = &asked.messages[0] else {
+        panic!("the first message is the question")
+    };
+    assert!(question.expose().contains("40"), "the counts are told");
+}

@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Error, sessions::RefineOptions};
-use memoir_domain::{lifecycle::StartRefusal, session::State};
+use memoir_domain::{agent::Field, lifecycle::StartRefusal, session::State};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person, state};
+use crate::world::{World, complete, delete, person, settings, state};
 
 const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
@@ -135,4 +135,55 @@ async fn concurrent_edits_of_one_session_are_each_measured() {
     assert_eq!(deleted, 9);
     assert_eq!(world.kept().await.len(), 30);
     world.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_2_a_lease_of_a_clock_that_was_put_back_does_not_lock_the_agent_up() {
+    let world = World::new(&MEMORIES).await;
+    let orphan = orphan(&world).await;
+    world.clock.put_back(Duration::from_secs(86_400));
+    let (driven, _) = world.refine([complete()]).await;
+    assert_eq!(state(&driven), State::Completed);
+    let closed = world.agent.session(orphan).await.unwrap().session;
+    assert_eq!(closed.end_reason, Some("lease_expired"));
+    world.check().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let store = Arc::new(memoir_store_sqlite::SqliteStore::open(&path).unwrap());
+    let world = World::on(store, &MEMORIES, settings()).await;
+    orphan(&world).await;
+    let account = world.memoir.account("default").await.unwrap();
+    let model = [(Field::Model, Some("scripted:model"))];
+    account
+        .create_agent("kite", &model, &person())
+        .await
+        .unwrap();
+    let kite = World {
+        agent: account.agent("kite").await.unwrap(),
+        memoir: world.memoir.clone(),
+        store: world.store.clone(),
+        clock: world.clock.clone(),
+        model: world.model.clone(),
+    };
+    for memory in MEMORIES {
+        kite.remember(memory).await;
+    }
+    orphan(&kite).await;
+    let wren = world.agent.scope().agent;
+    let damage = rusqlite::Connection::open(&path).unwrap();
+    damage
+        .execute(
+            "UPDATE agents SET settings = 'damaged' WHERE id = ?1",
+            [wren.as_bytes()],
+        )
+        .unwrap();
+    world.clock.advance(Duration::from_secs(8 * 86_400));
+    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
+    let due = account.due_agents().await.unwrap();
+    let names: Vec<&str> = due.iter().map(|(agent, _)| agent.name()).collect();
+    assert_eq!(names, ["kite"]);
 }

@@ -65,6 +65,9 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
         memoir_domain::agent::Field::RefinementThreshold,
         Some(CANARY),
     )];
+    let prompt = [(memoir_domain::agent::Field::SystemPrompt, Some(CANARY))];
+    let shown = world.agent.configure(&prompt, &person()).await.unwrap();
+    printed += &format!("{shown:?}");
     let error = world.agent.configure(&set, &person()).await.unwrap_err();
     printed += &format!("{error:?} {error}");
     let bad = memoir_app::import::read(

@@ -61,6 +61,11 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
         changes[3].after.content.expose(),
         "The cat sleeps on the paper delivered in the morning."
     );
+    let shown = serde_json::to_value(&changes[0].before).unwrap();
+    assert_eq!(
+        shown, before[2],
+        "a memory is shown as everywhere, with its tokens and flags"
+    );
 
     // A memory saved meanwhile takes the number that the merged one had in the rehearsal.
     assert_eq!(

@@ -28,6 +28,12 @@ impl StandingClock {
     }
 }
 
+impl StandingClock {
+    pub fn put_back(&self, by: Duration) {
+        self.0.fetch_sub(by.as_micros() as i64, Ordering::SeqCst);
+    }
+}
+
 impl Clock for StandingClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_microseconds(self.0.load(Ordering::SeqCst)).unwrap()

@@ -9,7 +9,7 @@ mod names;
 mod negation;
 mod numbers;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::fold::fold;
@@ -280,8 +280,11 @@ pub(crate) fn is_surname(c: char) -> bool {
     SURNAMES.contains(&c)
 }
 
+/// About how many words all lists together have.
+const WORDS: usize = 8192;
+
 static TABLE: LazyLock<Table<Entry>> = LazyLock::new(|| {
-    let mut lists = Lists::default();
+    let mut lists = Lists(Table::with_room(WORDS));
     lists.words();
     lists.names();
     lists.numbers();
@@ -289,43 +292,41 @@ static TABLE: LazyLock<Table<Entry>> = LazyLock::new(|| {
     lists.negations();
     lists.reaches();
     lists.summaries();
-    Table::of(lists.0)
+    lists.0
 });
 
 /// The words of a phrase, and its key.
 type Phrase = (Vec<&'static str>, &'static str);
 
 static DAY_PHRASES: LazyLock<Table<Vec<Phrase>>> = LazyLock::new(|| {
-    let mut phrases: HashMap<String, Vec<_>> = HashMap::new();
+    let mut phrases: Table<Vec<Phrase>> = Table::with_room(32);
     for (phrase, key) in calendar::PHRASES {
         let words: Vec<&str> = phrase.split(' ').collect();
         if let Some(head) = words.first() {
-            let same = phrases.entry((*head).to_owned()).or_default();
-            same.push((words, *key));
+            phrases.entry(head).push((words, *key));
         }
     }
-    Table::of(phrases)
+    phrases
 });
 
 static IDLE: LazyLock<Table<Vec<Vec<String>>>> = LazyLock::new(|| {
-    let mut phrases: HashMap<String, Vec<Vec<String>>> = HashMap::default();
+    let mut phrases: Table<Vec<Vec<String>>> = Table::with_room(128);
     for phrase in negation::IDLE {
         let words: Vec<String> = phrase.split(' ').map(|w| fold(w).into_owned()).collect();
         if let Some(head) = words.first().cloned() {
-            phrases.entry(head).or_default().push(words);
+            phrases.entry(&head).push(words);
         }
     }
-    Table::of(phrases)
+    phrases
 });
 
 static SURNAMES: LazyLock<HashSet<char>> = LazyLock::new(|| names::HAN_SURNAMES.chars().collect());
 
-#[derive(Default)]
-struct Lists(HashMap<String, Entry>);
+struct Lists(Table<Entry>);
 
 impl Lists {
     fn entry(&mut self, word: &str) -> &mut Entry {
-        self.0.entry(fold(word).into_owned()).or_default()
+        self.0.entry(&fold(word))
     }
 
     fn flag(&mut self, words: &str, flag: Flag) {
@@ -407,13 +408,15 @@ impl Lists {
 
     /// Where no spaces divide words, the first character tells how far to look.
     fn reaches(&mut self) {
-        let words: Vec<String> = self.0.keys().cloned().collect();
-        for word in words {
-            let Some(first) = word.chars().next().filter(|c| *c >= '\u{2e80}') else {
-                continue;
-            };
+        let unspaced: Vec<(char, usize)> = self
+            .0
+            .words()
+            .filter_map(|w| Some((w.chars().next()?, w.chars().count())))
+            .filter(|(first, _)| *first >= '\u{2e80}')
+            .collect();
+        for (first, length) in unspaced {
             let entry = self.entry(first.encode_utf8(&mut [0; 4]));
-            entry.reach = entry.reach.max(word.chars().count().min(255) as u8);
+            entry.reach = entry.reach.max(length.min(255) as u8);
         }
     }
 

@@ -103,7 +103,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
     let mut watcher = Watcher::new(false);
     let driven = match drive(&agent, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(driven) => driven,
-        Ran::Interrupted => return Ok(None),
+        Ran::NotDue | Ran::Interrupted => return Ok(None),
     };
     let session = driven.session;
     let query = RecordQuery {

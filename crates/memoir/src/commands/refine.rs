@@ -67,6 +67,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             tell(global, *driven)?;
             ending(&session)
         }
+        // Only a session for the schedule asks whether the agent is due.
+        Ran::NotDue => Ok(Ending::Done),
         Ran::Interrupted => Ok(Ending::Interrupted),
     }
 }
@@ -75,6 +77,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 pub(crate) enum Ran {
     /// It came to an end, by itself or by Ctrl-C.
     Driven(Box<Driven>),
+    /// None was begun: another worker has run one since.
+    NotDue,
     /// Ctrl-C before it was begun, or twice.
     Interrupted,
 }
@@ -88,8 +92,10 @@ pub(crate) async fn drive(
     let running = watcher.running();
     let mut observer = |progress: &Progress| watcher.see(progress);
     let work = agent.refine(options, &mut observer);
-    if let Some(driven) = unless_interrupted(work).await {
-        return Ok(Ran::Driven(Box::new(driven?)));
+    match unless_interrupted(work).await {
+        Some(Err(memoir_app::Error::NotDue)) => return Ok(Ran::NotDue),
+        Some(driven) => return Ok(Ran::Driven(Box::new(driven?))),
+        None => {}
     }
     let Some(id) = running.id() else {
         return Ok(Ran::Interrupted);

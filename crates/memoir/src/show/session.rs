@@ -148,15 +148,16 @@ pub(crate) fn list(sessions: &[SessionView]) -> String {
 pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
     let mut text = String::new();
     for change in changes {
-        let before = change.before.as_ref().filter(|memory| memory.is_kept());
-        let after = Some(&change.after).filter(|memory| memory.is_kept());
+        let before = change
+            .before
+            .as_ref()
+            .filter(|memory| memory.discarded_at.is_none());
+        let after = Some(&change.after).filter(|memory| memory.discarded_at.is_none());
         let what = match (before, after) {
             (None, _) => "would be new",
             (Some(_), None) => "would be discarded",
             (Some(before), Some(after)) if before.content != after.content => "would be rewritten",
-            (Some(before), Some(after))
-                if before.is_constitutional() != after.is_constitutional() =>
-            {
+            (Some(before), Some(after)) if before.constitutional != after.constitutional => {
                 "would become constitutional"
             }
             (Some(_), Some(_)) => "would change in its tags or dates",

@@ -61,7 +61,8 @@ pub(crate) async fn run(global: &Global) -> Outcome {
 
 /// When the schedule takes the agent next.
 pub(super) fn next(agent: &AgentView) -> String {
-    let is_set = |name: &str| agent.settings.expose().get(name) == Some(&serde_json::Value::Bool(true));
+    let is_set =
+        |name: &str| agent.settings.expose().get(name) == Some(&serde_json::Value::Bool(true));
     match (agent.refinement_due, agent.next_refinement_at) {
         (Some(_), _) => "due".to_owned(),
         (None, Some(time)) => moment(time),

@@ -48,7 +48,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let name = Value::String(view.name.clone());
         let set = match field {
             Field::Name => &name,
-            field => view.settings.expose().get(field.as_str()).unwrap_or(&Value::Null),
+            field => view
+                .settings
+                .expose()
+                .get(field.as_str())
+                .unwrap_or(&Value::Null),
         };
         terminal::print(&format!(
             "{} is {}",

@@ -65,7 +65,11 @@ fn describe(agent: &AgentView) -> String {
 
 /// A setting's value, or the default that counts in its place.
 fn setting(agent: &AgentView, field: Field) -> String {
-    let set = agent.settings.expose().get(field.as_str()).unwrap_or(&Value::Null);
+    let set = agent
+        .settings
+        .expose()
+        .get(field.as_str())
+        .unwrap_or(&Value::Null);
     if !set.is_null() {
         return value(field, set);
     }
