@@ -114,7 +114,7 @@ impl Account {
             account: self.id,
             agent: id,
         };
-        let commit = codec::commit(scope, digest_key, None, decision, None)?;
+        let commit = codec::commit(&codec::Base::new(scope, digest_key), decision, None)?;
         match memoir.store.commit(commit).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(agent.name)),
             other => Ok(other.map(|()| memoir.agent_view(&agent))?),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memoir_domain::{
     AgentScope, PrivateText,
     agent::{self, Agent, Attempt, LedgerPosition, Settings, Threshold},
-    audit::{Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, Body, Change, Facts, Record},
     draft::{Decision, Stated},
     memory::{Memory, Number, Tags},
     session::Session,
@@ -112,27 +112,23 @@ struct Prompts {
     refinement_prompt: Option<PrivateText>,
 }
 
-fn agent_row(scope: AgentScope, digest_key: [u8; 32], agent: Agent) -> Result<AgentRow> {
-    let mut settings = agent.settings;
-    let (paused, inactive) = (settings.paused, settings.inactive);
-    let prompts = store_text(&Prompts {
-        system_prompt: settings.system_prompt.take(),
-        reflection_prompt: settings.reflection_prompt.take(),
-        memory_reflection_prompt: settings.memory_reflection_prompt.take(),
-        refinement_prompt: settings.refinement_prompt.take(),
-    })?;
-    let settings = serde_json::to_string(&settings)
-        .map_err(|_| Error::Inconsistent("settings cannot be written as JSON".to_owned()))?;
+/// The agent's row, with the settings as they stand in `base` where the decision did not change them.
+fn agent_row(base: &Base, agent: Agent, settings_changed: bool) -> Result<AgentRow> {
+    let (settings, prompts) = if settings_changed {
+        settings_columns(&agent.settings)?
+    } else {
+        (base.settings.clone(), base.prompts.clone())
+    };
     Ok(AgentRow {
-        scope,
+        scope: base.scope,
         version: 0,
         folded_name: agent::fold_name(&agent.name),
         name: agent.name,
         settings,
         prompts,
-        digest_key,
-        paused,
-        inactive,
+        digest_key: base.digest_key,
+        paused: agent.settings.paused,
+        inactive: agent.settings.inactive,
         created_at: agent.created_at,
         tally: agent.tally,
         next_number: agent.next_number,
@@ -143,6 +139,19 @@ fn agent_row(scope: AgentScope, digest_key: [u8; 32], agent: Agent) -> Result<Ag
         ledger_created_at: agent.ledger_position.map(|position| position.created_at),
         ledger_number: agent.ledger_position.map(|position| position.number),
     })
+}
+
+fn settings_columns(settings: &Settings) -> Result<(String, StoredText)> {
+    let mut settings = settings.clone();
+    let prompts = store_text(&Prompts {
+        system_prompt: settings.system_prompt.take(),
+        reflection_prompt: settings.reflection_prompt.take(),
+        memory_reflection_prompt: settings.memory_reflection_prompt.take(),
+        refinement_prompt: settings.refinement_prompt.take(),
+    })?;
+    let settings = serde_json::to_string(&settings)
+        .map_err(|_| Error::Inconsistent("settings cannot be written as JSON".to_owned()))?;
+    Ok((settings, prompts))
 }
 
 pub(crate) fn agent(row: &AgentRow) -> Result<Agent> {
@@ -313,15 +322,64 @@ pub(crate) fn copy(snapshot: Snapshot, sessions: Vec<SessionRow>) -> Result<Comm
     })
 }
 
-/// The rows of a decision. `expected_version` is that of the agent decided on; `None` makes the agent.
-pub(crate) fn commit(
+/// What an agent's row keeps from one decision to the next.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
     scope: AgentScope,
+    /// `None` where the agent is being made.
+    version: Option<u64>,
     digest_key: [u8; 32],
-    expected_version: Option<u64>,
+    settings: String,
+    prompts: StoredText,
+}
+
+impl Base {
+    /// Of an agent that is being made.
+    pub(crate) fn new(scope: AgentScope, digest_key: [u8; 32]) -> Self {
+        Self {
+            scope,
+            version: None,
+            digest_key,
+            settings: String::new(),
+            prompts: StoredText::default(),
+        }
+    }
+
+    /// Of an agent as it was loaded.
+    pub(crate) fn of(row: AgentRow) -> Self {
+        Self {
+            scope: row.scope,
+            version: Some(row.version),
+            digest_key: row.digest_key,
+            settings: row.settings,
+            prompts: row.prompts,
+        }
+    }
+
+    /// After one commit on this one that did not change the settings.
+    pub(crate) fn next(mut self) -> Self {
+        self.version = self.version.map(|version| version + 1);
+        self
+    }
+
+    pub(crate) fn digester(&self) -> Digester {
+        Digester::new(&self.digest_key)
+    }
+}
+
+/// The rows of a decision that was made on `base`.
+pub(crate) fn commit(
+    base: &Base,
     decision: Decision,
     rehearsal: Option<Rehearsal>,
 ) -> Result<Commit> {
-    let digester = Digester::new(&digest_key);
+    // Every change of a setting is a record (SPEC 4.1).
+    let settings_changed = decision
+        .records
+        .iter()
+        .any(|record| record.action == Action::AgentConfigured);
+    let scope = base.scope;
+    let digester = base.digester();
     let changed = last_states(decision.changes);
     let stated = &decision.stated;
     let prepared = crate::parallel::map(changed, |(before, after)| {
@@ -329,8 +387,8 @@ pub(crate) fn commit(
         prepare(&digester, before, after, read)
     });
     let mut commit = Commit {
-        expected_version,
-        agent: agent_row(scope, digest_key, decision.agent)?,
+        expected_version: base.version,
+        agent: agent_row(base, decision.agent, settings_changed)?,
         memories: Vec::with_capacity(prepared.len()),
         sessions: Vec::with_capacity(decision.sessions.len()),
         details_removed: Vec::new(),

@@ -135,14 +135,7 @@ impl AgentHandle {
                 actor,
                 self.memoir.now(),
             );
-            let row = &loaded.row;
-            let mut commit = crate::codec::commit(
-                self.scope,
-                row.digest_key,
-                Some(row.version),
-                decision,
-                None,
-            )?;
+            let mut commit = crate::codec::commit(&loaded.base, decision, None)?;
             commit.progress = Some(progress.clone());
             match self.memoir.store.commit(commit).await {
                 Err(memoir_store::Error::Conflict) => {}

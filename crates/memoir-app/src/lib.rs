@@ -25,7 +25,7 @@ use memoir_domain::{
     memory::Memory, session::Session, text::Digester,
 };
 use memoir_model::{ConnectError, Model, ModelName, Providers};
-use memoir_store::{AgentRow, Store, Wanted};
+use memoir_store::{Store, Wanted};
 
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use agents::AgentView;
@@ -68,6 +68,7 @@ pub struct Memoir {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     settings: Arc<Settings>,
+    recent: Arc<sessions::Recent>,
 }
 
 impl Memoir {
@@ -85,6 +86,7 @@ impl Memoir {
             clock: Arc::new(clock::SystemClock),
             random: Arc::new(clock::SystemRandom),
             settings: Arc::new(settings),
+            recent: Arc::default(),
         }
     }
 
@@ -139,7 +141,7 @@ pub struct AgentHandle {
 
 /// What one look at an agent brought, in the domain's types.
 struct Loaded {
-    row: AgentRow,
+    base: codec::Base,
     agent: Agent,
     memories: Vec<Memory>,
     session: Option<(Session, Option<sessions::Rehearsal>)>,
@@ -168,7 +170,7 @@ impl AgentHandle {
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         Ok(Loaded {
             agent: codec::agent(&snapshot.agent)?,
-            row: snapshot.agent,
+            base: codec::Base::of(snapshot.agent),
             memories: snapshot
                 .memories
                 .into_iter()
@@ -180,20 +182,14 @@ impl AgentHandle {
         })
     }
 
-    /// Writes a decision that was made on `row`.
+    /// Writes a decision that was made on `base`.
     async fn commit(
         &self,
-        row: &AgentRow,
+        base: &codec::Base,
         decision: Decision,
         rehearsal: Option<sessions::Rehearsal>,
     ) -> memoir_store::Result<(), Error> {
-        let commit = codec::commit(
-            self.scope,
-            row.digest_key,
-            Some(row.version),
-            decision,
-            rehearsal,
-        )?;
+        let commit = codec::commit(base, decision, rehearsal)?;
         Ok(self.memoir.store.commit(commit).await?)
     }
 
@@ -206,12 +202,12 @@ impl AgentHandle {
     ) -> Result<T> {
         for _ in 0..ATTEMPTS {
             let loaded = self.load(wanted).await?;
-            let row = loaded.row.clone();
+            let base = loaded.base.clone();
             let (decision, answer) = decide(loaded, self.memoir.now())?;
             let Some(decision) = decision else {
                 return Ok(answer);
             };
-            match self.commit(&row, decision, None).await {
+            match self.commit(&base, decision, None).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 written => return written.map(|()| answer),
             }
@@ -222,7 +218,7 @@ impl AgentHandle {
 
 impl Loaded {
     fn digester(&self) -> Digester {
-        Digester::new(&self.row.digest_key)
+        self.base.digester()
     }
 
     /// The session that was asked for.

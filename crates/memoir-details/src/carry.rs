@@ -56,8 +56,16 @@ struct Words {
     pieces: Vec<Piece>,
     known: Index,
     stems: OnceLock<(Vec<Short>, Index)>,
+    families: OnceLock<Families>,
     running: OnceLock<String>,
     solid: OnceLock<String>,
+}
+
+/// Words by what all forms of a name share: the first of each family, and who is next.
+#[derive(Debug)]
+struct Families {
+    first: Index,
+    next: Vec<Option<usize>>,
 }
 
 impl Words {
@@ -81,6 +89,7 @@ impl Words {
             pieces,
             known,
             stems: OnceLock::new(),
+            families: OnceLock::new(),
             running: OnceLock::new(),
             solid: OnceLock::new(),
         }
@@ -127,14 +136,33 @@ impl Words {
             .get_or_init(|| self.pieces.iter().map(|p| p.word.as_str()).collect())
     }
 
+    fn families(&self) -> &Families {
+        self.families.get_or_init(|| {
+            let key = |n: usize| family(&self.pieces[n].word).as_bytes();
+            let mut families = Families {
+                first: Index::with_room(self.pieces.len()),
+                next: vec![None; self.pieces.len()],
+            };
+            for place in 0..self.pieces.len() {
+                if !families.first.insert(key(place), place, key)
+                    && let Some(first) = families.first.find(key(place), key)
+                {
+                    families.next[place] = families.next[first];
+                    families.next[first] = Some(place);
+                }
+            }
+            families
+        })
+    }
+
     /// Whether the text has an inflected form of the name.
     fn has_form_of(&self, key: &str) -> bool {
-        let family = family(key);
-        self.pieces.iter().any(|p| {
-            p.is_word
-                && p.word.as_bytes().starts_with(family.as_bytes())
-                && is_form_of(&p.word, key)
-        })
+        let families = self.families();
+        let word = |n: usize| family(&self.pieces[n].word).as_bytes();
+        let first = families.first.find(family(key).as_bytes(), word);
+        std::iter::successors(first, |n| families.next[*n])
+            .map(|n| &self.pieces[n])
+            .any(|p| p.is_word && is_form_of(&p.word, key))
     }
 
     /// Whether the text has the name of the street in another spelling.

@@ -138,6 +138,12 @@ impl Index {
         self.probe(key, key_at).1
     }
 
+    /// Where `key` is.
+    pub(crate) fn find<'k>(&self, key: &[u8], key_at: impl Fn(usize) -> &'k [u8]) -> Option<usize> {
+        let (slot, known) = self.probe(key, key_at);
+        known.then(|| self.slots[slot] as usize - 1)
+    }
+
     /// The slot of `key` or the one where it belongs, and whether it is there. There is a free slot,
     /// as there are twice as many as keys.
     fn probe<'k>(&self, key: &[u8], key_at: impl Fn(usize) -> &'k [u8]) -> (usize, bool) {

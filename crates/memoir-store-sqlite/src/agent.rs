@@ -115,6 +115,19 @@ fn memories(
     Ok(memories)
 }
 
+/// Memories by their numbers, in one view with the question whether the agent is the account's.
+pub(crate) fn numbered_memories(
+    connection: &Connection,
+    scope: AgentScope,
+    numbers: &[Number],
+) -> Result<Vec<MemoryRow>> {
+    let _view = View::new(connection)?;
+    if !exists(connection, scope)? {
+        return Ok(Vec::new());
+    }
+    numbered(connection, scope.agent.as_bytes(), numbers)
+}
+
 fn numbered(
     connection: &Connection,
     agent: &[u8; 16],

@@ -197,6 +197,12 @@ impl Store for SqliteStore {
         }
     }
 
+    async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
+        let numbers = numbers.to_vec();
+        self.look(move |connection| agent::numbered_memories(connection, scope, &numbers))
+            .await
+    }
+
     async fn carriers(
         &self,
         scope: AgentScope,

@@ -87,6 +87,10 @@ pub trait Store: Fleet {
     /// The agent of that identifier; `None` where the account has none.
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>>;
 
+    /// Those of the agent's memories that have these numbers, discarded ones included, in the order of
+    /// the numbers; ones that do not exist are passed over.
+    async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>>;
+
     /// Kept core memories other than `except` that carry the rarest of the details `digests` that any
     /// other carries, by number, at most `limit` of them. Empty where none is carried elsewhere. Counts
     /// no further than `limit + 1` carriers of each; of equally rare details it takes the first.

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use memoir_details::Reading;
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
-    agent::DetailGuard,
+    agent::{Agent, DetailGuard},
     breaker::{EROSION_DAYS, Gauge},
+    draft::Decision,
     knife::{self, Call, Outcome, Request, ToolResult, Trip, View},
     memory::{Memory, Number},
     rollback,
@@ -16,7 +17,8 @@ use memoir_domain::{
 use memoir_store::{RecordFilter, Selection, Wanted};
 use serde_json::Value;
 
-use crate::{AgentHandle, Error, Loaded, Result, codec, memories::wanted};
+use super::recent::Known;
+use crate::{AgentHandle, Error, Result, codec, memories::wanted};
 
 /// Most other memories that are read to find what a delete would lose.
 const CARRIERS_READ: u32 = 32;
@@ -59,52 +61,150 @@ impl AgentHandle {
 
     async fn attempt_call(&self, id: SessionId, request: &Request) -> Result<Called> {
         let now = self.memoir.now();
-        let mut loaded = self.load(&what_it_needs(id, request, now)).await?;
-        let session = loaded.session.take().map(|(session, _)| session);
-        let memories: BTreeMap<Number, Memory> = loaded
-            .memories
-            .drain(..)
-            .map(|memory| (memory.number, memory))
-            .collect();
-        let reading = guarded_delete(&loaded, request, &memories)
-            .map(|memory| Reading::of(memory.content.expose()));
-        let elsewhere = self.carriers(&loaded, request, reading.as_ref()).await?;
-        let view = View {
-            agent: &loaded.agent,
-            session: session.as_ref(),
-            memories: &memories,
+        if let Some(desk) = self.known_desk(id, request).await? {
+            let (outcome, before) = self.decide_call(&desk, request, now).await?;
+            // Only what is written can rest on what this process knows: the commit fails where somebody
+            // else wrote since. Any other answer takes a look at the store.
+            if let Outcome::Commit(decision, result) = outcome {
+                match self.write_call(desk, *decision, result, before, id).await {
+                    Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                    written => return written,
+                }
+            }
+        }
+        let desk = self.fresh_desk(id, request, now).await?;
+        let (outcome, before) = self.decide_call(&desk, request, now).await?;
+        match outcome {
+            Outcome::Answer(result) => Ok(unchanged(result, before)),
+            Outcome::Search(call) => Ok(unchanged(self.search(&call).await?, before)),
+            Outcome::Commit(decision, result) => {
+                self.write_call(desk, *decision, result, before, id).await
+            }
+            Outcome::Tripped(trip) => {
+                let (decision, result) = self.roll_back_tripped(id, *trip).await?;
+                self.write_call(desk, decision, result, before, id).await
+            }
+        }
+    }
+
+    /// What a call is decided on, as this process left it after the session's last call; `None` where it
+    /// does not know, or where the call does not change a memory.
+    async fn known_desk(&self, id: SessionId, request: &Request) -> Result<Option<Desk>> {
+        if request.numbers().is_empty() {
+            return Ok(None);
+        }
+        let Some(known) = self.memoir.recent.take(self.scope, id) else {
+            return Ok(None);
+        };
+        let rows = self
+            .memoir
+            .store
+            .memories(self.scope, request.numbers())
+            .await?;
+        Ok(Some(Desk {
+            base: known.base,
+            agent: known.agent,
+            session: Some(known.session),
+            memories: rows
+                .into_iter()
+                .map(codec::memory)
+                .map(numbered)
+                .collect::<Result<_>>()?,
+            eroded_tokens: known.eroded_tokens,
+        }))
+    }
+
+    async fn fresh_desk(&self, id: SessionId, request: &Request, now: Timestamp) -> Result<Desk> {
+        let loaded = self.load(&what_it_needs(id, request, now)).await?;
+        Ok(Desk {
+            base: loaded.base,
+            agent: loaded.agent,
+            session: loaded.session.map(|(session, _)| session),
+            memories: loaded
+                .memories
+                .into_iter()
+                .map(Ok)
+                .map(numbered)
+                .collect::<Result<_>>()?,
             eroded_tokens: loaded.eroded_tokens,
+        })
+    }
+
+    /// What becomes of the call, and the breaker's view before it.
+    async fn decide_call(
+        &self,
+        desk: &Desk,
+        request: &Request,
+        now: Timestamp,
+    ) -> Result<(Outcome, Option<Gauge>)> {
+        let reading =
+            guarded_delete(desk, request).map(|memory| Reading::of(memory.content.expose()));
+        let elsewhere = self.carriers(desk, request, reading.as_ref()).await?;
+        let view = View {
+            agent: &desk.agent,
+            session: desk.session.as_ref(),
+            memories: &desk.memories,
+            eroded_tokens: desk.eroded_tokens,
             erosion_floor: self.memoir.settings.erosion_floor,
             elsewhere: &elsewhere,
             reading: reading.as_ref(),
         };
-        let open = session
+        let open = desk
+            .session
             .as_ref()
             .filter(|session| session.state == State::Open);
-        let before = open.map(|session| knife::session_gauge(&loaded.agent, session));
-        let decision = match knife::decide(view, request, &self.as_actor(), now) {
-            Outcome::Answer(result) => return Ok(unchanged(result, before)),
-            Outcome::Search(call) => return Ok(unchanged(self.search(&call).await?, before)),
-            Outcome::Commit(decision, result) => (*decision, result),
-            Outcome::Tripped(trip) => self.roll_back_tripped(id, *trip).await?,
-        };
-        let (decision, result) = decision;
-        let gauges = before.map(|before| (before, gauge_after(before, &decision, id)));
-        self.commit(&loaded.row, decision, None).await?;
-        Ok(Called { result, gauges })
+        let before = open.map(|session| knife::session_gauge(&desk.agent, session));
+        Ok((knife::decide(view, request, &self.as_actor(), now), before))
+    }
+
+    /// Writes a call's decision, and keeps what the next call of an open session is decided on.
+    async fn write_call(
+        &self,
+        desk: Desk,
+        decision: Decision,
+        result: ToolResult,
+        before: Option<Gauge>,
+        id: SessionId,
+    ) -> Result<Called> {
+        let session = decision
+            .sessions
+            .iter()
+            .find(|session| session.id == id)
+            .cloned();
+        let agent = decision.agent.clone();
+        let after = session
+            .as_ref()
+            .map(|session| knife::session_gauge(&agent, session));
+        self.commit(&desk.base, decision, None).await?;
+        if let Some(session) = session.filter(|session| session.state == State::Open) {
+            let removed = desk
+                .session
+                .map_or(0, |earlier| session.removed_tokens - earlier.removed_tokens);
+            let known = Known {
+                base: desk.base.next(),
+                agent,
+                session,
+                eroded_tokens: desk.eroded_tokens + removed,
+            };
+            self.memoir.recent.put(self.scope, known);
+        }
+        Ok(Called {
+            result,
+            gauges: before.zip(after.or(before)),
+        })
     }
 
     /// For a delete under the detail guard: the other memories that carry its rarest detail.
     async fn carriers(
         &self,
-        loaded: &Loaded,
+        desk: &Desk,
         request: &Request,
         reading: Option<&Reading>,
     ) -> Result<Vec<PrivateText>> {
         let (Some(reading), [number]) = (reading, request.numbers()) else {
             return Ok(Vec::new());
         };
-        let digester = loaded.digester();
+        let digester = desk.base.digester();
         let digests: Vec<i64> = reading
             .details()
             .iter()
@@ -145,11 +245,7 @@ impl AgentHandle {
 
     /// The tripping call and the whole rollback as one decision (SPEC 3.13). It rests on the version of
     /// the agent that the call was decided on: the session's history cannot grow without a new one.
-    async fn roll_back_tripped(
-        &self,
-        id: SessionId,
-        trip: Trip,
-    ) -> Result<(memoir_domain::draft::Decision, ToolResult)> {
+    async fn roll_back_tripped(&self, id: SessionId, trip: Trip) -> Result<(Decision, ToolResult)> {
         let (history, memories) = self.session_history(id).await?;
         Ok(trip.roll_back(&history, memories))
     }
@@ -178,15 +274,24 @@ impl AgentHandle {
     }
 }
 
+/// What a call is decided on.
+struct Desk {
+    base: codec::Base,
+    agent: Agent,
+    session: Option<Session>,
+    memories: BTreeMap<Number, Memory>,
+    eroded_tokens: u64,
+}
+
+fn numbered(memory: Result<Memory>) -> Result<(Number, Memory)> {
+    memory.map(|memory| (memory.number, memory))
+}
+
 /// The memory that a delete under the detail guard names.
-fn guarded_delete<'a>(
-    loaded: &Loaded,
-    request: &Request,
-    memories: &'a BTreeMap<Number, Memory>,
-) -> Option<&'a Memory> {
-    let guarded = loaded.agent.settings.effective_detail_guard() != DetailGuard::Off;
+fn guarded_delete<'a>(desk: &'a Desk, request: &Request) -> Option<&'a Memory> {
+    let guarded = desk.agent.settings.effective_detail_guard() != DetailGuard::Off;
     let memory = match &request.call {
-        Ok(Call::Delete { number }) if guarded => memories.get(number),
+        Ok(Call::Delete { number }) if guarded => desk.memories.get(number),
         _ => None,
     };
     memory.filter(|memory| memory.is_kept_core())
@@ -209,10 +314,4 @@ fn unchanged(result: ToolResult, gauge: Option<Gauge>) -> Called {
         result,
         gauges: gauge.map(|gauge| (gauge, gauge)),
     }
-}
-
-fn gauge_after(before: Gauge, decision: &memoir_domain::draft::Decision, id: SessionId) -> Gauge {
-    let session: Option<&Session> = decision.sessions.iter().find(|session| session.id == id);
-    let after = session.map(|session| knife::session_gauge(&decision.agent, session));
-    after.unwrap_or(before)
 }

@@ -5,6 +5,7 @@ mod begin;
 pub mod drive;
 mod end;
 mod knife;
+mod recent;
 mod rehearse;
 mod sweep;
 mod undo;
@@ -17,6 +18,7 @@ use crate::{AgentHandle, Result, SessionView};
 
 pub use begin::{OpenedSession, RefineOptions};
 pub use drive::{Driven, Progress};
+pub(crate) use recent::Recent;
 pub use rehearse::{Rehearsal, RehearsedMemory};
 pub use sweep::Swept;
 

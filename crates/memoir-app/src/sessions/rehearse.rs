@@ -124,6 +124,7 @@ impl AgentHandle {
         Ok(Self {
             memoir: Memoir {
                 store,
+                recent: Arc::default(),
                 ..memoir.clone()
             },
             ..self.clone()
@@ -171,7 +172,7 @@ impl AgentHandle {
                 stated: Vec::new(),
             };
             match self
-                .commit(&loaded.row, decision, Some(rehearsal.clone()))
+                .commit(&loaded.base, decision, Some(rehearsal.clone()))
                 .await
             {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
@@ -209,7 +210,7 @@ impl AgentHandle {
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
         let rehearsal = rehearsal.ok_or_else(|| not_applicable(id, "it is no rehearsal"))?;
         check_applicable(&rehearsed, &rehearsal, &loaded.memories)?;
-        let row = loaded.row.clone();
+        let base = loaded.base.clone();
         let applied = self.memoir.ids().session()?;
         let mut decision = self.apply(loaded, &rehearsed, &rehearsal, applied, actor, now)?;
         let session = decision
@@ -220,7 +221,7 @@ impl AgentHandle {
         let session = session.ok_or_else(no_session)?;
         decision.sessions.push(rehearsed);
         self.commit(
-            &row,
+            &base,
             decision,
             Some(Rehearsal {
                 applied_by: Some(applied),

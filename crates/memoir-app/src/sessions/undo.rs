@@ -64,7 +64,7 @@ impl AgentHandle {
             .iter()
             .find(|session| session.id == id)
             .cloned();
-        self.commit(&loaded.row, decision, None).await?;
+        self.commit(&loaded.base, decision, None).await?;
         undone
             .map(|session| SessionView::new(&self.name, session))
             .ok_or(Error::SessionLost(id))

@@ -221,6 +221,9 @@ impl Store for Watched {
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>> {
         self.inner.snapshot(scope, wanted).await
     }
+    async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
+        self.inner.memories(scope, numbers).await
+    }
     async fn carriers(
         &self,
         scope: AgentScope,

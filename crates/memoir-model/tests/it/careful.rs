@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use memoir_domain::agent::{Agent, Settings, Threshold};
-use memoir_domain::breaker::Reading;
+use memoir_domain::breaker::Gauge;
 use memoir_domain::knife::{Refusal, Tool, ToolResult};
 use memoir_domain::memory::{Kind, Memory, Number, Tags, Tally};
 use memoir_domain::prompt::{self, Prompt};
@@ -108,7 +108,7 @@ async fn session(
     let immutable = BTreeSet::new();
     let ledger = ledger::build(memories.iter().collect(), &immutable, None, u64::MAX);
     let mass = agent.tally.core_tokens;
-    let reading = Reading {
+    let reading = Gauge {
         pre_session_tokens: mass,
         core_tokens: mass,
         removed_tokens: 0,
@@ -359,7 +359,7 @@ async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
     let memories = memories(&["Tea", "tea", "Milk", "milk"]);
     let agent = agent(&memories);
     let ledger = ledger::build(memories.iter().collect(), &BTreeSet::new(), None, u64::MAX);
-    let reading = Reading {
+    let reading = Gauge {
         pre_session_tokens: 4,
         core_tokens: 4,
         removed_tokens: 0,
