@@ -85,6 +85,18 @@ impl Action {
         Self::ALL.into_iter().find(|action| action.as_str() == name)
     }
 
+    /// Whether it tells how a session ended.
+    pub fn is_session_end(self) -> bool {
+        matches!(
+            self,
+            Self::MemoryRefinementComplete
+                | Self::MemoryRefinementRollback
+                | Self::MemoryRefinementDeclined
+                | Self::MemoryRefinementAbandoned
+                | Self::MemoryRefinementFailed
+        )
+    }
+
     /// Whether it is an edit or a protection of a session, which a rollback takes back (SPEC 3.19).
     pub fn is_session_edit(self) -> bool {
         matches!(
@@ -346,7 +358,7 @@ pub struct Body {
 }
 
 /// The part of a record that is counts, codes and identifiers. There is no way to put a memory's
-/// words into it: texts must be static.
+/// words into it: texts must be static, but for the configured name of a session's model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Facts(Map<String, Value>);
@@ -382,6 +394,16 @@ impl Facts {
     ) -> Self {
         let values: Vec<Value> = values.into_iter().map(Value::from).collect();
         self.0.insert(name.to_owned(), Value::from(values));
+        self
+    }
+
+    /// The model that ran a session, by its configured name; nothing where the agent ran it itself.
+    #[must_use]
+    pub fn model(mut self, session: &crate::session::Session) -> Self {
+        if let Some(model) = &session.model {
+            self.0
+                .insert("model".to_owned(), Value::from(model.as_str()));
+        }
         self
     }
 

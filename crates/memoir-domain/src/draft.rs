@@ -111,6 +111,11 @@ impl Draft {
         facts: Facts,
         body: Body,
     ) {
+        // A model named for one session instead of the agent's own is audited (SPEC 3.1).
+        let facts = match &self.session {
+            Some(session) if action.is_session_end() => facts.model(session),
+            _ => facts,
+        };
         let seq = self.agent.next_seq;
         self.agent.next_seq += 1;
         self.records.push(Record {

@@ -184,27 +184,8 @@ fn tell(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens: u64) -> Stri
     format!(
         "Refinement session undone, because {why}. Undone: {}. Nothing is lost: your core memories are at \
          {core_tokens} tokens again. The session is over.",
-        describe(stats)
+        stats
     )
-}
-
-/// What a session did, in words, such as `2 deleted, 1 updated`.
-pub(crate) fn describe(stats: Stats) -> String {
-    let parts: Vec<String> = [
-        (stats.consolidated, "merged"),
-        (stats.deleted, "deleted"),
-        (stats.updated, "updated"),
-        (stats.protected, "protected"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{count} {what}"))
-    .collect();
-    if parts.is_empty() {
-        "no edits".to_owned()
-    } else {
-        parts.join(", ")
-    }
 }
 
 /// Rolls a running session back because somebody asked for it.
@@ -364,7 +345,7 @@ pub fn undo(
     let entry = format!(
         "Your refinement session of {} was undone ({}; {core_tokens_before} → {core_tokens} tokens).{}",
         undone.map_or(now, |session| session.started_at).date(),
-        describe(undone.map(|session| session.stats).unwrap_or_default()),
+        undone.map(|session| session.stats).unwrap_or_default(),
         if plan.obstacles.is_empty() {
             ""
         } else {

@@ -161,6 +161,24 @@ pub struct Stats {
     pub protected: u32,
 }
 
+impl std::fmt::Display for Stats {
+    /// As in `2 deleted, 1 updated`, or `no edits`.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<String> = [
+            (self.consolidated, "merged"),
+            (self.deleted, "deleted"),
+            (self.updated, "updated"),
+            (self.protected, "protected"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+        formatter.write_str(if parts.is_empty() { "no edits" } else { "" })?;
+        formatter.write_str(&parts.join(", "))
+    }
+}
+
 /// What a session's model calls used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {

@@ -37,8 +37,8 @@ pub trait Model: Send + Sync {
     /// `provider:name`, as configured.
     fn name(&self) -> &ModelName;
 
-    /// How many tokens the model can read and write in one turn; `None` when nobody said. SPEC 3.7
-    /// cuts the ledger to it.
+    /// How many tokens the model can read and write in one turn; `u32::MAX` when there is no limit,
+    /// `None` when nobody said. SPEC 3.7 cuts the ledger to it.
     fn context_tokens(&self) -> Option<u32> {
         None
     }

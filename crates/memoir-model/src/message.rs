@@ -1,7 +1,10 @@
 //! What is said to a model and what it answers, whatever the provider's wire format.
 //!
 //! Everything that may hold an agent's words is a [`PrivateText`] or [`PrivateJson`], so that
-//! formatting a request or a reply tells lengths only (SPEC 5.1).
+//! formatting a request or a reply tells lengths only (SPEC 5.1). Names and ids of tool calls are
+//! plain text, and their formatting too tells lengths only: a model may write anything there.
+
+use std::fmt;
 
 use memoir_domain::{PrivateJson, PrivateText};
 
@@ -20,7 +23,7 @@ pub struct Request {
 }
 
 /// One entry of a conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Message {
     /// What Memoir says to the model.
     User(PrivateText),
@@ -30,11 +33,30 @@ pub enum Message {
     ToolResult {
         /// The [`ToolCall::id`] that this answers.
         call_id: String,
-        /// The tool that was called.
+        /// The tool that was called, as [`ToolCall::name`].
         name: String,
         /// The result, as the model is to read it.
         content: PrivateText,
     },
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(text) => formatter.debug_tuple("User").field(text).finish(),
+            Self::Assistant(message) => formatter.debug_tuple("Assistant").field(message).finish(),
+            Self::ToolResult {
+                call_id,
+                name,
+                content,
+            } => formatter
+                .debug_struct("ToolResult")
+                .field("call_id", &Length(call_id))
+                .field("name", &Length(name))
+                .field("content", content)
+                .finish(),
+        }
+    }
 }
 
 /// What the model said, in the raw form of its provider, so that it is echoed verbatim: signed
@@ -72,14 +94,34 @@ pub struct Reply {
 }
 
 /// One call of a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ToolCall {
-    /// Joins the call and its [`Message::ToolResult`].
+    /// Joins the call and its [`Message::ToolResult`]. Some servers make it of the name.
     pub id: String,
     /// Name as the model wrote it, which may be no tool on offer.
     pub name: String,
     /// What it passes to the tool.
     pub arguments: Arguments,
+}
+
+impl fmt::Debug for ToolCall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ToolCall")
+            .field("id", &Length(&self.id))
+            .field("name", &Length(&self.name))
+            .field("arguments", &self.arguments)
+            .finish()
+    }
+}
+
+/// Formats as the length of the text.
+struct Length<'a>(&'a str);
+
+impl fmt::Debug for Length<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "[{} characters]", self.0.chars().count())
+    }
 }
 
 /// Arguments of a tool call.
@@ -113,4 +155,34 @@ pub enum Finish {
     Length,
     /// Anything else, such as a content filter or a refusal.
     Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_5_1_names_and_ids_that_a_model_wrote_are_not_formatted() {
+        const CANARY: &str = "Kanarienvogel";
+        let call = ToolCall {
+            id: format!("functions.{CANARY}:0"),
+            name: CANARY.to_owned(),
+            arguments: Arguments::Malformed(CANARY.into()),
+        };
+        assert_eq!(
+            format!("{call:?}"),
+            "ToolCall { id: [25 characters], name: [13 characters], \
+             arguments: Malformed(PrivateText(13 characters)) }"
+        );
+        let result = Message::ToolResult {
+            call_id: call.id,
+            name: call.name,
+            content: CANARY.into(),
+        };
+        assert_eq!(
+            format!("{result:?}"),
+            "ToolResult { call_id: [25 characters], name: [13 characters], \
+             content: PrivateText(13 characters) }"
+        );
+    }
 }

@@ -16,7 +16,8 @@ pub enum ProviderKind {
     OpenAi,
     /// Anthropic's messages.
     Anthropic,
-    /// The rule-based refiner inside Memoir; no network.
+    /// The rule-based refiner inside Memoir; no network. No configuration can name it.
+    #[serde(skip)]
     Builtin,
 }
 
@@ -32,7 +33,8 @@ pub enum OutputLimitField {
 }
 
 /// One `[providers.NAME]` of the configuration. What is left out keeps its built-in value where
-/// `NAME` is one of [`crate::KNOWN_PROVIDERS`].
+/// `NAME` is one of [`crate::KNOWN_PROVIDERS`]; `builtin` itself cannot be configured, so that it can
+/// never be given a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderSettings {
@@ -41,8 +43,8 @@ pub struct ProviderSettings {
     /// Where the API begins, such as `http://127.0.0.1:11434/v1`; `http` or `https`, without user,
     /// password, query or fragment. Required for a name that is not built in.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Empty: this provider takes no key. At most one
-    /// of this and `key_file`.
+    /// The environment variable that holds the key, `[A-Za-z_][A-Za-z0-9_]*`, at most 100. Empty:
+    /// this provider takes no key. At most one of this and `key_file`.
     pub key_env: Option<String>,
     /// A file that holds the key and nothing else.
     pub key_file: Option<PathBuf>,
@@ -128,6 +130,12 @@ pub enum SettingsProblem {
     /// Two places for one key.
     #[error("`key_env` and `key_file` are both set; keep one")]
     TwoKeys,
+    /// It is no name of an environment variable. The text is left out, since it may be a key.
+    #[error(
+        "`key_env` must be the name of an environment variable, not a key: letters, digits and \
+         `_`, not beginning with a digit, at most {LONGEST_VARIABLE}"
+    )]
+    KeyEnv,
     /// A number is out of range.
     #[error("`{field}` is {given}; it must be {range}")]
     OutOfRange {
@@ -138,15 +146,19 @@ pub enum SettingsProblem {
         /// What it may be, in words.
         range: &'static str,
     },
-    /// The built-in refiner has no server.
-    #[error("a provider of kind `builtin` needs no network and takes no `base_url` and no key")]
-    BuiltinTakesNone,
+    /// The name or the kind is that of the refiner inside Memoir.
+    #[error("`builtin` is built in and cannot be configured")]
+    Builtin,
 }
 
+/// The provider of the refiner inside Memoir.
+const BUILTIN: &str = "builtin";
 /// The slowest models on one's own machine take minutes for a long prompt; beyond an hour a session
 /// is over anyway (SPEC 3.16).
 const LONGEST_TIMEOUT_SECONDS: u32 = 3600;
 const DEFAULT_TIMEOUT_SECONDS: u32 = 120;
+/// Longer than any name in use.
+const LONGEST_VARIABLE: usize = 100;
 
 impl Provider {
     /// The built-in provider of that name, if there is one.
@@ -191,7 +203,7 @@ impl Provider {
                 "http://127.0.0.1:8080/v1",
                 optional("LLAMA_API_KEY"),
             ),
-            "builtin" => (ProviderKind::Builtin, "", KeySource::None),
+            BUILTIN => (ProviderKind::Builtin, "", KeySource::None),
             _ => return None,
         };
         let output_limit_field = match name {
@@ -225,6 +237,9 @@ impl Provider {
     fn resolve(name: &str, settings: &ProviderSettings) -> Result<Self, SettingsProblem> {
         if !is_provider_name(name) {
             return Err(SettingsProblem::Name);
+        }
+        if name == BUILTIN || settings.kind == Some(ProviderKind::Builtin) {
+            return Err(SettingsProblem::Builtin);
         }
         let mut provider = Self::known(name).unwrap_or_else(|| Self {
             name: name.to_owned(),
@@ -270,6 +285,9 @@ impl Provider {
             (Some(variable), None) if variable.trim().is_empty() => provider.key = KeySource::None,
             (Some(variable), None) => {
                 let variable = variable.trim().to_owned();
+                if !is_variable_name(&variable) {
+                    return Err(SettingsProblem::KeyEnv);
+                }
                 provider.key = KeySource::Environment {
                     variable,
                     required: true,
@@ -279,16 +297,6 @@ impl Provider {
             (None, None) => {}
         }
 
-        if provider.kind == ProviderKind::Builtin {
-            let network = settings.base_url.is_some()
-                || settings.key_env.is_some()
-                || settings.key_file.is_some();
-            if network {
-                return Err(SettingsProblem::BuiltinTakesNone);
-            }
-            (provider.base_url, provider.key) = (None, KeySource::None);
-            return Ok(provider);
-        }
         if let Some(text) = &settings.base_url {
             provider.base_url = Some(base_url(text)?);
         }
@@ -311,6 +319,14 @@ fn base_url(text: &str) -> Result<Url, SettingsProblem> {
         return Err(SettingsProblem::Query);
     }
     Ok(url)
+}
+
+fn is_variable_name(text: &str) -> bool {
+    text.len() <= LONGEST_VARIABLE
+        && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Whether what is sent to `url` stays on this machine, going by how its host is written.
@@ -343,7 +359,7 @@ mod tests {
         let table: Vec<String> = crate::KNOWN_PROVIDERS
             .iter()
             .map(|name| {
-                let provider = Provider::new(name, &ProviderSettings::default()).unwrap();
+                let provider = Provider::known(name).unwrap();
                 let url = provider
                     .base_url
                     .map_or("-".to_owned(), |url| url.to_string());
@@ -457,7 +473,73 @@ mod tests {
             ..none
         };
         assert!(problem("ollama", long).contains("is 3601; it must be 1 to 3600"));
-        assert!(problem("builtin", with_url("http://127.0.0.1")).contains("needs no network"));
+    }
+
+    #[test]
+    fn spec_6_3_the_built_in_refiner_cannot_be_configured() {
+        let told = |name: &str| {
+            format!("`[providers.{name}]`: `builtin` is built in and cannot be configured")
+        };
+        let of_kind = |settings: ProviderSettings| ProviderSettings {
+            kind: Some(ProviderKind::Builtin),
+            ..settings
+        };
+        let openai = ProviderSettings {
+            kind: Some(ProviderKind::OpenAi),
+            ..with_url("http://127.0.0.1")
+        };
+        for settings in [
+            openai,
+            with_url("http://127.0.0.1"),
+            ProviderSettings::default(),
+        ] {
+            assert_eq!(problem("builtin", settings.clone()), told("builtin"));
+            assert_eq!(problem("lab", of_kind(settings)), told("lab"));
+        }
+        let error = toml::from_str::<ProviderSettings>("kind = 'builtin'").unwrap_err();
+        assert!(
+            error
+                .message()
+                .ends_with("expected `openai` or `anthropic`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn spec_6_3_a_key_in_place_of_its_variable_is_refused_and_not_echoed() {
+        let with_variable = |variable: &str| ProviderSettings {
+            key_env: Some(variable.to_owned()),
+            ..with_url("http://127.0.0.1:9/v1")
+        };
+        let longest = "K".repeat(LONGEST_VARIABLE);
+        for name in ["LAB_KEY", "_key2", " LAB_KEY ", &longest] {
+            assert_eq!(
+                Provider::new("lab", &with_variable(name)).unwrap().key,
+                KeySource::Environment {
+                    variable: name.trim().to_owned(),
+                    required: true
+                }
+            );
+        }
+        let too_long = "canary".repeat(LONGEST_VARIABLE);
+        for key in [
+            "sk-canary",
+            "2canary",
+            "canary key",
+            "$canary",
+            "canary=1",
+            "cänary",
+            "canary\n2",
+            &too_long,
+        ] {
+            let error = Provider::new("lab", &with_variable(key)).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "`[providers.lab]`: `key_env` must be the name of an environment variable, not a \
+                 key: letters, digits and `_`, not beginning with a digit, at most 100"
+            );
+            assert!(!format!("{error:?}").contains(key), "{error:?}");
+        }
     }
 
     #[test]

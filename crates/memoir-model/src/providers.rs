@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub enum ConnectError {
         /// The name given.
         model: ModelName,
     },
-    /// The environment variable with the key is unset or empty.
+    /// The environment variable with the key, one that is built in, is unset or empty.
     #[error(
         "the provider `{provider}` needs a key: set the environment variable `{variable}`, or \
          `key_file` in `[providers.{provider}]`"
@@ -64,13 +64,21 @@ pub enum ConnectError {
         /// The variable.
         variable: String,
     },
-    /// The file with the key cannot be read.
-    #[error("`key_file` of the provider `{provider}`: `{}` cannot be read: {reason}", path.display())]
+    /// The environment variable that the configuration names is unset or empty. Its name is left out,
+    /// since many a key could be one.
+    #[error(
+        "the provider `{provider}` needs a key: the environment variable named by `key_env` in \
+         `[providers.{provider}]` is unset or empty"
+    )]
+    UnsetKeyEnv {
+        /// The provider.
+        provider: String,
+    },
+    /// The file with the key cannot be read. Its path is left out, since it may be the key itself.
+    #[error("`key_file` of the provider `{provider}` names a file that cannot be read: {reason}")]
     KeyFile {
         /// The provider.
         provider: String,
-        /// The file.
-        path: PathBuf,
         /// What the system says.
         reason: std::io::ErrorKind,
     },
@@ -172,8 +180,8 @@ impl Providers {
         let (name, context_tokens) = (model.clone(), provider.context_tokens);
         let base_url = match (&provider.base_url, model.model()) {
             (Some(base_url), _) => base_url,
-            // Only the built-in kind has none.
-            (None, "careful") => return Ok(Arc::new(Careful::new(name, context_tokens))),
+            // Only the built-in kind has none, and no configuration can give it one.
+            (None, "careful") => return Ok(Arc::new(Careful::new(name))),
             (None, _) => return Err(ConnectError::UnknownBuiltin { model: name }),
         };
         let key = self.key(provider)?;
@@ -236,10 +244,13 @@ impl Providers {
                     (Some(text), _) => text,
                     (None, false) => return Ok(None),
                     (None, true) => {
-                        let variable = variable.clone();
-                        return Err(ConnectError::MissingKey {
-                            provider: named(),
-                            variable,
+                        let built_in = Provider::known(&provider.name)
+                            .is_some_and(|known| known.key == provider.key);
+                        let (provider, variable) = (named(), variable.clone());
+                        return Err(if built_in {
+                            ConnectError::MissingKey { provider, variable }
+                        } else {
+                            ConnectError::UnsetKeyEnv { provider }
                         });
                     }
                 }
@@ -247,7 +258,6 @@ impl Providers {
             KeySource::File(path) => {
                 read_key_file(path).map_err(|reason| ConnectError::KeyFile {
                     provider: named(),
-                    path: path.clone(),
                     reason,
                 })?
             }

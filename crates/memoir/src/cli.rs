@@ -76,6 +76,7 @@ pub(crate) enum Command {
     Sweep(commands::sweep::Arguments),
     Sessions(commands::sessions::Arguments),
     Session(commands::session::Arguments),
+    Cancel(commands::cancel::Arguments),
     Rollback(commands::rollback::Arguments),
     Restore(commands::restore::Arguments),
     Import(commands::import::Arguments),

@@ -146,11 +146,28 @@ fn default_path() -> Option<PathBuf> {
 
 /// The parser's message with the line, and without the line's text: a key may stand there by mistake.
 fn located(error: &toml::de::Error, text: &str) -> String {
-    let message = error.message();
+    let message = without_value(error.message());
     match error.span() {
         Some(span) => {
             let before = text.get(..span.start).unwrap_or_default();
             format!("line {}: {message}", before.matches('\n').count() + 1)
+        }
+        None => message,
+    }
+}
+
+/// The parser's message without the text that it quotes as a wrong value: that may be a key too.
+fn without_value(message: &str) -> String {
+    const QUOTING: [&str; 3] = [
+        "invalid type: string \"",
+        "invalid value: string \"",
+        "unknown variant `",
+    ];
+    let expected = message.rsplit_once(", expected ");
+    let begins = QUOTING.iter().find(|begin| message.starts_with(**begin));
+    match begins.zip(expected) {
+        Some((begin, (_, expected))) => {
+            format!("{}, expected {expected}", &begin[..begin.len() - 2])
         }
         None => message.to_owned(),
     }
@@ -344,6 +361,44 @@ mod tests {
         assert_eq!(settings.prices.len(), 1);
         assert!(config.providers.contains_key("lab"));
         assert_eq!(Config::parse("").unwrap().settings, Settings::default());
+    }
+
+    #[test]
+    fn a_key_in_a_wrong_place_is_not_echoed() {
+        for (text, told) in [
+            (
+                "[providers]\nopenai = 'sk-canary'",
+                "line 2: invalid type: string, expected",
+            ),
+            (
+                "providers = 'sk-canary'",
+                "line 1: invalid type: string, expected",
+            ),
+            (
+                "[providers.lab]\nkey_env = ['sk-canary']",
+                "line 2: invalid type: sequence, expected a string",
+            ),
+            (
+                "[providers.lab]\ncontext_tokens = 'sk-canary, expected `'",
+                "line 2: invalid type: string, expected u32",
+            ),
+            (
+                "[providers.lab]\nkind = 'sk-canary'",
+                "line 2: unknown variant, expected `openai` or `anthropic`",
+            ),
+            (
+                "[limits]\nturns = 'sk-canary'",
+                "line 2: invalid type: string, expected u32",
+            ),
+            ("[providers.lab]\nkey_env = sk-canary", "line 2: "),
+            ("[providers.lab]\nkey_env = 'sk-canary", "line 2: "),
+        ] {
+            let problem = Config::parse(text).unwrap_err();
+            assert!(
+                problem.starts_with(told) && !problem.contains("canary"),
+                "{text}: {problem}"
+            );
+        }
     }
 
     #[test]

@@ -208,7 +208,7 @@ fn ended(session: &SessionView) -> Option<String> {
     let text = match (session.state, session.pre_session_tokens) {
         // Told already, in the agent's words.
         (State::Declined, _) => return None,
-        (_, Some(_)) => show::session::stats(session.stats),
+        (_, Some(_)) => session.stats.to_string(),
         // The knife was not handed over.
         (_, None) => String::new(),
     };

@@ -106,17 +106,19 @@ impl AgentHandle {
         }
     }
 
-    /// What the agent is asked before a session (SPEC 3.3). Where the size of the model's context is
-    /// known, the memories are cut to fit it: an agent that outgrew it could never be asked otherwise.
+    /// What the agent is asked before a session (SPEC 3.3). The memories are cut to fit the model's
+    /// context: an agent that outgrew it could never be asked otherwise.
     pub(crate) async fn consent_prompt(&self, context_tokens: Option<u32>) -> Result<Prompt> {
         let now = self.memoir.now();
         let selection = Selection::Context {
             journal_after: context::journal_since(now),
         };
         let loaded = self.load(&wanted(selection)).await?;
-        let room =
-            context_tokens.map(|tokens| room(tokens, [&loaded.agent.settings.system_prompt]));
-        let context = context::build(&loaded.memories, now, room);
+        let room = room(
+            self.context_of(context_tokens),
+            [&loaded.agent.settings.system_prompt],
+        );
+        let context = context::build(&loaded.memories, now, Some(room));
         Ok(prompt::consent(&loaded.agent, &context))
     }
 
@@ -169,10 +171,12 @@ impl AgentHandle {
             &agent.settings.system_prompt,
             &agent.settings.refinement_prompt,
         ];
-        room(
-            context_tokens.unwrap_or(self.memoir.settings.context_tokens),
-            own,
-        )
+        room(self.context_of(context_tokens), own)
+    }
+
+    /// The size of a model's context in tokens: what the model states, or else the installation's default.
+    fn context_of(&self, stated: Option<u32>) -> u32 {
+        stated.unwrap_or(self.memoir.settings.context_tokens)
     }
 }
 

@@ -20,7 +20,6 @@ pub use begin::{OpenedSession, RefineOptions};
 pub use drive::{Driven, Progress};
 pub(crate) use recent::Recent;
 pub use rehearse::{Rehearsal, RehearsedMemory};
-pub use sweep::Swept;
 
 /// The tools of a session as they are offered to a model.
 pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<ToolDefinition> {

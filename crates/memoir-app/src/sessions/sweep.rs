@@ -1,20 +1,8 @@
-//! The due sessions of all agents of an account (SPEC 3.1).
+//! Which agents of an account are due for a session (SPEC 3.1).
 
 use memoir_domain::{AgentScope, schedule, session::Trigger};
 
-use super::{RefineOptions, drive::Observer};
-use crate::{Account, AgentHandle, Error, SessionView, codec};
-
-/// What became of one due agent.
-#[derive(Debug)]
-pub struct Swept {
-    /// The agent's name.
-    pub agent: String,
-    /// Why it was due.
-    pub trigger: Trigger,
-    /// Its session, or why none came about.
-    pub outcome: Result<SessionView, Error>,
-}
+use crate::{Account, AgentHandle, Error, codec};
 
 impl Account {
     /// The agents that are due now, with the reason.
@@ -50,31 +38,5 @@ impl Account {
             }
         }
         Ok(due)
-    }
-
-    /// Closes sessions whose worker died, then runs every due session, one after the other. One that
-    /// cannot be run does not keep the others from running.
-    ///
-    /// # Errors
-    /// The store fails before the first session.
-    pub async fn sweep(&self, observer: &mut Observer<'_>) -> Result<Vec<Swept>, Error> {
-        self.memoir.close_lapsed_sessions().await?;
-        let mut swept = Vec::new();
-        for (agent, trigger) in self.due_agents().await? {
-            let options = RefineOptions {
-                trigger: Some(trigger),
-                ..RefineOptions::default()
-            };
-            let outcome = agent
-                .refine(&options, observer)
-                .await
-                .map(|driven| driven.session);
-            swept.push(Swept {
-                agent: agent.name,
-                trigger,
-                outcome,
-            });
-        }
-        Ok(swept)
     }
 }

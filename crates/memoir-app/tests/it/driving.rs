@@ -1,6 +1,6 @@
 //! The loop that drives a model: its ends, its limits, and what it makes of ordinary oddities.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memoir_app::{
     Error, Limits, Price, Settings,
@@ -10,11 +10,11 @@ use memoir_domain::{
     lifecycle::StartRefusal,
     session::{Mode, State},
 };
-use memoir_model::{ModelError, Outage};
-use memoir_testkit::Turn;
+use memoir_model::{Message, ModelError, Outage, Providers};
+use memoir_testkit::{ModelScript, Turn};
 use serde_json::json;
 
-use crate::world::{World, complete, delete, settings, state};
+use crate::world::{World, complete, delete, settings, state, sweep};
 
 const DOUBLES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -50,6 +50,16 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
             "memory_refinement_delete",
             "memory_refinement_complete"
         ]
+    );
+    let records = world
+        .agent
+        .records(&memoir_app::RecordQuery::default())
+        .await
+        .unwrap();
+    assert_eq!(
+        records.last().unwrap().data.expose()["model"],
+        "scripted:model",
+        "SPEC 3.1"
     );
     assert!(matches!(seen[1], Progress::Asked));
     assert!(matches!(
@@ -88,12 +98,12 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
         "memory_refinement_declined"
     );
     let account = world.memoir.account("default").await.unwrap();
-    assert_eq!(account.sweep(&mut |_| {}).await.unwrap().len(), 0);
+    assert_eq!(sweep(&account).await, 0);
     // The next weekly slot asks again, once.
     world.clock.advance(Duration::from_secs(7 * 86_400));
     world.script([Turn::text("not now")]);
-    assert_eq!(account.sweep(&mut |_| {}).await.unwrap().len(), 1);
-    assert_eq!(account.sweep(&mut |_| {}).await.unwrap().len(), 0);
+    assert_eq!(sweep(&account).await, 1);
+    assert_eq!(sweep(&account).await, 0);
 }
 
 #[tokio::test]
@@ -427,7 +437,7 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
     // This sweep is busy with another agent while that one comes to ours.
     let (agent, trigger) = account.due_agents().await.unwrap().remove(0);
     let script = world.script([Turn::text("No."), Turn::text("YES")]);
-    assert_eq!(account.sweep(&mut |_| {}).await.unwrap().len(), 1);
+    assert_eq!(sweep(&account).await, 1);
     let options = RefineOptions {
         trigger: Some(trigger),
         ..RefineOptions::default()
@@ -438,32 +448,70 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
     assert_eq!(world.agent.sessions(10).await.unwrap().len(), 1);
 }
 
-#[tokio::test]
-async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
-    const CONTEXT_TOKENS: u32 = 8_000;
-    let memories: Vec<String> = (0..40)
+/// Far more than a context of so many tokens holds; the last two are doubles.
+const SMALL_CONTEXT_TOKENS: u32 = 8_000;
+
+async fn outgrown(settings: Settings) -> World {
+    let mut memories: Vec<String> = (0..40)
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(90)))
         .collect();
+    memories.push(memories[39].to_uppercase());
     let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
-    let world = World::new(&memories).await;
-    let script = std::sync::Arc::new(
-        memoir_testkit::ModelScript::new([Turn::text("YES"), complete()])
-            .with_context_tokens(CONTEXT_TOKENS),
-    );
-    *world.model.0.lock().unwrap() = script.clone();
+    World::with(&memories, settings).await
+}
+
+#[tokio::test]
+async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
+    let default = Settings {
+        context_tokens: SMALL_CONTEXT_TOKENS,
+        ..settings()
+    };
+    let script = || ModelScript::new([Turn::text("YES"), complete()]);
+    for (settings, script) in [
+        (
+            settings(),
+            script().with_context_tokens(SMALL_CONTEXT_TOKENS),
+        ),
+        // A model that states no context has the installation's default.
+        (default, script()),
+    ] {
+        let world = outgrown(settings).await;
+        let script = Arc::new(script);
+        *world.model.0.lock().unwrap() = script.clone();
+        let driven = world
+            .agent
+            .refine(&RefineOptions::default(), &mut |_| {})
+            .await
+            .unwrap();
+        assert_eq!(state(&driven), State::Completed);
+        for request in script.requests() {
+            assert!(request.system.chars() < 4 * SMALL_CONTEXT_TOKENS as usize);
+        }
+        let asked = &script.requests()[0];
+        assert!(asked.system.expose().contains("are left out"));
+        let Message::User(question) = &asked.messages[0] else {
+            panic!("the first message is the question")
+        };
+        assert!(question.expose().contains("41"), "the counts are told");
+    }
+}
+
+#[tokio::test]
+async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
+    let world = outgrown(Settings {
+        context_tokens: SMALL_CONTEXT_TOKENS,
+        ..settings()
+    })
+    .await;
+    let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
+    let careful = providers.connect(&"builtin:careful".parse().unwrap());
+    *world.model.0.lock().unwrap() = careful.unwrap();
     let driven = world
         .agent
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
+    // It consents only to what it sees, and the doubles are the newest of all.
     assert_eq!(state(&driven), State::Completed);
-    for request in script.requests() {
-        assert!(request.system.chars() < 4 * CONTEXT_TOKENS as usize);
-    }
-    let asked = &script.requests()[0];
-    assert!(asked.system.expose().contains("are left out"));
-    let memoir_model::Message::User(question) = &asked.messages[0] else {
-        panic!("the first message is the question")
-    };
-    assert!(question.expose().contains("40"), "the counts are told");
+    assert_eq!(world.kept().await.len(), 40);
 }

@@ -187,3 +187,54 @@ async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
     let names: Vec<&str> = due.iter().map(|(agent, _)| agent.name()).collect();
     assert_eq!(names, ["kite"]);
 }
+
+#[tokio::test]
+async fn what_one_process_knows_never_outlives_what_another_wrote() {
+    let world = World::new(&MEMORIES).await;
+    let (session, worker) = waiting(&world).await;
+    worker.abort();
+    let other = World::again(world.store.clone()).await;
+    let call = async |tool: &str, arguments: serde_json::Value| {
+        let answer = world
+            .agent
+            .call_tool(session, tool, Some(&arguments))
+            .await
+            .unwrap();
+        serde_json::to_value(answer).unwrap()
+    };
+    let rewrite =
+        json!({"id": 2, "content": "Lena brings the paper on Fridays and stays for coffee."});
+    assert_eq!(
+        call("update_memory", rewrite.clone()).await["type"],
+        "updated"
+    );
+    // A stricter threshold of another process counts at once (SPEC 2.7), for an edit that would hold before.
+    let strict = [(
+        memoir_domain::agent::Field::RefinementThreshold,
+        Some("0.99"),
+    )];
+    other.agent.configure(&strict, &person()).await.unwrap();
+    assert_eq!(
+        call("update_memory", rewrite.clone()).await["type"],
+        "refinement_rolled_back"
+    );
+    assert_eq!(call("update_memory", rewrite).await["code"], "session_over");
+    world.check().await;
+
+    let world = World::new(&MEMORIES).await;
+    let (session, worker) = waiting(&world).await;
+    worker.abort();
+    let other = World::again(world.store.clone()).await;
+    other.agent.cancel(session, &person()).await.unwrap();
+    let arguments = json!({"id": 3});
+    let answer = world
+        .agent
+        .call_tool(session, "delete_memory", Some(&arguments))
+        .await
+        .unwrap();
+    assert_eq!(
+        serde_json::to_value(answer).unwrap()["code"],
+        "session_over"
+    );
+    assert!(world.kept().await.contains(&3));
+}

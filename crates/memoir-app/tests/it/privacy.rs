@@ -40,6 +40,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
             "update_memory",
             json!({"id": 1, "content": format!("{CANARY}\u{0}")}),
         ),
+        Turn::call(CANARY, json!({"id": 1})),
         delete(2),
         complete(),
     ]);

@@ -250,3 +250,17 @@ pub fn delete(number: u64) -> Turn {
 pub fn state(driven: &Driven) -> State {
     driven.session.state
 }
+
+/// Runs every due session of the account, and tells how many there were.
+pub async fn sweep(account: &memoir_app::Account) -> usize {
+    let due = account.due_agents().await.unwrap();
+    let count = due.len();
+    for (agent, trigger) in due {
+        let options = RefineOptions {
+            trigger: Some(trigger),
+            ..RefineOptions::default()
+        };
+        agent.refine(&options, &mut |_| {}).await.unwrap();
+    }
+    count
+}

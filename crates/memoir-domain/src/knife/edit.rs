@@ -560,7 +560,7 @@ fn complete(
     draft.session = Some(session);
     let entry = format!(
         "Refinement session ({}; {} → {} tokens): {}",
-        rollback::describe(stats),
+        stats,
         gauge.pre_session_tokens,
         gauge.core_tokens,
         summary.expose()

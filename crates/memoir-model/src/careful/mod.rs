@@ -25,16 +25,12 @@ const CONSENT_OPENING: &str = "A refinement session of your long-term memory can
 #[derive(Debug)]
 pub(crate) struct Careful {
     name: ModelName,
-    context_tokens: Option<u32>,
 }
 
 impl Careful {
     /// Under the name by which it was asked for.
-    pub(crate) fn new(name: ModelName, context_tokens: Option<u32>) -> Self {
-        Self {
-            name,
-            context_tokens,
-        }
+    pub(crate) fn new(name: ModelName) -> Self {
+        Self { name }
     }
 }
 
@@ -45,7 +41,7 @@ impl Model for Careful {
     }
 
     fn context_tokens(&self) -> Option<u32> {
-        self.context_tokens
+        Some(u32::MAX)
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {

@@ -58,6 +58,56 @@ fn spec_6_3_a_missing_key_names_the_variable_and_the_setting() {
 }
 
 #[test]
+fn spec_6_3_a_key_in_place_of_its_name_is_not_echoed() {
+    // A key that could be the name of a variable as well.
+    const KEY: &str = "hf_canaryKey";
+    let base_url = || Some("https://llm.example/v1".to_owned());
+    let in_variable = ProviderSettings {
+        base_url: base_url(),
+        key_env: Some(KEY.to_owned()),
+        ..ProviderSettings::default()
+    };
+    let in_file = ProviderSettings {
+        base_url: base_url(),
+        key_file: Some(KEY.into()),
+        ..ProviderSettings::default()
+    };
+    for (provider, settings, told) in [
+        (
+            "lab",
+            in_variable.clone(),
+            "the provider `lab` needs a key: the environment variable named by `key_env` in \
+             `[providers.lab]` is unset or empty",
+        ),
+        (
+            "openai",
+            in_variable,
+            "the provider `openai` needs a key: the environment variable named by `key_env` in \
+             `[providers.openai]` is unset or empty",
+        ),
+        (
+            "lab",
+            in_file,
+            "`key_file` of the provider `lab` names a file that cannot be read: entity not found",
+        ),
+    ] {
+        let settings = BTreeMap::from([(provider.to_owned(), settings)]);
+        let providers = Providers::with_environment(settings, |_| None).unwrap();
+        let Err(error) = providers.connect(&name(&format!("{provider}:x"))) else {
+            panic!("there is no key")
+        };
+        assert_eq!(error.to_string(), told);
+        assert!(!format!("{error:?}").contains(KEY), "{error:?}");
+    }
+}
+
+#[test]
+fn spec_3_7_the_built_in_refiner_reads_without_limit() {
+    let careful = bare().connect(&name("builtin:careful")).unwrap();
+    assert_eq!(careful.context_tokens(), Some(u32::MAX));
+}
+
+#[test]
 fn spec_6_3_a_key_file_is_read_and_its_faults_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");

@@ -45,6 +45,7 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
             store.carriers(stranger, &[5], Number(2), 9).await.unwrap(),
             []
         );
+        assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);
         assert_eq!(store.sessions(stranger, 9).await.unwrap(), []);
         let filter = RecordFilter::default();
         assert_eq!(store.records(stranger, &filter).await.unwrap(), []);

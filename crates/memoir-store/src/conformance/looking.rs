@@ -62,6 +62,10 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         let found = author.numbers(selection.clone()).await;
         assert_eq!(found, expected, "{selection:?}");
     }
+    let wanted = [9, 1, 2, 2, 77, 0, u64::MAX].map(Number);
+    let rows = store.memories(author.scope(), &wanted).await.unwrap();
+    let found: Vec<u64> = rows.iter().map(|row| row.number.0).collect();
+    assert_eq!(found, [1, 2, 9]);
 }
 
 pub(super) async fn carriers_are_those_of_the_rarest_detail(store: Arc<dyn Store>) {

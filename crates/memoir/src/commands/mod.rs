@@ -4,6 +4,7 @@ pub(crate) mod account;
 pub(crate) mod agent;
 pub(crate) mod apply;
 pub(crate) mod audit;
+pub(crate) mod cancel;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -41,6 +42,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Sweep(arguments) => sweep::run(&global, arguments).await,
         Command::Sessions(arguments) => sessions::run(&global, arguments).await,
         Command::Session(arguments) => session::run(&global, arguments).await,
+        Command::Cancel(arguments) => cancel::run(&global, arguments).await,
         Command::Rollback(arguments) => rollback::run(&global, arguments).await,
         Command::Restore(arguments) => restore::run(&global, arguments).await,
         Command::Import(arguments) => import::run(&global, arguments).await,

@@ -38,7 +38,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let mut text = format!(
         "undone: {} ({} → {} tokens)\n",
-        show::session::stats(session.stats),
+        session.stats,
         thousands(before),
         thousands(after)
     );

@@ -74,7 +74,7 @@ fn tell(global: &Global, session: &SessionView, trigger: Trigger) -> Result<(), 
     if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
         line.push_str(&format!(
             ": {}, {} → {} tokens",
-            show::session::stats(session.stats),
+            session.stats,
             thousands(before),
             thousands(after)
         ));

@@ -81,26 +81,7 @@ fn edits(session: &SessionView) -> String {
     if session.stats == Stats::default() {
         return "none".to_owned();
     }
-    format!("{} ({})", session.edits, stats(session.stats))
-}
-
-/// `2 merged, 1 deleted`
-pub(crate) fn stats(stats: Stats) -> String {
-    let parts: Vec<String> = [
-        (stats.consolidated, "merged"),
-        (stats.updated, "rewritten"),
-        (stats.deleted, "deleted"),
-        (stats.protected, "protected"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{count} {what}"))
-    .collect();
-    if parts.is_empty() {
-        "no edits".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    format!("{} ({})", session.edits, session.stats)
 }
 
 pub(crate) fn state_style(state: State) -> Style {

@@ -36,6 +36,14 @@ fn a_fault_is_told_with_file_key_and_limit() {
             "[providers.lab]\nkind = \"openai\"",
             "`[providers.lab]`: `base_url` is missing",
         ),
+        (
+            "[providers.builtin]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"",
+            "`[providers.builtin]`: `builtin` is built in and cannot be configured",
+        ),
+        (
+            "[providers.lab]\nbase_url = \"http://127.0.0.1:9/v1\"\nkey_env = \"sk-1\"",
+            "`[providers.lab]`: `key_env` must be the name of an environment variable",
+        ),
     ] {
         let path = bench.write("wrong.toml", text);
         let refused = bench.refused(&["agent", "list", "--config", &path]);

@@ -122,6 +122,11 @@ fn unknown_accounts_agents_sessions_and_memories_are_told_with_the_way_to_find_t
             "memoir sessions AGENT",
         ),
         (
+            &["cancel", unknown],
+            "there is no session",
+            "memoir sessions AGENT",
+        ),
+        (
             &["rollback", unknown],
             "there is no session",
             "memoir sessions AGENT",

@@ -43,7 +43,7 @@ fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
         "15 to the breaker",
         "refused   delete_memory: not_found",
         "flag      protected #6\n",
-        "completed 1 rewritten, 1 protected",
+        "completed 1 updated, 1 protected",
     ] {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
     }
@@ -218,7 +218,7 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
     assert_eq!(bench.core()[2], "Marta waxes thread twice.");
 
     let undone = bench.ok(&["rollback", &first, "--cascade"]);
-    assert!(undone.starts_with("undone: 1 rewritten"), "{undone}");
+    assert!(undone.starts_with("undone: 1 updated"), "{undone}");
     assert_eq!(bench.core(), before);
     let again = bench.refused(&["rollback", &first]);
     assert!(again.contains("it was undone already"), "{again}");
@@ -370,6 +370,80 @@ fn ctrl_c_cancels_the_session_and_tells_its_outcome() {
         bench.json(&["sessions", "wren"])["items"][0]["end_reason"],
         "cancelled"
     );
+}
+
+#[test]
+fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let update = json!({"id": 3, "content": "Marta waxes her thread twice."});
+    let server = bench.scripted([
+        Step::text("YES"),
+        Step::call("update_memory", update),
+        Step::Slow(Duration::from_secs(60), Box::new(Step::text("Hm."))),
+    ]);
+    // The worker looks after its lease every third of this.
+    let config = format!(
+        "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
+        server.base_url()
+    );
+    bench.write(".config/memoir/config.toml", config);
+    let worker = bench
+        .command(&["refine", "wren", "--model", "lab:small"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until(|| server.received().len() == 3);
+    let session = bench.last_session();
+
+    let cancelled = bench.json(&["cancel", &session]);
+    assert_eq!(
+        (&cancelled["id"], &cancelled["state"], &cancelled["edits"]),
+        (&json!(session), &json!("abandoned"), &json!(1))
+    );
+    assert_eq!(
+        bench.json(&["sessions", "wren"])["items"][0]["end_reason"],
+        "cancelled"
+    );
+    assert_eq!(bench.core()[2], "Marta waxes her thread twice.");
+
+    let again = bench.refused(&["cancel", &session]);
+    assert!(
+        again.starts_with(&format!(
+            "error: session {session} cannot be cancelled: it has ended as `abandoned`\n"
+        )) && again.contains(&format!("hint: `memoir session {session}`")),
+        "{again}"
+    );
+    let ran = Ran::from_output(worker.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.starts_with("abandoned\n"), "{ran:?}");
+}
+
+#[test]
+fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
+    let bench = Bench::with_agent();
+    bench.remember(&TEXTS);
+    let server = bench.scripted([Step::Slow(
+        Duration::from_secs(60),
+        Box::new(Step::text("YES")),
+    )]);
+    let mut worker = bench
+        .command(&["refine", "wren", "--model", "lab:small"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until(|| !server.received().is_empty());
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    let session = bench.last_session();
+    let shown = bench.ok(&["cancel", &session]);
+    assert!(
+        shown.starts_with(&format!("abandoned\n  session   {session}\n")),
+        "{shown}"
+    );
+    bench.ok(&["refine", "wren"]);
 }
 
 fn wait_until(mut done: impl FnMut() -> bool) {

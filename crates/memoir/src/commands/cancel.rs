@@ -1,0 +1,44 @@
+//! `memoir cancel`: ends a running session.
+
+use memoir_app::{Error, SessionView};
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, administrator},
+    show, terminal,
+};
+
+/// Cancel a running session; its edits stay
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The session
+    session: String,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open_for_sessions(global).await?;
+    let (agent, id) = installation.session(&arguments.session).await?;
+    let session = match agent.cancel(id, &administrator()).await {
+        Err(Error::SessionLost(_)) => return Err(ended(&agent.session(id).await?.session)),
+        cancelled => cancelled?,
+    };
+    if global.json {
+        terminal::json(&session)?;
+    } else {
+        terminal::print(&show::session::outcome(&session))?;
+    }
+    Ok(Ending::Done)
+}
+
+fn ended(session: &SessionView) -> Failure {
+    Failure::new(format!(
+        "session {} cannot be cancelled: it has ended as `{}`",
+        session.id,
+        session.state.as_str()
+    ))
+    .hint(format!(
+        "`memoir session {}` shows what became of it",
+        session.id
+    ))
+}
