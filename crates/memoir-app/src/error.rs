@@ -154,7 +154,7 @@ impl Error {
             Self::NoSession(_) => "`memoir sessions AGENT` shows an agent's sessions".to_owned(),
             Self::NoMemory(_) => "`memoir ledger AGENT --all` shows all memories with their numbers".to_owned(),
             Self::Start(StartRefusal::SessionOpen(_)) => {
-                "wait for it to end; if its process died, it is closed as soon as its lease lapses".to_owned()
+                "wait for it to end, or end it with `memoir cancel SESSION`; if its process died, it is closed as soon as its lease lapses".to_owned()
             }
             Self::Start(StartRefusal::NothingToRefine) => "save core memories with `memoir remember` first".to_owned(),
             Self::Start(StartRefusal::Inactive) => "`memoir agent set NAME active true` puts it into service".to_owned(),

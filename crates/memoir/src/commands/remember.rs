@@ -66,7 +66,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         terminal::json(saved)?;
     } else {
-        terminal::print(&saved.memory.number.to_string())?;
+        // Without the `#`, which begins a comment in a shell.
+        terminal::print(&saved.memory.number.0.to_string())?;
         if let Some(time) = saved.fades_at {
             terminal::note(&format!("it fades from the prompt at {}", moment(time)));
         }

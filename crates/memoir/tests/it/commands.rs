@@ -120,12 +120,12 @@ fn an_agent_is_made_shown_set_paused_and_resumed() {
 #[test]
 fn remembering_prints_the_number_and_json_the_memory() {
     let bench = Bench::with_agent();
-    assert_eq!(bench.ok(&["remember", "wren", "first"]), "#1\n");
+    assert_eq!(bench.ok(&["remember", "wren", "first"]), "1\n");
     assert_eq!(
         bench
             .run_with_input(&["remember", "wren", "-"], " from stdin \n")
             .stdout,
-        "#2\n"
+        "2\n"
     );
     let saved = bench.json(&[
         "remember",
@@ -155,7 +155,7 @@ fn saving_over_the_budget_tells_that_a_session_is_due() {
     let bench = Bench::new();
     bench.ok(&["agent", "create", "wren", "--core-token-budget", "1"]);
     let ran = bench.run(&["remember", "wren", "more than one token"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "#1\n"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "1\n"));
     assert!(
         ran.stderr.contains("`memoir refine wren`"),
         "{}",
