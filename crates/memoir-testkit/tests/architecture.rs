@@ -1,6 +1,8 @@
 //! That dependencies point the way ARCHITECTURE.md says, and that nothing in the domain asks the machine
 //! for anything.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 use serde_json::Value;
