@@ -1,7 +1,7 @@
 //! Driving a model through a session: asking it, handing it the tools, keeping the limits, and bringing
 //! the session to one of its ends (SPEC 3.3, 3.16).
 //!
-//! What to do next is decided by [`machine::Machine`], which knows no store, no clock and no network;
+//! What to do next is decided in `machine.rs`, which knows no store, no clock and no network;
 //! this module carries it out.
 
 pub(crate) mod machine;
