@@ -1,0 +1,246 @@
+//! The chain of an agent's audit records: each record's hash covers the one before it (SPEC 4.2).
+//!
+//! The hash covers what an administrator may see, and of the text a commitment: the SHA-256 of the
+//! *sealed* bytes. As these hold a random nonce and an authenticated ciphertext, nobody can guess a text
+//! and compare; as they stay the same when the master key is rotated and when the agent's key is
+//! destroyed, the chain goes on verifying. The commitment stands in the record's row, so that the text
+//! can be taken out by shredding (SPEC 4.4) and the chain still verifies.
+//!
+//! A chain alone does not show that records were cut off its end, or that somebody hashed all of it anew:
+//! for that its head must stand elsewhere, in the log of all heads ([`crate::log`]).
+
+use std::fmt;
+
+use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
+use sha2::{Digest, Sha256};
+
+use crate::text::hex;
+
+/// What every hash of a record begins with. The next form of the encoding gets another one.
+const RECORD_LABEL: &[u8] = b"memoir/chain/record/v1";
+/// What the hash before the first record begins with.
+const GENESIS_LABEL: &[u8] = b"memoir/chain/genesis/v1";
+
+/// The hash of a record and of all records before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RecordHash(pub [u8; 32]);
+
+/// The SHA-256 of a record's sealed text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BodyCommitment(pub [u8; 32]);
+
+/// What the hash of a record covers, as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Its place in the chain, from 1, without gaps.
+    pub seq: u64,
+    /// When it was written.
+    pub recorded_at: Timestamp,
+    /// The wire name of the actor's role.
+    pub actor_kind: &'a str,
+    /// Who did it.
+    pub actor_name: &'a str,
+    /// The wire name of the action.
+    pub action: &'a str,
+    /// The session that it belongs to.
+    pub session: Option<SessionId>,
+    /// The memory that it is about.
+    pub memory: Option<Number>,
+    /// Its facts, in the bytes that are stored.
+    pub facts: &'a [u8],
+    /// The commitment to its text as it was first sealed.
+    pub body: BodyCommitment,
+}
+
+/// A record as it is read back, with what must fit it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link<'a> {
+    /// The record.
+    pub record: Record<'a>,
+    /// The hash that is stored with it.
+    pub hash: RecordHash,
+    /// Its sealed text.
+    pub body: Body<'a>,
+}
+
+/// The sealed text of a record, and what it must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// As it was first sealed.
+    Original(&'a [u8]),
+    /// In the place of one that was shredded; a later record of the chain commits to it.
+    Replaced(&'a [u8], BodyCommitment),
+    /// Not looked at.
+    Unchecked,
+}
+
+/// The end of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The last record's place; 0 where there is none.
+    pub seq: u64,
+    /// The last record's hash; that of [`genesis`] where there is none.
+    pub hash: RecordHash,
+}
+
+/// The first record that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("record {seq}: {problem}")]
+pub struct FirstBad {
+    /// The place in the chain.
+    pub seq: u64,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// What is wrong with a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// Another record stands in its place.
+    #[error("missing; record {found} stands in its place")]
+    Missing {
+        /// The place that the other one says it has.
+        found: u64,
+    },
+    /// It, or its hash, is not what was written.
+    #[error("it was changed: its hash does not fit")]
+    Hash,
+    /// Its text is not the one that was written.
+    #[error("its sealed text was changed")]
+    Body,
+}
+
+/// The commitment to a sealed text.
+pub fn body_commitment(sealed_body: &[u8]) -> BodyCommitment {
+    BodyCommitment(Sha256::digest(sealed_body).into())
+}
+
+/// What stands before an agent's first record.
+pub fn genesis(scope: AgentScope) -> RecordHash {
+    let mut encoder = Encoder::new(GENESIS_LABEL);
+    encoder.scope(scope);
+    encoder.finish()
+}
+
+impl Record<'_> {
+    /// Its hash, where `previous` is that of the record before it, or [`genesis`].
+    pub fn hash(&self, scope: AgentScope, previous: &RecordHash) -> RecordHash {
+        let mut encoder = Encoder::new(RECORD_LABEL);
+        encoder.bytes(&previous.0);
+        encoder.scope(scope);
+        encoder.bytes(&self.seq.to_be_bytes());
+        encoder.bytes(&self.recorded_at.microseconds().to_be_bytes());
+        encoder.bytes(self.actor_kind.as_bytes());
+        encoder.bytes(self.actor_name.as_bytes());
+        encoder.bytes(self.action.as_bytes());
+        encoder.option(self.session.as_ref().map(SessionId::as_bytes));
+        encoder.option(self.memory.map(|memory| memory.0.to_be_bytes()).as_ref());
+        encoder.bytes(self.facts);
+        encoder.bytes(&self.body.0);
+        encoder.finish()
+    }
+}
+
+impl Head {
+    /// That of a chain without records.
+    pub fn empty(scope: AgentScope) -> Self {
+        Self {
+            seq: 0,
+            hash: genesis(scope),
+        }
+    }
+
+    /// The head after one more record, whose hash is worked out and not compared.
+    pub fn then(self, scope: AgentScope, record: &Record<'_>) -> Self {
+        Self {
+            seq: record.seq,
+            hash: record.hash(scope, &self.hash),
+        }
+    }
+
+    /// The head after one more record as it was read back.
+    ///
+    /// # Errors
+    /// The first of [`Problem`] that applies.
+    pub fn check(self, scope: AgentScope, link: &Link<'_>) -> Result<Self, FirstBad> {
+        let seq = self.seq + 1;
+        let bad = |problem| Err(FirstBad { seq, problem });
+        if link.record.seq != seq {
+            return bad(Problem::Missing {
+                found: link.record.seq,
+            });
+        }
+        let next = self.then(scope, &link.record);
+        if next.hash != link.hash {
+            return bad(Problem::Hash);
+        }
+        let fits = match link.body {
+            Body::Original(sealed) => body_commitment(sealed) == link.record.body,
+            Body::Replaced(sealed, commitment) => body_commitment(sealed) == commitment,
+            Body::Unchecked => true,
+        };
+        if fits { Ok(next) } else { bad(Problem::Body) }
+    }
+}
+
+/// Works through a chain from its first record. The caller compares the head with the one that it has
+/// from elsewhere: a chain whose end was cut off is in order by itself.
+///
+/// # Errors
+/// The first record that does not fit.
+pub fn verify_links<'a>(
+    scope: AgentScope,
+    links: impl IntoIterator<Item = Link<'a>>,
+) -> Result<Head, FirstBad> {
+    links
+        .into_iter()
+        .try_fold(Head::empty(scope), |head, link| head.check(scope, &link))
+}
+
+/// Feeds a hash so that no two different inputs give the same bytes: every part has its length before
+/// it, and an absent one differs from an empty one.
+struct Encoder(Sha256);
+
+impl Encoder {
+    fn new(label: &[u8]) -> Self {
+        let mut encoder = Self(Sha256::new());
+        encoder.bytes(label);
+        encoder
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_be_bytes());
+        self.0.update(bytes);
+    }
+
+    fn option<const N: usize>(&mut self, bytes: Option<&[u8; N]>) {
+        match bytes {
+            None => self.0.update([0]),
+            Some(bytes) => {
+                self.0.update([1]);
+                self.bytes(bytes);
+            }
+        }
+    }
+
+    fn scope(&mut self, scope: AgentScope) {
+        self.bytes(scope.account.as_bytes());
+        self.bytes(scope.agent.as_bytes());
+    }
+
+    fn finish(self) -> RecordHash {
+        RecordHash(self.0.finalize().into())
+    }
+}
+
+impl fmt::Debug for RecordHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for BodyCommitment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&hex(&self.0))
+    }
+}

@@ -1,0 +1,140 @@
+//! What can go wrong with keys. No message holds a key or an agent's words.
+
+use std::path::Path;
+
+use crate::KeyId;
+
+/// The vault's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong with the master key or the key store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What is given as a master key is none.
+    #[error(
+        "{location} holds no master key: expected 64 hexadecimal digits, or 32 bytes in base64"
+    )]
+    NotAMasterKey {
+        /// The file or the variable.
+        location: String,
+    },
+    /// Others than the owner can read or write a file that must be the owner's alone.
+    #[error(
+        "`{path}` can be used by others than its owner (mode {mode:03o}); take that away with `chmod 600`"
+    )]
+    Exposed {
+        /// The file.
+        path: String,
+        /// Its permissions, the lowest nine bits.
+        mode: u32,
+    },
+    /// There is a key store, but the file of its master key is gone.
+    #[error(
+        "the master key is lost: the key store `{store}` needs key {wanted}, and `{path}` does not exist"
+    )]
+    MasterKeyLost {
+        /// Where the master key should be.
+        path: String,
+        /// The key store.
+        store: String,
+        /// The fingerprint of the key that is needed.
+        wanted: KeyId,
+    },
+    /// The master key is another one than the key store was made or last rotated with.
+    #[error(
+        "the wrong master key: the key store `{store}` needs key {wanted}, this is key {held}; nothing was changed"
+    )]
+    WrongMasterKey {
+        /// The key store.
+        store: String,
+        /// The fingerprint of the key that is needed.
+        wanted: KeyId,
+        /// The fingerprint of the key that was given.
+        held: KeyId,
+    },
+    /// There is no key store where one must be.
+    #[error("the key store `{0}` does not exist")]
+    Missing(String),
+    /// The file is something else.
+    #[error("`{0}` is not a key store of Memoir")]
+    NotAKeyStore(String),
+    /// The file was written by a newer version of Memoir.
+    #[error(
+        "the key store was written by a newer version of Memoir (format {found}; this one knows up to {known})"
+    )]
+    Newer {
+        /// The format found.
+        found: i64,
+        /// The newest format that this version knows.
+        known: i64,
+    },
+    /// The file was taken away or exchanged while it was open: what is written would be lost.
+    #[error(
+        "the key store `{0}` was moved or replaced while it was in use; nothing was changed; start again"
+    )]
+    Replaced(String),
+    /// The agent's key was destroyed; it gets no other one.
+    #[error("the agent's key was destroyed")]
+    Destroyed,
+    /// A row that no version of Memoir writes, or that was wrapped for another place.
+    #[error("the key store is inconsistent: table `{table}`, {problem}")]
+    Inconsistent {
+        /// The table.
+        table: &'static str,
+        /// Which row and what is wrong with it.
+        problem: String,
+    },
+    /// The name of a log that the note format does not allow.
+    #[error(transparent)]
+    LogName(#[from] crate::log::InvalidName),
+    /// Nothing can be written.
+    #[error("the key store is read-only; nothing was changed")]
+    ReadOnly,
+    /// The disk is full.
+    #[error("the disk is full; nothing was changed")]
+    Full,
+    /// Another process kept the key store locked for too long.
+    #[error("the key store is locked by another process; nothing was changed")]
+    Busy,
+    /// A file cannot be read or written.
+    #[error("cannot use `{path}`: {problem}")]
+    File {
+        /// The file.
+        path: String,
+        /// The system's word for it.
+        problem: String,
+    },
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes")]
+    Random,
+    /// Anything else that the driver reports.
+    #[error("the key store failed: {0}")]
+    Driver(String),
+}
+
+impl Error {
+    pub(crate) fn file(path: &Path, problem: &std::io::Error) -> Self {
+        Self::File {
+            path: path.display().to_string(),
+            problem: problem.to_string(),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        match error.sqlite_error_code() {
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            // The statement's text is left out: only what the driver says of it.
+            _ => match error {
+                rusqlite::Error::SqliteFailure(code, message) => {
+                    Self::Driver(message.unwrap_or_else(|| code.to_string()))
+                }
+                other => Self::Driver(other.to_string()),
+            },
+        }
+    }
+}

@@ -1,0 +1,623 @@
+//! The key store: every key that is wrapped under the master key, in a SQLite file of its own.
+//!
+//! It lies beside the database and not in it, so that a backup of the database holds no keys (SPEC 5.4).
+//! Several processes may use it at once. What is made is on the disk before it is handed out; what is
+//! destroyed is overwritten, and forgotten by the other processes at their next look.
+//!
+//! Keys are kept in memory once they were used. Each look asks the file whether another process has
+//! changed it, which takes a few microseconds; do not look once a row. Waiting for another process can
+//! take up to ten seconds, so an async caller looks from a thread that may block.
+
+mod file;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use memoir_domain::{AgentScope, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use crate::{
+    AgentKey, Error, KeyId, MasterKey, Result,
+    cipher::{Cipher, NONCE_BYTES},
+    log::LogKey,
+    secret::Secret,
+};
+
+/// The keys of all agents, and those that sign the log. `Debug` prints the file's name only.
+pub struct KeyStore {
+    path: PathBuf,
+    /// Which file it was when it was opened.
+    identity: Option<(u64, u64)>,
+    /// Where the master key can be read again after another process rotated it; `None` where it was
+    /// given.
+    key_file: Option<PathBuf>,
+    state: Mutex<State>,
+}
+
+struct State {
+    connection: Connection,
+    master: Master,
+    keys: HashMap<AgentScope, Known>,
+}
+
+/// What is held of the master key.
+struct Master {
+    id: KeyId,
+    wrapping: Cipher,
+}
+
+/// A key in memory, and the state of the file that it was last found in.
+struct Known {
+    key: AgentKey,
+    data_version: i64,
+}
+
+/// What a wrapped key is for: it opens for nothing else.
+enum Purpose<'a> {
+    Proof,
+    Agent(AgentScope),
+    Log(&'a str),
+}
+
+impl KeyStore {
+    /// Opens the key store at `path`, or makes one for that master key. The folder must exist.
+    ///
+    /// # Errors
+    /// [`Error::WrongMasterKey`], [`Error::Exposed`], [`Error::NotAKeyStore`], [`Error::Newer`] and
+    /// [`Error::Inconsistent`] for a file that is not changed then; [`Error::File`] and those of the
+    /// driver.
+    pub fn open(path: &Path, master: &MasterKey) -> Result<Self> {
+        file::create(path)?;
+        let held = Master::of(master);
+        let connection = file::open(path, true, |fresh| held.enter(fresh))?;
+        Self::start(connection, path, None, |_| Ok(held))
+    }
+
+    /// Opens the key store at `path`, which must be there.
+    ///
+    /// # Errors
+    /// [`Error::Missing`]; else as for [`KeyStore::open`].
+    pub fn open_existing(path: &Path, master: &MasterKey) -> Result<Self> {
+        let connection = file::open(path, false, |_| Ok(()))?;
+        Self::start(connection, path, None, |_| Ok(Master::of(master)))
+    }
+
+    /// Opens the key store at `path` with the key in a file, or with the one that a rotation has staged
+    /// beside it. Makes what is missing where there is no key store yet, unless it `must_exist`.
+    pub(crate) fn open_with_key_file(
+        path: &Path,
+        key_file: &Path,
+        must_exist: bool,
+    ) -> Result<Self> {
+        let nothing_to_enter = |_: &Connection| Ok(());
+        let connection = match file::open(path, false, nothing_to_enter) {
+            Err(Error::Missing(_)) if !must_exist => {
+                let master = Master::of(&MasterKey::load_or_create(key_file)?);
+                file::create(path)?;
+                file::open(path, true, |fresh| master.enter(fresh))
+            }
+            opened => opened,
+        }?;
+        let find = |wanted| {
+            let found = fitting_file(key_file, wanted)?;
+            found.map(|found| Master::of(&found)).map_err(|held| {
+                let store = path.display().to_string();
+                match held {
+                    Some(held) => Error::WrongMasterKey {
+                        store,
+                        wanted,
+                        held,
+                    },
+                    None => Error::MasterKeyLost {
+                        path: key_file.display().to_string(),
+                        store,
+                        wanted,
+                    },
+                }
+            })
+        };
+        let store = Self::start(connection, path, Some(key_file), find)?;
+        if MasterKey::staged(key_file)?.is_some() {
+            store.settle_key_file(key_file)?;
+        }
+        Ok(store)
+    }
+
+    /// `find` gives the master key of that fingerprint; it is called while no other process can rotate.
+    fn start(
+        mut connection: Connection,
+        path: &Path,
+        key_file: Option<&Path>,
+        find: impl FnOnce(KeyId) -> Result<Master>,
+    ) -> Result<Self> {
+        let transaction = connection.transaction()?;
+        let wanted = stored_id(&transaction)?;
+        let master = find(wanted)?;
+        if master.id != wanted {
+            return Err(Error::WrongMasterKey {
+                store: path.display().to_string(),
+                wanted,
+                held: master.id,
+            });
+        }
+        master.check_proof(&transaction)?;
+        drop(transaction);
+        Ok(Self {
+            path: path.to_owned(),
+            identity: file::identity(path),
+            key_file: key_file.map(Path::to_owned),
+            state: Mutex::new(State {
+                connection,
+                master,
+                keys: HashMap::new(),
+            }),
+        })
+    }
+
+    /// The fingerprint of the master key that the key store at `path` needs; `None` where there is none.
+    ///
+    /// # Errors
+    /// As for [`KeyStore::open`].
+    pub fn wanted(path: &Path) -> Result<Option<KeyId>> {
+        match file::open(path, false, |_| Ok(())) {
+            Ok(connection) => stored_id(&connection).map(Some),
+            Err(Error::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The fingerprint of the master key that is held.
+    pub fn key_id(&self) -> KeyId {
+        self.lock().master.id
+    }
+
+    /// The agent's key; `None` where it has none, or none any more.
+    ///
+    /// # Errors
+    /// [`Error::WrongMasterKey`] where the key is not in memory and another process rotated the master
+    /// key; [`Error::Inconsistent`]; those of the driver.
+    pub fn key(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
+        let state = &mut *self.lock();
+        let data_version = state.data_version()?;
+        if let Some(known) = state.keys.get(&scope)
+            && known.data_version == data_version
+        {
+            return Ok(Some(known.key.clone()));
+        }
+        let transaction = state.connection.transaction()?;
+        let Some(wrapped) = wrapped(&transaction, scope)?.flatten() else {
+            state.keys.remove(&scope);
+            return Ok(None);
+        };
+        // A key never changes, so that it need not be unwrapped again: perhaps it cannot be any more.
+        let key = match state.keys.get(&scope) {
+            Some(known) => known.key.clone(),
+            None => {
+                self.follow(&transaction, &mut state.master)?;
+                state.master.unwrap_agent(scope, &wrapped)?
+            }
+        };
+        let known = Known {
+            key: key.clone(),
+            data_version,
+        };
+        state.keys.insert(scope, known);
+        Ok(Some(key))
+    }
+
+    /// The agent's key, which is made at `now` if it has none. It is on the disk before this returns.
+    /// Where several processes do this at once, all get the same key.
+    ///
+    /// # Errors
+    /// [`Error::Destroyed`]: an agent whose key was destroyed gets no other one; else as for
+    /// [`KeyStore::key`].
+    pub fn create(&self, scope: AgentScope, now: Timestamp) -> Result<AgentKey> {
+        if let Some(key) = self.key(scope)? {
+            return Ok(key);
+        }
+        let state = &mut *self.lock();
+        let transaction = self.change(&mut state.connection)?;
+        self.follow(&transaction, &mut state.master)?;
+        match wrapped(&transaction, scope)? {
+            Some(Some(made)) => return state.master.unwrap_agent(scope, &made),
+            Some(None) => return Err(Error::Destroyed),
+            None => {}
+        }
+        let secret = Secret::random()?;
+        let wrapped = state.master.wrap(&Purpose::Agent(scope), &secret)?;
+        transaction.execute(
+            "INSERT INTO agent_keys (account_id, agent_id, created_at, wrapped) VALUES (?1, ?2, ?3, ?4)",
+            params![
+                scope.account.as_bytes(),
+                scope.agent.as_bytes(),
+                now.microseconds(),
+                wrapped
+            ],
+        )?;
+        transaction.commit()?;
+        Ok(AgentKey::new(scope, &secret))
+    }
+
+    /// Destroys the agent's key at `now`: nothing that was sealed with it can be read again, except by
+    /// who holds it in memory already. Whether it was there. That it was is remembered.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
+        let state = &mut *self.lock();
+        state.keys.remove(&scope);
+        let transaction = self.change(&mut state.connection)?;
+        let destroyed = transaction.execute(
+            "UPDATE agent_keys SET wrapped = NULL, destroyed_at = ?3 \
+             WHERE account_id = ?1 AND agent_id = ?2 AND wrapped IS NOT NULL",
+            params![
+                scope.account.as_bytes(),
+                scope.agent.as_bytes(),
+                now.microseconds()
+            ],
+        )?;
+        transaction.commit()?;
+        Ok(destroyed > 0)
+    }
+
+    /// When the agent's key was destroyed; `None` where it is there, or never was.
+    ///
+    /// # Errors
+    /// [`Error::Inconsistent`]; those of the driver.
+    pub fn destroyed_at(&self, scope: AgentScope) -> Result<Option<Timestamp>> {
+        let microseconds: Option<i64> = self
+            .lock()
+            .connection
+            .prepare_cached(
+                "SELECT destroyed_at FROM agent_keys WHERE account_id = ?1 AND agent_id = ?2",
+            )?
+            .query_row(
+                params![scope.account.as_bytes(), scope.agent.as_bytes()],
+                |row| row.get(0),
+            )
+            .optional()?
+            .flatten();
+        microseconds
+            .map(|microseconds| {
+                Timestamp::from_microseconds(microseconds).ok_or_else(|| {
+                    inconsistent("agent_keys", format!("agent {}: no time", scope.agent))
+                })
+            })
+            .transpose()
+    }
+
+    /// The key that signs the log of that name, which is made at `now` if there is none. Several
+    /// processes get the same one, and rotating the master key leaves it as it is.
+    ///
+    /// # Errors
+    /// [`Error::LogName`]; else as for [`KeyStore::key`].
+    pub fn log_key(&self, name: &str, now: Timestamp) -> Result<LogKey> {
+        let state = &mut *self.lock();
+        let transaction = self.change(&mut state.connection)?;
+        self.follow(&transaction, &mut state.master)?;
+        let purpose = Purpose::Log(name);
+        let made: Option<Vec<u8>> = transaction
+            .query_row(
+                "SELECT wrapped FROM log_keys WHERE name = ?1",
+                [name],
+                |row| row.get(0),
+            )
+            .optional()?;
+        if let Some(wrapped) = made {
+            let seed = state.master.unwrap(&purpose, &wrapped)?;
+            return Ok(LogKey::from_seed(name, seed.expose())?);
+        }
+        let seed = Secret::random()?;
+        // Refuses the name before anything is written.
+        let key = LogKey::from_seed(name, seed.expose())?;
+        transaction.execute(
+            "INSERT INTO log_keys (name, created_at, wrapped) VALUES (?1, ?2, ?3)",
+            params![
+                name,
+                now.microseconds(),
+                state.master.wrap(&purpose, &seed)?
+            ],
+        )?;
+        transaction.commit()?;
+        Ok(key)
+    }
+
+    /// Wraps every key anew under `new`, all or none, and goes on with it. How many keys these were; 0
+    /// where `new` is the key store's master key already. Other processes go on with the keys that they
+    /// have in memory; for others they need the new master key, which those that were opened by
+    /// [`crate::unlock()`] with a key file fetch there.
+    ///
+    /// The caller must have `new` in a safe place before this. Where the master key has a file, use
+    /// [`crate::rotate_key_file`].
+    ///
+    /// # Errors
+    /// [`Error::WrongMasterKey`], [`Error::Inconsistent`] and those of the driver; nothing was changed
+    /// then.
+    pub fn rotate(&self, new: &MasterKey) -> Result<u64> {
+        let state = &mut *self.lock();
+        let new = Master::of(new);
+        let transaction = self.change(&mut state.connection)?;
+        if stored_id(&transaction)? == new.id {
+            new.check_proof(&transaction)?;
+            state.master = new;
+            return Ok(0);
+        }
+        self.follow(&transaction, &mut state.master)?;
+        let wrapped = rewrap(&transaction, &state.master, &new)?;
+        transaction.commit()?;
+        state.master = new;
+        Ok(wrapped)
+    }
+
+    /// As [`KeyStore::rotate`], with a next key that is staged beside `key_file` and then takes its
+    /// place.
+    ///
+    /// A staged key is made, used and moved only while the key store is locked for writing, and moved
+    /// only once the key store needs it. So no two processes can cross each other, and at every moment
+    /// one of the two files holds the key that is needed.
+    pub(crate) fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
+        let state = &mut *self.lock();
+        let transaction = self.change(&mut state.connection)?;
+        settle(&transaction, key_file)?;
+        self.follow(&transaction, &mut state.master)?;
+        let new = Master::of(&MasterKey::stage(key_file)?);
+        let wrapped = rewrap(&transaction, &state.master, &new)?;
+        transaction.commit()?;
+        let id = new.id;
+        state.master = new;
+        settle(&self.change(&mut state.connection)?, key_file)?;
+        Ok((id, wrapped))
+    }
+
+    /// Ends a rotation that was interrupted after the keys had been wrapped anew.
+    fn settle_key_file(&self, key_file: &Path) -> Result<()> {
+        let state = &mut *self.lock();
+        settle(&self.change(&mut state.connection)?, key_file)
+    }
+
+    /// Goes on with the master key that another process rotated to.
+    ///
+    /// # Errors
+    /// [`Error::WrongMasterKey`]; the one that was held stays then.
+    pub fn adopt(&self, master: &MasterKey) -> Result<()> {
+        let state = &mut *self.lock();
+        let transaction = state.connection.transaction()?;
+        let master = Master::of(master);
+        let wanted = stored_id(&transaction)?;
+        if wanted != master.id {
+            return Err(self.wrong_master(wanted, master.id));
+        }
+        master.check_proof(&transaction)?;
+        state.master = master;
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic leaves nothing half-done here: what SQLite has begun is rolled back.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes sure that the master key held is the one that the file needs now; fetches it from its file
+    /// where another process has rotated it.
+    fn follow(&self, connection: &Connection, master: &mut Master) -> Result<()> {
+        let wanted = stored_id(connection)?;
+        if wanted == master.id {
+            return Ok(());
+        }
+        let found = match &self.key_file {
+            Some(key_file) => fitting_file(key_file, wanted)?.ok(),
+            None => None,
+        };
+        let found = Master::of(&found.ok_or_else(|| self.wrong_master(wanted, master.id))?);
+        found.check_proof(connection)?;
+        *master = found;
+        Ok(())
+    }
+
+    fn wrong_master(&self, wanted: KeyId, held: KeyId) -> Error {
+        Error::WrongMasterKey {
+            store: self.path.display().to_string(),
+            wanted,
+            held,
+        }
+    }
+
+    /// A transaction that waits for its turn to write before it reads, so that what was read still holds.
+    fn change<'a>(&self, connection: &'a mut Connection) -> Result<Transaction<'a>> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if file::identity(&self.path) == self.identity {
+            Ok(transaction)
+        } else {
+            Err(Error::Replaced(self.path.display().to_string()))
+        }
+    }
+}
+
+impl fmt::Debug for KeyStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("KeyStore")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// A number that differs from the last one where another connection has changed the file.
+    fn data_version(&self) -> Result<i64> {
+        Ok(self
+            .connection
+            .prepare_cached("PRAGMA data_version")?
+            .query_row([], |row| row.get(0))?)
+    }
+}
+
+impl Master {
+    fn of(key: &MasterKey) -> Self {
+        Self {
+            id: key.key_id(),
+            wrapping: key.wrapping(),
+        }
+    }
+
+    /// Says in a new key store whose it is.
+    fn enter(&self, connection: &Connection) -> Result<()> {
+        connection.execute(
+            "INSERT INTO master (id, key_id, proof) VALUES (1, ?1, ?2)",
+            params![
+                self.id.as_bytes(),
+                self.wrap(&Purpose::Proof, &Secret::random()?)?
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// The fingerprint only says which master key is needed; this shows that the one held is it.
+    fn check_proof(&self, connection: &Connection) -> Result<()> {
+        let proof: Vec<u8> =
+            connection.query_row("SELECT proof FROM master", [], |row| row.get(0))?;
+        self.unwrap(&Purpose::Proof, &proof).map(drop)
+    }
+
+    fn wrap(&self, purpose: &Purpose<'_>, secret: &Secret) -> Result<Vec<u8>> {
+        let mut nonce = [0; NONCE_BYTES];
+        getrandom::fill(&mut nonce).map_err(|_| Error::Random)?;
+        Ok(self
+            .wrapping
+            .seal(&nonce, &purpose.encode(), secret.expose()))
+    }
+
+    fn unwrap(&self, purpose: &Purpose<'_>, wrapped: &[u8]) -> Result<Secret> {
+        self.wrapping
+            .open(&purpose.encode(), wrapped)
+            .ok()
+            .and_then(|plain| Secret::copied(&plain))
+            .ok_or_else(|| {
+                let (table, row) = purpose.row();
+                inconsistent(table, format!("{row}: not wrapped for this place"))
+            })
+    }
+
+    fn unwrap_agent(&self, scope: AgentScope, wrapped: &[u8]) -> Result<AgentKey> {
+        let secret = self.unwrap(&Purpose::Agent(scope), wrapped)?;
+        Ok(AgentKey::new(scope, &secret))
+    }
+}
+
+impl Purpose<'_> {
+    /// The associated data. The first part says how the rest is to be read.
+    fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Proof => b"master/proof".to_vec(),
+            Self::Agent(scope) => [
+                b"agent/".as_slice(),
+                scope.account.as_bytes(),
+                scope.agent.as_bytes(),
+            ]
+            .concat(),
+            Self::Log(name) => [b"log/".as_slice(), name.as_bytes()].concat(),
+        }
+    }
+
+    /// For errors: table and row.
+    fn row(&self) -> (&'static str, String) {
+        match self {
+            Self::Proof => ("master", "proof".to_owned()),
+            Self::Agent(scope) => ("agent_keys", format!("agent {}", scope.agent)),
+            Self::Log(name) => ("log_keys", format!("log {name}")),
+        }
+    }
+}
+
+/// The key of that fingerprint: the staged one, or the one in the file; else the fingerprint of the latter.
+/// While the key store is locked for reading, one of them fits, in whatever state a rotation is: a staged
+/// key that the key store needs is only ever moved to the file that is looked at second.
+fn fitting_file(key_file: &Path, wanted: KeyId) -> Result<Result<MasterKey, Option<KeyId>>> {
+    if let Some(staged) = MasterKey::staged(key_file)?
+        && staged.key_id() == wanted
+    {
+        return Ok(Ok(staged));
+    }
+    Ok(match MasterKey::load(key_file)? {
+        Some(master) if master.key_id() == wanted => Ok(master),
+        other => Err(other.map(|master| master.key_id())),
+    })
+}
+
+/// Puts a staged key in the place of the key file if it is the one that the key store needs. The
+/// transaction keeps other processes from doing so at the same time.
+fn settle(transaction: &Transaction<'_>, key_file: &Path) -> Result<()> {
+    match MasterKey::staged(key_file)? {
+        Some(staged) if staged.key_id() == stored_id(transaction)? => MasterKey::promote(key_file),
+        _ => Ok(()),
+    }
+}
+
+fn stored_id(connection: &Connection) -> Result<KeyId> {
+    let id = connection
+        .prepare_cached("SELECT key_id FROM master")?
+        .query_row([], |row| row.get(0))
+        .optional()?
+        .ok_or_else(|| inconsistent("master", "no row".to_owned()))?;
+    Ok(KeyId::from_bytes(id))
+}
+
+/// `None` where the agent never had a key, `Some(None)` where it was destroyed.
+fn wrapped(connection: &Connection, scope: AgentScope) -> Result<Option<Option<Vec<u8>>>> {
+    Ok(connection
+        .prepare_cached("SELECT wrapped FROM agent_keys WHERE account_id = ?1 AND agent_id = ?2")?
+        .query_row(
+            params![scope.account.as_bytes(), scope.agent.as_bytes()],
+            |row| row.get(0),
+        )
+        .optional()?)
+}
+
+fn rewrap(connection: &Connection, old: &Master, new: &Master) -> Result<u64> {
+    let mut count = 0;
+    let mut rewrapped = |purpose: Purpose<'_>, wrapped: &[u8]| {
+        count += 1;
+        new.wrap(&purpose, &old.unwrap(&purpose, wrapped)?)
+    };
+    // Gathered before anything is changed: a statement must not walk what it changes.
+    let agents: Vec<([u8; 16], [u8; 16], Vec<u8>)> = connection
+        .prepare("SELECT account_id, agent_id, wrapped FROM agent_keys WHERE wrapped IS NOT NULL")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (account, agent, wrapped) in agents {
+        let scope = AgentScope {
+            account: memoir_domain::AccountId::from_bytes(account),
+            agent: memoir_domain::AgentId::from_bytes(agent),
+        };
+        connection
+            .prepare_cached(
+                "UPDATE agent_keys SET wrapped = ?3 WHERE account_id = ?1 AND agent_id = ?2",
+            )?
+            .execute(params![
+                account,
+                agent,
+                rewrapped(Purpose::Agent(scope), &wrapped)?
+            ])?;
+    }
+    let logs: Vec<(String, Vec<u8>)> = connection
+        .prepare("SELECT name, wrapped FROM log_keys")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (name, wrapped) in logs {
+        connection.execute(
+            "UPDATE log_keys SET wrapped = ?2 WHERE name = ?1",
+            params![name, rewrapped(Purpose::Log(&name), &wrapped)?],
+        )?;
+    }
+    connection.execute("DELETE FROM master", [])?;
+    new.enter(connection)?;
+    Ok(count)
+}
+
+fn inconsistent(table: &'static str, problem: String) -> Error {
+    Error::Inconsistent { table, problem }
+}

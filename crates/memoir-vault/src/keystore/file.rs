@@ -1,0 +1,158 @@
+//! The file of the key store: how it is made, recognised and set up.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::{
+    Error, Result,
+    master::{check_owned, sync_folder},
+};
+
+/// `MEMK`: what a key store of Memoir says of itself in its header.
+const APPLICATION_ID: i64 = 0x4D45_4D4B;
+/// Every step from an empty file to the present format. Only ever added to: a step that was released
+/// stays as it is.
+const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001_initial.sql")];
+/// How long to wait for another process that holds the lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Makes an empty file that only its owner can read, unless there is a file. An empty one is a key store
+/// to which nothing was written yet.
+pub(super) fn create(path: &Path) -> Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => sync_folder(path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(Error::file(path, &error)),
+    }
+}
+
+/// Opens the file. An empty one is made a key store by the migrations and `enter`, in one transaction,
+/// or counts as missing.
+pub(super) fn open(
+    path: &Path,
+    may_make: bool,
+    enter: impl FnOnce(&Connection) -> Result<()>,
+) -> Result<Connection> {
+    let missing = || Error::Missing(path.display().to_string());
+    match File::open(path) {
+        Ok(file) => check_owned(path, &file)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+        Err(error) => return Err(Error::file(path, &error)),
+    }
+    let mut connection = connect(path)?;
+    let steps = recognise(&connection, path)?;
+    if steps == 0 && !may_make {
+        return Err(missing());
+    }
+    set_up(&connection)?;
+    if steps < MIGRATIONS.len() {
+        migrate(&mut connection, path, enter)?;
+    }
+    Ok(connection)
+}
+
+/// Which file stands at a path: the same one has the same numbers for as long as somebody has it open.
+/// `None` where there is none, and always the same where the system has no such numbers.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        Some((0, 0))
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    // Absolute, so that no name is taken for a URI.
+    let absolute = std::path::absolute(path).map_err(|error| Error::file(path, &error))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(absolute, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+/// How many steps the file has taken. Reads only.
+fn recognise(connection: &Connection, path: &Path) -> Result<usize> {
+    let foreign = || Error::NotAKeyStore(path.display().to_string());
+    let numbers = "SELECT (SELECT application_id FROM pragma_application_id), \
+         (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)";
+    let numbers = connection.query_row(numbers, [], |row| {
+        Ok((
+            row.get::<_, i64>(0)?,
+            row.get::<_, i64>(1)?,
+            row.get::<_, i64>(2)?,
+        ))
+    });
+    match numbers {
+        Ok((APPLICATION_ID, version, _)) => match usize::try_from(version) {
+            Ok(steps) if (1..=MIGRATIONS.len()).contains(&steps) => Ok(steps),
+            _ => Err(Error::Newer {
+                found: version,
+                known: MIGRATIONS.len() as i64,
+            }),
+        },
+        Ok((0, 0, 0)) => Ok(0),
+        Ok(_) => Err(foreign()),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
+            Err(foreign())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn set_up(connection: &Connection) -> Result<()> {
+    // A rollback journal: with a write-ahead log, destroyed keys would lie in the log until it is reset.
+    let mode: String =
+        connection.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))?;
+    // What is deleted or replaced is overwritten with zeros.
+    let secure: i64 = connection.query_row("PRAGMA secure_delete = ON", [], |row| row.get(0))?;
+    if mode != "delete" || secure != 1 {
+        return Err(Error::Driver(
+            "SQLite does not overwrite what is deleted".to_owned(),
+        ));
+    }
+    // Without `EXTRA` a power cut just after a commit can undo it: the key would be lost that has
+    // already sealed something.
+    connection.pragma_update(None, "synchronous", "EXTRA")?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // Readers can go on until a change is about to be committed, however large it is.
+    connection.pragma_update(None, "cache_spill", false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    // The schema of a file from elsewhere must not be able to run anything.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(())
+}
+
+fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    enter: impl FnOnce(&Connection) -> Result<()>,
+) -> Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Looked at again under the lock: another process may have done it meanwhile.
+    let taken = recognise(&transaction, path)?;
+    for migration in &MIGRATIONS[taken..] {
+        transaction.execute_batch(migration)?;
+    }
+    if taken == 0 {
+        enter(&transaction)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    Ok(transaction.commit()?)
+}

@@ -1,0 +1,41 @@
+//! What keeps an agent's words closed and its log honest (SPEC 4.2, 5.3, 5.4).
+//!
+//! It owns the master key and its file, the key store with the wrapped keys of the agents, the sealing
+//! of texts, the hashes of the chain, and the checkpoints of the log over all chains. It knows nothing
+//! of the database that holds the sealed texts, of memories, or of who may do what; it has no clock.
+//!
+//! Three kinds of keys hang together:
+//!
+//! * the **master key**, in a file of its own or in the environment, opens nothing but
+//! * the **agent keys** and the key that signs checkpoints: random, wrapped under the master key in the
+//!   [`KeyStore`]. From an agent's key come, by HKDF, the key that
+//!   seals its texts and the key of its digests.
+//!
+//! Rotating the master key therefore touches no sealed text, no digest, no chain and no checkpoint.
+//! Destroying an agent's key closes everything that was sealed under it, in every copy of the database.
+//!
+//! # What this does not protect from
+//! Whoever reads both the master key and the key store reads everything. Whoever can write to the
+//! database and keeps an old copy of a row, version included, can put it back: the sealing cannot tell,
+//! only the chain and a checkpoint kept outside can. An old copy of the key store together with the
+//! master key that it was wrapped under brings a destroyed key back; copies must be destroyed too, or the
+//! master key rotated and the old one destroyed. Bytes of a wrapped key may stay in free blocks of the
+//! disk after it was destroyed; they are as good as such a copy.
+
+mod cipher;
+mod error;
+mod keystore;
+mod master;
+mod secret;
+mod text;
+mod unlock;
+
+pub mod chain;
+pub mod log;
+pub mod seal;
+
+pub use error::{Error, Result};
+pub use keystore::KeyStore;
+pub use master::{KeyId, MasterKey};
+pub use seal::AgentKey;
+pub use unlock::{MasterSource, rotate_key_file, unlock};

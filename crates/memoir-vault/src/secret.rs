@@ -1,0 +1,77 @@
+//! Thirty-two secret bytes.
+
+use std::fmt;
+
+use hkdf::Hkdf;
+use sha2::Sha256;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::{Error, Result};
+
+/// The salt of every derivation: sets the keys of Memoir apart from all others made of the same bytes.
+const SALT: &[u8] = b"memoir/vault/v1";
+
+/// A key. It lies on the heap, so that moving it leaves no copies behind, and is wiped when dropped.
+pub(crate) struct Secret(Box<[u8; 32]>);
+
+impl Secret {
+    pub(crate) fn zeroed() -> Self {
+        Self(Box::new([0; 32]))
+    }
+
+    pub(crate) fn random() -> Result<Self> {
+        let mut secret = Self::zeroed();
+        getrandom::fill(secret.0.as_mut()).map_err(|_| Error::Random)?;
+        Ok(secret)
+    }
+
+    /// `None` where `bytes` are not 32.
+    pub(crate) fn copied(bytes: &[u8]) -> Option<Self> {
+        let mut secret = Self::zeroed();
+        (bytes.len() == 32).then(|| {
+            secret.0.copy_from_slice(bytes);
+            secret
+        })
+    }
+
+    pub(crate) fn expose(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    pub(crate) fn expose_mut(&mut self) -> &mut [u8; 32] {
+        &mut self.0
+    }
+
+    /// HKDF-SHA256 with this as input key. `info` must be unambiguous: one label, then parts of fixed
+    /// lengths.
+    pub(crate) fn derive(&self, info: &[&[u8]]) -> Self {
+        let mut derived = Self::zeroed();
+        self.derive_into(info, derived.expose_mut());
+        derived
+    }
+
+    /// As [`Secret::derive`], into at most 32 bytes.
+    pub(crate) fn derive_into(&self, info: &[&[u8]], output: &mut [u8]) {
+        #[expect(
+            clippy::expect_used,
+            reason = "HKDF-SHA256 gives up to 8,160 bytes (RFC 5869, 2.3) and no caller asks for more than 32"
+        )]
+        Hkdf::<Sha256>::new(Some(SALT), self.expose())
+            .expand_multi_info(info, output)
+            .expect("no more than 8,160 bytes");
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Secret {}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret")
+    }
+}

@@ -1,0 +1,43 @@
+//! From a source of the master key to an open key store, and through a rotation of the key file.
+//!
+//! A lost or wrong master key is one error here, before anything is written. A process that is killed in
+//! the middle of a rotation leaves two key files, of which one fits; the next start finds it and ends the
+//! rotation.
+
+use std::path::{Path, PathBuf};
+
+use crate::{KeyId, KeyStore, MasterKey, Result};
+
+/// Where the master key comes from.
+#[derive(Debug)]
+pub enum MasterSource {
+    /// A file, which is made on first use.
+    File(PathBuf),
+    /// The key itself, as from `MEMOIR_MASTER_KEY`.
+    Given(MasterKey),
+}
+
+/// Opens the key store with its master key. Where there is neither, both are made, unless
+/// `must_exist`: say so where a database is there that was sealed before.
+///
+/// # Errors
+/// [`crate::Error::MasterKeyLost`], [`crate::Error::WrongMasterKey`], and [`crate::Error::Missing`] where
+/// `must_exist`: nothing was changed then. Else as for [`MasterKey::load_or_create`] and
+/// [`KeyStore::open`].
+pub fn unlock(source: &MasterSource, store: &Path, must_exist: bool) -> Result<KeyStore> {
+    match source {
+        MasterSource::File(key_file) => KeyStore::open_with_key_file(store, key_file, must_exist),
+        MasterSource::Given(master) if must_exist => KeyStore::open_existing(store, master),
+        MasterSource::Given(master) => KeyStore::open(store, master),
+    }
+}
+
+/// Makes the next master key, wraps all keys anew under it, and puts it in the place of `key_file`: the
+/// fingerprint of the new key, and how many keys were wrapped. Can be repeated after any failure: it
+/// takes up where it was left. Other processes that were opened with `key_file` follow by themselves.
+///
+/// # Errors
+/// As for [`MasterKey::load_or_create`] and [`KeyStore::rotate`].
+pub fn rotate_key_file(key_file: &Path, store: &KeyStore) -> Result<(KeyId, u64)> {
+    store.rotate_key_file(key_file)
+}

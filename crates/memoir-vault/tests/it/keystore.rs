@@ -1,0 +1,400 @@
+//! The key store: made once, kept closed, destroyed for good.
+
+use std::fs;
+
+use memoir_vault::{
+    Error, KeyStore, MasterKey, MasterSource,
+    seal::{Place, Row},
+    unlock,
+};
+use rusqlite::Connection;
+
+use crate::{Vault, nonce, now, scope};
+
+const AT: Place = Place {
+    row: Row::Record(1),
+    version: 1,
+};
+
+/// The wrapped key, as it lies in the file.
+fn wrapped(vault: &Vault, agent: u8) -> Vec<u8> {
+    Connection::open(vault.path())
+        .unwrap()
+        .query_row(
+            "SELECT wrapped FROM agent_keys WHERE agent_id = ?1",
+            [[agent; 16]],
+            |row| row.get(0),
+        )
+        .unwrap()
+}
+
+/// Whether any sixteen bytes in a row of `needle` are anywhere in the folder's files.
+fn lies_around(vault: &Vault, needle: &[u8]) -> bool {
+    fs::read_dir(vault.folder.path()).unwrap().any(|entry| {
+        let content = fs::read(entry.unwrap().path()).unwrap();
+        let parts: std::collections::HashSet<&[u8]> = needle.windows(16).collect();
+        content.windows(16).any(|window| parts.contains(window))
+    })
+}
+
+#[test]
+fn spec_5_3_a_key_is_made_once_and_found_again() {
+    let vault = Vault::new();
+    assert!(vault.store.key(scope(1, 2)).unwrap().is_none());
+    let key = vault.key(1, 2);
+    assert_eq!(key.scope(), scope(1, 2));
+    let sealed = key.seal(&AT, b"a vow", nonce());
+    for store in [&vault.store, &vault.again()] {
+        let again = store.create(scope(1, 2), now()).unwrap();
+        assert_eq!(*again.open(&AT, &sealed).unwrap(), b"a vow");
+        let again = store.key(scope(1, 2)).unwrap().unwrap();
+        assert_eq!(*again.open(&AT, &sealed).unwrap(), b"a vow");
+        // An agent is looked up in its account only.
+        assert!(store.key(scope(2, 2)).unwrap().is_none());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn spec_5_4_the_key_store_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let vault = Vault::new();
+    let mode = fs::metadata(vault.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    fs::set_permissions(vault.path(), fs::Permissions::from_mode(0o640)).unwrap();
+    let error = KeyStore::open(&vault.path(), &vault.master).unwrap_err();
+    assert!(
+        matches!(error, Error::Exposed { mode: 0o640, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn spec_5_3_the_key_store_opens_under_its_master_key_only() {
+    let vault = Vault::new();
+    let other = MasterKey::generate().unwrap();
+    let before = fs::read(vault.path()).unwrap();
+    for opened in [
+        KeyStore::open(&vault.path(), &other),
+        KeyStore::open_existing(&vault.path(), &other),
+    ] {
+        let error = opened.unwrap_err();
+        assert!(
+            matches!(&error, Error::WrongMasterKey { wanted, held, .. }
+                if *wanted == vault.master.key_id() && *held == other.key_id()),
+            "{error}"
+        );
+    }
+    assert_eq!(fs::read(vault.path()).unwrap(), before);
+}
+
+#[test]
+fn spec_5_3_a_fingerprint_alone_does_not_make_a_master_key_fit() {
+    let vault = Vault::new();
+    let other = MasterKey::generate().unwrap();
+    Connection::open(vault.path())
+        .unwrap()
+        .execute("UPDATE master SET key_id = ?1", [other.key_id().as_bytes()])
+        .unwrap();
+    let error = KeyStore::open(&vault.path(), &other).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the key store is inconsistent: table `master`, proof: not wrapped for this place"
+    );
+}
+
+#[test]
+fn other_files_are_recognised_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let master = MasterKey::generate().unwrap();
+    let made = |name: &str, sql: &str| {
+        let path = folder.path().join(name);
+        KeyStore::open(&path, &master).unwrap();
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        path
+    };
+    let newer = made("newer.db", "PRAGMA user_version = 99");
+    let foreign = made("foreign.db", "PRAGMA application_id = 0x4D454D52");
+    let unmarked = made(
+        "unmarked.db",
+        "PRAGMA application_id = 0; PRAGMA user_version = 0",
+    );
+    let text = folder.path().join("text");
+    fs::write(&text, "this is a text that is longer than the header of a database, which has 100 bytes. Is it? It is.").unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(&text, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    for path in [newer, foreign, unmarked, text] {
+        let before = fs::read(&path).unwrap();
+        let error = KeyStore::open(&path, &master).unwrap_err();
+        let is_newer = path.ends_with("newer.db");
+        let expected = if is_newer {
+            matches!(
+                error,
+                Error::Newer {
+                    found: 99,
+                    known: 1
+                }
+            )
+        } else {
+            matches!(error, Error::NotAKeyStore(_))
+        };
+        assert!(expected, "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    let missing = folder.path().join("none.db");
+    assert!(matches!(
+        KeyStore::open_existing(&missing, &master),
+        Err(Error::Missing(_))
+    ));
+    assert!(KeyStore::wanted(&missing).unwrap().is_none());
+    let nowhere = folder.path().join("none/keys.db");
+    assert!(matches!(
+        KeyStore::open(&nowhere, &master),
+        Err(Error::File { .. })
+    ));
+}
+
+#[test]
+fn spec_5_3_wrapped_keys_cannot_be_exchanged_or_changed() {
+    let vault = Vault::new();
+    vault.key(1, 2);
+    vault.key(1, 3);
+    let connection = Connection::open(vault.path()).unwrap();
+    let put = |wrapped: &[u8]| {
+        connection
+            .execute(
+                "UPDATE agent_keys SET wrapped = ?1 WHERE agent_id = ?2",
+                (wrapped, [2; 16]),
+            )
+            .unwrap();
+        vault.again().key(scope(1, 2))
+    };
+    let (own, other) = (wrapped(&vault, 2), wrapped(&vault, 3));
+    let fails = |answer: memoir_vault::Result<_>| {
+        let error = answer.map(drop).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!(
+                "the key store is inconsistent: table `agent_keys`, agent {}: not wrapped for this place",
+                scope(1, 2).agent
+            )
+        );
+    };
+    fails(put(&other).map(drop));
+    for position in 0..own.len() {
+        let mut changed = own.clone();
+        changed[position] ^= 0x10;
+        fails(put(&changed).map(drop));
+    }
+    assert!(put(&own).unwrap().is_some());
+}
+
+#[test]
+fn spec_5_4_a_destroyed_key_is_gone_from_the_file_and_from_memory() {
+    let vault = Vault::new();
+    let (key, other) = (vault.key(1, 2), vault.key(1, 3));
+    let (wrapped, kept) = (wrapped(&vault, 2), wrapped(&vault, 3));
+    assert!(lies_around(&vault, &wrapped));
+    let elsewhere = vault.again();
+    assert!(elsewhere.key(scope(1, 2)).unwrap().is_some());
+
+    assert!(vault.store.destroy(scope(1, 2), now()).unwrap());
+
+    assert!(!lies_around(&vault, &wrapped));
+    assert!(lies_around(&vault, &kept));
+    for store in [&vault.store, &elsewhere, &vault.again()] {
+        assert!(store.key(scope(1, 2)).unwrap().is_none());
+        assert_eq!(store.destroyed_at(scope(1, 2)).unwrap(), Some(now()));
+        assert_eq!(
+            store.key(scope(1, 3)).unwrap().unwrap().digest_key(),
+            other.digest_key()
+        );
+        // It gets no other key, and is not destroyed twice.
+        assert!(matches!(
+            store.create(scope(1, 2), now()),
+            Err(Error::Destroyed)
+        ));
+        assert!(!store.destroy(scope(1, 2), now()).unwrap());
+    }
+    assert!(!vault.store.destroy(scope(1, 9), now()).unwrap());
+    assert_eq!(vault.store.destroyed_at(scope(1, 9)).unwrap(), None);
+    // Who held it in the middle of something ends that.
+    key.seal(&AT, b"the last words", nonce());
+}
+
+#[test]
+fn spec_5_4_destroying_leaves_no_bytes_whatever_the_size_of_the_store() {
+    let vault = Vault::new();
+    for agent in 0..80 {
+        vault.key(7, agent);
+    }
+    let all: Vec<Vec<u8>> = (0..80).map(|agent| wrapped(&vault, agent)).collect();
+    for agent in (0..80).step_by(3) {
+        assert!(vault.store.destroy(scope(7, agent), now()).unwrap());
+    }
+    let content = fs::read(vault.path()).unwrap();
+    let windows: std::collections::HashSet<&[u8]> = content.windows(16).collect();
+    for (agent, wrapped) in all.iter().enumerate() {
+        let is_there = wrapped.windows(16).any(|part| windows.contains(part));
+        assert_eq!(is_there, agent % 3 != 0, "agent {agent}");
+    }
+}
+
+#[test]
+fn issue_2_rotation_wraps_all_keys_anew_and_changes_none() {
+    let vault = Vault::new();
+    let keys: Vec<_> = (0..40).map(|agent| vault.key(1, agent)).collect();
+    let log = vault.store.log_key("memoir.example/log", now()).unwrap();
+    let vkey = log.verifier().to_string();
+    vault.store.destroy(scope(1, 39), now()).unwrap();
+    let sealed = keys[5].seal(&AT, b"a vow", nonce());
+    let old: Vec<Vec<u8>> = (0..39).map(|agent| wrapped(&vault, agent)).collect();
+
+    let reader = vault.again();
+    let cached = reader.key(scope(1, 5)).unwrap().unwrap();
+    let new = MasterKey::generate().unwrap();
+    assert_eq!(vault.store.rotate(&new).unwrap(), 40);
+    assert_eq!(vault.store.rotate(&new).unwrap(), 0);
+    assert_eq!(vault.store.key_id(), new.key_id());
+
+    // Nothing that the old master key opens is left.
+    let content = fs::read(vault.path()).unwrap();
+    let windows: std::collections::HashSet<&[u8]> = content.windows(16).collect();
+    assert!(
+        !old.iter()
+            .any(|wrapped| wrapped.windows(16).any(|part| windows.contains(part)))
+    );
+
+    // Who rotated goes on; who opens with the old key is told; who opens with the new one finds all.
+    assert!(matches!(
+        KeyStore::open(&vault.path(), &vault.master),
+        Err(Error::WrongMasterKey { .. })
+    ));
+    let fresh = KeyStore::open(&vault.path(), &new).unwrap();
+    for store in [&vault.store, &fresh] {
+        for key in &keys[..39] {
+            let again = store.key(key.scope()).unwrap().unwrap();
+            assert_eq!(again.digest_key(), key.digest_key());
+        }
+        assert!(store.key(scope(1, 39)).unwrap().is_none());
+        assert_eq!(
+            *store
+                .key(scope(1, 5))
+                .unwrap()
+                .unwrap()
+                .open(&AT, &sealed)
+                .unwrap(),
+            b"a vow"
+        );
+        let again = store.log_key("memoir.example/log", now()).unwrap();
+        assert_eq!(again.verifier().to_string(), vkey);
+    }
+
+    // A process that has the old one goes on with what it has in memory, and learns of destroyed keys.
+    assert_eq!(*cached.open(&AT, &sealed).unwrap(), b"a vow");
+    assert!(reader.key(scope(1, 5)).unwrap().is_some());
+    let stale = |answer: memoir_vault::Result<()>| {
+        assert!(matches!(answer, Err(Error::WrongMasterKey { .. })));
+    };
+    stale(reader.key(scope(1, 6)).map(drop));
+    stale(reader.create(scope(1, 50), now()).map(drop));
+    stale(reader.log_key("memoir.example/log", now()).map(drop));
+    stale(reader.rotate(&MasterKey::generate().unwrap()).map(drop));
+    stale(reader.adopt(&vault.master));
+    fresh.destroy(scope(1, 5), now()).unwrap();
+    assert!(reader.key(scope(1, 5)).unwrap().is_none());
+    // Until it is given the new one.
+    reader.adopt(&new).unwrap();
+    assert!(reader.key(scope(1, 6)).unwrap().is_some());
+    reader.create(scope(1, 50), now()).unwrap();
+}
+
+#[test]
+fn issue_2_a_process_with_a_key_file_follows_a_rotation_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (
+        folder.path().join("master.key"),
+        folder.path().join("keys.db"),
+    );
+    let source = MasterSource::File(path.clone());
+    let server = unlock(&source, &store, false).unwrap();
+    let command = unlock(&source, &store, true).unwrap();
+    command.create(scope(1, 2), now()).unwrap();
+    memoir_vault::rotate_key_file(&path, &command).unwrap();
+    assert!(server.key(scope(1, 2)).unwrap().is_some());
+    memoir_vault::rotate_key_file(&path, &command).unwrap();
+    server.create(scope(1, 3), now()).unwrap();
+    // Both rotate, one after the other.
+    memoir_vault::rotate_key_file(&path, &command).unwrap();
+    memoir_vault::rotate_key_file(&path, &server).unwrap();
+    assert!(command.key(scope(1, 3)).unwrap().is_some());
+    assert_eq!(server.key_id(), command.key_id());
+}
+
+#[test]
+fn issue_2_a_rotation_that_fails_changes_nothing() {
+    let vault = Vault::new();
+    vault.key(1, 2);
+    vault.key(1, 3);
+    let connection = Connection::open(vault.path()).unwrap();
+    let other = wrapped(&vault, 2);
+    connection
+        .execute(
+            "UPDATE agent_keys SET wrapped = ?1 WHERE agent_id = ?2",
+            (other, [3; 16]),
+        )
+        .unwrap();
+    let before = fs::read(vault.path()).unwrap();
+    let new = MasterKey::generate().unwrap();
+    let error = vault.store.rotate(&new).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Inconsistent {
+                table: "agent_keys",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert_eq!(fs::read(vault.path()).unwrap(), before);
+    assert_eq!(vault.store.key_id(), vault.master.key_id());
+    assert!(vault.store.key(scope(1, 2)).unwrap().is_some());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_is_never_written_to_a_file_that_was_taken_away() {
+    let vault = Vault::new();
+    vault.key(1, 2);
+    let moved = vault.folder.path().join("moved.db");
+    fs::rename(vault.path(), &moved).unwrap();
+    for _ in 0..2 {
+        assert!(matches!(
+            vault.store.create(scope(1, 3), now()),
+            Err(Error::Replaced(_))
+        ));
+        assert!(vault.store.key(scope(1, 2)).unwrap().is_some());
+        fs::copy(&moved, vault.path()).unwrap();
+    }
+    fs::rename(&moved, vault.path()).unwrap();
+    vault.key(1, 3);
+}
+
+#[test]
+fn spec_4_2_a_log_has_one_key_and_a_name_that_notes_allow() {
+    let vault = Vault::new();
+    let vkey = |store: &KeyStore, name| {
+        let key = store.log_key(name, now())?;
+        Ok::<_, Error>(key.verifier().to_string())
+    };
+    let first = vkey(&vault.store, "memoir.example/log").unwrap();
+    assert_eq!(vkey(&vault.again(), "memoir.example/log").unwrap(), first);
+    assert_ne!(vkey(&vault.store, "memoir.example/other").unwrap(), first);
+    for name in ["", "a b", "a+b", "a\u{2003}b", "a\nb", "a\u{7f}"] {
+        assert!(
+            matches!(vkey(&vault.store, name), Err(Error::LogName(_))),
+            "{name:?}"
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! What is sealed opens where it was sealed, and nowhere else.
+
+use std::collections::HashSet;
+
+use memoir_domain::{SessionId, memory::Number};
+use memoir_vault::seal::{OVERHEAD_BYTES, OpenError, Place, Row, VERSION};
+use proptest::prelude::*;
+
+use crate::{Vault, nonce};
+
+const TEXT: &[u8] = b"the canary sings at four in the morning";
+
+fn place(row: Row, version: u64) -> Place {
+    Place { row, version }
+}
+
+#[test]
+fn spec_5_3_what_is_sealed_opens_at_its_place() {
+    let key = Vault::new().key(1, 2);
+    for row in [
+        Row::Agent,
+        Row::Memory(Number(7)),
+        Row::Session(SessionId::from_bytes([9; 16])),
+        Row::Record(7),
+    ] {
+        for text in [TEXT, b"", &[0; 100_000]] {
+            let sealed = key.seal(&place(row, 3), text, nonce());
+            assert_eq!(sealed.len(), text.len() + OVERHEAD_BYTES);
+            assert_eq!(sealed[0], VERSION);
+            assert_eq!(*key.open(&place(row, 3), &sealed).unwrap(), text);
+        }
+    }
+}
+
+#[test]
+fn spec_5_3_a_sealed_text_shows_nothing_of_the_text() {
+    let key = Vault::new().key(1, 2);
+    let at = place(Row::Memory(Number(1)), 1);
+    let sealed = key.seal(&at, TEXT, nonce());
+    assert!(
+        !sealed
+            .windows(5)
+            .any(|window| TEXT.windows(5).any(|part| part == window))
+    );
+    // Twice the same text is not twice the same bytes.
+    assert_ne!(sealed[25..], key.seal(&at, TEXT, nonce())[25..]);
+}
+
+#[test]
+fn spec_5_3_a_sealed_row_cannot_be_changed_in_any_byte() {
+    let key = Vault::new().key(1, 2);
+    let at = place(Row::Memory(Number(1)), 1);
+    let sealed = key.seal(&at, TEXT, nonce());
+    for position in 0..sealed.len() {
+        for bit in 0..8 {
+            let mut changed = sealed.clone();
+            changed[position] ^= 1 << bit;
+            let expected = match position {
+                0 => OpenError::UnknownForm {
+                    place: at,
+                    found: changed[0],
+                },
+                _ => OpenError::NotAuthentic(at),
+            };
+            assert_eq!(
+                key.open(&at, &changed).unwrap_err(),
+                expected,
+                "byte {position}"
+            );
+        }
+    }
+    for length in 0..sealed.len() {
+        assert!(key.open(&at, &sealed[..length]).is_err(), "{length} bytes");
+    }
+    assert_eq!(
+        key.open(&at, &sealed[..40]).unwrap_err(),
+        OpenError::Short(at)
+    );
+    assert!(key.open(&at, &[sealed.as_slice(), &[0]].concat()).is_err());
+}
+
+#[test]
+fn spec_5_3_rows_cannot_be_swapped_or_replayed() {
+    let vault = Vault::new();
+    let session = |number: u64| {
+        let mut bytes = [0; 16];
+        bytes[8..].copy_from_slice(&number.to_be_bytes());
+        Row::Session(SessionId::from_bytes(bytes))
+    };
+    let mut places = Vec::new();
+    for version in [0, 1, 2, 1 << 56, u64::MAX] {
+        places.push(place(Row::Agent, version));
+        for number in [0, 1, 2, 1 << 56, u64::MAX] {
+            // The same number in each of the tables, and a session whose bytes look like a number.
+            places.push(place(Row::Memory(Number(number)), version));
+            places.push(place(Row::Record(number), version));
+            places.push(place(session(number), version));
+        }
+    }
+    assert_eq!(places.iter().collect::<HashSet<_>>().len(), places.len());
+    let key = vault.key(1, 2);
+    let sealed: Vec<Vec<u8>> = places
+        .iter()
+        .map(|place| key.seal(place, TEXT, nonce()))
+        .collect();
+    for (made_at, sealed) in places.iter().zip(&sealed) {
+        for at in &places {
+            let opens = key.open(at, sealed).is_ok();
+            assert_eq!(opens, made_at == at, "made at {made_at}, opened at {at}");
+        }
+    }
+    // Another agent, another account.
+    for other in [vault.key(1, 3), vault.key(2, 2), vault.key(2, 1)] {
+        assert_eq!(
+            other.open(&places[0], &sealed[0]).unwrap_err(),
+            OpenError::NotAuthentic(places[0])
+        );
+    }
+}
+
+#[test]
+fn spec_5_3_digests_and_texts_have_keys_of_their_own_per_agent() {
+    let vault = Vault::new();
+    let keys = [vault.key(1, 2), vault.key(1, 3), vault.key(2, 2)];
+    let digests: HashSet<[u8; 32]> = keys.iter().map(|key| *key.digest_key()).collect();
+    assert_eq!(digests.len(), keys.len());
+    let again = vault.again().key(keys[0].scope()).unwrap().unwrap();
+    assert_eq!(again.digest_key(), keys[0].digest_key());
+}
+
+#[test]
+fn spec_5_1_errors_name_the_place_and_no_text() {
+    let key = Vault::new().key(1, 2);
+    let at = place(Row::Memory(Number(12)), 3);
+    let error = key.open(&at, &[1; 60]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "table `memories`, memory #12, version 3: the sealed text is not authentic: changed, moved here, or of another key"
+    );
+    let error = key.open(&place(Row::Record(4), 1), &[7; 60]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "table `audit_records`, record 4, version 1: the sealed text has the unknown form 7"
+    );
+    let error = key.open(&place(Row::Agent, 1), &[]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "table `agents`, version 1: the sealed text is cut off"
+    );
+}
+
+#[test]
+fn spec_5_3_any_bytes_come_back_and_no_other_bytes_open() {
+    let key = Vault::new().key(1, 2);
+    let bytes = || proptest::collection::vec(any::<u8>(), 0..600);
+    proptest!(|(text in bytes(), noise in bytes(), number: u64, version: u64)| {
+        let at = place(Row::Memory(Number(number)), version);
+        let sealed = key.seal(&at, &text, nonce());
+        prop_assert_eq!(&*key.open(&at, &sealed).unwrap(), &text);
+        prop_assert!(key.open(&at, &noise).is_err());
+    });
+}
