@@ -13,7 +13,7 @@ demo:
 
 # What an edit, a prompt and an import cost, beside raw SQLite
 bench:
-    cargo bench -p memoir-bench
+    cargo bench -p memoir-app -p memoir
 
 # Accept changed snapshots after reading them
 review:

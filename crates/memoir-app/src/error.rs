@@ -162,7 +162,7 @@ impl Error {
                               which needs no network"
                 .to_owned(),
             Self::InTheWay { .. } => "`--cascade` undoes these too".to_owned(),
-            Self::NotApplicable { .. } | Self::EditRefused { .. } => "rehearse again".to_owned(),
+            Self::EditRefused { .. } => "rehearse again".to_owned(),
             Self::BadLines { .. } => "correct them, or import the rest with `--skip-bad`".to_owned(),
             Self::Contended | Self::Store(store::Error::Busy) => "try again".to_owned(),
             Self::Store(store::Error::Newer { .. }) => "use the newer version of Memoir".to_owned(),

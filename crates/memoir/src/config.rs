@@ -139,7 +139,7 @@ impl Config {
 }
 
 /// `memoir/config.toml` in the user's configuration directory; `None` where that is not known.
-fn default_path() -> Option<PathBuf> {
+pub(crate) fn default_path() -> Option<PathBuf> {
     let directories = etcetera::choose_base_strategy().ok()?;
     Some(directories.config_dir().join("memoir").join("config.toml"))
 }

@@ -145,7 +145,7 @@ fn details(error: &Error) -> Option<String> {
                     show::numbers(&obstacle.memories),
                     obstacle
                         .session_id
-                        .map(|id| show::short(&id))
+                        .map(|id| id.to_string())
                         .unwrap_or_default(),
                 ]);
             }

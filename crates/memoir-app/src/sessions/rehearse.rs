@@ -495,7 +495,10 @@ fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &[Memory
     }
     Err(not_applicable(
         session.id,
-        &format!("these memories changed since: {}", changed.join(", ")),
+        &format!(
+            "these memories changed since: {}; rehearse again",
+            changed.join(", ")
+        ),
     ))
 }
 

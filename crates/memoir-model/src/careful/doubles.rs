@@ -122,7 +122,8 @@ fn settle(rows: &[Row], group: &[usize], may_consolidate: bool) -> Vec<(Step, u6
     steps
 }
 
-/// The one whose wording carries most: capitals, which names have, then a final mark, then age.
+/// The one whose wording carries most: capitals, which names have, unless they are shouted, then a final
+/// mark, then age.
 fn richest(rows: &[Row], positions: &[usize]) -> Option<usize> {
     positions.iter().copied().max_by_key(|position| {
         let text = rows[*position].content.trim();
@@ -131,6 +132,7 @@ fn richest(rows: &[Row], positions: &[usize]) -> Option<usize> {
             .filter(|character| character.is_uppercase())
             .count();
         (
+            !is_shouted(text),
             capitals,
             text.ends_with(['.', '!', '?']),
             std::cmp::Reverse(*position),
@@ -138,8 +140,25 @@ fn richest(rows: &[Row], positions: &[usize]) -> Option<usize> {
     })
 }
 
+/// Whether two words in a row are all capitals, as no single acronym is.
+fn is_shouted(text: &str) -> bool {
+    let in_capitals = |word: &&str| {
+        let letters = || word.chars().filter(|character| character.is_alphabetic());
+        letters().count() > 1 && letters().all(char::is_uppercase)
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.windows(2).any(|pair| pair.iter().all(in_capitals))
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_shouted_wording_is_not_the_one_that_is_kept() {
+        assert!(is_shouted("WHEAT PASTE keeps four days"));
+        assert!(!is_shouted("Wheat paste, says NASA, keeps"));
+        assert!(!is_shouted("I A b"));
+    }
+
     use super::*;
 
     /// A free row without tags; tokens are those of its text.

@@ -46,7 +46,12 @@ async fn examine(global: &Global) -> Vec<Examination> {
                 severity: Severity::Ok,
                 finding: match &config.path {
                     Some(path) => format!("`{}` can be read", path.display()),
-                    None => "there is none; the defaults count".to_owned(),
+                    None => match crate::config::default_path() {
+                        Some(path) => {
+                            format!("there is no `{}`; the defaults count", path.display())
+                        }
+                        None => "there is none; the defaults count".to_owned(),
+                    },
                 },
                 advice: None,
             });

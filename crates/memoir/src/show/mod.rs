@@ -7,7 +7,7 @@ pub(crate) mod session;
 mod table;
 mod wrap;
 
-use memoir_domain::{SessionId, Timestamp, memory::Number};
+use memoir_domain::{Timestamp, memory::Number};
 use serde::Serialize;
 
 pub(crate) use table::Table;
@@ -59,12 +59,6 @@ pub(crate) fn moment(time: Timestamp) -> String {
 pub(crate) fn numbers(numbers: &[Number]) -> String {
     let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
     texts.join(" ")
-}
-
-/// The beginning of an identifier, which holds the millisecond at which it was made.
-pub(crate) fn short(id: &SessionId) -> String {
-    let text = id.to_string();
-    text.get(..13).unwrap_or(&text).to_owned()
 }
 
 /// A share as `75%`.

@@ -9,7 +9,7 @@ use memoir_domain::{
 };
 use serde_json::Value;
 
-use super::{Table, diff::diff, moment, short, thousands};
+use super::{Table, diff::diff, moment, thousands};
 use crate::terminal::{BOLD, DIM, YELLOW, safe};
 
 /// Records of any kind, one a line.
@@ -25,7 +25,10 @@ pub(crate) fn list(records: &[RecordView]) -> String {
             actor(record),
             record.action.as_str().to_owned(),
             memory(record),
-            record.session_id.as_ref().map(short).unwrap_or_default(),
+            record
+                .session_id
+                .map(|id| id.to_string())
+                .unwrap_or_default(),
             facts(record),
         ]);
     }
