@@ -4,7 +4,7 @@
 //! reaches it as [`StoredText`], opaque bytes. Everything that changes an agent goes through
 //! [`Store::commit`], in one transaction, under the version of the agent that the decision was made on.
 //! Look-ups of something private take an [`AgentScope`](memoir_domain::AgentScope); the few that do not
-//! are in [`Fleet`] and return nothing that is text.
+//! are in [`Fleet`] and return no memory.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -34,7 +34,7 @@ pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<ToolDefinitio
         .collect()
 }
 
-/// One edit of a session, for the timeline of [`AgentHandle::session`].
+/// A session with what it came to, where it was a rehearsal.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SessionDetail {
     /// The session.
