@@ -20,11 +20,18 @@ use memoir_app::{
     AgentHandle, Memoir, Models, Settings, import,
     sessions::{Progress, RefineOptions},
 };
-use memoir_domain::{SessionId, agent::Field, audit::Actor, knife::ToolResult, session::State};
+use memoir_domain::{
+    SessionId, agent::Field, audit::Actor, knife::ToolResult, memory::Number, recall::Query,
+    session::State,
+};
 use memoir_model::{ConnectError, Model, ModelError, ModelName, Reply, Request};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ModelScript, Turn};
+use memoir_vault::{
+    AgentKey, KeyStore, MasterKey, MasterSource, chain,
+    seal::{Nonce, Place, Row},
+};
 use rusqlite::{Connection, params};
 use serde_json::json;
 
@@ -70,6 +77,8 @@ fn person() -> Actor {
 
 fn open(path: &Path) -> Memoir {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path).unwrap());
+    let source = MasterSource::File(path.with_extension("master-key"));
+    let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
     let settings = Settings {
         default_model: Some("bench:silent".parse().unwrap()),
         lease: Duration::from_secs(86_400),
@@ -77,6 +86,7 @@ fn open(path: &Path) -> Memoir {
     };
     Memoir::new(
         store,
+        Arc::new(keys),
         Arc::new(|| unreachable!("nothing is rehearsed")),
         Arc::new(Silents),
         settings,
@@ -180,7 +190,11 @@ fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
 /// The rows that one governed edit wrote, to be written again by hand.
 struct Rows {
     agent_id: Vec<u8>,
+    head: Vec<u8>,
+    seal: Vec<u8>,
     session_id: Vec<u8>,
+    session_body: Vec<u8>,
+    version: i64,
     number: i64,
     tokens: i64,
     updated_at: i64,
@@ -199,6 +213,8 @@ struct Record {
     action: String,
     facts: String,
     body: Vec<u8>,
+    body_commitment: Vec<u8>,
+    hash: Vec<u8>,
 }
 
 fn raw(path: &Path) -> Connection {
@@ -236,7 +252,7 @@ fn rows(governed: &Connection, copy: &Connection, agent: &Agent, turn: usize) ->
     );
     let record = governed
                 .query_row(
-                    "SELECT seq, recorded_at, actor_kind, actor_name, action, facts, body FROM audit_records \
+                    "SELECT seq, recorded_at, actor_kind, actor_name, action, facts, body, body_commitment, hash FROM audit_records \
                      WHERE agent_id = ?1 AND memory = ?2 ORDER BY seq DESC LIMIT 1",
                     params![agent_id, number],
                     |row| {
@@ -248,19 +264,31 @@ fn rows(governed: &Connection, copy: &Connection, agent: &Agent, turn: usize) ->
                             action: row.get(4)?,
                             facts: row.get(5)?,
                             body: row.get(6)?,
+                            body_commitment: row.get(7)?,
+                            hash: row.get(8)?,
                         })
                     },
                 )
                 .unwrap();
     let memory = governed
                 .query_row(
-                    "SELECT tokens, updated_at, discarded_at, body FROM memories WHERE agent_id = ?1 AND number = ?2",
+                    "SELECT tokens, updated_at, discarded_at, body, version FROM memories WHERE agent_id = ?1 AND number = ?2",
                     params![agent_id, number],
-                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
                 )
                 .unwrap();
+    let session_id = agent.session.as_bytes().to_vec();
+    let blob = |sql: &str, id: &[u8]| -> Vec<u8> {
+        governed
+            .query_row(sql, params![id], |row| row.get(0))
+            .unwrap()
+    };
     Rows {
-        session_id: agent.session.as_bytes().to_vec(),
+        head: blob("SELECT head FROM agents WHERE id = ?1", &agent_id),
+        seal: blob("SELECT seal FROM agents WHERE id = ?1", &agent_id),
+        session_body: blob("SELECT body FROM sessions WHERE id = ?1", &session_id),
+        session_id,
+        version: memory.4,
         number,
         tokens: memory.0,
         updated_at: memory.1,
@@ -281,7 +309,11 @@ fn rows(governed: &Connection, copy: &Connection, agent: &Agent, turn: usize) ->
     }
 }
 
-fn write_by_hand(connection: &Connection, rows: &Rows) {
+/// What sealing adds to each body, in bytes.
+const SEAL: usize = memoir_vault::seal::OVERHEAD_BYTES;
+
+/// `sealed` writes the rows as they are; else as they would be without seals, hashes and versions.
+fn write_by_hand(connection: &Connection, rows: &Rows, sealed: bool) {
     let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
         connection
             .prepare_cached(sql)
@@ -289,10 +321,17 @@ fn write_by_hand(connection: &Connection, rows: &Rows) {
             .execute(values)
             .unwrap();
     };
+    let body = |body: &[u8]| body[if sealed { 0 } else { SEAL }..].to_vec();
     run(
         "UPDATE agents SET version = version + 1, core_tokens = core_tokens - 3, next_seq = next_seq + 1 WHERE id = ?1",
         params![rows.agent_id],
     );
+    if sealed {
+        run(
+            "UPDATE agents SET head = ?2, seal = ?3 WHERE id = ?1",
+            params![rows.agent_id, rows.head, rows.seal],
+        );
+    }
     run(
         "UPDATE memories SET tokens = ?3, updated_at = ?4, discarded_at = ?5, body = ?6 WHERE agent_id = ?1 AND number = ?2",
         params![
@@ -301,12 +340,13 @@ fn write_by_hand(connection: &Connection, rows: &Rows) {
             rows.tokens,
             rows.updated_at,
             rows.discarded_at,
-            rows.body
+            body(&rows.body)
         ],
     );
     run(
-        "UPDATE sessions SET edits = edits + 1, removed_tokens = removed_tokens + 3, updated = updated + 1 WHERE id = ?1",
-        params![rows.session_id],
+        "UPDATE sessions SET edits = edits + 1, removed_tokens = removed_tokens + 3, updated = updated + 1, \
+             version = ?2, body = ?3 WHERE id = ?1",
+        params![rows.session_id, rows.version, body(&rows.session_body)],
     );
     for digest in &rows.details_removed {
         run(
@@ -322,8 +362,9 @@ fn write_by_hand(connection: &Connection, rows: &Rows) {
     }
     let record = &rows.record;
     run(
-        "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, session_id, memory, facts, body) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, session_id, memory, \
+             facts, body, body_version, body_commitment, hash) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, ?11, ?12)",
         params![
             rows.agent_id,
             record.seq,
@@ -334,9 +375,53 @@ fn write_by_hand(connection: &Connection, rows: &Rows) {
             rows.session_id,
             rows.number,
             record.facts,
-            record.body
+            body(&record.body),
+            record.body_commitment,
+            record.hash
         ],
     );
+}
+
+/// What an edit does with keys, on bytes of the same lengths: it opens the memory, seals four rows, and
+/// chains the record.
+fn vault_work(key: &AgentKey, rows: &Rows) -> Duration {
+    let place = Place {
+        row: Row::Memory(Number(1)),
+        version: 1,
+    };
+    // As long as the open columns of an agent's row, the longest ones.
+    let columns = [b'0'; 400];
+    let seal = |body: &[u8]| {
+        let mut nonce = [0; 24];
+        getrandom::fill(&mut nonce).unwrap();
+        key.seal(
+            &place,
+            &columns,
+            &body[..body.len() - SEAL],
+            Nonce::from_random(nonce),
+        )
+    };
+    let sealed = seal(&rows.body);
+    let scope = key.scope();
+    let began = Instant::now();
+    key.open(&place, &columns, &sealed).unwrap();
+    seal(&rows.body);
+    seal(&rows.seal);
+    seal(&rows.session_body);
+    let body = chain::body_commitment(&seal(&rows.record.body));
+    let record = chain::Record {
+        seq: 1,
+        recorded_at: memoir_domain::Timestamp::MAX,
+        actor_kind: &rows.record.actor_kind,
+        actor_name: &rows.record.actor_name,
+        action: &rows.record.action,
+        session: None,
+        memory: Some(Number(1)),
+        facts: rows.record.facts.as_bytes(),
+        body,
+    };
+    std::hint::black_box(record.hash(scope, &chain::genesis(scope)));
+    began.elapsed()
 }
 
 struct Folder(tempfile::TempDir);
@@ -353,6 +438,61 @@ impl Folder {
     fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
+}
+
+/// What sealing and chaining add to an edit: the work on the keys, and the longer rows, written by hand
+/// with and without them, in turns.
+async fn vault(folder: &Folder) {
+    let (mut governed, mut sealed, mut plain, mut work) = (vec![], vec![], vec![], vec![]);
+    let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+    for round in 0..ROUNDS {
+        let (agents, path, copy) = prepare(folder, 200 + round, 100).await;
+        let bare = copy.with_extension("bare");
+        std::fs::copy(&copy, &bare).unwrap();
+        let written = Connection::open(&path).unwrap();
+        let (with, without) = (raw(&copy), raw(&bare));
+        for turn in 0..EDITS {
+            for agent in &agents {
+                governed.push(edit(agent, turn).await);
+            }
+            for agent in &agents {
+                let rows = rows(&written, &with, agent, turn);
+                let key = keys.create(agent.handle.scope(), memoir_domain::Timestamp::MAX);
+                work.push(vault_work(&key.unwrap(), &rows));
+                for (connection, is_sealed, times) in
+                    [(&with, true, &mut sealed), (&without, false, &mut plain)]
+                {
+                    let began = Instant::now();
+                    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+                    write_by_hand(connection, &rows, is_sealed);
+                    connection.execute_batch("COMMIT").unwrap();
+                    times.push(began.elapsed());
+                }
+            }
+        }
+    }
+    let median = |times| percentiles(times).0.as_secs_f64();
+    let (edit, sealed, plain, work) = (
+        median(governed),
+        median(sealed),
+        median(plain),
+        median(work),
+    );
+    let added = work + (sealed - plain).max(0.0);
+    println!(
+        "sealing and chaining, an edit      {:>9.1?} of work on keys",
+        Duration::from_secs_f64(work)
+    );
+    println!(
+        "  longer rows, by hand             {:>9.1?} beside {:.1?}",
+        Duration::from_secs_f64(sealed),
+        Duration::from_secs_f64(plain)
+    );
+    println!(
+        "  a governed edit                  {:>9.1?}, {:.2} times what it would take without (at most 1.25)",
+        Duration::from_secs_f64(edit),
+        edit / (edit - added)
+    );
 }
 
 /// A database with [`AGENTS`] agents and an open session for each, and a copy of it.
@@ -392,7 +532,7 @@ async fn one_by_one(folder: &Folder) {
             for rows in &all {
                 let began = Instant::now();
                 connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-                write_by_hand(&connection, rows);
+                write_by_hand(&connection, rows, true);
                 connection.execute_batch("COMMIT").unwrap();
                 raw_times.push(began.elapsed());
             }
@@ -455,7 +595,7 @@ async fn together(folder: &Folder) {
             connection.execute_batch("BEGIN IMMEDIATE").unwrap();
             batch
                 .iter()
-                .for_each(|rows| write_by_hand(&connection, rows));
+                .for_each(|rows| write_by_hand(&connection, rows, true));
             connection.execute_batch("COMMIT").unwrap();
         }
         by_hand.push(rows.len() as f64 / began.elapsed().as_secs_f64());
@@ -514,6 +654,27 @@ async fn context(folder: &Folder) {
     );
 }
 
+async fn recall(folder: &Folder) {
+    let memoir = open(&folder.path("recall.db"));
+    let handle = agent(&memoir, "wren", 10_000).await;
+    let mut times = Vec::new();
+    for round in 0..60 {
+        let query = Query {
+            text: format!("Keller {} sheets", round % 28 + 1).as_str().into(),
+            limit: 20,
+            ..Query::default()
+        };
+        let began = Instant::now();
+        let found = handle.recall(&query).await.unwrap();
+        times.push(began.elapsed());
+        assert!(!found.is_empty());
+    }
+    let (median, p99) = percentiles(times);
+    println!(
+        "recall in 10,000 memories          {median:>9.1?} median, {p99:>9.1?} p99 (under 50 ms)"
+    );
+}
+
 async fn bulk(folder: &Folder) {
     const MEMORIES: usize = 100_000;
     let lines: String = (0..MEMORIES)
@@ -559,6 +720,12 @@ fn main() {
         }
         if is_wanted("context") {
             context(&folder).await;
+        }
+        if is_wanted("recall") {
+            recall(&folder).await;
+        }
+        if is_wanted("vault") {
+            vault(&folder).await;
         }
         if is_wanted("import") {
             bulk(&folder).await;

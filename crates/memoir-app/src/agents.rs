@@ -4,6 +4,7 @@ use memoir_domain::{
     AgentId, AgentScope, PrivateJson, Timestamp,
     agent::{self, Agent, Field, Settings},
     audit::Actor,
+    draft::Decision,
     manage::{self, Assignment},
     memory::{Invalid, Tally},
 };
@@ -39,7 +40,7 @@ pub struct AgentView {
 }
 
 impl Memoir {
-    fn agent_view(&self, agent: &Agent) -> AgentView {
+    pub(crate) fn agent_view(&self, agent: &Agent) -> AgentView {
         let settings = &agent.settings;
         let due = self.refinement_due(agent);
         let now = self.now();
@@ -47,7 +48,7 @@ impl Memoir {
         AgentView {
             id: agent.id,
             name: agent.name.clone(),
-            settings: settings_map(agent),
+            settings: settings_map(agent, |_| true),
             effective_model: self.effective_model(settings),
             effective_refinement_threshold: settings.effective_refinement_threshold().share(),
             effective_core_token_budget: settings.effective_core_token_budget(),
@@ -78,10 +79,10 @@ impl Memoir {
     }
 }
 
-fn settings_map(agent: &Agent) -> PrivateJson {
+fn settings_map(agent: &Agent, shown: impl Fn(Field) -> bool) -> PrivateJson {
     let settings: serde_json::Map<String, serde_json::Value> = Field::ALL
         .into_iter()
-        .filter(|field| *field != Field::Name)
+        .filter(|field| *field != Field::Name && shown(*field))
         .map(|field| {
             (
                 field.as_str().to_owned(),
@@ -108,27 +109,51 @@ impl Account {
         let id = memoir.ids().agent()?;
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
-        let mut digest_key = [0; 32];
-        memoir.random.fill(&mut digest_key)?;
+        self.make(decision, codec::Beside::default()).await?;
+        Ok(memoir.agent_view(&agent))
+    }
+
+    /// Writes an agent that is new, under a key of its own.
+    pub(crate) async fn make(&self, decision: Decision, beside: codec::Beside) -> Result<()> {
+        let memoir = &self.memoir;
+        let name = decision.agent.name.clone();
+        let taken = memoir
+            .store
+            .agent_named(self.id, &agent::fold_name(&name))
+            .await?;
+        if taken.is_some_and(|row| row.erased_at.is_none()) {
+            return Err(Error::NameTaken(name));
+        }
         let scope = AgentScope {
             account: self.id,
-            agent: id,
+            agent: decision.agent.id,
         };
-        let commit = codec::commit(&codec::Base::new(scope, digest_key), decision, None)?;
+        // The key first: what is sealed must be readable from the first moment on.
+        let key = memoir.keys.create(scope, memoir.now()).await?;
+        let base = codec::Base::new(key);
+        let (commit, _) = codec::commit(&base, decision, beside, memoir.random.as_ref())?;
         match memoir.store.commit(commit).await {
-            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(agent.name)),
-            other => Ok(other.map(|()| memoir.agent_view(&agent))?),
+            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(name)),
+            other => Ok(other?),
         }
     }
 
-    /// The account's agents, by name.
+    /// The account's agents, by name, without their prompts and without those erased.
     ///
     /// # Errors
     /// The store fails.
     pub async fn agents(&self) -> Result<Vec<AgentView>> {
         let rows = self.memoir.store.agents(self.id).await?;
         rows.iter()
-            .map(|row| Ok(self.memoir.agent_view(&codec::agent(row)?)))
+            .filter(|row| row.erased_at.is_none())
+            .map(|row| {
+                let agent = codec::listed_agent(row)?;
+                let settings = settings_map(&agent, |field| !field.is_text());
+                Ok(AgentView {
+                    settings,
+                    ..self.memoir.agent_view(&agent)
+                })
+            })
             .collect()
     }
 

@@ -6,6 +6,7 @@ use memoir_domain::{
     memory::{Memory, Number},
 };
 use memoir_store::RecordFilter;
+use memoir_vault::chain::{self, RecordHash};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -43,6 +44,10 @@ pub struct RecordView {
     pub after: Option<PrivateJson>,
     /// Counts and codes, and what else the record says.
     pub data: PrivateJson,
+    /// The hash of the record and of all before it, in hexadecimal (SPEC 4.2).
+    pub hash: String,
+    /// That of the record before it.
+    pub previous_hash: String,
 }
 
 impl AgentHandle {
@@ -58,20 +63,29 @@ impl AgentHandle {
             last: query.last,
             ..RecordFilter::default()
         };
-        let records = self.load_records(&filter).await?;
-        Ok(records
-            .into_iter()
-            .map(|record| view(&self.name, record))
-            .collect())
+        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        let key = self.key().await?;
+        let genesis = chain::genesis(self.scope);
+        crate::parallel::map(rows, |row| {
+            let hash = RecordHash(row.hash);
+            let previous = row.previous_hash.map_or(genesis, RecordHash);
+            let record = codec::record(key.as_ref(), row)?;
+            Ok(view(&self.name, record, hash, previous))
+        })
+        .into_iter()
+        .collect()
     }
 
     pub(crate) async fn load_records(&self, filter: &RecordFilter) -> Result<Vec<Record>> {
         let rows = self.memoir.store.records(self.scope, filter).await?;
-        rows.into_iter().map(codec::record).collect()
+        let key = self.key().await?;
+        crate::parallel::map(rows, |row| codec::record(key.as_ref(), row))
+            .into_iter()
+            .collect()
     }
 }
 
-fn view(agent: &str, record: Record) -> RecordView {
+fn view(agent: &str, record: Record, hash: RecordHash, previous: RecordHash) -> RecordView {
     let (before, after) = sides(&record.body, record.memory);
     let mut data = record.facts.as_map().clone();
     describe(&mut data, &record);
@@ -86,6 +100,8 @@ fn view(agent: &str, record: Record) -> RecordView {
         before: before.map(PrivateJson::new),
         after: after.map(PrivateJson::new),
         data: PrivateJson::new(Value::Object(data)),
+        hash: hash.to_string(),
+        previous_hash: previous.to_string(),
     }
 }
 

@@ -2,9 +2,11 @@
 //! show, and a hint. No agent's words are in any of them.
 
 use memoir_domain::{
-    SessionId,
+    SessionId, Timestamp,
+    adopt::AdoptRefusal,
     knife::ToolResult,
     lifecycle::StartRefusal,
+    manage::ChangeRefusal,
     memory::{Invalid, Number},
     rollback::Obstacle,
 };
@@ -53,6 +55,9 @@ pub enum Error {
     /// The memory is kept already.
     #[error("memory {0} is not discarded")]
     NotDiscarded(Number),
+    /// The agent or the memory cannot be changed in this way.
+    #[error(transparent)]
+    Change(#[from] ChangeRefusal),
     /// The session is not over, or has nothing to take back.
     #[error("session {session} cannot be undone: {problem}")]
     NotUndoable {
@@ -105,6 +110,37 @@ pub enum Error {
     /// The system gives no random bytes.
     #[error("the system's source of random numbers is not available")]
     Random,
+    /// The agent was erased.
+    #[error("the agent `{name}` was erased on {}: nothing of it can be read again", at.date())]
+    Erased {
+        /// Its name.
+        name: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// The key store has no key for the agent, and never had one.
+    #[error(
+        "the key store has no key for the agent `{0}`: it is not the one that goes with this database"
+    )]
+    NoKey(String),
+    /// The keys cannot be used.
+    #[error(transparent)]
+    Keys(#[from] memoir_vault::Error),
+    /// A row or a text that is not as it was written, or that was moved.
+    #[error("the database was changed by somebody else than Memoir: {0}")]
+    Sealed(#[from] memoir_vault::seal::OpenError),
+    /// A file that is no archive, or that the passphrase does not open.
+    #[error(transparent)]
+    Archive(#[from] memoir_vault::archive::ArchiveError),
+    /// An archive of another version of Memoir.
+    #[error("the archive has the unknown form {0}: it was written by a newer version of Memoir")]
+    ArchiveVersion(u32),
+    /// The agent in an archive cannot be taken in.
+    #[error(transparent)]
+    Adopt(#[from] AdoptRefusal),
+    /// What was given as a checkpoint is none of this installation.
+    #[error("the checkpoint cannot be used: {0}")]
+    Checkpoint(memoir_vault::log::CheckpointError),
     /// Stored text that no version of Memoir writes.
     #[error("the database is inconsistent: {0}")]
     Inconsistent(String),
@@ -136,12 +172,22 @@ impl Error {
             Self::NotDue => "not_due",
             Self::NoModel | Self::ModelName(_) | Self::Connect(_) => "model_unavailable",
             Self::NotDiscarded(_) => "not_discarded",
+            Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
+            Self::Change(refusal) => refusal.code(),
             Self::NotUndoable { .. } => "not_undoable",
             Self::InTheWay { .. } => "in_the_way",
             Self::NotApplicable { .. } | Self::EditRefused { .. } => "not_applicable",
             Self::BadLines { .. } => "bad_lines",
             Self::SessionLost(_) => "session_over",
             Self::Contended => "contended",
+            Self::Erased { .. } => "erased",
+            Self::Keys(_) | Self::NoKey(_) => "key_unavailable",
+            Self::Sealed(_) => "tampered",
+            Self::Checkpoint(_) | Self::Archive(_) | Self::ArchiveVersion(_) => "invalid_argument",
+            Self::Adopt(AdoptRefusal::Change(ChangeRefusal::SessionRunning(_))) => "session_open",
+            Self::Adopt(AdoptRefusal::Change(refusal)) => refusal.code(),
+            Self::Adopt(AdoptRefusal::Name(_)) => "invalid_argument",
+            Self::Adopt(AdoptRefusal::Misfit(_)) => "tampered",
             Self::Random | Self::Inconsistent(_) | Self::Store(_) => "internal",
         }
     }
@@ -156,6 +202,9 @@ impl Error {
             Self::Start(StartRefusal::SessionOpen(_)) => {
                 "wait for it to end, or end it with `memoir cancel SESSION`; if its process died, it is closed as soon as its lease lapses".to_owned()
             }
+            Self::Change(ChangeRefusal::SessionRunning(_)) => {
+                "`memoir cancel SESSION` ends it, `memoir rollback SESSION` takes it back".to_owned()
+            }
             Self::Start(StartRefusal::NothingToRefine) => "save core memories with `memoir remember` first".to_owned(),
             Self::Start(StartRefusal::Inactive) => "`memoir agent set NAME active true` puts it into service".to_owned(),
             Self::NoModel => "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, \
@@ -169,6 +218,35 @@ impl Error {
             Self::Store(store::Error::NotADatabase(_)) => "give another path with `--database sqlite:PATH`".to_owned(),
             Self::Store(store::Error::ReadOnly) => "check the permissions of the file and of its folder".to_owned(),
             Self::Store(store::Error::Full) => "free some space; what was there before is intact".to_owned(),
+            Self::Erased { .. } => "`memoir audit verify NAME` still checks its log".to_owned(),
+            Self::NoKey(_) => {
+                "put the key store back that belongs to this database, from the same time or later".to_owned()
+            }
+            Self::Keys(memoir_vault::Error::MasterKeyLost { .. }) => {
+                "put the file back from where you keep a copy, or set MEMOIR_MASTER_KEY; without it nothing that was sealed can be read".to_owned()
+            }
+            Self::Keys(memoir_vault::Error::WrongMasterKey { .. }) => {
+                "give the master key that this key store was made or last rotated with".to_owned()
+            }
+            Self::Keys(memoir_vault::Error::Missing(_)) => {
+                "put it back: without it nothing in this database can be read".to_owned()
+            }
+            Self::Keys(memoir_vault::Error::Busy) => "try again".to_owned(),
+            Self::Keys(memoir_vault::Error::Exposed { path, .. }) => {
+                format!("`chmod 600 {path}`; if others may have read it, run `memoir key rotate` after that")
+            }
+            Self::Keys(memoir_vault::Error::NotAMasterKey { .. }) => {
+                "put the key back from where you keep a copy of it".to_owned()
+            }
+            Self::Keys(memoir_vault::Error::NotAKeyStore(_)) => {
+                "put the key store back that belongs to this database, from the same time or later".to_owned()
+            }
+            Self::Keys(memoir_vault::Error::Newer { .. }) => "use the newer version of Memoir".to_owned(),
+            Self::Keys(memoir_vault::Error::ReadOnly | memoir_vault::Error::File { .. }) => {
+                "check the permissions of the file and of its folder".to_owned()
+            }
+            Self::Keys(memoir_vault::Error::Full) => "free some space; what was there before is intact".to_owned(),
+            Self::Sealed(_) => "`memoir audit verify --all` names everything that does not fit".to_owned(),
             Self::Inconsistent(_) | Self::Store(store::Error::Inconsistent { .. }) => {
                 "`memoir doctor` looks closer; keep a copy of the file".to_owned()
             }

@@ -135,7 +135,9 @@ impl AgentHandle {
                 actor,
                 self.memoir.now(),
             );
-            let mut commit = crate::codec::commit(&loaded.base, decision, None)?;
+            let beside = crate::codec::Beside::default();
+            let random = self.memoir.random.as_ref();
+            let (mut commit, _) = crate::codec::commit(&loaded.base, decision, beside, random)?;
             commit.progress = Some(progress.clone());
             match self.memoir.store.commit(commit).await {
                 Err(memoir_store::Error::Conflict) => {}

@@ -5,17 +5,25 @@
 
 mod accounts;
 mod agents;
+mod archive;
 pub mod audit;
+mod checkpoint;
 pub mod clock;
 mod codec;
 mod context;
 mod doctor;
+mod erase;
 mod error;
+mod history;
 pub mod import;
+mod keys;
 mod memories;
 mod parallel;
+mod rewind;
 pub mod sessions;
 mod settings;
+mod shred;
+mod verify;
 mod views;
 
 use std::sync::Arc;
@@ -25,17 +33,23 @@ use memoir_domain::{
     memory::Memory, session::Session, text::Digester,
 };
 use memoir_model::{ConnectError, Model, ModelName, Providers};
-use memoir_store::{Store, Wanted};
+use memoir_store::{AgentRow, Store, Wanted};
+use memoir_vault::{AgentKey, KeyStore};
 
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use agents::AgentView;
 pub use audit::{RecordQuery, RecordView};
+pub use checkpoint::{CheckpointView, Growth};
 pub use clock::{Clock, Random};
 pub use context::ContextView;
 pub use doctor::{Examination, Severity};
+pub use erase::Erased;
 pub use error::{Error, Result};
 pub use memories::{MemoryInput, Saved};
+pub use rewind::Rewound;
 pub use settings::{Limits, Price, Settings};
+pub use shred::Shredded;
+pub use verify::{Misfit, Verification};
 pub use views::{MemoryView, RefinementDue, SessionView};
 
 /// How often a decision is made anew after another writer was faster.
@@ -63,6 +77,7 @@ pub type Scratch = Arc<dyn Fn() -> memoir_store::Result<Arc<dyn Store>> + Send +
 #[derive(Clone)]
 pub struct Memoir {
     store: Arc<dyn Store>,
+    keys: keys::Keys,
     scratch: Scratch,
     models: Arc<dyn Models>,
     clock: Arc<dyn Clock>,
@@ -72,15 +87,17 @@ pub struct Memoir {
 }
 
 impl Memoir {
-    /// On `store`, with the machine's clock and random numbers.
+    /// On `store`, whose agents' keys are in `keys`, with the machine's clock and random numbers.
     pub fn new(
         store: Arc<dyn Store>,
+        keys: Arc<KeyStore>,
         scratch: Scratch,
         models: Arc<dyn Models>,
         settings: Settings,
     ) -> Self {
         Self {
             store,
+            keys: keys::Keys(keys),
             scratch,
             models,
             clock: Arc::new(clock::SystemClock),
@@ -168,29 +185,69 @@ impl AgentHandle {
     async fn load(&self, wanted: &Wanted) -> Result<Loaded> {
         let snapshot = self.memoir.store.snapshot(self.scope, wanted).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let key = self.key_of(&snapshot.agent).await?;
+        let memories = parallel::map(snapshot.memories, |row| codec::memory(&key, row));
+        let session = snapshot.session;
         Ok(Loaded {
-            agent: codec::agent(&snapshot.agent)?,
-            base: codec::Base::of(snapshot.agent),
-            memories: snapshot
-                .memories
-                .into_iter()
-                .map(codec::memory)
-                .collect::<Result<_>>()?,
-            session: snapshot.session.map(codec::session).transpose()?,
+            agent: codec::agent(&key, &snapshot.agent, &snapshot.prompts)?,
+            memories: memories.into_iter().collect::<Result<_>>()?,
+            session: session
+                .map(|row| codec::session(Some(&key), row))
+                .transpose()?,
             running_session: snapshot.running_session,
             eroded_tokens: snapshot.eroded_tokens,
+            base: codec::Base::of(key, snapshot.agent),
         })
     }
 
-    /// Writes a decision that was made on `base`.
+    /// The key of an agent whose row was read.
+    ///
+    /// # Errors
+    /// [`Error::Erased`]; [`Error::NoKey`].
+    async fn key_of(&self, row: &AgentRow) -> Result<AgentKey> {
+        match self.memoir.keys.of(self.scope).await? {
+            // A row that says so is not believed before the key is gone: it may have been changed, or
+            // the erasing may have been interrupted.
+            Some(key) if row.erased_at.is_none() => Ok(key),
+            _ => Err(self.without_key(row).await?),
+        }
+    }
+
+    /// Why there is no key for an agent whose row was read.
+    async fn without_key(&self, row: &AgentRow) -> Result<Error> {
+        let name = row.name.clone();
+        let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
+        Ok(match destroyed_at.or(row.erased_at) {
+            Some(at) => Error::Erased { name, at },
+            None => Error::NoKey(name),
+        })
+    }
+
+    /// The agent's key; `None` where it was erased.
+    ///
+    /// # Errors
+    /// [`Error::NoKey`] where it was not erased and has none all the same.
+    async fn key(&self) -> Result<Option<AgentKey>> {
+        if let Some(key) = self.memoir.keys.of(self.scope).await? {
+            return Ok(Some(key));
+        }
+        match self.memoir.keys.destroyed_at(self.scope).await? {
+            Some(_) => Ok(None),
+            None => Err(Error::NoKey(self.name.clone())),
+        }
+    }
+
+    /// Writes a decision that was made on `base`, and gives the base of the next one.
     async fn commit(
         &self,
         base: &codec::Base,
         decision: Decision,
-        rehearsal: Option<sessions::Rehearsal>,
-    ) -> memoir_store::Result<(), Error> {
-        let commit = codec::commit(base, decision, rehearsal)?;
-        Ok(self.memoir.store.commit(commit).await?)
+        beside: codec::Beside,
+    ) -> Result<codec::Base> {
+        let random = self.memoir.random.as_ref();
+        let (commit, next) = codec::commit(base, decision, beside, random)?;
+        self.memoir.store.commit(commit).await?;
+        Ok(next)
     }
 
     /// Loads, decides and commits; and again where the agent changed meanwhile. A decision of `None`
@@ -207,9 +264,9 @@ impl AgentHandle {
             let Some(decision) = decision else {
                 return Ok(answer);
             };
-            match self.commit(&base, decision, None).await {
+            match self.commit(&base, decision, codec::Beside::default()).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                written => return written.map(|()| answer),
+                written => return written.map(|_| answer),
             }
         }
         Err(Error::Contended)

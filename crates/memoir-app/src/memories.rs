@@ -133,7 +133,7 @@ impl AgentHandle {
     pub async fn restore(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
         self.decide(&wanted(Selection::Numbers(vec![number])), |loaded, now| {
             let memory: &Memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
-            let decision = manage::restore(loaded.agent, memory, actor, now)
+            let decision = manage::restore(loaded.agent, memory, actor, now)?
                 .ok_or(Error::NotDiscarded(number))?;
             let restored = decision
                 .changes

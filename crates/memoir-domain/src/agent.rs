@@ -204,7 +204,7 @@ pub struct Attempt {
 }
 
 /// An agent in full.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
     /// Its identifier.
     pub id: AgentId,
@@ -226,6 +226,8 @@ pub struct Agent {
     pub last_attempt: Option<Attempt>,
     /// Where the next session's ledger begins; `None` at the oldest row.
     pub ledger_position: Option<LedgerPosition>,
+    /// When it was erased; nothing of it can be read or changed since (SPEC 5.4).
+    pub erased_at: Option<Timestamp>,
 }
 
 impl Agent {
@@ -384,6 +386,48 @@ pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json:
     }
 }
 
+/// Sets one setting to a value that [`field_value`] gave: the exact inverse.
+///
+/// # Errors
+/// A value that [`field_value`] does not give for the setting. The message says nothing of the value.
+pub fn set_field_value(
+    name: &mut String,
+    settings: &mut Settings,
+    field: Field,
+    value: &serde_json::Value,
+) -> Result<(), Invalid> {
+    match field {
+        Field::Name => *name = read_value(field, value)?,
+        Field::Model => settings.model = read_value(field, value)?,
+        Field::SystemPrompt => settings.system_prompt = read_value(field, value)?,
+        Field::ReflectionPrompt => settings.reflection_prompt = read_value(field, value)?,
+        Field::MemoryReflectionPrompt => {
+            settings.memory_reflection_prompt = read_value(field, value)?
+        }
+        Field::RefinementPrompt => settings.refinement_prompt = read_value(field, value)?,
+        Field::RefinementThreshold => settings.refinement_threshold = read_value(field, value)?,
+        Field::CoreTokenBudget => settings.core_token_budget = read_value(field, value)?,
+        Field::RefinementTriggerTokens => {
+            settings.refinement_trigger_tokens = read_value(field, value)?
+        }
+        Field::ImmutableTags => settings.immutable_tags = read_value(field, value)?,
+        Field::DuplicateMatch => settings.duplicate_match = read_value(field, value)?,
+        Field::DetailGuard => settings.detail_guard = read_value(field, value)?,
+        Field::Paused => settings.paused = read_value(field, value)?,
+        Field::Active => settings.inactive = !read_value::<bool>(field, value)?,
+    }
+    Ok(())
+}
+
+fn read_value<T: serde::de::DeserializeOwned>(
+    field: Field,
+    value: &serde_json::Value,
+) -> Result<T, Invalid> {
+    // What serde says of a value can hold words of it.
+    T::deserialize(value)
+        .map_err(|_| Invalid::new(field.as_str(), "has a value that this setting cannot have"))
+}
+
 /// Sets one setting from text, as the command line and agents give it; `None` returns to the default.
 ///
 /// # Errors
@@ -538,6 +582,42 @@ mod tests {
                 .to_string()
                 .contains("refinement_prompt")
         );
+    }
+
+    #[test]
+    fn spec_4_2_every_setting_is_read_back_from_its_value() {
+        let texts = [
+            "wren",
+            "openai:gpt",
+            "system words",
+            "reflection words",
+            "promotion words",
+            "refinement words",
+            "0.85",
+            "4000",
+            "9000",
+            "voice, vow",
+            "ignore_case",
+            "refuse",
+            "true",
+            "false",
+        ];
+        let (mut name, mut settings) = ("blank".to_owned(), Settings::default());
+        let (mut read_name, mut read) = (name.clone(), settings.clone());
+        for (field, text) in Field::ALL.into_iter().zip(texts) {
+            let before = field_value(&name, &settings, field);
+            set_field(&mut name, &mut settings, field, Some(text)).unwrap();
+            let after = field_value(&name, &settings, field);
+            assert_ne!(before, after, "{}", field.as_str());
+            set_field_value(&mut read_name, &mut read, field, &after).unwrap();
+            assert_eq!((&read_name, &read), (&name, &settings));
+            let wrong = serde_json::json!({"secret": 1});
+            let error = set_field_value(&mut read_name, &mut read, field, &wrong).unwrap_err();
+            assert!(!error.to_string().contains("secret"), "{error}");
+            set_field_value(&mut read_name, &mut read, field, &before).unwrap();
+            assert_eq!(field_value(&read_name, &read, field), before);
+            set_field_value(&mut read_name, &mut read, field, &after).unwrap();
+        }
     }
 
     #[test]

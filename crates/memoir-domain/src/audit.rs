@@ -3,6 +3,8 @@
 //! A record has two parts. Its facts are counts, codes and identifiers, open to an administrator. Its
 //! body is text: memories before and after, summaries, reasons (SPEC 5.1).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,6 +12,14 @@ use crate::{
     PrivateText, SessionId, Timestamp,
     memory::{Memory, Number, Tags},
 };
+
+/// The fact of a record that lists the places in the log of those that it took back.
+pub(crate) const TAKEN_BACK: &str = "taken_back";
+/// The fact of an `agent_rewound` record: the place of the last record that stayed.
+pub(crate) const TO_SEQ: &str = "to_seq";
+/// The fact of a `memory_shredded` record that holds the hashes of the bodies written in place of those
+/// that held the memory's words.
+pub const REPLACED: &str = "replaced";
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,13 +41,17 @@ pub enum Action {
     MemoryUnprotected,
     MemoryDiscarded,
     MemoryRestored,
+    MemoryShredded,
     AgentConfigured,
+    AgentRewound,
+    AgentErased,
+    AgentImported,
     SessionUndone,
 }
 
 impl Action {
     /// Every action.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::MemoryRefinementConsolidate,
         Self::MemoryRefinementUpdate,
         Self::MemoryRefinementDelete,
@@ -53,7 +67,11 @@ impl Action {
         Self::MemoryUnprotected,
         Self::MemoryDiscarded,
         Self::MemoryRestored,
+        Self::MemoryShredded,
         Self::AgentConfigured,
+        Self::AgentRewound,
+        Self::AgentErased,
+        Self::AgentImported,
         Self::SessionUndone,
     ];
 
@@ -75,7 +93,11 @@ impl Action {
             Self::MemoryUnprotected => "memory_unprotected",
             Self::MemoryDiscarded => "memory_discarded",
             Self::MemoryRestored => "memory_restored",
+            Self::MemoryShredded => "memory_shredded",
             Self::AgentConfigured => "agent_configured",
+            Self::AgentRewound => "agent_rewound",
+            Self::AgentErased => "agent_erased",
+            Self::AgentImported => "agent_imported",
             Self::SessionUndone => "session_undone",
         }
     }
@@ -94,6 +116,20 @@ impl Action {
                 | Self::MemoryRefinementDeclined
                 | Self::MemoryRefinementAbandoned
                 | Self::MemoryRefinementFailed
+        )
+    }
+
+    /// Whether it is an edit of a session that counts towards its cap (SPEC 3.11).
+    pub fn is_capped_edit(self) -> bool {
+        self.is_session_edit() && self != Self::MemoryRefinementProtect
+    }
+
+    /// Whether it puts memories back to what they were, and so decides which earlier records are in
+    /// force.
+    pub fn takes_back(self) -> bool {
+        matches!(
+            self,
+            Self::MemoryRefinementRollback | Self::SessionUndone | Self::AgentRewound
         )
     }
 
@@ -119,6 +155,17 @@ pub enum ActorKind {
     Agent,
     /// Memoir itself.
     System,
+}
+
+impl ActorKind {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Administrator => "administrator",
+            Self::Agent => "agent",
+            Self::System => "system",
+        }
+    }
 }
 
 /// Who did it.
@@ -201,6 +248,24 @@ pub struct Patch {
     /// When it was discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discarded_at: Option<Setting<Timestamp>>,
+    /// When its words were taken out; never cleared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shredded_at: Option<Timestamp>,
+}
+
+impl Patch {
+    /// The same properties set, without the memory's words.
+    fn without_words(&self) -> Self {
+        Self {
+            content: self.content.as_ref().map(|_| PrivateText::default()),
+            tags: self.tags.as_ref().map(|_| Tags::default()),
+            protected_wording: self.protected_wording.as_ref().map(|set| match set {
+                Setting::Clear => Setting::Clear,
+                Setting::Set(_) => Setting::Set(PrivateText::default()),
+            }),
+            ..self.clone()
+        }
+    }
 }
 
 /// One memory's part in a record: enough to replay it, and to take it back.
@@ -219,7 +284,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// `None` where both are the same. Number, kind and source never change.
+    /// `None` where both are the same. Number and kind never change; the source goes when the memory is
+    /// shredded, and never otherwise.
     pub fn between(before: Memory, after: &Memory) -> Option<Self> {
         let patch = Patch {
             content: (before.content != after.content).then(|| after.content.clone()),
@@ -231,6 +297,9 @@ impl Change {
                 &after.protected_wording,
             ),
             discarded_at: Setting::between(&before.discarded_at, &after.discarded_at),
+            shredded_at: after
+                .shredded_at
+                .filter(|_| before.shredded_at != after.shredded_at),
         };
         (patch != Patch::default()).then_some(Self::Altered { before, patch })
     }
@@ -270,18 +339,39 @@ impl Change {
                 if let Some(setting) = &patch.discarded_at {
                     after.discarded_at = setting.value();
                 }
+                if patch.shredded_at.is_some() {
+                    after.source = None;
+                }
+                after.shredded_at = patch.shredded_at.or(after.shredded_at);
                 after
             }
         }
     }
 
+    /// The same change without the memory's words: which properties it sets stays, so that the log replays
+    /// (SPEC 4.4).
+    #[must_use]
+    pub fn without_words(&self) -> Self {
+        match self {
+            Self::Created(memory) => Self::Created(memory.without_words()),
+            Self::Altered { before, patch } => Self::Altered {
+                before: before.without_words(),
+                patch: patch.without_words(),
+            },
+        }
+    }
+
     /// Takes this change back from `current`, property by property: what somebody else changed since
-    /// stays as it is (SPEC 3.19). A memory that was new is discarded at `now`.
+    /// stays as it is (SPEC 3.19). A memory that was new is discarded at `now`; one that was shredded
+    /// stays so (SPEC 4.4).
     pub fn take_back(&self, current: &mut Memory, now: Timestamp) {
         fn revert<T: PartialEq + Clone>(current: &mut T, set: &T, before: &T) {
             if current == set {
                 *current = before.clone();
             }
+        }
+        if current.shredded_at.is_some() {
+            return;
         }
         match self {
             Self::Created(_) => {
@@ -430,6 +520,28 @@ impl Facts {
         self
     }
 
+    /// A point in time, as RFC 3339.
+    #[must_use]
+    pub fn time(mut self, name: &'static str, at: Timestamp) -> Self {
+        self.0.insert(name.to_owned(), Value::from(at.to_string()));
+        self
+    }
+
+    /// Hashes of bodies, each with the place in the log of the record that it belongs to.
+    #[must_use]
+    pub fn commitments(
+        mut self,
+        name: &'static str,
+        commitments: impl IntoIterator<Item = (u64, [u8; 32])>,
+    ) -> Self {
+        let pairs: Vec<Value> = commitments
+            .into_iter()
+            .map(|(seq, hash)| serde_json::json!([seq, to_hexadecimal(&hash)]))
+            .collect();
+        self.0.insert(name.to_owned(), Value::from(pairs));
+        self
+    }
+
     /// What a session did.
     #[must_use]
     pub fn stats(mut self, stats: crate::session::Stats) -> Self {
@@ -441,6 +553,54 @@ impl Facts {
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.0
     }
+
+    /// The count of that name; `None` where there is none.
+    pub fn count_of(&self, name: &str) -> Option<u64> {
+        self.0.get(name)?.as_u64()
+    }
+
+    /// The places in the log of that name; none where there are none.
+    pub fn places_of(&self, name: &str) -> impl Iterator<Item = u64> {
+        self.list(name).filter_map(Value::as_u64)
+    }
+
+    /// What took the place of records' bodies when a memory was shredded: the hash of each new body, by
+    /// its record's place in the log. An entry of another form is passed over, so that nothing vouches
+    /// for its record.
+    pub fn replaced(&self) -> BTreeMap<u64, [u8; 32]> {
+        self.list(REPLACED).filter_map(read_commitment).collect()
+    }
+
+    fn list(&self, name: &str) -> impl Iterator<Item = &Value> {
+        self.0
+            .get(name)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    }
+}
+
+fn to_hexadecimal(hash: &[u8; 32]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read_commitment(pair: &Value) -> Option<(u64, [u8; 32])> {
+    let [seq, digits] = pair.as_array()?.as_slice() else {
+        return None;
+    };
+    Some((seq.as_u64()?, read_hexadecimal(digits.as_str()?)?))
+}
+
+fn read_hexadecimal(digits: &str) -> Option<[u8; 32]> {
+    let is_canonical = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if digits.len() != 64 || !digits.as_bytes().iter().all(is_canonical) {
+        return None;
+    }
+    let mut hash = [0; 32];
+    for (byte, pair) in hash.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(hash)
 }
 
 fn stats_value(stats: crate::session::Stats) -> Value {
@@ -453,7 +613,7 @@ fn stats_value(stats: crate::session::Stats) -> Value {
 }
 
 /// One entry of an agent's log. Written in the transaction of the change, never altered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Its place in the agent's log, from 1, without gaps.
     pub seq: u64,
@@ -490,6 +650,7 @@ mod tests {
             created_at: at,
             updated_at: at,
             discarded_at: None,
+            shredded_at: None,
         }
     }
 
@@ -527,6 +688,44 @@ mod tests {
         change.take_back(&mut current, now);
         assert_eq!(current.content, before.content);
         assert_eq!(current.protected_wording, Some("b".into()));
+    }
+
+    #[test]
+    fn spec_4_4_a_memory_that_is_shredded_loses_its_source_too() {
+        let now = Timestamp::from_microseconds(9).unwrap();
+        let mut before = memory("a");
+        before.source = Some("a letter".into());
+        let after = Memory {
+            content: "".into(),
+            source: None,
+            discarded_at: Some(now),
+            shredded_at: Some(now),
+            ..before.clone()
+        };
+        let change = Change::between(before, &after).unwrap();
+        assert_eq!(change.after(), after);
+        let mut current = after.clone();
+        change.take_back(&mut current, now);
+        assert_eq!(current, after);
+    }
+
+    #[test]
+    fn spec_4_4_the_hashes_of_replaced_bodies_are_read_as_they_were_written() {
+        let hashes = BTreeMap::from([(3, [0xab; 32]), (17, [7; 32])]);
+        let facts = Facts::default().commitments(REPLACED, hashes.clone());
+        let stored: Facts = serde_json::from_str(&serde_json::to_string(&facts).unwrap()).unwrap();
+        assert_eq!(stored.replaced(), hashes);
+        for wrong in [
+            serde_json::json!([[3, "+f".repeat(32)]]),
+            serde_json::json!([[3, "AB".repeat(32)]]),
+            serde_json::json!([[3, "ab".repeat(31)]]),
+            serde_json::json!([["3", "ab".repeat(32)], [4], 5]),
+            serde_json::json!("ab"),
+        ] {
+            let facts: Facts =
+                serde_json::from_value(serde_json::json!({ "replaced": wrong })).unwrap();
+            assert!(facts.replaced().is_empty());
+        }
     }
 
     #[test]

@@ -22,6 +22,19 @@ pub struct Decision {
     pub records: Vec<Record>,
     /// What some of the changed memories state, where the decision has read them anyway.
     pub stated: Vec<Stated>,
+    /// Records of the log whose words are taken out (SPEC 4.4). Each is named in a `memory_shredded`
+    /// record among `records`.
+    pub redactions: Vec<Redaction>,
+}
+
+/// A record of the log as it reads once words were taken out of it. What an administrator sees of it
+/// stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redaction {
+    /// The record's place in the log.
+    pub seq: u64,
+    /// Its words from now on.
+    pub body: Body,
 }
 
 /// What a memory states before and after a decision, by the keys of its details. None of a memory that
@@ -58,6 +71,8 @@ pub struct Draft {
     pub other_sessions: Vec<Session>,
     /// What the memories changed so far state, where that was read.
     pub stated: Vec<Stated>,
+    /// Earlier records whose words are taken out.
+    pub redactions: Vec<Redaction>,
     now: Timestamp,
     changes: Vec<Change>,
     records: Vec<Record>,
@@ -71,6 +86,7 @@ impl Draft {
             session,
             other_sessions: Vec::new(),
             stated: Vec::new(),
+            redactions: Vec::new(),
             now,
             changes: Vec::new(),
             records: Vec::new(),
@@ -152,11 +168,24 @@ impl Draft {
             changes: self.changes,
             records: self.records,
             stated: self.stated,
+            redactions: self.redactions,
         }
     }
 }
 
 impl Decision {
+    /// One that writes the agent and its sessions as they are, and nothing to the log.
+    pub fn of_sessions(agent: Agent, sessions: Vec<Session>) -> Self {
+        Self {
+            agent,
+            sessions,
+            changes: Vec::new(),
+            records: Vec::new(),
+            stated: Vec::new(),
+            redactions: Vec::new(),
+        }
+    }
+
     /// This decision and then `next`, which was decided on top of it, as one.
     #[must_use]
     pub fn then(mut self, next: Self) -> Self {
@@ -165,6 +194,7 @@ impl Decision {
         self.sessions.extend(next.sessions);
         self.changes.extend(next.changes);
         self.records.extend(next.records);
+        self.redactions.extend(next.redactions);
         // A memory may be changed in both, and then neither tells where it began and ended.
         self.stated.clear();
         self.agent = next.agent;

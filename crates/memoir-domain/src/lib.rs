@@ -4,12 +4,14 @@
 //! time and the identifiers, and gets back a decision to carry out. Every rule of a refinement session
 //! stands here once, whichever door a call comes through.
 
+pub mod adopt;
 pub mod agent;
 pub mod audit;
 pub mod breaker;
 pub mod context;
 pub mod draft;
 pub mod duplicates;
+pub mod history;
 pub mod ids;
 pub mod knife;
 pub mod ledger;
@@ -20,9 +22,13 @@ pub mod private;
 pub mod prompt;
 pub mod quote;
 pub mod recall;
+pub mod replay;
+pub mod rewind;
 pub mod rollback;
 pub mod schedule;
 pub mod session;
+pub mod shred;
+pub mod standing;
 pub mod text;
 pub mod time;
 

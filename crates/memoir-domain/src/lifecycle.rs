@@ -59,7 +59,7 @@ pub fn begin(
     start: Start,
     now: Timestamp,
 ) -> Result<Decision, StartRefusal> {
-    if agent.settings.inactive {
+    if agent.settings.inactive || agent.erased_at.is_some() {
         return Err(StartRefusal::Inactive);
     }
     if let Some(id) = running {

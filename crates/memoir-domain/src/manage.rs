@@ -1,8 +1,8 @@
-//! What happens to an agent outside of its sessions: it is made, set, given memories, and gets single
-//! memories back (SPEC 2.2, 2.4, 4.3).
+//! What happens to an agent outside of its sessions: it is made, set, given memories, gets single
+//! memories back, and is erased (SPEC 2.2, 2.4, 4.3, 5.4).
 
 use crate::{
-    AgentId, PrivateJson, Timestamp,
+    AgentId, PrivateJson, SessionId, Timestamp,
     agent::{self, Agent, Field, Settings},
     audit::{Action, Actor, ActorKind, Body, Facts, SettingChange},
     draft::{Decision, Draft},
@@ -34,6 +34,7 @@ pub fn create_agent(
         last_refinement_at: None,
         last_attempt: None,
         ledger_position: None,
+        erased_at: None,
     };
     let mut all = vec![(Field::Name, Some(name))];
     all.extend_from_slice(assignments);
@@ -132,24 +133,214 @@ fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) {
     );
 }
 
+/// Why an agent or a memory cannot be changed in this way.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeRefusal {
+    /// A session is running, and what it does could not be told apart from this.
+    #[error(
+        "a refinement session is running: {0}. Wait until it is over, cancel it, or roll it back"
+    )]
+    SessionRunning(SessionId),
+    /// The memory's words are gone for good.
+    #[error("{0} was shredded: its words are gone for good, and nothing can be done with it")]
+    Shredded(Number),
+    /// The memory is constitutional.
+    #[error("{0} is constitutional and cannot be discarded. Take the protection away first")]
+    Constitutional(Number),
+    /// The memory is discarded.
+    #[error("{0} is discarded. Restore it first")]
+    Discarded(Number),
+    /// The agent was erased.
+    #[error("the agent was erased, and nothing of it can be read or changed")]
+    Erased,
+}
+
+impl ChangeRefusal {
+    /// The wire code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::SessionRunning(_) => "session_open",
+            Self::Shredded(_) => "shredded",
+            Self::Constitutional(_) => "constitutional",
+            Self::Discarded(_) => "discarded",
+            Self::Erased => "erased",
+        }
+    }
+}
+
+/// Whether the agent is there and has no session running.
+pub(crate) fn check_idle(agent: &Agent, running: Option<SessionId>) -> Result<(), ChangeRefusal> {
+    check_present(agent)?;
+    running.map_or(Ok(()), |id| Err(ChangeRefusal::SessionRunning(id)))
+}
+
+fn check_present(agent: &Agent) -> Result<(), ChangeRefusal> {
+    if agent.erased_at.is_some() {
+        return Err(ChangeRefusal::Erased);
+    }
+    Ok(())
+}
+
 /// Gives one discarded memory back; `None` where it is kept.
-pub fn restore(agent: Agent, memory: &Memory, actor: &Actor, now: Timestamp) -> Option<Decision> {
+///
+/// # Errors
+/// It was shredded, or the agent was erased.
+pub fn restore(
+    agent: Agent,
+    memory: &Memory,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, ChangeRefusal> {
+    check_present(&agent)?;
+    check_readable(memory)?;
     let after = Memory {
         discarded_at: None,
         ..memory.clone()
     };
+    let action = Action::MemoryRestored;
+    Ok(alter_one(agent, memory, &after, action, actor, now))
+}
+
+/// Discards one memory; `None` where it is discarded already.
+///
+/// # Errors
+/// It is constitutional or was shredded, or the agent was erased.
+pub fn discard(
+    agent: Agent,
+    memory: &Memory,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, ChangeRefusal> {
+    check_present(&agent)?;
+    check_readable(memory)?;
+    if memory.is_kept() && memory.is_constitutional() {
+        return Err(ChangeRefusal::Constitutional(memory.number));
+    }
+    let after = Memory {
+        discarded_at: memory.discarded_at.or(Some(now)),
+        ..memory.clone()
+    };
+    let action = Action::MemoryDiscarded;
+    Ok(alter_one(agent, memory, &after, action, actor, now))
+}
+
+/// Makes a kept memory constitutional, at the wording that it has; `None` where it is already.
+///
+/// # Errors
+/// It is discarded or was shredded, or the agent was erased.
+pub fn protect(
+    agent: Agent,
+    memory: &Memory,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, ChangeRefusal> {
+    check_present(&agent)?;
+    check_kept(memory)?;
+    if memory.is_constitutional() {
+        return Ok(None);
+    }
+    let after = Memory {
+        protected_wording: Some(memory.content.clone()),
+        updated_at: now,
+        ..memory.clone()
+    };
+    let action = Action::MemoryProtected;
+    Ok(alter_one(agent, memory, &after, action, actor, now))
+}
+
+/// Takes the constitutional flag from a kept memory; `None` where it has none.
+///
+/// # Errors
+/// It is discarded or was shredded, or the agent was erased.
+pub fn unprotect(
+    agent: Agent,
+    memory: &Memory,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, ChangeRefusal> {
+    check_present(&agent)?;
+    check_kept(memory)?;
+    if !memory.is_constitutional() {
+        return Ok(None);
+    }
+    let after = Memory {
+        protected_wording: None,
+        updated_at: now,
+        ..memory.clone()
+    };
+    let action = Action::MemoryUnprotected;
+    Ok(alter_one(agent, memory, &after, action, actor, now))
+}
+
+pub(crate) fn check_readable(memory: &Memory) -> Result<(), ChangeRefusal> {
+    if memory.shredded_at.is_some() {
+        return Err(ChangeRefusal::Shredded(memory.number));
+    }
+    Ok(())
+}
+
+fn check_kept(memory: &Memory) -> Result<(), ChangeRefusal> {
+    check_readable(memory)?;
+    if !memory.is_kept() {
+        return Err(ChangeRefusal::Discarded(memory.number));
+    }
+    Ok(())
+}
+
+/// One record of one change; `None` where there is no change.
+fn alter_one(
+    agent: Agent,
+    memory: &Memory,
+    after: &Memory,
+    action: Action,
+    actor: &Actor,
+    now: Timestamp,
+) -> Option<Decision> {
     let mut draft = Draft::new(agent, None, now);
-    let change = draft.alter(memory.clone(), &after)?;
+    let change = draft.alter(memory.clone(), after)?;
     let body = Body {
         changes: vec![change],
         ..Body::default()
     };
     draft.record(
         actor.clone(),
-        Action::MemoryRestored,
+        action,
         Some(memory.number),
         Facts::default(),
         body,
     );
     Some(draft.finish())
+}
+
+/// Marks the agent as erased. Its memories and records stay as they are: whoever carries this out
+/// destroys the key that they are sealed with (SPEC 5.4). Nothing gives the agent back.
+///
+/// # Errors
+/// A session is running, or it was erased before.
+pub fn erase(
+    mut agent: Agent,
+    running: Option<SessionId>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Decision, ChangeRefusal> {
+    check_idle(&agent, running)?;
+    agent.erased_at = Some(now);
+    let tally = agent.tally;
+    let facts = Facts::default()
+        .count("core_tokens", tally.core_tokens)
+        .count("core_count", tally.core_count)
+        .count("journal_count", tally.journal_count)
+        .count("constitutional_count", tally.constitutional_count)
+        .count("discarded_count", tally.discarded_count)
+        .count("shredded_count", tally.shredded_count)
+        .count("records", agent.next_seq - 1);
+    let mut draft = Draft::new(agent, None, now);
+    draft.record(
+        actor.clone(),
+        Action::AgentErased,
+        None,
+        facts,
+        Body::default(),
+    );
+    Ok(draft.finish())
 }

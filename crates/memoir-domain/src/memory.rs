@@ -247,6 +247,10 @@ pub struct Memory {
     /// When it was discarded; `None` means that it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discarded_at: Option<Timestamp>,
+    /// When its words were taken out for good (SPEC 4.4). It has none since, is discarded, and nothing
+    /// gives it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shredded_at: Option<Timestamp>,
 }
 
 impl Memory {
@@ -268,6 +272,21 @@ impl Memory {
     /// Whether it counts towards the mass.
     pub fn is_kept_core(&self) -> bool {
         self.kind == Kind::Core && self.is_kept()
+    }
+
+    /// The same memory without its words; whether it is constitutional stays.
+    #[must_use]
+    pub fn without_words(&self) -> Self {
+        Self {
+            content: PrivateText::default(),
+            tags: Tags::default(),
+            source: None,
+            protected_wording: self
+                .protected_wording
+                .as_ref()
+                .map(|_| PrivateText::default()),
+            ..self.clone()
+        }
     }
 
     /// When a journal entry leaves the prompt; `None` for a core memory.
@@ -318,6 +337,7 @@ impl NewMemory {
             created_at: self.created_at.unwrap_or(now),
             updated_at: now,
             discarded_at: None,
+            shredded_at: None,
         }
     }
 }
@@ -333,8 +353,10 @@ pub struct Tally {
     pub journal_count: u64,
     /// Kept constitutional memories.
     pub constitutional_count: u64,
-    /// Discarded memories of either kind.
+    /// Discarded memories of either kind, without the shredded ones.
     pub discarded_count: u64,
+    /// Shredded memories of either kind. Kept, discarded and shredded ones come to all that were saved.
+    pub shredded_count: u64,
 }
 
 impl Tally {
@@ -349,6 +371,10 @@ impl Tally {
     }
 
     fn count(&mut self, memory: &Memory, mut change: impl FnMut(&mut u64, u64)) {
+        if memory.shredded_at.is_some() {
+            change(&mut self.shredded_count, 1);
+            return;
+        }
         if !memory.is_kept() {
             change(&mut self.discarded_count, 1);
             return;
@@ -382,6 +408,7 @@ pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
         created_at: at,
         updated_at: at,
         discarded_at: None,
+        shredded_at: None,
     }
 }
 

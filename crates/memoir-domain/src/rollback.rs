@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     SessionId, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, Body, Change, Facts, Record, TAKEN_BACK},
     breaker::Gauge,
     draft::{Decision, Draft},
     memory::{Memory, NewMemory, Number},
     session::{EndReason, Session, State, Stats},
+    standing::Standing,
 };
-
-/// The fact of a record that lists the places in the log of those that it took back.
-const TAKEN_BACK: &str = "taken_back";
 
 /// The memories that `records` touch: those that they change, and the survivors in whose favour they
 /// discard doubles.
@@ -65,8 +63,8 @@ fn before(records: &[&Record], now: Timestamp) -> BTreeMap<Number, Memory> {
     states
 }
 
-/// Makes `memories` into `restored`.
-fn restore(
+/// Makes `memories` into `restored`, but for those that were shredded, which stay so (SPEC 4.4).
+pub(crate) fn restore(
     draft: &mut Draft,
     memories: &BTreeMap<Number, Memory>,
     restored: &BTreeMap<Number, Memory>,
@@ -74,6 +72,7 @@ fn restore(
     debug_assert!(restored.keys().all(|number| memories.contains_key(number)));
     memories
         .iter()
+        .filter(|(_, memory)| memory.shredded_at.is_none())
         .filter_map(|(number, memory)| draft.alter(memory.clone(), restored.get(number)?))
         .collect()
 }
@@ -239,10 +238,10 @@ pub struct UndoPlan {
 /// Plans the undo of `session` from `log`: the agent's records from the session's first edit on,
 /// oldest first. A later session that touched one of the same memories counts as a whole.
 pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
-    let taken_back: BTreeSet<u64> = log.iter().flat_map(seqs_taken_back).collect();
+    let standing = Standing::of(log);
     let live: Vec<&Record> = log
         .iter()
-        .filter(|record| stands(record) && !taken_back.contains(&record.seq))
+        .filter(|record| can_be_taken_back(record) && standing.is_in_force(record.seq))
         .collect();
     let mut sessions = BTreeSet::from([session]);
     // Every round adds a session or ends; there are no more rounds than sessions.
@@ -297,24 +296,11 @@ fn is_edit_of(record: &Record, sessions: &BTreeSet<SessionId>) -> bool {
     record.action.is_session_edit() && record.session.is_some_and(|id| sessions.contains(&id))
 }
 
-/// Whether a record's changes can be taken back: those of a record that itself takes others back
-/// cannot, for what it took back does not stand either.
-fn stands(record: &Record) -> bool {
-    let takes_back = matches!(
-        record.action,
-        Action::MemoryRefinementRollback | Action::SessionUndone
-    );
-    !takes_back && !record.body.changes.is_empty()
-}
-
-/// The places in the log of the records that this one took back.
-fn seqs_taken_back(record: &Record) -> impl Iterator<Item = u64> {
-    let listed = record.facts.as_map().get(TAKEN_BACK);
-    listed
-        .and_then(serde_json::Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(serde_json::Value::as_u64)
+/// Whether a record's changes can be taken back. Those of a record that itself takes others back cannot,
+/// for what it took back does not stand either; and shredding is for good (SPEC 4.4).
+fn can_be_taken_back(record: &Record) -> bool {
+    let is_final = record.action.takes_back() || record.action == Action::MemoryShredded;
+    !is_final && !record.body.changes.is_empty()
 }
 
 /// Undoes ended sessions as planned. `log` holds the records planned from, `memories` each memory that

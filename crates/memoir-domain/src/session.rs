@@ -200,7 +200,7 @@ pub struct Lease {
 }
 
 /// A session in full.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// Its identifier.
     pub id: SessionId,

@@ -18,8 +18,8 @@ use memoir_domain::{
     session::{Driver, Lease, Mode, State, Stats, Trigger, Usage},
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Fleet, MemoryRow, Selection, SessionRow,
-    Store, StoredText, Wanted,
+    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, Fleet, MemoryRow, Selection,
+    SessionRow, Store, StoredText, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::{Connection, params};
@@ -60,6 +60,9 @@ fn main() {
     if wanted("together") {
         runtime.block_on(together(&folder.path().join("together.db")));
     }
+    if wanted("bodies") {
+        runtime.block_on(bodies(&folder.path().join("bodies.db")));
+    }
 }
 
 fn at(microseconds: u64) -> Timestamp {
@@ -85,8 +88,7 @@ fn agent(number: u64) -> AgentRow {
         name: format!("agent {number}"),
         folded_name: format!("agent {number}"),
         settings: "{}".to_owned(),
-        prompts: StoredText(vec![1; 2_000]),
-        digest_key: [3; 32],
+        prompts_version: 1,
         paused: false,
         inactive: false,
         created_at: at(0),
@@ -98,12 +100,16 @@ fn agent(number: u64) -> AgentRow {
         last_attempt_tokens: None,
         ledger_created_at: None,
         ledger_number: None,
+        erased_at: None,
+        head: [0; 32],
+        seal: StoredText(vec![1; 41]),
     }
 }
 
 fn memory(number: u64) -> MemoryRow {
     MemoryRow {
         number: Number(number),
+        version: 1,
         kind: Kind::Core,
         body: StoredText(vec![number as u8; 250]),
         tokens: 50,
@@ -111,7 +117,14 @@ fn memory(number: u64) -> MemoryRow {
         created_at: at(number),
         updated_at: at(number),
         discarded_at: None,
+        shredded_at: None,
     }
+}
+
+fn hash(seq: u64) -> [u8; 32] {
+    let mut hash = [2; 32];
+    hash[..8].copy_from_slice(&seq.to_be_bytes());
+    hash
 }
 
 fn record(seq: u64, number: u64) -> AuditRow {
@@ -125,6 +138,10 @@ fn record(seq: u64, number: u64) -> AuditRow {
         memory: Some(Number(number)),
         facts: r#"{"tokens":50}"#.to_owned(),
         body: StoredText(vec![seq as u8; 350]),
+        body_version: 1,
+        body_commitment: [1; 32],
+        hash: hash(seq),
+        previous_hash: None,
     }
 }
 
@@ -132,6 +149,7 @@ fn session(agent: AgentId) -> SessionRow {
     SessionRow {
         id: SessionId::from_bytes(*agent.as_bytes()),
         agent,
+        version: 1,
         state: State::Open,
         mode: Mode::Full,
         driver: Driver::Model,
@@ -174,8 +192,10 @@ fn importing(agent: &AgentRow, count: u64) -> Commit {
     agent.tally.core_tokens += count * 50;
     agent.next_number.0 += count;
     agent.next_seq += count;
+    agent.head = hash(agent.next_seq - 1);
     Commit {
         expected_version: (agent.version > 0).then_some(agent.version),
+        prompts: (agent.version == 0).then(|| StoredText(vec![1; 2_000])),
         agent,
         memories: numbers.clone().map(memory).collect(),
         sessions: Vec::new(),
@@ -184,6 +204,7 @@ fn importing(agent: &AgentRow, count: u64) -> Commit {
             .clone()
             .flat_map(|number| (0..4).map(move |which| detail(number, which)))
             .collect(),
+        bodies: Vec::new(),
         records: seqs
             .zip(numbers)
             .map(|(seq, number)| record(seq, number))
@@ -316,8 +337,10 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
     let number = 1 + round % 500;
     let seq = agent.next_seq;
     agent.next_seq += 1;
+    agent.head = hash(seq);
     Commit {
         expected_version: Some(agent.version),
+        prompts: None,
         memories: vec![MemoryRow {
             updated_at: at(round),
             ..memory(number)
@@ -328,6 +351,7 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
         }],
         details_removed: vec![detail(number, round % 2), detail(number, 2)],
         details_added: vec![detail(number, (round + 1) % 2), detail(number, 2)],
+        bodies: Vec::new(),
         records: vec![record(seq, number)],
         progress: None,
         agent,
@@ -381,7 +405,9 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
         store
             .commit(Commit {
                 sessions: vec![session(agent(1).scope.agent)],
+                prompts: None,
                 memories: Vec::new(),
+                bodies: Vec::new(),
                 records: Vec::new(),
                 details_added: Vec::new(),
                 expected_version: Some(1),
@@ -395,6 +421,9 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
     let connection = Connection::open(path).unwrap();
     connection
         .pragma_update(None, "synchronous", "FULL")
+        .unwrap();
+    connection
+        .pragma_update(None, "secure_delete", true)
         .unwrap();
     let mut times = Vec::new();
     let started = Instant::now();
@@ -412,8 +441,9 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
         };
         run("BEGIN IMMEDIATE", &[]);
         run(
-            "UPDATE agents SET version = version + 1, core_tokens = ?2, next_seq = ?3 WHERE id = ?1",
-            &[id, &50_000, &(1_001 + round as i64)],
+            "UPDATE agents SET version = version + 1, core_tokens = ?2, next_seq = ?3, head = ?4 \
+             WHERE id = ?1",
+            &[id, &50_000, &(1_002 + round as i64), &hash(1_001 + round)],
         );
         run(
             "UPDATE memories SET body = ?3, updated_at = ?4 WHERE agent_id = ?1 AND number = ?2",
@@ -439,7 +469,8 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
         connection
             .prepare_cached(
                 "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, \
-                     action, memory, facts, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                     action, memory, body_version, body_commitment, hash, facts, body) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )
             .unwrap()
             .execute(params![
@@ -450,6 +481,9 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
                 record.actor_name,
                 record.action.as_str(),
                 number,
+                1,
+                record.body_commitment,
+                record.hash,
                 record.facts,
                 record.body.0
             ])
@@ -479,7 +513,10 @@ async fn together(path: &Path) {
         tasks.push(tokio::spawn(async move {
             for round in 0..EDITS_EACH {
                 let commit = editing(&row, round);
-                row.next_seq += 1;
+                row = AgentRow {
+                    version: row.version,
+                    ..commit.agent.clone()
+                };
                 store.commit(commit).await.unwrap();
                 row.version += 1;
             }
@@ -495,4 +532,33 @@ async fn together(path: &Path) {
         edits as f64 / took,
         edits as f64 / (store.transactions() - before) as f64
     );
+}
+
+/// Bodies that are taken out of a log, each of them off the disk before it is acknowledged.
+async fn bodies(path: &Path) {
+    for memories in [1_000, 10_000, 50_000] {
+        let _ = std::fs::remove_file(path);
+        let store = SqliteStore::open(path).unwrap();
+        store.create_account(&account()).await.unwrap();
+        let mut row = new_agent(&store, 1, memories).await;
+        let mut times = Vec::new();
+        for round in 0..20 {
+            let mut commit = editing(&row, round);
+            commit.bodies = vec![BodyRow {
+                seq: round + 1,
+                body_version: 2,
+                body: StoredText(vec![1; 40]),
+            }];
+            row = commit.agent.clone();
+            let began = Instant::now();
+            store.commit(commit).await.unwrap();
+            times.push(began.elapsed());
+            row.version += 1;
+        }
+        println!(
+            "a body of {memories} ({} MB): {}",
+            path.metadata().unwrap().len() >> 20,
+            spread(&mut times)
+        );
+    }
 }

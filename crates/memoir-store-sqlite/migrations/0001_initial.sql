@@ -32,8 +32,8 @@ CREATE TABLE agents (
     name TEXT NOT NULL,
     -- Its name as compared.
     folded_name TEXT NOT NULL,
-    -- The key of the digests of its details and texts.
-    digest_key BLOB NOT NULL CHECK (length(digest_key) = 32),
+    -- The version under which its prompts were last written.
+    prompts_version INTEGER NOT NULL,
     -- 1 where the schedule leaves it alone.
     paused INTEGER NOT NULL CHECK (paused IN (0, 1)),
     -- 1 where it is out of service.
@@ -48,8 +48,10 @@ CREATE TABLE agents (
     journal_count INTEGER NOT NULL,
     -- Kept constitutional memories.
     constitutional_count INTEGER NOT NULL,
-    -- Discarded memories.
+    -- Discarded memories without the shredded ones.
     discarded_count INTEGER NOT NULL,
+    -- Shredded memories.
+    shredded_count INTEGER NOT NULL,
     -- The number of the next memory.
     next_number INTEGER NOT NULL,
     -- The sequence number of the next record of its log.
@@ -64,14 +66,30 @@ CREATE TABLE agents (
     ledger_created_at INTEGER,
     -- Number of that row; set where ledger_created_at is.
     ledger_number INTEGER,
+    -- When it was erased; NULL where it was not.
+    erased_at INTEGER,
+    -- The hash of the last record of its log; that of an empty log where there is none.
+    head BLOB NOT NULL CHECK (length(head) = 32),
     -- The settings that are no text, as a JSON object.
     settings TEXT NOT NULL,
-    -- The prompts: text.
-    prompts BLOB NOT NULL
+    -- What shows, to whoever has the agent's key, that the row is as it was written.
+    seal BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- One agent of a name in an account, whatever the case; lists an account's agents by name.
-CREATE UNIQUE INDEX agents_by_name ON agents (account_id, folded_name);
+-- One agent of a name in an account, whatever the case, erased ones left out; lists an account's agents
+-- by name.
+CREATE UNIQUE INDEX agents_by_name ON agents (account_id, folded_name) WHERE erased_at IS NULL;
+
+-- The erased agents of a name in an account, in the order in which they were erased.
+CREATE INDEX agents_erased ON agents (account_id, folded_name, erased_at) WHERE erased_at IS NOT NULL;
+
+-- The prompts of each agent, apart from what changes with every commit.
+CREATE TABLE agent_prompts (
+    -- Whose they are.
+    agent_id BLOB NOT NULL PRIMARY KEY REFERENCES agents (id),
+    -- The prompts: text.
+    body BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Memories, beside each other by agent.
 CREATE TABLE memories (
@@ -79,6 +97,8 @@ CREATE TABLE memories (
     agent_id BLOB NOT NULL REFERENCES agents (id),
     -- Its number within the agent, from 1.
     number INTEGER NOT NULL,
+    -- The agent's version under which the row was written.
+    version INTEGER NOT NULL,
     -- core or journal.
     kind TEXT NOT NULL,
     -- Its size in tokens.
@@ -91,9 +111,12 @@ CREATE TABLE memories (
     updated_at INTEGER NOT NULL,
     -- When it was discarded; NULL where it is kept.
     discarded_at INTEGER,
+    -- When its words were taken out for good; it is discarded then.
+    shredded_at INTEGER,
     -- Words, tags, source and protected wording: text.
     body BLOB NOT NULL,
-    PRIMARY KEY (agent_id, number)
+    PRIMARY KEY (agent_id, number),
+    CHECK (shredded_at IS NULL OR discarded_at IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
 -- Brings the kept memories of a kind, oldest first, past any number of discarded and faded ones.
@@ -105,6 +128,8 @@ CREATE TABLE sessions (
     id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     -- The agent that refines.
     agent_id BLOB NOT NULL REFERENCES agents (id),
+    -- The agent's version under which the row was written; prolonging a hold leaves it.
+    version INTEGER NOT NULL,
     -- queued, asking or open while it runs; else how it ended.
     state TEXT NOT NULL,
     -- full or dedup_only.
@@ -166,7 +191,8 @@ CREATE INDEX sessions_by_start ON sessions (agent_id, started_at);
 -- Finds the sessions whose worker died.
 CREATE INDEX sessions_by_lease ON sessions (lease_until) WHERE lease_until IS NOT NULL;
 
--- The log of each agent, beside each other by agent. Only ever added to.
+-- The log of each agent, beside each other by agent. Only ever added to, but for words that are taken
+-- out of it.
 CREATE TABLE audit_records (
     -- Whose log it is.
     agent_id BLOB NOT NULL REFERENCES agents (id),
@@ -184,6 +210,12 @@ CREATE TABLE audit_records (
     session_id BLOB CHECK (length(session_id) = 16),
     -- The memory that it is about.
     memory INTEGER,
+    -- Which body this is: 1 as the record was written, and one more with each that took its place.
+    body_version INTEGER NOT NULL CHECK (body_version > 0),
+    -- The hash of the body as the record was written.
+    body_commitment BLOB NOT NULL CHECK (length(body_commitment) = 32),
+    -- The hash of the record and of all before it.
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
     -- Counts, codes and identifiers, as a JSON object.
     facts TEXT NOT NULL,
     -- Before, after, summaries and reasons: text.
@@ -194,10 +226,18 @@ CREATE TABLE audit_records (
 -- Brings a session's records without reading the rest of the log.
 CREATE INDEX audit_records_by_session ON audit_records (session_id, agent_id, seq) WHERE session_id IS NOT NULL;
 
--- What is written in a log stays as it is.
-CREATE TRIGGER audit_records_unchanged BEFORE UPDATE ON audit_records
+-- What is written in a log stays as it is, the words left out.
+CREATE TRIGGER audit_records_unchanged BEFORE UPDATE OF agent_id, seq, recorded_at, actor_kind, actor_name,
+    action, session_id, memory, body_commitment, hash, facts ON audit_records
 BEGIN
     SELECT RAISE(ABORT, 'audit records are never changed');
+END;
+
+-- Words give way only to those of the next version.
+CREATE TRIGGER audit_records_bodies BEFORE UPDATE OF body, body_version ON audit_records
+WHEN new.body_version <> old.body_version + 1
+BEGIN
+    SELECT RAISE(ABORT, 'bodies of audit records are never changed without counting their version up');
 END;
 
 -- What is written in a log stays there.
@@ -216,4 +256,39 @@ CREATE TABLE memory_details (
     -- The memory that carries it.
     number INTEGER NOT NULL,
     PRIMARY KEY (agent_id, digest, number)
+) STRICT, WITHOUT ROWID;
+
+-- The log over the heads of all agents' logs. Only ever added to.
+CREATE TABLE log_leaves (
+    -- Its place, from 0, without gaps.
+    position INTEGER NOT NULL PRIMARY KEY,
+    -- Whose log.
+    agent_id BLOB NOT NULL REFERENCES agents (id),
+    -- The place of that log's last record at the time.
+    seq INTEGER NOT NULL,
+    -- That record's hash.
+    head BLOB NOT NULL CHECK (length(head) = 32),
+    -- When the entry was made.
+    recorded_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Finds an agent's last entry.
+CREATE INDEX log_leaves_by_agent ON log_leaves (agent_id, position);
+
+-- What is written over all logs stays as it is.
+CREATE TRIGGER log_leaves_unchanged BEFORE UPDATE ON log_leaves
+BEGIN
+    SELECT RAISE(ABORT, 'entries over all logs are never changed');
+END;
+
+-- What is written over all logs stays there.
+CREATE TRIGGER log_leaves_undeleted BEFORE DELETE ON log_leaves
+BEGIN
+    SELECT RAISE(ABORT, 'entries over all logs are never deleted');
+END;
+
+-- Has a row while words that were taken out of a log may still be somewhere in the file.
+CREATE TABLE residues (
+    -- Always 1.
+    id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1)
 ) STRICT, WITHOUT ROWID;

@@ -5,14 +5,18 @@ use memoir_domain::{
     memory::{Kind, Number, Tally},
 };
 use memoir_store::{
-    AgentRow, AuditRow, MemoryRow, RecordFilter, Selection, SessionRow, Snapshot, Wanted,
+    AgentRow, AuditRow, DetailRow, MemoryRow, RecordFilter, Selection, SessionRow, Snapshot,
+    StoredText, Wanted,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 
 use crate::{
-    decode::{self, Columns, agent_columns, memory_columns, record_columns, session_columns},
+    decode::{
+        self, Columns, agent_columns, detail_columns, memory_columns, record_columns,
+        session_columns,
+    },
     encode::{count, number},
-    error::Result,
+    error::{Result, inconsistent},
     reader::View,
 };
 
@@ -28,6 +32,7 @@ pub(crate) fn snapshot(
     };
     Ok(Some(Snapshot {
         agent,
+        prompts: prompts(connection, scope)?,
         memories: memories(connection, scope, &wanted.memories)?,
         session: match wanted.session {
             Some(id) => session(connection, scope, id)?,
@@ -52,6 +57,20 @@ fn agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentRow>>
         [scope.agent.as_bytes(), scope.account.as_bytes()],
         decode::agent,
     )
+}
+
+fn prompts(connection: &Connection, scope: AgentScope) -> Result<StoredText> {
+    let found = first(
+        connection,
+        "SELECT agent_id, body FROM agent_prompts WHERE agent_id = ?1",
+        [scope.agent.as_bytes()],
+        |row| {
+            let mut columns = Columns::new(row, "agent_prompts");
+            columns.id()?;
+            columns.stored_text()
+        },
+    )?;
+    found.ok_or_else(|| inconsistent("agent_prompts", format!("row {} is missing", scope.agent)))
 }
 
 /// Whether the agent is one of the account's: asked before anything that knows the agent only.
@@ -315,6 +334,24 @@ pub(crate) fn records(
     Ok(records)
 }
 
+/// Which of the agent's memories carry which details.
+pub(crate) fn details(connection: &Connection, scope: AgentScope) -> Result<Vec<DetailRow>> {
+    let _view = View::new(connection)?;
+    if !exists(connection, scope)? {
+        return Ok(Vec::new());
+    }
+    all(
+        connection,
+        concat!(
+            "SELECT ",
+            detail_columns!(),
+            " FROM memory_details WHERE agent_id = ?1 ORDER BY digest, number"
+        ),
+        [scope.agent.as_bytes()],
+        decode::detail,
+    )
+}
+
 /// Counts the agent's memories from their rows; nothing where there is no such agent.
 pub(crate) fn recount(connection: &Connection, scope: AgentScope) -> Result<Tally> {
     let counted = first(
@@ -323,23 +360,13 @@ pub(crate) fn recount(connection: &Connection, scope: AgentScope) -> Result<Tall
              count(*) FILTER (WHERE kind = 'core' AND discarded_at IS NULL), \
              count(*) FILTER (WHERE kind = 'journal' AND discarded_at IS NULL), \
              count(*) FILTER (WHERE constitutional AND discarded_at IS NULL), \
-             count(*) FILTER (WHERE discarded_at IS NOT NULL) \
+             count(*) FILTER (WHERE discarded_at IS NOT NULL AND shredded_at IS NULL), \
+             count(*) FILTER (WHERE shredded_at IS NOT NULL) \
          FROM memories WHERE agent_id = (SELECT id FROM agents WHERE id = ?1 AND account_id = ?2)",
         [scope.agent.as_bytes(), scope.account.as_bytes()],
-        |row| tally(&mut Columns::new(row, "memories")),
+        |row| decode::tally(&mut Columns::new(row, "memories")),
     )?;
     Ok(counted.unwrap_or_default())
-}
-
-/// Reads the five counts of a tally.
-pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
-    Ok(Tally {
-        core_tokens: columns.count()?,
-        core_count: columns.count()?,
-        journal_count: columns.count()?,
-        constitutional_count: columns.count()?,
-        discarded_count: columns.count()?,
-    })
 }
 
 /// The first row of an answer.

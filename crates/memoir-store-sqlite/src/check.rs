@@ -5,10 +5,10 @@ use memoir_store::{Error, Finding};
 use rusqlite::{Connection, Row};
 
 use crate::{
-    agent::{all, tally},
+    agent::all,
     decode::{
-        self, Columns, account_columns, agent_columns, memory_columns, record_columns,
-        session_columns,
+        self, Columns, account_columns, agent_columns, leaf_columns, memory_columns,
+        record_columns, session_columns, tally,
     },
     error::{Fault, Result},
     reader::View,
@@ -21,7 +21,9 @@ const NAMED: usize = 20;
 pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
     let _view = View::new(connection)?;
     let mut findings = Vec::new();
-    for part in [pages, references, rows, tallies, details, logs] {
+    for part in [
+        pages, references, rows, prompts, tallies, details, logs, heads, places, leaves,
+    ] {
         match part(connection) {
             Ok(found) => findings.extend(found),
             // A part that cannot even be read is a finding too, and no reason to leave out the others.
@@ -36,6 +38,10 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
 
 const RESTORE: &str = "stop Memoir, keep a copy of the database file, and restore the last backup";
 const RECOUNT: &str = "restore the last backup, or keep a copy of the database and report this";
+const COMPARE: &str =
+    "compare it with a checkpoint kept outside and with the last backup: records are missing";
+const ALTERED: &str =
+    "compare it with a checkpoint kept outside and with the last backup: somebody altered it";
 
 fn finding(problem: String, advice: &str) -> Finding {
     Finding {
@@ -117,7 +123,28 @@ fn rows(connection: &Connection) -> Result<Vec<Finding>> {
         concat!("SELECT ", record_columns!(), " FROM audit_records"),
         &|row| decode::record(row).map(drop),
     )?;
+    read(
+        concat!("SELECT ", leaf_columns!(), " FROM log_leaves"),
+        &|row| decode::leaf(row).map(drop),
+    )?;
     Ok(findings)
+}
+
+/// Prompts of every agent.
+fn prompts(connection: &Connection) -> Result<Vec<Finding>> {
+    all(
+        connection,
+        "SELECT id FROM agents \
+         WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_id = id) LIMIT 20",
+        [],
+        |row| {
+            let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
+            Ok(finding(
+                format!("table `agent_prompts`: row {agent} is missing"),
+                RESTORE,
+            ))
+        },
+    )
 }
 
 /// The counts kept with each agent against its memories.
@@ -125,7 +152,7 @@ fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
     let agents = all(
         connection,
         "SELECT id, core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-             next_number, \
+             shredded_count, next_number, \
              (SELECT coalesce(sum(tokens), 0) FROM memories WHERE agent_id = id AND kind = 'core' \
                  AND discarded_at IS NULL), \
              (SELECT count(*) FROM memories WHERE agent_id = id AND kind = 'core' \
@@ -134,7 +161,9 @@ fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
                  AND discarded_at IS NULL), \
              (SELECT count(*) FROM memories WHERE agent_id = id AND constitutional \
                  AND discarded_at IS NULL), \
-             (SELECT count(*) FROM memories WHERE agent_id = id AND discarded_at IS NOT NULL), \
+             (SELECT count(*) FROM memories WHERE agent_id = id AND discarded_at IS NOT NULL \
+                 AND shredded_at IS NULL), \
+             (SELECT count(*) FROM memories WHERE agent_id = id AND shredded_at IS NOT NULL), \
              (SELECT coalesce(max(number), 0) FROM memories WHERE agent_id = id) \
          FROM agents",
         [],
@@ -213,9 +242,77 @@ fn logs(connection: &Connection) -> Result<Vec<Finding>> {
                 format!(
                     "table `audit_records`: the log of {agent} has {count} records from {first} to {last}, and its next one would be {next_seq}"
                 ),
-                "compare it with a checkpoint kept outside and with the last backup: records are missing",
+                COMPARE,
             ));
         }
     }
     Ok(findings)
+}
+
+/// The head kept with each agent against the last record of its log.
+fn heads(connection: &Connection) -> Result<Vec<Finding>> {
+    all(
+        connection,
+        "SELECT id, seq FROM agents \
+         JOIN audit_records ON agent_id = id \
+             AND seq = (SELECT max(seq) FROM audit_records WHERE agent_id = id) \
+         WHERE hash <> head LIMIT 20",
+        [],
+        |row| {
+            let mut columns = Columns::new(row, "agents");
+            let agent = AgentId::from_bytes(columns.id()?);
+            let last = columns.count()?;
+            Ok(finding(
+                format!("table `agents`: the head of {agent} is not the hash of its record {last}"),
+                ALTERED,
+            ))
+        },
+    )
+}
+
+/// The entries over all logs from 0 without gaps.
+fn places(connection: &Connection) -> Result<Vec<Finding>> {
+    all(
+        connection,
+        "SELECT entries, first, last FROM (SELECT count(*) AS entries, min(position) AS first, \
+             max(position) AS last FROM log_leaves) \
+         WHERE entries > 0 AND (first <> 0 OR last <> entries - 1)",
+        [],
+        |row| {
+            let (entries, first, last): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(finding(
+                format!("table `log_leaves`: it has {entries} entries, from {first} to {last}"),
+                COMPARE,
+            ))
+        },
+    )
+}
+
+/// Each entry over all logs against the log that it is about.
+fn leaves(connection: &Connection) -> Result<Vec<Finding>> {
+    all(
+        connection,
+        "SELECT position, log_leaves.agent_id, log_leaves.seq, agents.id IS NULL FROM log_leaves \
+         LEFT JOIN agents ON agents.id = log_leaves.agent_id \
+         LEFT JOIN audit_records AS record \
+             ON record.agent_id = log_leaves.agent_id AND record.seq = log_leaves.seq \
+         WHERE agents.id IS NULL OR record.hash <> log_leaves.head LIMIT 20",
+        [],
+        |row| {
+            let mut columns = Columns::new(row, "log_leaves");
+            let position = columns.count()?;
+            let agent = AgentId::from_bytes(columns.id()?);
+            let seq = columns.count()?;
+            let is_orphan = columns.flag()?;
+            let problem = if is_orphan {
+                format!("is about {agent}, which does not exist")
+            } else {
+                format!("has another hash for record {seq} of {agent} than its log")
+            };
+            Ok(finding(
+                format!("table `log_leaves`: row {position} {problem}"),
+                ALTERED,
+            ))
+        },
+    )
 }

@@ -2,28 +2,49 @@
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, MemoryRow, SessionRow,
+    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, Error, MemoryRow, SessionRow,
+    StoredText,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
+    decode::Columns,
     encode::{self, Text, count, number, optional_count},
     error::{Result, constraint, inconsistent},
-    fault,
+    fault, scrub,
 };
 
 /// Detail rows from which on they are written in the order of the table, so that a large import fills
 /// its pages one after the other.
 const SORTED_DETAILS: usize = 64;
 
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Whether anything is different afterwards.
+    pub(crate) is_written: bool,
+    /// How long the log over all heads is, where the change was to end it; 0 for any other.
+    pub(crate) leaves: u64,
+}
+
+impl Outcome {
+    /// Something was written.
+    const WRITTEN: Self = Self {
+        is_written: true,
+        leaves: 0,
+    };
+}
+
 /// Writes one decision.
-pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<()> {
+pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome> {
     check(commit)?;
     fault::point("commit.begun");
     write_agent(connection, commit.expected_version, &commit.agent)?;
     fault::point("commit.agent");
     let agent = commit.agent.scope.agent.as_bytes();
+    write_prompts(connection, agent, commit.prompts.as_ref())?;
+    fault::point("commit.prompts");
     write_memories(
         connection,
         agent,
@@ -40,13 +61,54 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<()> {
         &commit.details_added,
     )?;
     fault::point("commit.details");
+    write_bodies(connection, agent, &commit.bodies)?;
+    fault::point("commit.bodies");
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
+    Ok(Outcome::WRITTEN)
+}
+
+/// Holds the agent against the rows that go with it.
+fn check(commit: &Commit) -> Result<()> {
+    check_agent(commit)?;
+    check_records(commit)?;
+    commit
+        .memories
+        .iter()
+        .try_for_each(|memory| check_memory(&commit.agent, memory))?;
+    if let Some(session) = commit
+        .sessions
+        .iter()
+        .find(|session| session.agent != commit.agent.scope.agent)
+    {
+        return Err(inconsistent(
+            "sessions",
+            format!("{} belongs to another agent", session.id),
+        ));
+    }
     Ok(())
 }
 
-/// Holds the counters of the agent against the rows that go with it.
-fn check(commit: &Commit) -> Result<()> {
+fn check_agent(commit: &Commit) -> Result<()> {
+    let agent = &commit.agent;
+    if agent.last_attempt_at.is_some() != agent.last_attempt_tokens.is_some()
+        || agent.ledger_created_at.is_some() != agent.ledger_number.is_some()
+    {
+        return Err(inconsistent(
+            "agents",
+            "one half of an attempt or of a ledger's position is missing",
+        ));
+    }
+    if commit.expected_version.is_none() && commit.prompts.is_none() {
+        return Err(inconsistent(
+            "agent_prompts",
+            format!("{} would be made without any", agent.scope.agent),
+        ));
+    }
+    Ok(())
+}
+
+fn check_records(commit: &Commit) -> Result<()> {
     let agent = &commit.agent;
     let first = agent.next_seq.checked_sub(commit.records.len() as u64);
     let in_order = first.is_some_and(|first| {
@@ -60,35 +122,29 @@ fn check(commit: &Commit) -> Result<()> {
             "the records do not end where the agent's `next_seq` begins",
         ));
     }
-    if let Some(memory) = commit
-        .memories
-        .iter()
-        .find(|memory| memory.number >= agent.next_number || memory.number.0 == 0)
-    {
-        return Err(inconsistent(
-            "memories",
-            format!("{} is not below the agent's `next_number`", memory.number),
-        ));
-    }
-    if let Some(session) = commit
-        .sessions
-        .iter()
-        .find(|session| session.agent != agent.scope.agent)
-    {
-        return Err(inconsistent(
-            "sessions",
-            format!("{} belongs to another agent", session.id),
-        ));
-    }
-    if agent.last_attempt_at.is_some() != agent.last_attempt_tokens.is_some()
-        || agent.ledger_created_at.is_some() != agent.ledger_number.is_some()
+    if let Some(last) = commit.records.last()
+        && last.hash != agent.head
     {
         return Err(inconsistent(
             "agents",
-            "one half of an attempt or of a ledger's position is missing",
+            "`head` is not the hash of the last record",
         ));
     }
     Ok(())
+}
+
+fn check_memory(agent: &AgentRow, memory: &MemoryRow) -> Result<()> {
+    let problem = if memory.number >= agent.next_number || memory.number.0 == 0 {
+        "is not below the agent's `next_number`"
+    } else if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
+        "is shredded and not discarded"
+    } else {
+        return Ok(());
+    };
+    Err(inconsistent(
+        "memories",
+        format!("{} {problem}", memory.number),
+    ))
 }
 
 fn write_agent(
@@ -101,20 +157,20 @@ fn write_agent(
         Some(version) => column(version, "version")?,
         None => return insert_agent(connection, agent),
     };
-    // The name is in an index: written only where it changed, that page mostly stays as it is.
     let mut statement = connection.prepare_cached(
-        "UPDATE agents SET version = version + 1, digest_key = ?4, paused = ?5, inactive = ?6, \
+        "UPDATE agents SET version = version + 1, prompts_version = ?4, paused = ?5, inactive = ?6, \
              created_at = ?7, core_tokens = ?8, core_count = ?9, journal_count = ?10, \
-             constitutional_count = ?11, discarded_count = ?12, next_number = ?13, next_seq = ?14, \
-             last_refinement_at = ?15, last_attempt_at = ?16, last_attempt_tokens = ?17, \
-             ledger_created_at = ?18, ledger_number = ?19, settings = ?20, prompts = ?21 \
+             constitutional_count = ?11, discarded_count = ?12, shredded_count = ?13, \
+             next_number = ?14, next_seq = ?15, last_refinement_at = ?16, last_attempt_at = ?17, \
+             last_attempt_tokens = ?18, ledger_created_at = ?19, ledger_number = ?20, head = ?21, \
+             settings = ?22, seal = ?23 \
          WHERE id = ?1 AND account_id = ?2 AND version = ?3",
     )?;
     let changed = statement.execute(params![
         agent.scope.agent.as_bytes(),
         agent.scope.account.as_bytes(),
         version,
-        agent.digest_key,
+        column(agent.prompts_version, "prompts_version")?,
         agent.paused,
         agent.inactive,
         agent.created_at.microseconds(),
@@ -123,6 +179,7 @@ fn write_agent(
         column(agent.tally.journal_count, "journal_count")?,
         column(agent.tally.constitutional_count, "constitutional_count")?,
         column(agent.tally.discarded_count, "discarded_count")?,
+        column(agent.tally.shredded_count, "shredded_count")?,
         column(agent.next_number.0, "next_number")?,
         column(agent.next_seq, "next_seq")?,
         encode::time(agent.last_refinement_at),
@@ -133,21 +190,29 @@ fn write_agent(
             .ledger_number
             .map(|value| number(value, "agents"))
             .transpose()?,
+        agent.head,
         agent.settings,
-        Text(&agent.prompts),
+        Text(&agent.seal),
     ])?;
     if changed == 0 {
         return Err(Error::Conflict.into());
     }
+    name_agent(connection, agent)
+}
+
+/// Writes what is in an index of agents, and only where it changed: the pages of the index mostly stay
+/// as they are.
+fn name_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
     let mut statement = connection.prepare_cached(
-        "UPDATE agents SET name = ?2, folded_name = ?3 \
-         WHERE id = ?1 AND (name <> ?2 OR folded_name <> ?3)",
+        "UPDATE agents SET name = ?2, folded_name = ?3, erased_at = ?4 \
+         WHERE id = ?1 AND (name <> ?2 OR folded_name <> ?3 OR erased_at IS NOT ?4)",
     )?;
     statement
         .execute(params![
             agent.scope.agent.as_bytes(),
             agent.name,
-            agent.folded_name
+            agent.folded_name,
+            encode::time(agent.erased_at),
         ])
         .map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))?;
     Ok(())
@@ -156,12 +221,13 @@ fn write_agent(
 fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
     let column = |value, name| count(value, "agents", name);
     let mut statement = connection.prepare_cached(
-        "INSERT INTO agents (id, account_id, version, name, folded_name, digest_key, paused, \
+        "INSERT INTO agents (id, account_id, version, name, folded_name, prompts_version, paused, \
              inactive, created_at, core_tokens, core_count, journal_count, constitutional_count, \
-             discarded_count, next_number, next_seq, last_refinement_at, last_attempt_at, \
-             last_attempt_tokens, ledger_created_at, ledger_number, settings, prompts) \
+             discarded_count, shredded_count, next_number, next_seq, last_refinement_at, \
+             last_attempt_at, last_attempt_tokens, ledger_created_at, ledger_number, erased_at, \
+             head, settings, seal) \
          VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-             ?18, ?19, ?20, ?21, ?22)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
     )?;
     statement
         .execute(params![
@@ -169,7 +235,7 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
             agent.scope.account.as_bytes(),
             agent.name,
             agent.folded_name,
-            agent.digest_key,
+            column(agent.prompts_version, "prompts_version")?,
             agent.paused,
             agent.inactive,
             agent.created_at.microseconds(),
@@ -178,6 +244,7 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
             column(agent.tally.journal_count, "journal_count")?,
             column(agent.tally.constitutional_count, "constitutional_count")?,
             column(agent.tally.discarded_count, "discarded_count")?,
+            column(agent.tally.shredded_count, "shredded_count")?,
             column(agent.next_number.0, "next_number")?,
             column(agent.next_seq, "next_seq")?,
             encode::time(agent.last_refinement_at),
@@ -188,10 +255,29 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
                 .ledger_number
                 .map(|value| number(value, "agents"))
                 .transpose()?,
+            encode::time(agent.erased_at),
+            agent.head,
             agent.settings,
-            Text(&agent.prompts),
+            Text(&agent.seal),
         ])
         .map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))?;
+    Ok(())
+}
+
+fn write_prompts(
+    connection: &Connection,
+    agent: &[u8; 16],
+    prompts: Option<&StoredText>,
+) -> Result<()> {
+    let Some(prompts) = prompts else {
+        return Ok(());
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO agent_prompts (agent_id, body) VALUES (?1, ?2) \
+             ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body",
+        )?
+        .execute(params![agent, Text(prompts)])?;
     Ok(())
 }
 
@@ -207,18 +293,20 @@ fn write_memories(
     // Columns that are in an index are written only where one of them changed: an edit of the words
     // leaves the pages of the index alone.
     let mut reword = connection.prepare_cached(
-        "UPDATE memories SET tokens = ?4, constitutional = ?5, updated_at = ?7, body = ?9 \
+        "UPDATE memories SET tokens = ?4, constitutional = ?5, updated_at = ?7, version = ?9, \
+             shredded_at = ?10, body = ?11 \
          WHERE agent_id = ?1 AND number = ?2 AND kind = ?3 AND created_at = ?6 \
              AND discarded_at IS ?8",
     )?;
     let mut replace = connection.prepare_cached(
         "INSERT INTO memories (agent_id, number, kind, tokens, constitutional, created_at, \
-             updated_at, discarded_at, body) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+             updated_at, discarded_at, version, shredded_at, body) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
          ON CONFLICT (agent_id, number) DO UPDATE SET kind = excluded.kind, \
              tokens = excluded.tokens, constitutional = excluded.constitutional, \
              created_at = excluded.created_at, updated_at = excluded.updated_at, \
-             discarded_at = excluded.discarded_at, body = excluded.body",
+             discarded_at = excluded.discarded_at, version = excluded.version, \
+             shredded_at = excluded.shredded_at, body = excluded.body",
     )?;
     for memory in memories {
         let number = number(memory.number, "memories")?;
@@ -226,6 +314,7 @@ fn write_memories(
         let created_at = memory.created_at.microseconds();
         let updated_at = memory.updated_at.microseconds();
         let discarded_at = encode::time(memory.discarded_at);
+        let version = count(memory.version, "memories", "version")?;
         let row = params![
             agent,
             number,
@@ -235,6 +324,8 @@ fn write_memories(
             created_at,
             updated_at,
             discarded_at,
+            version,
+            encode::time(memory.shredded_at),
             Text(&memory.body),
         ];
         if reword.execute(row)? == 0 {
@@ -261,7 +352,8 @@ fn write_sessions(
              pre_session_tokens = ?9, post_session_tokens = ?10, threshold = ?11, edits = ?12, \
              removed_tokens = ?13, consolidated = ?14, updated = ?15, deleted = ?16, \
              protected = ?17, end_reason = ?18, ended_at = ?20, undone_at = ?21, calls = ?22, \
-             input_tokens = ?23, output_tokens = ?24, lease_holder = ?26, body = ?27 \
+             input_tokens = ?23, output_tokens = ?24, lease_holder = ?26, body = ?27, \
+             version = ?28 \
          WHERE id = ?1 AND agent_id = ?2 AND state = ?3 AND started_at = ?19 \
              AND lease_until IS ?25",
     )?;
@@ -269,9 +361,10 @@ fn write_sessions(
         "INSERT INTO sessions (id, agent_id, state, mode, driver, trigger, rehearsal, model, \
              pre_session_tokens, post_session_tokens, threshold, edits, removed_tokens, \
              consolidated, updated, deleted, protected, end_reason, started_at, ended_at, \
-             undone_at, calls, input_tokens, output_tokens, lease_until, lease_holder, body) \
+             undone_at, calls, input_tokens, output_tokens, lease_until, lease_holder, body, \
+             version) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27) \
+             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28) \
          ON CONFLICT (id) DO UPDATE SET state = excluded.state, mode = excluded.mode, \
              driver = excluded.driver, trigger = excluded.trigger, \
              rehearsal = excluded.rehearsal, model = excluded.model, \
@@ -285,12 +378,13 @@ fn write_sessions(
              undone_at = excluded.undone_at, calls = excluded.calls, \
              input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, \
              lease_until = excluded.lease_until, lease_holder = excluded.lease_holder, \
-             body = excluded.body \
+             body = excluded.body, version = excluded.version \
          WHERE agent_id = excluded.agent_id",
     )?;
     for session in sessions {
         let tokens = |value, name| optional_count(value, "sessions", name);
         let column = |value, name| count(value, "sessions", name);
+        let version = column(session.version, "version")?;
         let pre_session_tokens = tokens(session.pre_session_tokens, "pre_session_tokens")?;
         let post_session_tokens = tokens(session.post_session_tokens, "post_session_tokens")?;
         let removed_tokens = column(session.removed_tokens, "removed_tokens")?;
@@ -325,6 +419,7 @@ fn write_sessions(
             encode::time(session.lease.map(|lease| lease.until)),
             session.lease.map(|lease| lease.holder.cast_signed()),
             Text(&session.body),
+            version,
         ];
         if proceed.execute(row)? > 0 {
             continue;
@@ -380,13 +475,38 @@ fn write_details(
     }
 }
 
+/// Puts bodies in place of those of earlier records.
+fn write_bodies(connection: &Connection, agent: &[u8; 16], bodies: &[BodyRow]) -> Result<()> {
+    let Some(mut statement) = prepared(
+        connection,
+        bodies,
+        "UPDATE audit_records SET body = ?3, body_version = ?4 \
+         WHERE agent_id = ?1 AND seq = ?2 AND body_version = ?4 - 1",
+    )?
+    else {
+        return Ok(());
+    };
+    for body in bodies {
+        let replaced = statement.execute(params![
+            agent,
+            count(body.seq, "audit_records", "seq")?,
+            Text(&body.body),
+            count(body.body_version, "audit_records", "body_version")?,
+        ])?;
+        if replaced == 0 {
+            return Err(Error::Conflict.into());
+        }
+    }
+    scrub::owe(connection)
+}
+
 fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]) -> Result<()> {
     let Some(mut statement) = prepared(
         connection,
         records,
         "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, \
-             session_id, memory, facts, body) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+             session_id, memory, body_version, body_commitment, hash, facts, body) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     else {
         return Ok(());
@@ -406,6 +526,9 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
                 record.action.as_str(),
                 record.session.as_ref().map(SessionId::as_bytes),
                 memory,
+                count(record.body_version, "audit_records", "body_version")?,
+                record.body_commitment,
+                record.hash,
                 record.facts,
                 Text(&record.body),
             ])
@@ -429,7 +552,7 @@ fn prepared<'connection, Row>(
 }
 
 /// Writes a new account.
-pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> Result<()> {
+pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> Result<Outcome> {
     connection
         .prepare_cached(
             "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, ?2, ?3, ?4)",
@@ -441,17 +564,17 @@ pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> R
             account.created_at.microseconds(),
         ])
         .map_err(|error| constraint(error, "accounts", Error::NameTaken, Error::Conflict))?;
-    Ok(())
+    Ok(Outcome::WRITTEN)
 }
 
-/// Prolongs a hold; `false` where the session has ended or somebody else holds it.
+/// Prolongs a hold; unchanged where the session has ended or somebody else holds it.
 pub(crate) fn renew_lease(
     connection: &Connection,
     scope: AgentScope,
     session: SessionId,
     holder: u64,
     until: Timestamp,
-) -> Result<bool> {
+) -> Result<Outcome> {
     let renewed = connection
         .prepare_cached(
             "UPDATE sessions SET lease_until = ?5 \
@@ -466,5 +589,32 @@ pub(crate) fn renew_lease(
             holder.cast_signed(),
             until.microseconds(),
         ])?;
-    Ok(renewed > 0)
+    Ok(Outcome {
+        is_written: renewed > 0,
+        leaves: 0,
+    })
+}
+
+/// Ends the log over all heads with an entry for every agent whose log is another than at its last
+/// entry, in the order of their identifiers.
+pub(crate) fn append_leaves(connection: &Connection, recorded_at: Timestamp) -> Result<Outcome> {
+    let appended = connection
+        .prepare_cached(
+            "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+             SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) \
+                     + row_number() OVER (ORDER BY id), \
+                 id, next_seq - 1, head, ?1 \
+             FROM agents \
+             WHERE next_seq > 1 AND next_seq - 1 IS NOT (SELECT seq FROM log_leaves \
+                 WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1)",
+        )?
+        .execute([recorded_at.microseconds()])?;
+    fault::point("leaves.appended");
+    let length = connection
+        .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?
+        .query_row([], |row| Ok(Columns::new(row, "log_leaves").count()))??;
+    Ok(Outcome {
+        is_written: appended > 0,
+        leaves: length,
+    })
 }

@@ -6,7 +6,9 @@ use memoir_domain::{
     memory::{Number, Tally},
     session::{Lease, Stats, Usage},
 };
-use memoir_store::{AccountRow, AgentRow, AuditRow, MemoryRow, SessionRow, StoredText};
+use memoir_store::{
+    AccountRow, AgentRow, AuditRow, DetailRow, LeafRow, MemoryRow, SessionRow, StoredText,
+};
 use rusqlite::{Row, types::ValueRef};
 use serde::{Deserialize, de::value::StrDeserializer};
 
@@ -22,39 +24,61 @@ macro_rules! account_columns {
 /// The columns that [`agent`] reads.
 macro_rules! agent_columns {
     () => {
-        "id, account_id, version, name, folded_name, digest_key, paused, inactive, created_at, \
+        "id, account_id, version, name, folded_name, prompts_version, paused, inactive, created_at, \
          core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-         next_number, next_seq, last_refinement_at, last_attempt_at, last_attempt_tokens, \
-         ledger_created_at, ledger_number, settings, prompts"
+         shredded_count, next_number, next_seq, last_refinement_at, last_attempt_at, \
+         last_attempt_tokens, ledger_created_at, ledger_number, erased_at, head, settings, seal"
     };
 }
 
 /// The columns that [`memory`] reads.
 macro_rules! memory_columns {
     () => {
-        "number, kind, tokens, constitutional, created_at, updated_at, discarded_at, body"
+        "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
+         shredded_at, body"
     };
 }
 
 /// The columns that [`session`] reads.
 macro_rules! session_columns {
     () => {
-        "id, agent_id, state, mode, driver, trigger, rehearsal, model, pre_session_tokens, \
+        "id, agent_id, version, state, mode, driver, trigger, rehearsal, model, pre_session_tokens, \
          post_session_tokens, threshold, edits, removed_tokens, consolidated, updated, deleted, \
          protected, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
          output_tokens, lease_until, lease_holder, body"
     };
 }
 
-/// The columns that [`record`] reads.
+/// The columns that [`record`] reads, of `audit_records` under its own name. The hash before a record's
+/// own is that of the record before it, wherever that stands in the answer.
 macro_rules! record_columns {
     () => {
-        "seq, recorded_at, actor_kind, actor_name, action, session_id, memory, facts, body"
+        "seq, recorded_at, actor_kind, actor_name, action, session_id, memory, body_version, \
+         body_commitment, hash, (SELECT before.hash FROM audit_records AS before \
+             WHERE before.agent_id = audit_records.agent_id \
+                 AND before.seq = audit_records.seq - 1) AS previous_hash, \
+         facts, body"
+    };
+}
+
+/// The columns that [`detail`] reads.
+macro_rules! detail_columns {
+    () => {
+        "number, digest"
+    };
+}
+
+/// The columns that [`leaf`] reads.
+macro_rules! leaf_columns {
+    () => {
+        "position, agent_id, seq, head, recorded_at"
     };
 }
 
 pub(crate) use account_columns;
 pub(crate) use agent_columns;
+pub(crate) use detail_columns;
+pub(crate) use leaf_columns;
 pub(crate) use memory_columns;
 pub(crate) use record_columns;
 pub(crate) use session_columns;
@@ -78,17 +102,11 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     let version = columns.count()?;
     let name = columns.text()?;
     let folded_name = columns.text()?;
-    let digest_key = columns.bytes()?;
+    let prompts_version = columns.count()?;
     let paused = columns.flag()?;
     let inactive = columns.flag()?;
     let created_at = columns.time()?;
-    let tally = Tally {
-        core_tokens: columns.count()?,
-        core_count: columns.count()?,
-        journal_count: columns.count()?,
-        constitutional_count: columns.count()?,
-        discarded_count: columns.count()?,
-    };
+    let tally = tally(&mut columns)?;
     let next_number = Number(columns.count()?);
     let next_seq = columns.count()?;
     let last_refinement_at = columns.optional_time()?;
@@ -96,8 +114,10 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     let last_attempt_tokens = columns.optional_count()?;
     let ledger_created_at = columns.optional_time()?;
     let ledger_number = columns.optional_count()?.map(Number);
+    let erased_at = columns.optional_time()?;
+    let head = columns.bytes()?;
     let settings = columns.text()?;
-    let prompts = columns.stored_text()?;
+    let seal = columns.stored_text()?;
     if last_attempt_at.is_some() != last_attempt_tokens.is_some() {
         return Err(columns.wrong("has one of `last_attempt_at` and `last_attempt_tokens` only"));
     }
@@ -110,8 +130,7 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
         name,
         folded_name,
         settings,
-        prompts,
-        digest_key,
+        prompts_version,
         paused,
         inactive,
         created_at,
@@ -123,22 +142,43 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
         last_attempt_tokens,
         ledger_created_at,
         ledger_number,
+        erased_at,
+        head,
+        seal,
+    })
+}
+
+/// Reads the six counts of a tally.
+pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
+    Ok(Tally {
+        core_tokens: columns.count()?,
+        core_count: columns.count()?,
+        journal_count: columns.count()?,
+        constitutional_count: columns.count()?,
+        discarded_count: columns.count()?,
+        shredded_count: columns.count()?,
     })
 }
 
 /// Reads `memory_columns!()`.
 pub(crate) fn memory(row: &Row<'_>) -> Result<MemoryRow> {
     let mut columns = Columns::new(row, "memories");
-    Ok(MemoryRow {
+    let memory = MemoryRow {
         number: Number(columns.count()?),
+        version: columns.count()?,
         kind: columns.word()?,
         tokens: columns.count()?,
         constitutional: columns.flag()?,
         created_at: columns.time()?,
         updated_at: columns.time()?,
         discarded_at: columns.optional_time()?,
+        shredded_at: columns.optional_time()?,
         body: columns.stored_text()?,
-    })
+    };
+    if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
+        return Err(columns.wrong("has a `shredded_at` and no `discarded_at`"));
+    }
+    Ok(memory)
 }
 
 /// Reads `session_columns!()`.
@@ -146,6 +186,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
     let mut columns = Columns::new(row, "sessions");
     let id = SessionId::from_bytes(columns.id()?);
     let agent = AgentId::from_bytes(columns.id()?);
+    let version = columns.count()?;
     let state = columns.word()?;
     let mode = columns.word()?;
     let driver = columns.word()?;
@@ -186,6 +227,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
     Ok(SessionRow {
         id,
         agent,
+        version,
         state,
         mode,
         driver,
@@ -219,9 +261,35 @@ pub(crate) fn record(row: &Row<'_>) -> Result<AuditRow> {
         action: columns.word()?,
         session: columns.optional_id()?.map(SessionId::from_bytes),
         memory: columns.optional_count()?.map(Number),
+        body_version: columns.count()?,
+        body_commitment: columns.bytes()?,
+        hash: columns.bytes()?,
+        previous_hash: columns.optional_bytes()?,
         facts: columns.text()?,
         body: columns.stored_text()?,
     })
+}
+
+/// Reads `detail_columns!()`.
+pub(crate) fn detail(row: &Row<'_>) -> Result<DetailRow> {
+    let mut columns = Columns::new(row, "memory_details");
+    Ok(DetailRow {
+        number: Number(columns.count()?),
+        digest: columns.integer()?,
+    })
+}
+
+/// Reads `leaf_columns!()`; the entry's place comes before it.
+pub(crate) fn leaf(row: &Row<'_>) -> Result<(u64, LeafRow)> {
+    let mut columns = Columns::new(row, "log_leaves");
+    let position = columns.count()?;
+    let leaf = LeafRow {
+        agent: AgentId::from_bytes(columns.id()?),
+        seq: columns.count()?,
+        head: columns.bytes()?,
+        recorded_at: columns.time()?,
+    };
+    Ok((position, leaf))
 }
 
 /// The columns of one row, read from left to right; the first one is the row's key.
@@ -282,6 +350,11 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         }
     }
 
+    fn integer(&mut self) -> Result<i64> {
+        let value = self.optional_integer()?;
+        self.required(value)
+    }
+
     /// A count or nothing.
     pub(crate) fn optional_count(&mut self) -> Result<Option<u64>> {
         match self.optional_integer()? {
@@ -304,7 +377,8 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         u32::try_from(value).map_err(|_| self.unexpected("is too large"))
     }
 
-    fn flag(&mut self) -> Result<bool> {
+    /// Yes or no.
+    pub(crate) fn flag(&mut self) -> Result<bool> {
         match self.value()? {
             ValueRef::Integer(0) => Ok(false),
             ValueRef::Integer(1) => Ok(true),
@@ -400,7 +474,8 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         self.bytes()
     }
 
-    fn stored_text(&mut self) -> Result<StoredText> {
+    /// Stored text.
+    pub(crate) fn stored_text(&mut self) -> Result<StoredText> {
         let value = self.optional_blob()?;
         self.required(value).map(|bytes| StoredText(bytes.to_vec()))
     }

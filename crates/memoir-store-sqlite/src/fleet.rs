@@ -1,13 +1,15 @@
 //! Look-ups across agents, none of which reads text of a memory.
 
 use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
-use memoir_store::{AccountRow, AgentRow};
+use memoir_store::{AccountRow, AgentRow, LeafRow};
 use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    decode::{self, Columns, account_columns, agent_columns},
-    error::Result,
+    decode::{self, Columns, account_columns, agent_columns, leaf_columns},
+    encode::count,
+    error::{Result, inconsistent},
+    reader::View,
 };
 
 /// All accounts, by name.
@@ -41,32 +43,51 @@ pub(crate) fn account_named(
     )
 }
 
-/// The account's agents, by name.
+/// The account's agents, by name: of one name the living one, then the erased ones in their order.
 pub(crate) fn agents(connection: &Connection, account: AccountId) -> Result<Vec<AgentRow>> {
+    // Each half has an index of its own.
     all(
         connection,
         concat!(
             "SELECT ",
             agent_columns!(),
-            " FROM agents WHERE account_id = ?1 ORDER BY folded_name"
+            " FROM agents WHERE account_id = ?1 AND erased_at IS NULL UNION ALL SELECT ",
+            agent_columns!(),
+            " FROM agents WHERE account_id = ?1 AND erased_at IS NOT NULL \
+             ORDER BY folded_name, erased_at, id"
         ),
         [account.as_bytes()],
         decode::agent,
     )
 }
 
-/// The account's agent of that folded name.
+/// The account's agent of that folded name; where there is none left, the one erased last.
 pub(crate) fn agent_named(
     connection: &Connection,
     account: AccountId,
     folded_name: &str,
 ) -> Result<Option<AgentRow>> {
+    let _view = View::new(connection)?;
+    let living = first(
+        connection,
+        concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NULL"
+        ),
+        params![account.as_bytes(), folded_name],
+        decode::agent,
+    )?;
+    if living.is_some() {
+        return Ok(living);
+    }
     first(
         connection,
         concat!(
             "SELECT ",
             agent_columns!(),
-            " FROM agents WHERE account_id = ?1 AND folded_name = ?2"
+            " FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NOT NULL \
+             ORDER BY erased_at DESC, id DESC LIMIT 1"
         ),
         params![account.as_bytes(), folded_name],
         decode::agent,
@@ -111,4 +132,51 @@ pub(crate) fn lapsed_sessions(
             Ok((AgentScope { account, agent }, session))
         },
     )
+}
+
+/// The scope of every agent, by identifier.
+pub(crate) fn scopes(connection: &Connection) -> Result<Vec<AgentScope>> {
+    all(
+        connection,
+        "SELECT id, account_id FROM agents ORDER BY id",
+        [],
+        |row| {
+            let mut columns = Columns::new(row, "agents");
+            let agent = AgentId::from_bytes(columns.id()?);
+            let account = AccountId::from_bytes(columns.id()?);
+            Ok(AgentScope { account, agent })
+        },
+    )
+}
+
+/// The log over all heads from the entry at `from` on.
+pub(crate) fn leaves(connection: &Connection, from: u64) -> Result<Vec<LeafRow>> {
+    // No entry is at a place that SQLite cannot hold.
+    let Ok(first) = count(from, "log_leaves", "position") else {
+        return Ok(Vec::new());
+    };
+    let placed = all(
+        connection,
+        concat!(
+            "SELECT ",
+            leaf_columns!(),
+            " FROM log_leaves WHERE position >= ?1 ORDER BY position"
+        ),
+        [first],
+        decode::leaf,
+    )?;
+    // Entries are told by where they stand in the answer: one that is missing must not move the others.
+    (from..)
+        .zip(placed)
+        .map(|(expected, (position, leaf))| {
+            if position == expected {
+                Ok(leaf)
+            } else {
+                Err(inconsistent(
+                    "log_leaves",
+                    format!("row {expected} is missing"),
+                ))
+            }
+        })
+        .collect()
 }

@@ -1,8 +1,9 @@
 //! The embedded store: one SQLite file, or a scratch copy in memory.
 //!
 //! It owns the file's format and its migrations, the connection that writes and its thread, the
-//! connections that read, and the check that every row read back is one that Memoir writes. It decides nothing and understands no
-//! text: words arrive and leave as bytes.
+//! connections that read, the check that every row read back is one that Memoir writes, and that words
+//! which were taken out are nowhere in the file. It decides nothing and understands no text: words arrive
+//! and leave as bytes.
 //!
 //! A change is acknowledged once it is on the disk (SPEC 6.2). Changes queued at the same time share one
 //! transaction. Reading never waits for writing.
@@ -18,6 +19,7 @@ mod fleet;
 mod migrate;
 mod open;
 mod reader;
+mod scrub;
 mod writer;
 
 use std::{fmt, path::Path, sync::Arc};
@@ -28,8 +30,8 @@ use memoir_domain::{
     memory::{Number, Tally},
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, Error, Finding, Fleet, MemoryRow, RecordFilter, Result,
-    Selection, SessionRow, Snapshot, Store, Wanted,
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, Finding, Fleet, LeafRow, MemoryRow,
+    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, Wanted,
 };
 use rusqlite::Connection;
 
@@ -70,6 +72,12 @@ impl SqliteStore {
         let connection = open::writer(path)?;
         let readers = Readers::new(path.to_owned());
         Self::start(connection, Some(Arc::new(readers)))
+    }
+
+    /// Whether the file at that path is certainly none of Memoir's, by its first bytes. Changes nothing,
+    /// and puts nothing beside the file.
+    pub fn is_foreign(path: &Path) -> bool {
+        migrate::is_foreign(path)
     }
 
     /// An empty database of its own that is never on a disk.
@@ -179,6 +187,21 @@ impl Fleet for SqliteStore {
             .await
     }
 
+    async fn scopes(&self) -> Result<Vec<AgentScope>> {
+        self.scan(fleet::scopes).await
+    }
+
+    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
+        self.scan(move |connection| fleet::leaves(connection, from))
+            .await
+    }
+
+    async fn append_leaves(&self, recorded_at: Timestamp) -> Result<u64> {
+        let change = Change::Leaves { recorded_at };
+        let outcome = self.0.writer.write(change).await?;
+        Ok(outcome.leaves)
+    }
+
     async fn check(&self) -> Result<Vec<Finding>> {
         self.scan(check::check).await
     }
@@ -226,6 +249,11 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn details(&self, scope: AgentScope) -> Result<Vec<DetailRow>> {
+        self.scan(move |connection| agent::details(connection, scope))
+            .await
+    }
+
     async fn recount(&self, scope: AgentScope) -> Result<Tally> {
         self.scan(move |connection| agent::recount(connection, scope))
             .await
@@ -244,7 +272,8 @@ impl Store for SqliteStore {
             holder,
             until,
         };
-        self.0.writer.write(change).await
+        let outcome = self.0.writer.write(change).await?;
+        Ok(outcome.is_written)
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {

@@ -1,5 +1,13 @@
 //! The format of the database and how an older one is brought up to it.
 
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::Read,
+    ops::Range,
+    path::Path,
+};
+
 use memoir_store::Error;
 use rusqlite::Connection;
 
@@ -46,6 +54,43 @@ pub(crate) fn format(connection: &Connection) -> Result<Format> {
         Ok(Format::Empty)
     } else {
         Ok(Format::Foreign)
+    }
+}
+
+/// Whether the file is another application's, by its first bytes. `false` where they do not tell: a file
+/// that is empty, that cannot be read, or whose beginning may still lie in the log beside it.
+pub(crate) fn is_foreign(path: &Path) -> bool {
+    /// How a file of SQLite begins.
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    /// Where the size of its pages stands.
+    const PAGE_BYTES: Range<usize> = 16..18;
+    /// Where the application's number stands.
+    const APPLICATION: Range<usize> = 68..72;
+    let mut header = Vec::with_capacity(APPLICATION.end);
+    let read = File::open(path)
+        .and_then(|file| file.take(APPLICATION.end as u64).read_to_end(&mut header));
+    if read.is_err() || header.is_empty() {
+        return false;
+    }
+    let number = |range: Range<usize>| {
+        let bytes = header.get(range)?.iter();
+        Some(bytes.fold(0, |number: i64, byte| number << 8 | i64::from(*byte)))
+    };
+    let (true, Some(application), Some(page_bytes)) = (
+        header.starts_with(MAGIC),
+        number(APPLICATION),
+        number(PAGE_BYTES),
+    ) else {
+        return true;
+    };
+    // A database of Memoir says so with its first tables, which are more than one page.
+    let length = |path: &OsStr| fs::metadata(path).map_or(0, |found| found.len());
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    match application {
+        APPLICATION_ID => false,
+        0 => length(path.as_os_str()) > page_bytes as u64 && length(&log) == 0,
+        _ => true,
     }
 }
 
@@ -104,6 +149,44 @@ mod tests {
                 explained = line.starts_with("--");
             }
         }
+    }
+
+    #[test]
+    fn another_applications_file_is_known_by_its_first_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let of = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            is_foreign(&path)
+        };
+        assert!(!is_foreign(&folder.path().join("missing")));
+        assert!(!of(b""));
+        assert!(of(b"x") && of(b"SQLite format 3\0") && of(&[b'x'; 9_000]));
+        fs::remove_file(&path).unwrap();
+
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch("PRAGMA user_version = 0; VACUUM")
+            .unwrap();
+        assert!(!is_foreign(&path), "nothing was written to it yet");
+        connection
+            .execute_batch("CREATE TABLE theirs (column); PRAGMA journal_mode = WAL")
+            .unwrap();
+        assert!(is_foreign(&path));
+        connection
+            .execute_batch("CREATE TABLE more (column)")
+            .unwrap();
+        assert!(!is_foreign(&path), "its beginning may be in the log");
+        drop(connection);
+        fs::remove_file(&path).unwrap();
+
+        let mut connection = Connection::open(&path).unwrap();
+        migrate(&mut connection, "").unwrap();
+        assert!(!is_foreign(&path));
+        connection
+            .pragma_update(None, "application_id", 17)
+            .unwrap();
+        assert!(is_foreign(&path));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use crate::{
     error::{Fault, Result, code, message},
-    migrate,
+    migrate, scrub,
 };
 
 /// How long to wait for another process that holds the lock.
@@ -31,6 +31,10 @@ pub(crate) fn writer(path: &Path) -> Result<Connection> {
     create(path)?;
     let mut connection = connect(path)?;
     named(&location, writer_setup(&mut connection, &location))?;
+    // Waits for nobody: where it is held up, it is still owed.
+    if named(&location, scrub::is_owed(&connection))? {
+        scrub::scrub(&connection, Duration::ZERO);
+    }
     Ok(connection)
 }
 
@@ -38,6 +42,7 @@ pub(crate) fn writer(path: &Path) -> Result<Connection> {
 pub(crate) fn in_memory() -> Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
     common(&connection)?;
+    overwriting(&connection)?;
     migrate::migrate(&mut connection, "in memory")?;
     Ok(connection)
 }
@@ -90,6 +95,7 @@ fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
         _ if connection.is_readonly("main")? => return Err(Error::ReadOnly.into()),
         _ => {}
     }
+    overwriting(connection)?;
     write_ahead(connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -109,6 +115,13 @@ fn common(connection: &Connection) -> Result<()> {
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     // The schema of a file from elsewhere must not be able to run anything.
     connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(())
+}
+
+/// What is replaced or deleted is overwritten where it was, so that nobody finds it in the file (SPEC
+/// 4.4).
+fn overwriting(connection: &Connection) -> Result<()> {
+    connection.pragma_update(None, "secure_delete", true)?;
     Ok(())
 }
 

@@ -6,6 +6,10 @@
 //!
 //! A caller who finds the queue empty, the connection free and the disk fast writes with its own hands:
 //! waking two threads would take longer than the disk does. It never waits for a lock there.
+//!
+//! A body that is replaced in a log is off the disk when its change is acknowledged (`scrub`). A reader
+//! that began before the change may hold that up: the writer waits for it a while, then answers all the
+//! same, and tries again whenever it looks at the length of the log, and when the file is next opened.
 
 use std::{
     sync::{
@@ -25,9 +29,9 @@ use tokio::{
 };
 
 use crate::{
-    commit,
+    commit::{self, Outcome},
     error::{Fault, Result, again, code, message},
-    fault, open,
+    fault, open, scrub,
 };
 
 /// Jobs that may wait; whoever comes after them waits without holding a thread.
@@ -50,6 +54,10 @@ const CHECKPOINT_PAGES: i64 = 1_000;
 /// Pages in the log from which on they are moved even though somebody waits.
 const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
 
+/// How long others may hold up each step of taking a replaced body off the disk before the change is
+/// acknowledged all the same.
+const SCRUBBING: Duration = Duration::from_secs(2);
+
 /// Something to write.
 pub(crate) enum Change {
     Commit(Box<Commit>),
@@ -59,6 +67,9 @@ pub(crate) enum Change {
         session: SessionId,
         holder: u64,
         until: Timestamp,
+    },
+    Leaves {
+        recorded_at: Timestamp,
     },
 }
 
@@ -70,15 +81,23 @@ impl Change {
                     + commit.sessions.len()
                     + commit.details_removed.len()
                     + commit.details_added.len()
+                    + commit.bodies.len()
                     + commit.records.len()
             }
             Self::Account(_) | Self::Lease { .. } => 1,
+            // As many as there are agents, for all that is known here.
+            Self::Leaves { .. } => BULK_ROWS,
         }
+    }
+
+    /// Whether it takes words out of a log, which must not stay on the disk.
+    fn replaces_bodies(&self) -> bool {
+        matches!(self, Self::Commit(commit) if !commit.bodies.is_empty())
     }
 }
 
-/// `true` where something was written.
-type Answer = Result<bool, Error>;
+/// What became of a change, for whoever asked for it.
+type Answer = Result<Outcome, Error>;
 
 /// A change and where its answer goes.
 struct Request {
@@ -142,6 +161,7 @@ impl Writer {
             connection: Some(connection),
             load: Arc::clone(&load),
             changes_since_look: 0,
+            owes_scrub: false,
         }));
         let thread = std::thread::Builder::new()
             .name("memoir-sqlite".to_owned())
@@ -211,7 +231,7 @@ impl Writer {
     /// Writes with the caller's own hands, or gives the change back.
     fn write_at_once(&self, change: Change) -> Result<Answer, Change> {
         let disk = Duration::from_micros(self.load.disk_microseconds.load(Ordering::Relaxed));
-        if change.rows() > SMALL_ROWS || disk > FAST_DISK {
+        if change.rows() > SMALL_ROWS || disk > FAST_DISK || change.replaces_bodies() {
             return Err(change);
         }
         let Some(mut desk) = self.free_desk() else {
@@ -316,6 +336,8 @@ struct Desk {
     connection: Option<Connection>,
     load: Arc<Load>,
     changes_since_look: usize,
+    /// Whether a body that was replaced is still on the disk.
+    owes_scrub: bool,
 }
 
 impl Desk {
@@ -401,13 +423,21 @@ impl Desk {
         if result.is_err() && !connection.is_autocommit() {
             run(connection, "ROLLBACK").map_err(Loss::Whole)?;
         }
+        let has_replaced = |answers: &Vec<Answer>| {
+            let mut answered = changes.iter().zip(answers);
+            answered.any(|(change, answer)| change.replaces_bodies() && answer.is_ok())
+        };
+        if result.as_ref().is_ok_and(has_replaced) {
+            self.scrub(SCRUBBING);
+        }
         result
     }
 
     /// Puts the transaction on the disk, where there is anything to put there.
     fn end(&self, connection: &Connection, answers: &[Answer]) -> Result<()> {
         fault::point("batch.before_commit");
-        if !answers.iter().any(|answer| matches!(answer, Ok(true))) {
+        let is_written = |answer: &Answer| answer.as_ref().is_ok_and(|done| done.is_written);
+        if !answers.iter().any(is_written) {
             return run(connection, "ROLLBACK");
         }
         let began = Instant::now();
@@ -435,10 +465,10 @@ impl Desk {
         self.changes_since_look >= CHANGES_BETWEEN_LOOKS
     }
 
-    /// Whether the log has so many pages that are not in the file yet.
+    /// Whether the log has so many pages that are not in the file yet, or there is something to scrub.
     fn look(&mut self, pages: i64) -> bool {
         let found = self.checkpoint("PRAGMA wal_checkpoint(NOOP)");
-        let is_long = found.is_some_and(|found| found >= pages);
+        let is_long = self.owes_scrub || found.is_some_and(|found| found >= pages);
         if !is_long {
             self.changes_since_look = 0;
         }
@@ -449,7 +479,19 @@ impl Desk {
     /// stays as it is, and is moved the next time.
     fn tidy(&mut self) {
         self.changes_since_look = 0;
-        self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
+        if self.owes_scrub {
+            self.scrub(Duration::ZERO);
+        } else {
+            self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
+        }
+    }
+
+    /// Takes bodies that were replaced off the disk. Where others hold it up for longer than that, it is
+    /// left to the next time that the log is looked at.
+    fn scrub(&mut self, time: Duration) {
+        if let Some(connection) = &self.connection {
+            self.owes_scrub = !scrub::scrub(connection, time);
+        }
     }
 
     /// Pages in the log, less those that are in the file already.
@@ -522,15 +564,16 @@ fn write_all(connection: &Connection, changes: &[&Change]) -> Result<Vec<Answer>
     Ok(answers)
 }
 
-fn apply(connection: &Connection, change: &Change) -> Result<bool> {
+fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
     match change {
-        Change::Commit(commit) => commit::write(connection, commit).map(|()| true),
-        Change::Account(account) => commit::create_account(connection, account).map(|()| true),
+        Change::Commit(commit) => commit::write(connection, commit),
+        Change::Account(account) => commit::create_account(connection, account),
         Change::Lease {
             scope,
             session,
             holder,
             until,
         } => commit::renew_lease(connection, *scope, *session, *holder, *until),
+        Change::Leaves { recorded_at } => commit::append_leaves(connection, *recorded_at),
     }
 }

@@ -11,6 +11,7 @@
 mod concurrency;
 mod fixtures;
 mod isolation;
+mod leaves;
 mod log;
 mod looking;
 mod rows;
@@ -41,6 +42,9 @@ stories! {
     rows::every_field_of_a_record_is_kept,
     rows::a_row_of_the_same_number_is_replaced,
     rows::progress_is_counted_by_memory,
+    rows::spec_5_3_prompts_stay_until_others_are_written,
+    rows::spec_5_3_no_agent_is_made_without_prompts,
+    rows::spec_5_3_rows_keep_the_version_they_were_written_under,
     concurrency::a_conflict_leaves_nothing_behind,
     concurrency::a_refused_commit_takes_no_other_down,
     concurrency::one_edit_wins_for_each_version,
@@ -49,6 +53,8 @@ stories! {
     isolation::equal_numbers_of_two_agents_do_not_mix,
     isolation::a_session_stays_with_its_agent,
     isolation::names_are_unique_whatever_the_case,
+    isolation::spec_5_4_the_name_of_an_erased_agent_is_free,
+    isolation::scopes_are_those_of_every_agent,
     sessions::one_session_runs_at_a_time,
     sessions::sessions_come_newest_first,
     sessions::erosion_counts_what_stayed_removed,
@@ -57,8 +63,16 @@ stories! {
     looking::selections_bring_what_they_say_in_order,
     looking::carriers_are_those_of_the_rarest_detail,
     looking::details_are_removed_before_they_are_added,
+    looking::details_come_by_digest_and_number,
     log::records_are_narrowed_by_every_part_of_a_filter,
     log::a_place_in_the_log_is_taken_once,
     log::counters_must_agree_with_the_rows,
+    log::spec_4_2_each_record_brings_the_hash_of_the_one_before,
+    log::spec_4_4_a_body_gives_way_to_the_next_one,
+    log::spec_4_4_a_body_of_another_version_is_a_conflict,
+    leaves::spec_4_2_every_log_that_has_grown_gets_a_leaf,
+    leaves::spec_4_2_leaves_have_no_gaps_whoever_appends,
     tally::counts_agree_after_any_history,
+    tally::spec_4_4_shredded_memories_are_counted_apart,
+    tally::spec_4_4_what_is_shredded_is_discarded,
 }

@@ -14,6 +14,7 @@ mod traits;
 
 pub use error::{Error, Result};
 pub use row::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, MemoryRow, SessionRow, StoredText,
+    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, LeafRow, MemoryRow, SessionRow,
+    StoredText,
 };
 pub use traits::{Finding, Fleet, RecordFilter, Selection, Snapshot, Store, Wanted};

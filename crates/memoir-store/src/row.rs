@@ -48,10 +48,8 @@ pub struct AgentRow {
     pub folded_name: String,
     /// The settings that are no text, as a JSON object.
     pub settings: String,
-    /// The prompts.
-    pub prompts: StoredText,
-    /// The key of its digests.
-    pub digest_key: [u8; 32],
+    /// The agent's version under which its prompts were last written.
+    pub prompts_version: u64,
     /// Whether the schedule leaves it alone.
     pub paused: bool,
     /// Whether it is out of service.
@@ -74,6 +72,12 @@ pub struct AgentRow {
     pub ledger_created_at: Option<Timestamp>,
     /// Its number; set where `ledger_created_at` is.
     pub ledger_number: Option<Number>,
+    /// When it was erased.
+    pub erased_at: Option<Timestamp>,
+    /// The hash of the last record of its log; that of an empty log where there is none.
+    pub head: [u8; 32],
+    /// What shows that the row is as it was written, for whoever has the agent's key.
+    pub seal: StoredText,
 }
 
 /// A memory of one agent.
@@ -81,6 +85,8 @@ pub struct AgentRow {
 pub struct MemoryRow {
     /// Its number.
     pub number: Number,
+    /// The agent's version under which the row was written.
+    pub version: u64,
     /// Its kind.
     pub kind: Kind,
     /// Text, tags, source and protected wording.
@@ -95,6 +101,8 @@ pub struct MemoryRow {
     pub updated_at: Timestamp,
     /// When it was discarded.
     pub discarded_at: Option<Timestamp>,
+    /// When its words were taken out.
+    pub shredded_at: Option<Timestamp>,
 }
 
 /// A session of one agent.
@@ -106,6 +114,8 @@ pub struct MemoryRow {
 pub struct SessionRow {
     pub id: SessionId,
     pub agent: AgentId,
+    /// The agent's version under which the row was written; renewing a lease leaves it.
+    pub version: u64,
     pub state: State,
     pub mode: Mode,
     pub driver: Driver,
@@ -149,6 +159,39 @@ pub struct AuditRow {
     pub facts: String,
     /// The agent's words.
     pub body: StoredText,
+    /// Which body this is: 1 as the record was written, and one more with each that took its place.
+    pub body_version: u64,
+    /// The hash of the body as the record was written.
+    pub body_commitment: [u8; 32],
+    /// The hash of the record and of all before it.
+    pub hash: [u8; 32],
+    /// The hash of the record before it, from that record's row; `None` where there is none. Not
+    /// written.
+    pub previous_hash: Option<[u8; 32]>,
+}
+
+/// Another body for a record that is there (SPEC 4.4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyRow {
+    /// The record's place in the log.
+    pub seq: u64,
+    /// One more than that of the body that it replaces.
+    pub body_version: u64,
+    /// The body.
+    pub body: StoredText,
+}
+
+/// An entry of the log over the heads of all agents' logs (SPEC 4.2). Only ever added to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeafRow {
+    /// Whose log.
+    pub agent: AgentId,
+    /// The place of its last record at the time.
+    pub seq: u64,
+    /// That record's hash.
+    pub head: [u8; 32],
+    /// When the entry was made.
+    pub recorded_at: Timestamp,
 }
 
 /// That a kept core memory carries a detail.
@@ -168,6 +211,8 @@ pub struct Commit {
     pub expected_version: Option<u64>,
     /// The agent as it is afterwards; its own `version` is passed over.
     pub agent: AgentRow,
+    /// The prompts, where they changed; then the agent's `prompts_version` is the version written.
+    pub prompts: Option<StoredText>,
     /// Memories, new or in place of the row of the same number.
     pub memories: Vec<MemoryRow>,
     /// Sessions, new or in place of the row of the same identifier.
@@ -176,6 +221,9 @@ pub struct Commit {
     pub details_removed: Vec<DetailRow>,
     /// Details that memories carry now.
     pub details_added: Vec<DetailRow>,
+    /// Bodies in place of those of earlier records. What they replace is off the disk, out of any
+    /// write-ahead log too, when the commit returns; where others who read hold that up, soon after.
+    pub bodies: Vec<BodyRow>,
     /// Records, at the end of the log.
     pub records: Vec<AuditRow>,
     /// Counted up with each memory written, for showing progress. The commit may still fail.

@@ -7,7 +7,10 @@ use memoir_domain::{
     memory::{Number, Tally},
 };
 
-use crate::{AccountRow, AgentRow, AuditRow, Commit, MemoryRow, Result, SessionRow};
+use crate::{
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, LeafRow, MemoryRow, Result, SessionRow,
+    StoredText,
+};
 
 /// Which memories of an agent are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,6 +50,8 @@ pub struct Wanted {
 pub struct Snapshot {
     /// The agent.
     pub agent: AgentRow,
+    /// Its prompts.
+    pub prompts: StoredText,
     /// The memories wanted.
     pub memories: Vec<MemoryRow>,
     /// The session wanted; `None` where the agent has none of that identifier.
@@ -108,6 +113,9 @@ pub trait Store: Fleet {
     /// The agent's log.
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>>;
 
+    /// Which of the agent's memories carry which details, by digest and number.
+    async fn details(&self, scope: AgentScope) -> Result<Vec<DetailRow>>;
+
     /// Counts the agent's memories anew from its rows.
     async fn recount(&self, scope: AgentScope) -> Result<Tally>;
 
@@ -125,11 +133,12 @@ pub trait Store: Fleet {
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,
-    /// or a record's place in the log is taken. Whatever the error, nothing was written.
+    /// a record's place in the log is taken, or a body to be replaced is of another version. Whatever the
+    /// error, nothing was written.
     async fn commit(&self, commit: Commit) -> Result<()>;
 }
 
-/// Content-blind look-ups across agents: nothing here returns a memory.
+/// Content-blind look-ups across agents: nothing here returns a memory or a prompt.
 #[async_trait]
 pub trait Fleet: Send + Sync {
     /// Makes an account.
@@ -144,10 +153,10 @@ pub trait Fleet: Send + Sync {
     /// The account of that folded name.
     async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>>;
 
-    /// The account's agents, by name.
+    /// The account's agents, by name; the erased ones too.
     async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>>;
 
-    /// The account's agent of that folded name.
+    /// The account's agent of that folded name; of those erased, the last one, where none is left.
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>>;
 
     /// Which of the account's agents a session belongs to.
@@ -159,6 +168,16 @@ pub trait Fleet: Send + Sync {
 
     /// Running sessions whose lease lapsed before `now`, of all accounts.
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
+
+    /// The scope of every agent of every account, the erased ones too, by identifier.
+    async fn scopes(&self) -> Result<Vec<AgentScope>>;
+
+    /// The log over all heads from the entry at `from` on, in its order; the first one is at 0.
+    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>>;
+
+    /// Ends the log over all heads with an entry for every agent whose log has grown since its last one,
+    /// by identifier; agents without a record are passed over. How long it is then.
+    async fn append_leaves(&self, recorded_at: Timestamp) -> Result<u64>;
 
     /// The store's own check of itself; empty where all is well.
     async fn check(&self) -> Result<Vec<Finding>>;

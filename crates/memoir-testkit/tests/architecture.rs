@@ -22,6 +22,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
             "memoir-domain",
             "memoir-model",
             "memoir-store",
+            "memoir-vault",
         ],
     ),
     (
@@ -33,6 +34,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
             "memoir-model",
             "memoir-store",
             "memoir-store-sqlite",
+            "memoir-vault",
         ],
     ),
     ("memoir-testkit", &["memoir-domain", "memoir-model"]),

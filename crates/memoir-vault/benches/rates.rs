@@ -5,11 +5,12 @@
     reason = "a measurement prints, and stops where it fails"
 )]
 
-use std::{hint::black_box, time::Instant};
+use std::{hint::black_box, io::Write, time::Instant};
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, memory::Number};
 use memoir_vault::{
     KeyStore, MasterKey,
+    archive::{self, Cost, Passphrase, Reader, Writer},
     chain::{Head, Record, body_commitment, genesis},
     log::{Leaf, root},
     seal::{Nonce, Place, Row},
@@ -51,23 +52,23 @@ fn main() {
         getrandom::fill(&mut bytes).expect("random bytes");
         Nonce::from_random(bytes)
     };
-    let sealed = key.seal(&place, &text, random());
+    let sealed = key.seal(&place, &[], &text, random());
 
     measure("a nonce from the system", 1_000, || {
         black_box(random());
     });
     measure("seal 500 bytes, nonce given", 1_000, || {
-        black_box(key.seal(&place, &text, Nonce::from_random([3; 24])));
+        black_box(key.seal(&place, &[], &text, Nonce::from_random([3; 24])));
     });
     measure("seal 500 bytes, nonce from the system", 1_000, || {
-        black_box(key.seal(&place, &text, random()));
+        black_box(key.seal(&place, &[], &text, random()));
     });
     measure("open 500 bytes", 1_000, || {
-        black_box(key.open(&place, &sealed).expect("authentic"));
+        black_box(key.open(&place, &[], &sealed).expect("authentic"));
     });
-    let large = key.seal(&place, &[b'a'; 10_000], random());
+    let large = key.seal(&place, &[], &[b'a'; 10_000], random());
     measure("open 10,000 bytes", 1_000, || {
-        black_box(key.open(&place, &large).expect("authentic"));
+        black_box(key.open(&place, &[], &large).expect("authentic"));
     });
     measure("commit to a sealed text of 500 bytes", 1_000, || {
         black_box(body_commitment(&sealed));
@@ -93,6 +94,9 @@ fn main() {
     measure("commit and hash", 1_000, || {
         let body = body_commitment(&sealed);
         black_box(head.then(scope, &Record { body, ..record }));
+    });
+    measure("take a key that is in memory", 100, || {
+        black_box(store.cached(scope).expect("no error"));
     });
     measure("look up a key that is in memory", 100, || {
         black_box(store.key(scope).expect("a key"));
@@ -123,4 +127,43 @@ fn main() {
         "root over 100,000 leaves: {:.0} ms",
         started.elapsed().as_secs_f64() * 1e3
     );
+    archives();
+}
+
+/// An archive of 10 MB; the key apart from the text, since it takes most of the time.
+fn archives() {
+    let passphrase = Passphrase::generate().expect("random bytes");
+    let plain = vec![b'a'; 10 << 20];
+    let once = |what: &str, call: &mut dyn FnMut()| {
+        let started = Instant::now();
+        call();
+        let milliseconds = started.elapsed().as_secs_f64() * 1e3;
+        println!("{what:<44} {milliseconds:>12.1} ms");
+    };
+    let cheap = Cost {
+        memory_kib: 8,
+        passes: 1,
+        lanes: 1,
+    };
+    let mut sealed = Vec::new();
+    once("derive an archive's key, begin it", &mut || {
+        let writer = Writer::new(&passphrase, Cost::DEFAULT, Vec::new());
+        drop(black_box(writer.expect("a writer")));
+    });
+    once("seal 10 MiB, key included", &mut || {
+        archive::seal(&passphrase, &mut sealed, &plain).expect("an archive");
+    });
+    once("open 10 MiB, key included", &mut || {
+        black_box(archive::open(&passphrase, sealed.as_slice()).expect("an archive"));
+    });
+    let mut sealed = Vec::new();
+    once("seal 10 MiB, key at no cost", &mut || {
+        let mut writer = Writer::new(&passphrase, cheap, &mut sealed).expect("a writer");
+        writer.write_all(&plain).expect("written");
+        writer.finish().expect("ended");
+    });
+    once("open 10 MiB, key at no cost", &mut || {
+        let mut reader = Reader::new(&passphrase, sealed.as_slice()).expect("a reader");
+        std::io::copy(&mut reader, &mut std::io::sink()).expect("read");
+    });
 }

@@ -27,12 +27,14 @@ CREATE TABLE agent_keys (
     CHECK ((wrapped IS NULL) = (destroyed_at IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 
--- The keys that sign checkpoints.
-CREATE TABLE log_keys (
+-- The key that signs checkpoints: one log an installation. At most one row.
+CREATE TABLE log_key (
+    -- Always 1.
+    id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
     -- The log's name.
-    name TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
     -- When the key was made.
     created_at INTEGER NOT NULL,
     -- The wrapped seed of the ed25519 key.
     wrapped BLOB NOT NULL CHECK (length(wrapped) = 73)
-) STRICT, WITHOUT ROWID;
+) STRICT;

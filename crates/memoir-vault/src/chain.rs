@@ -9,25 +9,30 @@
 //! A chain alone does not show that records were cut off its end, or that somebody hashed all of it anew:
 //! for that its head must stand elsewhere, in the log of all heads ([`crate::log`]).
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
 use sha2::{Digest, Sha256};
 
-use crate::text::hex;
+use crate::text::{hex, read_hex};
 
 /// What every hash of a record begins with. The next form of the encoding gets another one.
 const RECORD_LABEL: &[u8] = b"memoir/chain/record/v1";
 /// What the hash before the first record begins with.
 const GENESIS_LABEL: &[u8] = b"memoir/chain/genesis/v1";
 
-/// The hash of a record and of all records before it.
+/// The hash of a record and of all records before it. `Display` and `FromStr` use hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RecordHash(pub [u8; 32]);
 
-/// The SHA-256 of a record's sealed text.
+/// The SHA-256 of a record's sealed text. `Display` and `FromStr` use hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BodyCommitment(pub [u8; 32]);
+
+/// A text that is no hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a hash: expected 64 hexadecimal digits")]
+pub struct InvalidHash;
 
 /// What the hash of a record covers, as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +69,12 @@ pub struct Link<'a> {
 }
 
 /// The sealed text of a record, and what it must be.
+///
+/// A text that was shredded is replaced; the [`body_commitment`] of the new one stands in the facts of the
+/// later record that says so. As these are hashed, nobody can pass off another text as the new one, nor put
+/// the old one back; of several that speak of one text the last one counts. A chain with such records is
+/// worked through twice: with [`Body::Unchecked`] to gather what they say, which is believed once all hashes
+/// fit, and then with the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body<'a> {
     /// As it was first sealed.
@@ -108,6 +119,11 @@ pub enum Problem {
     /// Its text is not the one that was written.
     #[error("its sealed text was changed")]
     Body,
+    /// The chain does not end where the agent's row says that it does.
+    #[error(
+        "the log ends elsewhere than the agent's row says: records were cut off, or the row was put back"
+    )]
+    Head,
 }
 
 /// The commitment to a sealed text.
@@ -181,10 +197,27 @@ impl Head {
         };
         if fits { Ok(next) } else { bad(Problem::Body) }
     }
+
+    /// Compares the end of a chain that is in order by itself with the one that is known from elsewhere.
+    ///
+    /// # Errors
+    /// [`Problem::Head`], at the first record that only one of them has; where both end at the same place,
+    /// there.
+    pub fn check_end(self, expected: Self) -> Result<(), FirstBad> {
+        if self == expected {
+            return Ok(());
+        }
+        let seq = match self.seq.min(expected.seq) {
+            shared if self.seq == expected.seq => shared,
+            shared => shared + 1,
+        };
+        let problem = Problem::Head;
+        Err(FirstBad { seq, problem })
+    }
 }
 
 /// Works through a chain from its first record. The caller compares the head with the one that it has
-/// from elsewhere: a chain whose end was cut off is in order by itself.
+/// from elsewhere ([`Head::check_end`]): a chain whose end was cut off is in order by itself.
 ///
 /// # Errors
 /// The first record that does not fit.
@@ -233,7 +266,27 @@ impl Encoder {
     }
 }
 
+impl fmt::Display for RecordHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&hex(&self.0))
+    }
+}
+
 impl fmt::Debug for RecordHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl FromStr for RecordHash {
+    type Err = InvalidHash;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHash> {
+        read_hash(text).map(Self)
+    }
+}
+
+impl fmt::Display for BodyCommitment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&hex(&self.0))
     }
@@ -241,6 +294,20 @@ impl fmt::Debug for RecordHash {
 
 impl fmt::Debug for BodyCommitment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&hex(&self.0))
+        fmt::Display::fmt(self, formatter)
     }
+}
+
+impl FromStr for BodyCommitment {
+    type Err = InvalidHash;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHash> {
+        read_hash(text).map(Self)
+    }
+}
+
+fn read_hash(text: &str) -> Result<[u8; 32], InvalidHash> {
+    let mut bytes = [0; 32];
+    let is_hash = read_hex(text.as_bytes(), &mut bytes);
+    is_hash.then_some(bytes).ok_or(InvalidHash)
 }

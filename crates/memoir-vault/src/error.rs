@@ -20,7 +20,7 @@ pub enum Error {
     },
     /// Others than the owner can read or write a file that must be the owner's alone.
     #[error(
-        "`{path}` can be used by others than its owner (mode {mode:03o}); take that away with `chmod 600`"
+        "`{path}` can be used by others than its owner (mode {mode:03o})"
     )]
     Exposed {
         /// The file.
@@ -84,9 +84,6 @@ pub enum Error {
         /// Which row and what is wrong with it.
         problem: String,
     },
-    /// The name of a log that the note format does not allow.
-    #[error(transparent)]
-    LogName(#[from] crate::log::InvalidName),
     /// Nothing can be written.
     #[error("the key store is read-only; nothing was changed")]
     ReadOnly,
@@ -116,7 +113,11 @@ impl Error {
     pub(crate) fn file(path: &Path, problem: &std::io::Error) -> Self {
         Self::File {
             path: path.display().to_string(),
-            problem: problem.to_string(),
+            // An error of a temporary file names that file, which nobody has asked for.
+            problem: match problem.get_ref().and_then(std::error::Error::source) {
+                Some(inner) => inner.to_string(),
+                None => problem.to_string(),
+            },
         }
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! Keys are kept in memory once they were used. Each look asks the file whether another process has
 //! changed it, which takes a few microseconds; do not look once a row. Waiting for another process can
-//! take up to ten seconds, so an async caller looks from a thread that may block.
+//! take up to ten seconds, so an async caller asks for what is [`KeyStore::cached`], and looks from a
+//! thread that may block where that is nothing.
 
 mod file;
 
@@ -14,7 +15,8 @@ use std::{
     collections::HashMap,
     fmt,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
+    time::Duration,
 };
 
 use memoir_domain::{AgentScope, Timestamp};
@@ -25,11 +27,16 @@ use crate::{
     cipher::{Cipher, NONCE_BYTES},
     log::LogKey,
     secret::Secret,
+    text::hex,
 };
 
-/// The keys of all agents, and those that sign the log. `Debug` prints the file's name only.
+/// What stands for the file's name where there is no file.
+const NO_PATH: &str = "in memory";
+
+/// The keys of all agents, and the one that signs the log. `Debug` prints the file's name only.
 pub struct KeyStore {
-    path: PathBuf,
+    /// `None` for one in memory.
+    path: Option<PathBuf>,
     /// Which file it was when it was opened.
     identity: Option<(u64, u64)>,
     /// Where the master key can be read again after another process rotated it; `None` where it was
@@ -74,7 +81,17 @@ impl KeyStore {
         file::create(path)?;
         let held = Master::of(master);
         let connection = file::open(path, true, |fresh| held.enter(fresh))?;
-        Self::start(connection, path, None, |_| Ok(held))
+        Self::start(connection, Some(path), None, |_| Ok(held))
+    }
+
+    /// A new key store without a file, for tests and measurements: its keys are gone with it.
+    ///
+    /// # Errors
+    /// [`Error::Random`]; those of the driver.
+    pub fn in_memory(master: &MasterKey) -> Result<Self> {
+        let held = Master::of(master);
+        let connection = file::open_in_memory(|fresh| held.enter(fresh))?;
+        Self::start(connection, None, None, |_| Ok(held))
     }
 
     /// Opens the key store at `path`, which must be there.
@@ -83,7 +100,7 @@ impl KeyStore {
     /// [`Error::Missing`]; else as for [`KeyStore::open`].
     pub fn open_existing(path: &Path, master: &MasterKey) -> Result<Self> {
         let connection = file::open(path, false, |_| Ok(()))?;
-        Self::start(connection, path, None, |_| Ok(Master::of(master)))
+        Self::start(connection, Some(path), None, |_| Ok(Master::of(master)))
     }
 
     /// Opens the key store at `path` with the key in a file, or with the one that a rotation has staged
@@ -120,7 +137,7 @@ impl KeyStore {
                 }
             })
         };
-        let store = Self::start(connection, path, Some(key_file), find)?;
+        let store = Self::start(connection, Some(path), Some(key_file), find)?;
         if MasterKey::staged(key_file)?.is_some() {
             store.settle_key_file(key_file)?;
         }
@@ -130,7 +147,7 @@ impl KeyStore {
     /// `find` gives the master key of that fingerprint; it is called while no other process can rotate.
     fn start(
         mut connection: Connection,
-        path: &Path,
+        path: Option<&Path>,
         key_file: Option<&Path>,
         find: impl FnOnce(KeyId) -> Result<Master>,
     ) -> Result<Self> {
@@ -139,7 +156,7 @@ impl KeyStore {
         let master = find(wanted)?;
         if master.id != wanted {
             return Err(Error::WrongMasterKey {
-                store: path.display().to_string(),
+                store: name_of(path),
                 wanted,
                 held: master.id,
             });
@@ -147,8 +164,8 @@ impl KeyStore {
         master.check_proof(&transaction)?;
         drop(transaction);
         Ok(Self {
-            path: path.to_owned(),
-            identity: file::identity(path),
+            path: path.map(Path::to_owned),
+            identity: path.and_then(file::identity),
             key_file: key_file.map(Path::to_owned),
             state: Mutex::new(State {
                 connection,
@@ -182,7 +199,7 @@ impl KeyStore {
     /// key; [`Error::Inconsistent`]; those of the driver.
     pub fn key(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
         let state = &mut *self.lock();
-        let data_version = state.data_version()?;
+        let data_version = data_version(&state.connection)?;
         if let Some(known) = state.keys.get(&scope)
             && known.data_version == data_version
         {
@@ -207,6 +224,26 @@ impl KeyStore {
         };
         state.keys.insert(scope, known);
         Ok(Some(key))
+    }
+
+    /// The agent's key where that can be said at once: it is in memory, and no other process has changed
+    /// the file since. Waits neither for another thread nor for another process. `None` says nothing about
+    /// the key: look with [`KeyStore::key`], from a thread that may block.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn cached(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
+        let guard = match self.state.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+        };
+        let Some(known) = guard.keys.get(&scope) else {
+            return Ok(None);
+        };
+        let data_version = guard.data_version_at_once()?;
+        let is_fresh = data_version == Some(known.data_version);
+        Ok(is_fresh.then(|| known.key.clone()))
     }
 
     /// The agent's key, which is made at `now` if it has none. It is on the disk before this returns.
@@ -238,8 +275,16 @@ impl KeyStore {
                 wrapped
             ],
         )?;
+        // Own changes leave it as it is, and others cannot change the file before the commit.
+        let data_version = data_version(&transaction)?;
         transaction.commit()?;
-        Ok(AgentKey::new(scope, &secret))
+        let key = AgentKey::new(scope, &secret);
+        let known = Known {
+            key: key.clone(),
+            data_version,
+        };
+        state.keys.insert(scope, known);
+        Ok(key)
     }
 
     /// Destroys the agent's key at `now`: nothing that was sealed with it can be read again, except by
@@ -290,40 +335,30 @@ impl KeyStore {
             .transpose()
     }
 
-    /// The key that signs the log of that name, which is made at `now` if there is none. Several
-    /// processes get the same one, and rotating the master key leaves it as it is.
+    /// The key that signs the log of this installation, which is made at `now` under a random name if there
+    /// is none. All processes get the same one, and rotating the master key leaves it as it is.
     ///
     /// # Errors
-    /// [`Error::LogName`]; else as for [`KeyStore::key`].
-    pub fn log_key(&self, name: &str, now: Timestamp) -> Result<LogKey> {
+    /// As for [`KeyStore::create`], but [`Error::Destroyed`].
+    pub fn log(&self, now: Timestamp) -> Result<LogKey> {
         let state = &mut *self.lock();
         let transaction = self.change(&mut state.connection)?;
         self.follow(&transaction, &mut state.master)?;
-        let purpose = Purpose::Log(name);
-        let made: Option<Vec<u8>> = transaction
-            .query_row(
-                "SELECT wrapped FROM log_keys WHERE name = ?1",
-                [name],
-                |row| row.get(0),
-            )
-            .optional()?;
-        if let Some(wrapped) = made {
-            let seed = state.master.unwrap(&purpose, &wrapped)?;
-            return Ok(LogKey::from_seed(name, seed.expose())?);
+        if let Some((name, wrapped)) = wrapped_log(&transaction)? {
+            let seed = state.master.unwrap(&Purpose::Log(&name), &wrapped)?;
+            return log_key(&name, &seed);
         }
-        let seed = Secret::random()?;
-        // Refuses the name before anything is written.
-        let key = LogKey::from_seed(name, seed.expose())?;
+        let (name, seed) = (random_log_name()?, Secret::random()?);
         transaction.execute(
-            "INSERT INTO log_keys (name, created_at, wrapped) VALUES (?1, ?2, ?3)",
+            "INSERT INTO log_key (id, name, created_at, wrapped) VALUES (1, ?1, ?2, ?3)",
             params![
                 name,
                 now.microseconds(),
-                state.master.wrap(&purpose, &seed)?
+                state.master.wrap(&Purpose::Log(&name), &seed)?
             ],
         )?;
         transaction.commit()?;
-        Ok(key)
+        log_key(&name, &seed)
     }
 
     /// Wraps every key anew under `new`, all or none, and goes on with it. How many keys these were; 0
@@ -420,19 +455,24 @@ impl KeyStore {
 
     fn wrong_master(&self, wanted: KeyId, held: KeyId) -> Error {
         Error::WrongMasterKey {
-            store: self.path.display().to_string(),
+            store: self.name(),
             wanted,
             held,
         }
     }
 
+    /// For people.
+    fn name(&self) -> String {
+        name_of(self.path.as_deref())
+    }
+
     /// A transaction that waits for its turn to write before it reads, so that what was read still holds.
     fn change<'a>(&self, connection: &'a mut Connection) -> Result<Transaction<'a>> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if file::identity(&self.path) == self.identity {
+        if self.path.as_deref().and_then(file::identity) == self.identity {
             Ok(transaction)
         } else {
-            Err(Error::Replaced(self.path.display().to_string()))
+            Err(Error::Replaced(self.name()))
         }
     }
 }
@@ -441,18 +481,21 @@ impl fmt::Debug for KeyStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("KeyStore")
-            .field("path", &self.path)
+            .field("path", &self.name())
             .finish_non_exhaustive()
     }
 }
 
 impl State {
-    /// A number that differs from the last one where another connection has changed the file.
-    fn data_version(&self) -> Result<i64> {
-        Ok(self
-            .connection
-            .prepare_cached("PRAGMA data_version")?
-            .query_row([], |row| row.get(0))?)
+    /// As [`data_version`]; `None` where another process is changing the file just now.
+    fn data_version_at_once(&self) -> Result<Option<i64>> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let answer = data_version(&self.connection);
+        self.connection.busy_timeout(file::BUSY_TIMEOUT)?;
+        match answer {
+            Err(Error::Busy) => Ok(None),
+            answer => answer.map(Some),
+        }
     }
 }
 
@@ -528,7 +571,7 @@ impl Purpose<'_> {
         match self {
             Self::Proof => ("master", "proof".to_owned()),
             Self::Agent(scope) => ("agent_keys", format!("agent {}", scope.agent)),
-            Self::Log(name) => ("log_keys", format!("log {name}")),
+            Self::Log(name) => ("log_key", format!("log {name}")),
         }
     }
 }
@@ -577,6 +620,39 @@ fn wrapped(connection: &Connection, scope: AgentScope) -> Result<Option<Option<V
         .optional()?)
 }
 
+/// The name and the wrapped key of the log; `None` where there is none yet.
+fn wrapped_log(connection: &Connection) -> Result<Option<(String, Vec<u8>)>> {
+    Ok(connection
+        .query_row("SELECT name, wrapped FROM log_key", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?)
+}
+
+/// Random, so that the checkpoints of two installations are never taken for each other's.
+fn random_log_name() -> Result<String> {
+    let mut digits = [0; 8];
+    getrandom::fill(&mut digits).map_err(|_| Error::Random)?;
+    Ok(format!("memoir/{}", hex(&digits).as_str()))
+}
+
+fn log_key(name: &str, seed: &Secret) -> Result<LogKey> {
+    LogKey::from_seed(name, seed.expose())
+        .map_err(|problem| inconsistent("log_key", format!("log {name}: {problem}")))
+}
+
+/// A number that differs from the last one where another connection has changed the file.
+fn data_version(connection: &Connection) -> Result<i64> {
+    Ok(connection
+        .prepare_cached("PRAGMA data_version")?
+        .query_row([], |row| row.get(0))?)
+}
+
+/// For people.
+fn name_of(path: Option<&Path>) -> String {
+    path.map_or_else(|| NO_PATH.to_owned(), |path| path.display().to_string())
+}
+
 fn rewrap(connection: &Connection, old: &Master, new: &Master) -> Result<u64> {
     let mut count = 0;
     let mut rewrapped = |purpose: Purpose<'_>, wrapped: &[u8]| {
@@ -603,14 +679,10 @@ fn rewrap(connection: &Connection, old: &Master, new: &Master) -> Result<u64> {
                 rewrapped(Purpose::Agent(scope), &wrapped)?
             ])?;
     }
-    let logs: Vec<(String, Vec<u8>)> = connection
-        .prepare("SELECT name, wrapped FROM log_keys")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    for (name, wrapped) in logs {
+    if let Some((name, wrapped)) = wrapped_log(connection)? {
         connection.execute(
-            "UPDATE log_keys SET wrapped = ?2 WHERE name = ?1",
-            params![name, rewrapped(Purpose::Log(&name), &wrapped)?],
+            "UPDATE log_key SET wrapped = ?1",
+            [rewrapped(Purpose::Log(&name), &wrapped)?],
         )?;
     }
     connection.execute("DELETE FROM master", [])?;

@@ -1,8 +1,9 @@
 //! What keeps an agent's words closed and its log honest (SPEC 4.2, 5.3, 5.4).
 //!
 //! It owns the master key and its file, the key store with the wrapped keys of the agents, the sealing
-//! of texts, the hashes of the chain, and the checkpoints of the log over all chains. It knows nothing
-//! of the database that holds the sealed texts, of memories, or of who may do what; it has no clock.
+//! of texts, the hashes of the chain, the checkpoints of the log over all chains, and sealed archives. It
+//! knows nothing of the database that holds the sealed texts, of memories, or of who may do what; it has
+//! no clock.
 //!
 //! Three kinds of keys hang together:
 //!
@@ -14,13 +15,17 @@
 //! Rotating the master key therefore touches no sealed text, no digest, no chain and no checkpoint.
 //! Destroying an agent's key closes everything that was sealed under it, in every copy of the database.
 //!
+//! Apart from these stands the key of an [`archive`], which carries one agent to another installation: it
+//! comes from a passphrase.
+//!
 //! # What this does not protect from
 //! Whoever reads both the master key and the key store reads everything. Whoever can write to the
 //! database and keeps an old copy of a row, version included, can put it back: the sealing cannot tell,
 //! only the chain and a checkpoint kept outside can. An old copy of the key store together with the
 //! master key that it was wrapped under brings a destroyed key back; copies must be destroyed too, or the
 //! master key rotated and the old one destroyed. Bytes of a wrapped key may stay in free blocks of the
-//! disk after it was destroyed; they are as good as such a copy.
+//! disk after it was destroyed; they are as good as such a copy. So is an archive of an agent whose key was
+//! destroyed, together with its passphrase.
 
 mod cipher;
 mod error;
@@ -30,6 +35,7 @@ mod secret;
 mod text;
 mod unlock;
 
+pub mod archive;
 pub mod chain;
 pub mod log;
 pub mod seal;

@@ -5,7 +5,7 @@
 //! `tlog-checkpoint`, signed with ed25519 as a C2SP `signed-note`. Whoever kept one can tell later
 //! whether the log only grew since.
 //!
-//! The key that signs is random and lies wrapped in the key store ([`crate::KeyStore::log_key`]). It is
+//! The key that signs is random and lies wrapped in the key store ([`crate::KeyStore::log`]). It is
 //! not derived from the master key, so that rotating that one leaves old checkpoints valid.
 
 mod checkpoint;

@@ -1,8 +1,13 @@
 //! Sealing: an agent's words, closed with its key and bound to the place where they stand (SPEC 5.3).
 //!
-//! What is sealed opens at the same account, agent, table, row and version only: a row that was changed,
-//! exchanged with another one or put back in the place of a newer version does not open. The exception
-//! is a row that is put back together with its version number; only the chain can tell that.
+//! What is sealed opens at the same account, agent, table, row and version only, and beside the same open
+//! columns: a row that was changed, exchanged with another one or put back in the place of a newer version
+//! does not open. The exception is a row that is put back whole, with its version number and its open
+//! columns; only the chain can tell that.
+//!
+//! The open columns of a row are those that a store must understand and so are not sealed: a flag, a date,
+//! a count. The caller encodes them, so that no two rows that differ in them give the same bytes (each of a
+//! fixed length, or with its length before it), and gives them with the text; empty where there are none.
 //!
 //! The length of a text shows in the length of what is sealed ([`OVERHEAD_BYTES`] more), to the byte. It
 //! is not padded: the number of tokens stands open beside it (SPEC 5.1), and padding to less than that
@@ -35,8 +40,10 @@ struct Keys {
 /// A row that holds a sealed text. The names are those of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Row {
-    /// The agent's own row: its prompts.
+    /// The agent's own row: its state.
     Agent,
+    /// The agent's prompts.
+    Prompts,
     /// A memory.
     Memory(Number),
     /// A session.
@@ -71,8 +78,11 @@ pub enum OpenError {
         /// Its first byte.
         found: u8,
     },
-    /// Changed, put here from another place or version, or sealed with another key.
-    #[error("{0}: the sealed text is not authentic: changed, moved here, or of another key")]
+    /// Changed, put here from another place or version, beside other open columns than it was sealed with,
+    /// or sealed with another key.
+    #[error(
+        "{0}: the row is not authentic: its sealed text or an open column was changed, it was moved here, or sealed with another key"
+    )]
     NotAuthentic(Place),
 }
 
@@ -98,19 +108,26 @@ impl AgentKey {
         self.0.digests.expose()
     }
 
-    /// `plain`, closed for that place: [`OVERHEAD_BYTES`] longer, beginning with [`VERSION`].
-    pub fn seal(&self, place: &Place, plain: &[u8], nonce: Nonce) -> Vec<u8> {
-        self.0.texts.seal(&nonce.0, &self.associated(place), plain)
+    /// `plain`, closed for that place and for the row's open `columns`, as the caller encodes them:
+    /// [`OVERHEAD_BYTES`] longer, beginning with [`VERSION`]. The columns are not part of it.
+    pub fn seal(&self, place: &Place, columns: &[u8], plain: &[u8], nonce: Nonce) -> Vec<u8> {
+        let associated = self.associated(place, columns);
+        self.0.texts.seal(&nonce.0, &associated, plain)
     }
 
-    /// What was sealed for that place.
+    /// What was sealed for that place and beside those open `columns`.
     ///
     /// # Errors
     /// As said at [`OpenError`].
-    pub fn open(&self, place: &Place, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
+    pub fn open(
+        &self,
+        place: &Place,
+        columns: &[u8],
+        sealed: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, OpenError> {
         self.0
             .texts
-            .open(&self.associated(place), sealed)
+            .open(&self.associated(place, columns), sealed)
             .map_err(|broken| match broken {
                 Broken::Short => OpenError::Short(*place),
                 Broken::Version(found) => OpenError::UnknownForm {
@@ -121,18 +138,20 @@ impl AgentKey {
             })
     }
 
-    /// The form, account, agent, table, row and version, each of a fixed length: two places never have
-    /// the same bytes.
-    fn associated(&self, place: &Place) -> [u8; 58] {
-        let mut bytes = [0; 58];
-        bytes[0] = VERSION;
-        bytes[1..17].copy_from_slice(self.0.scope.account.as_bytes());
-        bytes[17..33].copy_from_slice(self.0.scope.agent.as_bytes());
+    /// The form, account, agent, table, row and version, 58 bytes in all and each of a fixed length; then
+    /// the columns. So two places, or two columns of one place, never have the same bytes.
+    fn associated(&self, place: &Place, columns: &[u8]) -> Vec<u8> {
         let (table, row) = place.row.code();
-        bytes[33] = table;
-        bytes[34..50].copy_from_slice(&row);
-        bytes[50..].copy_from_slice(&place.version.to_be_bytes());
-        bytes
+        [
+            [VERSION].as_slice(),
+            self.0.scope.account.as_bytes(),
+            self.0.scope.agent.as_bytes(),
+            &[table],
+            &row,
+            &place.version.to_be_bytes(),
+            columns,
+        ]
+        .concat()
     }
 }
 
@@ -164,6 +183,7 @@ impl Row {
             Self::Memory(Number(memory)) => (2, number(memory)),
             Self::Session(session) => (3, *session.as_bytes()),
             Self::Record(seq) => (4, number(seq)),
+            Self::Prompts => (5, number(0)),
         }
     }
 }
@@ -172,6 +192,7 @@ impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.row {
             Row::Agent => formatter.write_str("table `agents`"),
+            Row::Prompts => formatter.write_str("table `agent_prompts`"),
             Row::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
             Row::Session(session) => write!(formatter, "table `sessions`, session {session}"),
             Row::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),

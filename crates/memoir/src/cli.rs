@@ -79,10 +79,15 @@ pub(crate) enum Command {
     Cancel(commands::cancel::Arguments),
     Rollback(commands::rollback::Arguments),
     Restore(commands::restore::Arguments),
+    Rewind(commands::rewind::Arguments),
+    Shred(commands::shred::Arguments),
+    History(commands::history::Arguments),
     Import(commands::import::Arguments),
     Export(commands::export::Arguments),
     #[command(subcommand)]
     Audit(commands::audit::Command),
+    #[command(subcommand)]
+    Key(commands::key::Command),
     Doctor(commands::doctor::Arguments),
 }
 

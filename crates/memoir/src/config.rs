@@ -25,6 +25,8 @@ use crate::failure::Failure;
 pub(crate) struct Config {
     pub(crate) settings: Settings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    /// Where the master key is; `None` for the place that goes with the database.
+    pub(crate) master_key_file: Option<PathBuf>,
     /// The file that was read; `None` where there is none.
     pub(crate) path: Option<PathBuf>,
 }
@@ -37,6 +39,7 @@ struct File {
     erosion_floor: Option<f64>,
     lease_seconds: Option<u64>,
     context_tokens: Option<u32>,
+    master_key_file: Option<PathBuf>,
     schedule: ScheduleSection,
     limits: LimitsSection,
     prices: BTreeMap<ModelName, PriceSection>,
@@ -133,6 +136,7 @@ impl Config {
         Ok(Self {
             settings,
             providers: file.providers,
+            master_key_file: file.master_key_file.map(absolute).transpose()?,
             path: None,
         })
     }
@@ -140,8 +144,13 @@ impl Config {
 
 /// `memoir/config.toml` in the user's configuration directory; `None` where that is not known.
 pub(crate) fn default_path() -> Option<PathBuf> {
+    default_folder().map(|folder| folder.join("config.toml"))
+}
+
+/// `memoir` in the user's configuration directory; `None` where that is not known.
+pub(crate) fn default_folder() -> Option<PathBuf> {
     let directories = etcetera::choose_base_strategy().ok()?;
-    Some(directories.config_dir().join("memoir").join("config.toml"))
+    Some(directories.config_dir().join("memoir"))
 }
 
 /// The parser's message with the line, and without the line's text: a key may stand there by mistake.
@@ -313,6 +322,18 @@ fn whole<T: PartialOrd + std::fmt::Display>(
         Ok(value)
     } else {
         Err(format!("`{key}` is {value}; it must be {least} to {most}"))
+    }
+}
+
+/// A relative path would mean another file in each folder that a command is started from.
+fn absolute(path: PathBuf) -> Result<PathBuf, String> {
+    if path.is_absolute() {
+        Ok(path)
+    } else {
+        Err(format!(
+            "`master_key_file` is `{}`; give an absolute path",
+            path.display()
+        ))
     }
 }
 

@@ -15,6 +15,14 @@ use crate::failure::Failure;
 /// # Errors
 /// The name is of no kind that this build knows, or the store cannot be opened.
 pub(crate) fn open(url: Option<&str>) -> Result<SqliteStore, Failure> {
+    Ok(SqliteStore::open(&prepare(url)?)?)
+}
+
+/// The file, which can be a database's, in a folder that is there.
+///
+/// # Errors
+/// It is something else than a database of Memoir, or the folder cannot be made.
+pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
     let path = path(url)?;
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         // SQLite would take a device for a database, and put files of its own beside it.
@@ -26,11 +34,23 @@ pub(crate) fn open(url: Option<&str>) -> Result<SqliteStore, Failure> {
             Failure::new(problem).hint("give the path of a file with `--database sqlite:PATH`")
         );
     }
-    if let (None, Some(folder)) = (url, path.parent()) {
+    // What is somebody else's file is told before any key is looked for.
+    if SqliteStore::is_foreign(&path) {
+        return Err(memoir_store::Error::NotADatabase(path.display().to_string()).into());
+    }
+    let folder = folder_of(&path);
+    if is_own(&path) {
         make_private_folder(folder)
             .map_err(|error| Failure::file("make the folder", folder, &error))?;
+    } else if !folder.is_dir() {
+        // It was mistyped; nothing is made in its place.
+        return Err(memoir_store::Error::Open {
+            location: path.display().to_string(),
+            problem: format!("there is no folder `{}`", folder.display()),
+        }
+        .into());
     }
-    Ok(SqliteStore::open(&path)?)
+    Ok(path)
 }
 
 /// The file of the database that was named, or of the user's own.
@@ -65,7 +85,7 @@ fn path_of(url: &str) -> Result<PathBuf, Failure> {
 }
 
 /// `memoir/memoir.db` in the user's data directory.
-fn default_path() -> Result<PathBuf, Failure> {
+pub(crate) fn default_path() -> Result<PathBuf, Failure> {
     let directories = etcetera::choose_base_strategy().map_err(|error| {
         Failure::new(format!("the user's data directory is not known: {error}"))
             .hint("give a path with `--database sqlite:PATH`")
@@ -73,8 +93,27 @@ fn default_path() -> Result<PathBuf, Failure> {
     Ok(directories.data_dir().join("memoir").join("memoir.db"))
 }
 
+/// Whether this is the user's own database, however it is named.
+pub(crate) fn is_own(path: &Path) -> bool {
+    let place = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        let (folder, name) = (path.parent()?, path.file_name()?);
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        Some(folder.join(name))
+    };
+    default_path().is_ok_and(|own| own == path || place(&own).is_some_and(|own| Some(own) == place(path)))
+}
+
+/// The folder of a file, which may be named without one.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Makes the folder where there is none, for its owner only.
-fn make_private_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

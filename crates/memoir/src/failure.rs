@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use memoir_app::Error;
 use memoir_store as store;
+use memoir_vault::archive::ArchiveError;
 
 use crate::{
     show::{self, Table},
@@ -65,7 +66,10 @@ impl Failure {
 
     /// A file that cannot be read or written.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::new(format!("cannot {doing} `{}`: {error}", path.display()))
+        // An error of a temporary file names that file, which nobody has asked for.
+        let inner = error.get_ref().and_then(std::error::Error::source);
+        let problem = inner.map_or_else(|| error.to_string(), ToString::to_string);
+        Self::new(format!("cannot {doing} `{}`: {problem}", path.display()))
     }
 }
 
@@ -127,6 +131,19 @@ fn hint(error: &Error) -> Option<&'static str> {
             Some("names are compared without regard to case; choose another one")
         }
         Error::NotDiscarded(_) => Some("only a memory that was discarded can be restored"),
+        Error::Archive(ArchiveError::NotAnArchive) => {
+            Some("`memoir export AGENT --format archive --output FILE` writes one")
+        }
+        Error::Archive(ArchiveError::Passphrase) => {
+            Some("every character of it counts, upper and lower case too")
+        }
+        Error::Archive(ArchiveError::CutOff | ArchiveError::Changed | ArchiveError::Trailing) => {
+            Some("copy the file anew from where it was written")
+        }
+        Error::Checkpoint(_) => Some(
+            "give a note as `memoir audit checkpoint` printed it, and the database that it is of with `--database`",
+        ),
+        Error::Adopt(_) => Some("`memoir import` of lines of JSON still takes the memories alone"),
         Error::Connect(_) => Some("`memoir doctor` looks over the models in use"),
         _ => None,
     }

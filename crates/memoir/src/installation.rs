@@ -7,8 +7,9 @@ use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::Providers;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
+use memoir_vault::KeyStore;
 
-use crate::{cli::Global, config::Config, database, failure::Failure, terminal};
+use crate::{cli::Global, config::Config, database, failure::Failure, keys, terminal};
 
 /// An installation, opened, and the account that the command is about.
 pub(crate) struct Installation {
@@ -60,20 +61,24 @@ impl Installation {
 /// The configuration is wrong, or the database cannot be opened.
 pub(crate) fn memoir(global: &Global) -> Result<Memoir, Failure> {
     let config = Config::read(global.config.as_deref())?;
-    on(database::open(global.database.as_deref())?, config)
+    database::prepare(global.database.as_deref())?;
+    // The keys first: with the wrong ones nothing is written.
+    let keys = keys::open(global, &config)?;
+    on(database::open(global.database.as_deref())?, keys, config)
 }
 
-/// An installation on that store.
+/// An installation on that store, with those keys.
 ///
 /// # Errors
 /// A provider's settings are wrong.
-pub(crate) fn on(store: SqliteStore, config: Config) -> Result<Memoir, Failure> {
+pub(crate) fn on(store: SqliteStore, keys: KeyStore, config: Config) -> Result<Memoir, Failure> {
     let origin = config.origin();
     let providers = Providers::new(config.providers)
         .map_err(|error| Failure::new(format!("{origin}: {error}")))?;
     let scratch: Scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
     Ok(Memoir::new(
         Arc::new(store),
+        Arc::new(keys),
         scratch,
         Arc::new(providers),
         config.settings,

@@ -10,6 +10,7 @@ mod database;
 mod failure;
 mod installation;
 mod interrupt;
+mod keys;
 mod show;
 mod terminal;
 mod watch;
@@ -24,6 +25,7 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    forbid_core_dumps();
     let arguments = Arguments::parse();
     start_log();
     let ending = tokio::runtime::Builder::new_current_thread()
@@ -44,6 +46,21 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// A core dump would hold what is in memory: keys and an agent's words (SPEC 5.1).
+#[cfg(unix)]
+fn forbid_core_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    // To lower a limit is always allowed.
+    let _ = setrlimit(Resource::Core, none);
+}
+
+#[cfg(not(unix))]
+fn forbid_core_dumps() {}
 
 /// Logs are for whoever asks for them with `MEMOIR_LOG` or `RUST_LOG`, and go to stderr.
 fn start_log() {

@@ -139,13 +139,7 @@ impl AgentHandle {
             let changed = session.usage != usage;
             session.usage = usage;
             let view = SessionView::new(&self.name, session.clone());
-            let decision = memoir_domain::draft::Decision {
-                agent: loaded.agent,
-                sessions: vec![session],
-                changes: Vec::new(),
-                records: Vec::new(),
-                stated: Vec::new(),
-            };
+            let decision = memoir_domain::draft::Decision::of_sessions(loaded.agent, vec![session]);
             Ok((changed.then_some(decision), view))
         })
         .await

@@ -101,15 +101,16 @@ impl AgentHandle {
             .store
             .memories(self.scope, request.numbers())
             .await?;
+        let key = known.base.key();
         Ok(Some(Desk {
+            memories: rows
+                .into_iter()
+                .map(|row| codec::memory(key, row))
+                .map(numbered)
+                .collect::<Result<_>>()?,
             base: known.base,
             agent: known.agent,
             session: Some(known.session),
-            memories: rows
-                .into_iter()
-                .map(codec::memory)
-                .map(numbered)
-                .collect::<Result<_>>()?,
             eroded_tokens: known.eroded_tokens,
         }))
     }
@@ -175,13 +176,15 @@ impl AgentHandle {
         let after = session
             .as_ref()
             .map(|session| knife::session_gauge(&agent, session));
-        self.commit(&desk.base, decision, None).await?;
+        let base = self
+            .commit(&desk.base, decision, codec::Beside::default())
+            .await?;
         if let Some(session) = session.filter(|session| session.state == State::Open) {
             let removed = desk
                 .session
                 .map_or(0, |earlier| session.removed_tokens - earlier.removed_tokens);
             let known = Known {
-                base: desk.base.next(),
+                base,
                 agent,
                 session,
                 eroded_tokens: desk.eroded_tokens + removed,
@@ -219,7 +222,7 @@ impl AgentHandle {
             .carriers(self.scope, &digests, *number, CARRIERS_READ)
             .await?;
         rows.into_iter()
-            .map(|row| Ok(codec::memory(row)?.content))
+            .map(|row| Ok(codec::memory(desk.base.key(), row)?.content))
             .collect()
     }
 

@@ -52,8 +52,12 @@ impl AgentHandle {
     /// The store fails.
     pub async fn sessions(&self, limit: u32) -> Result<Vec<SessionView>> {
         let rows = self.memoir.store.sessions(self.scope, limit).await?;
+        let key = self.key().await?;
         rows.into_iter()
-            .map(|row| Ok(SessionView::new(&self.name, crate::codec::session(row)?.0)))
+            .map(|row| {
+                let (session, _) = crate::codec::session(key.as_ref(), row)?;
+                Ok(SessionView::new(&self.name, session))
+            })
             .collect()
     }
 

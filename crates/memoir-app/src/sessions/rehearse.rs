@@ -74,6 +74,43 @@ struct Edit {
 }
 
 impl Rehearsal {
+    /// Takes out the words of one memory, and those that an edit of it wrote. Whether there were any. It
+    /// cannot be applied any more then: the memory is not what it was.
+    pub(crate) fn shred(&mut self, number: Number) -> bool {
+        let mut touches = false;
+        for memory in self.memories.iter_mut().filter(|own| own.number == number) {
+            touches = true;
+            memory.before = memory.before.as_ref().map(Memory::without_words);
+            memory.after = memory.after.without_words();
+        }
+        for edit in self
+            .edits
+            .iter_mut()
+            .filter(|edit| edit.numbers.contains(&number))
+        {
+            touches = true;
+            edit.content = edit.content.as_ref().map(|_| PrivateText::default());
+            let written: Vec<Number> = edit.created.into_iter().collect();
+            for memory in self
+                .memories
+                .iter_mut()
+                .filter(|own| written.contains(&own.number))
+            {
+                memory.after = memory.after.without_words();
+            }
+        }
+        touches
+    }
+
+    /// For sessions that have other identifiers now.
+    pub(crate) fn renamed(self, sessions: &BTreeMap<SessionId, SessionId>) -> Self {
+        let renamed = |id: SessionId| sessions.get(&id).copied().unwrap_or(id);
+        Self {
+            applied_by: self.applied_by.map(renamed),
+            ..self
+        }
+    }
+
     pub(crate) fn memories(&self) -> Vec<RehearsedMemory> {
         self.memories.iter().map(RehearsedMemory::from).collect()
     }
@@ -112,6 +149,7 @@ impl AgentHandle {
             .snapshot(self.scope, &wanted(Selection::All))
             .await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let key = self.key_of(&snapshot.agent).await?;
         let account = AccountRow {
             id: self.scope.account,
             name: "rehearsal".to_owned(),
@@ -120,7 +158,8 @@ impl AgentHandle {
         };
         store.create_account(&account).await?;
         let sessions = memoir.store.sessions(self.scope, u32::MAX).await?;
-        store.commit(codec::copy(snapshot, sessions)?).await?;
+        let copy = codec::copy(&key, memoir.random.as_ref(), snapshot, sessions)?;
+        store.commit(copy).await?;
         Ok(Self {
             memoir: Memoir {
                 store,
@@ -164,19 +203,11 @@ impl AgentHandle {
                 ..rehearsed.clone()
             };
             let view = SessionView::new(&self.name, session.clone());
-            let decision = Decision {
-                agent: loaded.agent,
-                sessions: vec![session],
-                changes: Vec::new(),
-                records: Vec::new(),
-                stated: Vec::new(),
-            };
-            match self
-                .commit(&loaded.base, decision, Some(rehearsal.clone()))
-                .await
-            {
+            let decision = Decision::of_sessions(loaded.agent, vec![session]);
+            let beside = codec::Beside::rehearsed(rehearsed.id, rehearsal.clone());
+            match self.commit(&loaded.base, decision, beside).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                written => return written.map(|()| view),
+                written => return written.map(|_| view),
             }
         }
         Err(Error::Contended)
@@ -220,15 +251,12 @@ impl AgentHandle {
             .cloned();
         let session = session.ok_or_else(no_session)?;
         decision.sessions.push(rehearsed);
-        self.commit(
-            &base,
-            decision,
-            Some(Rehearsal {
-                applied_by: Some(applied),
-                ..rehearsal
-            }),
-        )
-        .await?;
+        let applied_rehearsal = Rehearsal {
+            applied_by: Some(applied),
+            ..rehearsal
+        };
+        let beside = codec::Beside::rehearsed(id, applied_rehearsal);
+        self.commit(&base, decision, beside).await?;
         Ok(SessionView::new(&self.name, session))
     }
 

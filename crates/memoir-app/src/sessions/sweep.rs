@@ -12,7 +12,10 @@ impl Account {
     pub async fn due_agents(&self) -> Result<Vec<(AgentHandle, Trigger)>, Error> {
         let mut due = Vec::new();
         for row in self.memoir.store.agents(self.id).await? {
-            let agent = match codec::agent(&row) {
+            if row.erased_at.is_some() {
+                continue;
+            }
+            let agent = match codec::listed_agent(&row) {
                 Ok(agent) => agent,
                 Err(error) => {
                     // `memoir doctor` finds it; the others are due all the same.

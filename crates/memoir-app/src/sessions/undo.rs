@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use memoir_domain::{
     SessionId,
     audit::{Actor, Record},
+    manage::ChangeRefusal,
     memory::{Memory, Number},
     rollback::{self, UndoPlan},
     session::{Session, State},
@@ -64,7 +65,8 @@ impl AgentHandle {
             .iter()
             .find(|session| session.id == id)
             .cloned();
-        self.commit(&loaded.base, decision, None).await?;
+        self.commit(&loaded.base, decision, crate::codec::Beside::default())
+            .await?;
         undone
             .map(|session| SessionView::new(&self.name, session))
             .ok_or(Error::SessionLost(id))
@@ -85,6 +87,12 @@ impl AgentHandle {
                 session: id,
                 obstacles: plan.obstacles,
             });
+        }
+        if let Some(running) = loaded
+            .running_session
+            .filter(|id| plan.sessions.contains(id))
+        {
+            return Err(ChangeRefusal::SessionRunning(running).into());
         }
         let sessions = self.sessions_of(&plan, session).await?;
         let memories = self.memories_of(&plan, &log).await?;

@@ -22,17 +22,19 @@ use memoir_domain::{
     session::State,
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, Finding, Fleet, MemoryRow, RecordFilter, Result,
-    Selection, SessionRow, Snapshot, Store, Wanted,
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Finding, Fleet, LeafRow, MemoryRow,
+    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
+use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
 use crate::world::{World, complete, delete, person, settings, state};
 
 const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
 const DATABASE: &str = "MEMOIR_TEST_CRASH_DATABASE";
+const KEYS: &str = "MEMOIR_TEST_CRASH_KEYS";
 
 const MEMORIES: [&str; 12] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -124,8 +126,14 @@ async fn undone_sessions(world: &World) {
     world.agent.restore(Number(7), &person()).await.unwrap();
 }
 
-async fn run(scenario: &str, store: Arc<dyn Store>) -> World {
-    let world = World::on(store, &MEMORIES, settings()).await;
+/// The agent's key is the same in each run: made in the undisturbed one, and found by the others.
+fn keys(path: &Path) -> Arc<KeyStore> {
+    let master = MasterKey::from_text(&"6".repeat(64), "test").unwrap();
+    Arc::new(KeyStore::open(path, &master).unwrap())
+}
+
+async fn run(scenario: &str, store: Arc<dyn Store>, keys: Arc<KeyStore>) -> World {
+    let world = World::under(store, keys, &MEMORIES, settings()).await;
     match scenario {
         "session" => a_session(&world).await,
         "tripped" => a_tripped_session(&world).await,
@@ -150,7 +158,13 @@ async fn whole(store: &dyn Store) -> String {
         ..Wanted::default()
     };
     let snapshot = store.snapshot(agent.scope, &wanted).await.unwrap().unwrap();
-    write!(text, "{:?} {:?}", snapshot.agent, snapshot.agent.prompts.0).unwrap();
+    let seal = &snapshot.agent.seal.0;
+    write!(
+        text,
+        "{:?} {seal:?} {:?}",
+        snapshot.agent, snapshot.prompts.0
+    )
+    .unwrap();
     for memory in &snapshot.memories {
         write!(text, "{memory:?} {:?}", memory.body.0).unwrap();
     }
@@ -211,6 +225,15 @@ impl Fleet for Watched {
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
         self.inner.lapsed_sessions(now).await
     }
+    async fn scopes(&self) -> Result<Vec<AgentScope>> {
+        self.inner.scopes().await
+    }
+    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
+        self.inner.leaves(from).await
+    }
+    async fn append_leaves(&self, recorded_at: Timestamp) -> Result<u64> {
+        self.inner.append_leaves(recorded_at).await
+    }
     async fn check(&self) -> Result<Vec<Finding>> {
         self.inner.check().await
     }
@@ -238,6 +261,9 @@ impl Store for Watched {
     }
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         self.inner.records(scope, filter).await
+    }
+    async fn details(&self, scope: AgentScope) -> Result<Vec<DetailRow>> {
+        self.inner.details(scope).await
     }
     async fn recount(&self, scope: AgentScope) -> Result<Tally> {
         self.inner.recount(scope).await
@@ -268,20 +294,18 @@ async fn crash_child() {
         return;
     };
     let inner = SqliteStore::open(Path::new(&std::env::var(DATABASE).unwrap())).unwrap();
-    run(
-        &scenario,
-        Arc::new(Watched {
-            inner,
-            states: Mutex::default(),
-        }),
-    )
-    .await;
+    let keys = keys(Path::new(&std::env::var(KEYS).unwrap()));
+    let watched = Watched {
+        inner,
+        states: Mutex::default(),
+    };
+    run(&scenario, Arc::new(watched), keys).await;
     println!("ran to the end");
 }
 
 /// Runs the child up to its `n`-th fault point. How many commits it acknowledged, and whether it ran to
 /// the end.
-fn child(scenario: &str, database: &Path, n: usize) -> (usize, bool) {
+fn child(scenario: &str, database: &Path, keys: &Path, n: usize) -> (usize, bool) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([
             "crashing::crash_child",
@@ -295,6 +319,7 @@ fn child(scenario: &str, database: &Path, n: usize) -> (usize, bool) {
             ("RUST_BACKTRACE", "0"),
         ])
         .env(DATABASE, database)
+        .env(KEYS, keys)
         .stderr(Stdio::null())
         .output()
         .unwrap();
@@ -307,12 +332,12 @@ fn child(scenario: &str, database: &Path, n: usize) -> (usize, bool) {
 }
 
 /// Every state that the undisturbed run passes through, with its place; the empty database is the first.
-async fn allowed(scenario: &str) -> BTreeMap<String, usize> {
+async fn allowed(scenario: &str, path: &Path) -> BTreeMap<String, usize> {
     let watched = Arc::new(Watched {
         inner: SqliteStore::in_memory().unwrap(),
         states: Mutex::default(),
     });
-    run(scenario, watched.clone()).await;
+    run(scenario, watched.clone(), keys(path)).await;
     let states = std::mem::take(&mut *watched.states.lock().unwrap());
     std::iter::once(String::new())
         .chain(states)
@@ -322,7 +347,7 @@ async fn allowed(scenario: &str) -> BTreeMap<String, usize> {
 }
 
 /// What the next start finds and does.
-async fn start_again(database: &Path) {
+async fn start_again(database: &Path, path: &Path) {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(database).unwrap());
     assert_eq!(store.check().await.unwrap(), []);
     let Some(account) = store.account_named("default").await.unwrap() else {
@@ -336,7 +361,7 @@ async fn start_again(database: &Path) {
     {
         return;
     }
-    let world = World::again(store).await;
+    let world = World::again(store, keys(path)).await;
     world.clock.advance(Duration::from_secs(3_600));
     world.memoir.close_lapsed_sessions().await.unwrap();
     for session in world.agent.sessions(10).await.unwrap() {
@@ -347,15 +372,21 @@ async fn start_again(database: &Path) {
         assert_eq!(state(&driven), State::Completed);
     }
     world.check().await;
+    let verified = world.memoir.verify_all().await.unwrap();
+    assert!(
+        verified.iter().all(|agent| agent.valid),
+        "the log does not fit: {verified:?}"
+    );
 }
 
 async fn survives(scenario: &str) {
-    let allowed = allowed(scenario).await;
     let folder = tempfile::tempdir().unwrap();
+    let keys = folder.path().join("keys");
+    let allowed = allowed(scenario, &keys).await;
     let mut crashes = 0;
     for n in 1..10_000 {
         let database: PathBuf = folder.path().join(format!("{n}.db"));
-        let (acknowledged, finished) = child(scenario, &database, n);
+        let (acknowledged, finished) = child(scenario, &database, &keys, n);
         if finished {
             break;
         }
@@ -373,7 +404,7 @@ async fn survives(scenario: &str) {
             place <= acknowledged + 1,
             "{scenario}, killed at {n}: more than one commit ahead"
         );
-        start_again(&database).await;
+        start_again(&database, &keys).await;
     }
     assert!(
         crashes > 50,

@@ -163,6 +163,7 @@ async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
         .await
         .unwrap();
     let kite = World {
+        keys: world.keys.clone(),
         agent: account.agent("kite").await.unwrap(),
         memoir: world.memoir.clone(),
         store: world.store.clone(),
@@ -193,7 +194,7 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     let world = World::new(&MEMORIES).await;
     let (session, worker) = waiting(&world).await;
     worker.abort();
-    let other = World::again(world.store.clone()).await;
+    let other = World::again(world.store.clone(), world.keys.clone()).await;
     let call = async |tool: &str, arguments: serde_json::Value| {
         let answer = world
             .agent
@@ -224,7 +225,7 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     let world = World::new(&MEMORIES).await;
     let (session, worker) = waiting(&world).await;
     worker.abort();
-    let other = World::again(world.store.clone()).await;
+    let other = World::again(world.store.clone(), world.keys.clone()).await;
     other.agent.cancel(session, &person()).await.unwrap();
     let arguments = json!({"id": 3});
     let answer = world

@@ -18,6 +18,7 @@ use memoir_model::{ConnectError, Model, ModelName};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ModelScript, Turn};
+use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
 pub struct StandingClock(AtomicI64);
@@ -65,12 +66,25 @@ impl Models for OneModel {
 pub struct World {
     pub memoir: Memoir,
     pub store: Arc<dyn Store>,
+    pub keys: Arc<KeyStore>,
     pub clock: Arc<StandingClock>,
     pub model: OneModel,
     pub agent: AgentHandle,
 }
 
-type Unmade = (Memoir, Arc<dyn Store>, Arc<StandingClock>, OneModel);
+type Unmade = (
+    Memoir,
+    Arc<dyn Store>,
+    Arc<KeyStore>,
+    Arc<StandingClock>,
+    OneModel,
+);
+
+/// A key store that lives in memory only.
+pub fn keys() -> Arc<KeyStore> {
+    let master = MasterKey::generate().unwrap();
+    Arc::new(KeyStore::in_memory(&master).unwrap())
+}
 
 pub fn person() -> Actor {
     Actor::administrator("test")
@@ -97,7 +111,16 @@ impl World {
     }
 
     pub async fn on(store: Arc<dyn Store>, memories: &[&str], settings: Settings) -> Self {
-        let world = Self::unmade(store, settings);
+        Self::under(store, keys(), memories, settings).await
+    }
+
+    pub async fn under(
+        store: Arc<dyn Store>,
+        keys: Arc<KeyStore>,
+        memories: &[&str],
+        settings: Settings,
+    ) -> Self {
+        let world = Self::unmade(store, keys, settings);
         let account = world.0.account("default").await.unwrap();
         let assignments = [
             (Field::Model, Some("scripted:model")),
@@ -119,11 +142,11 @@ impl World {
     }
 
     /// On a store that holds the agent already.
-    pub async fn again(store: Arc<dyn Store>) -> Self {
-        Self::found(Self::unmade(store, settings())).await
+    pub async fn again(store: Arc<dyn Store>, keys: Arc<KeyStore>) -> Self {
+        Self::found(Self::unmade(store, keys, settings())).await
     }
 
-    async fn found((memoir, store, clock, model): Unmade) -> Self {
+    async fn found((memoir, store, keys, clock, model): Unmade) -> Self {
         let agent = memoir
             .account("default")
             .await
@@ -134,25 +157,27 @@ impl World {
         Self {
             memoir,
             store,
+            keys,
             clock,
             model,
             agent,
         }
     }
 
-    fn unmade(store: Arc<dyn Store>, settings: Settings) -> Unmade {
+    fn unmade(store: Arc<dyn Store>, keys: Arc<KeyStore>, settings: Settings) -> Unmade {
         let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
         let clock = Arc::new(StandingClock(AtomicI64::new(start.microseconds())));
         let model = OneModel(Arc::new(Mutex::new(Arc::new(ModelScript::new([])))));
         let memoir = Memoir::new(
             store.clone(),
+            keys.clone(),
             Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
             Arc::new(model.clone()),
             settings,
         )
         .with_clock(clock.clone())
         .with_random(Arc::new(Counter(AtomicU64::new(0))));
-        (memoir, store, clock, model)
+        (memoir, store, keys, clock, model)
     }
 
     pub async fn remember(&self, content: &str) -> u64 {

@@ -18,19 +18,19 @@ use serde_json::{Value, json};
 use crate::world::{World, admin, core};
 
 #[derive(Debug, Clone)]
-enum Step {
+pub(crate) enum Step {
     Call(&'static str, Value),
     Threshold(&'static str),
     Guard(&'static str),
     Save(String),
 }
 
-fn number() -> impl Strategy<Value = u64> {
+pub(crate) fn number() -> impl Strategy<Value = u64> {
     prop_oneof![12 => 1u64..14, 1 => 14u64..40]
 }
 
 /// Texts that are often equal, often parts of each other, and carry details.
-fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         6 => prop::sample::select(vec!["calm", "river", "under", "green", "trees", "moves", "slowly"]),
         2 => prop::sample::select(vec!["not", "4711", "Ana", "07:30", "\"so be it\"", "❤️", "本を"]),
@@ -38,7 +38,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 1..9).prop_map(|words| words.join(" "))
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     let call = |tool: &'static str, arguments: BoxedStrategy<Value>| {
         arguments.prop_map(move |arguments| Step::Call(tool, arguments))
     };
@@ -73,7 +73,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn memory() -> impl Strategy<Value = NewMemory> {
+pub(crate) fn memory() -> impl Strategy<Value = NewMemory> {
     let tag = prop::sample::select(vec![&[][..], &["tea"], &["voice"], &["Somatic", "tea"]]);
     let kind = prop_oneof![8 => Just(Kind::Core), 1 => Just(Kind::Journal)];
     (text(), 1u8..28, tag, kind, prop::bool::weighted(0.2)).prop_map(
@@ -85,7 +85,7 @@ fn memory() -> impl Strategy<Value = NewMemory> {
     )
 }
 
-fn world_of(memories: Vec<NewMemory>) -> World {
+pub(crate) fn world_of(memories: Vec<NewMemory>) -> World {
     let mut world = World::new();
     // A session has something to refine, and the breaker leaves room for some edits.
     world.save(core(&"ballast ".repeat(12), "2025-12-01", &[]));
@@ -98,7 +98,7 @@ fn world_of(memories: Vec<NewMemory>) -> World {
 
 /// Plays the steps in the open session, holding what must hold after each; `seen` is every memory
 /// outside of the session as it stood when it was saved.
-fn play(world: &mut World, steps: &[Step], seen: &mut BTreeMap<Number, Memory>) {
+pub(crate) fn play(world: &mut World, steps: &[Step], seen: &mut BTreeMap<Number, Memory>) {
     let immutable = world.agent.settings.immutable_tag_set();
     let mut edits = world.session().edits;
     for step in steps {
@@ -251,7 +251,7 @@ proptest! {
 }
 
 /// Ends the session in one of the ways in which its edits stay, or rolls it back.
-fn finish(world: &mut World, end: u8) {
+pub(crate) fn finish(world: &mut World, end: u8) {
     if world.session().state != State::Open {
         return;
     }
@@ -270,7 +270,7 @@ fn finish(world: &mut World, end: u8) {
 }
 
 /// An administrator restores, or else protects, that memory between two sessions.
-fn meddle(world: &mut World, number: u64) {
+pub(crate) fn meddle(world: &mut World, number: u64) {
     world.tick();
     match world.memories.get(&Number(number)) {
         Some(memory) if !memory.is_kept() => world.restore(number),

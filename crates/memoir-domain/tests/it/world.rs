@@ -11,10 +11,13 @@ use memoir_domain::{
     draft::{Decision, Draft},
     knife::{self, Call, Outcome, Request, View},
     lifecycle::{self, Opened, Start},
-    manage,
+    manage::{self, ChangeRefusal},
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
+    replay::Replay,
+    rewind,
     rollback::{self, Obstacle},
     session::{Driver, Lease, Mode, Session, State, Trigger},
+    shred,
     text::Digester,
 };
 use serde_json::{Value, json};
@@ -25,12 +28,25 @@ pub(crate) struct World {
     pub(crate) sessions: Vec<Session>,
     pub(crate) log: Vec<Record>,
     pub(crate) now: Timestamp,
+    /// All memories as they stood after each decision, with its time.
+    pub(crate) past: Vec<(Timestamp, BTreeMap<Number, Memory>)>,
     pub(crate) erosion_floor: f64,
     pub(crate) ledger_budget: u64,
 }
 
 pub(crate) fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
+}
+
+/// A change as its record holds it: that of shredding has no words, not even those that were there.
+fn as_recorded(change: &Change) -> Change {
+    let after = change.after();
+    match change.before() {
+        Some(before) if before.shredded_at != after.shredded_at => {
+            Change::between(before.without_words(), &after).unwrap()
+        }
+        _ => change.clone(),
+    }
 }
 
 pub(crate) fn admin() -> Actor {
@@ -63,6 +79,7 @@ impl World {
             sessions: Vec::new(),
             log: Vec::new(),
             now,
+            past: Vec::new(),
             erosion_floor: DEFAULT_EROSION_FLOOR,
             ledger_budget: 100_000,
         };
@@ -144,22 +161,27 @@ impl World {
     }
 
     pub(crate) fn discard(&mut self, number: u64) {
-        let now = self.now;
-        self.alter(number, Action::MemoryDiscarded, |memory| {
-            memory.discarded_at = Some(now);
-        });
+        let memory = self.memory(number).clone();
+        let decision = manage::discard(self.agent.clone(), &memory, &admin(), self.now).unwrap();
+        self.apply(decision.unwrap());
     }
 
     pub(crate) fn protect(&mut self, number: u64) {
-        self.alter(number, Action::MemoryProtected, |memory| {
-            memory.protected_wording = Some(memory.content.clone());
-        });
+        let memory = self.memory(number).clone();
+        let decision = manage::protect(self.agent.clone(), &memory, &admin(), self.now).unwrap();
+        self.apply(decision.unwrap());
+    }
+
+    pub(crate) fn unprotect(&mut self, number: u64) {
+        let memory = self.memory(number).clone();
+        let decision = manage::unprotect(self.agent.clone(), &memory, &admin(), self.now).unwrap();
+        self.apply(decision.unwrap());
     }
 
     pub(crate) fn restore(&mut self, number: u64) {
         let memory = self.memory(number).clone();
         let decision = manage::restore(self.agent.clone(), &memory, &admin(), self.now).unwrap();
-        self.apply(decision);
+        self.apply(decision.unwrap());
     }
 
     pub(crate) fn begin(&mut self, mode: Mode) {
@@ -369,6 +391,62 @@ impl World {
         Ok(())
     }
 
+    /// Returns the agent to that time; whether that changed anything.
+    pub(crate) fn rewind(&mut self, to: Timestamp) -> bool {
+        self.tick();
+        let plan = rewind::plan_rewind(&self.log, to);
+        let preview = rewind::preview(&self.agent, &self.memories, &plan, self.now);
+        let decision = rewind::rewind(
+            self.agent.clone(),
+            self.sessions.clone(),
+            &self.log,
+            &self.memories,
+            &plan,
+            &admin(),
+            self.now,
+        );
+        let Some(decision) = decision.unwrap() else {
+            assert_eq!(preview.changed, 0);
+            return false;
+        };
+        assert_eq!(decision.changes.len() as u64, preview.changed);
+        assert_eq!(
+            (preview.core_tokens_before, preview.core_tokens_after),
+            (
+                self.agent.tally.core_tokens,
+                decision.agent.tally.core_tokens
+            )
+        );
+        self.apply(decision);
+        true
+    }
+
+    /// Takes the words of that memory out, for good.
+    pub(crate) fn shred(&mut self, number: u64) -> Result<(), ChangeRefusal> {
+        self.tick();
+        let decision = shred::shred(
+            self.agent.clone(),
+            &self.sessions,
+            self.memory(number),
+            &self.log,
+            "it should not be there".into(),
+            &Actor::agent("wren"),
+            self.now,
+        )?;
+        self.apply(decision);
+        Ok(())
+    }
+
+    /// Holds that the log alone tells what is stored (SPEC 4.2).
+    pub(crate) fn check_replay(&self) -> Replay {
+        let replay = Replay::of(&self.log).unwrap();
+        let memories: Vec<Memory> = self.memories.values().cloned().collect();
+        assert_eq!(replay.check_agent(&self.agent), Ok(()));
+        assert_eq!(replay.check_memories(&memories), Ok(()));
+        assert_eq!(replay.check_sessions(&self.sessions), Ok(()));
+        replay
+    }
+
     fn eroded_tokens(&self) -> u64 {
         let since = self.now.plus_days(-EROSION_DAYS);
         self.sessions
@@ -381,13 +459,14 @@ impl World {
 
     /// Writes a decision, and holds that its counts, its log and its changes agree (SPEC 4.1).
     pub(crate) fn apply(&mut self, decision: Decision) {
-        let recorded: Vec<&Change> = decision
+        let recorded: Vec<Change> = decision
             .records
             .iter()
-            .flat_map(|record| &record.body.changes)
+            .flat_map(|record| record.body.changes.clone())
             .collect();
+        let changes = decision.changes.iter().map(as_recorded);
         assert!(
-            recorded.into_iter().eq(&decision.changes),
+            recorded.into_iter().eq(changes),
             "every change is in the log"
         );
         for change in &decision.changes {
@@ -398,6 +477,9 @@ impl World {
                 "a change begins with what is there"
             );
             self.memories.insert(change.number(), change.after());
+        }
+        for redaction in decision.redactions {
+            self.log[redaction.seq as usize - 1].body = redaction.body;
         }
         for record in decision.records {
             assert_eq!(record.seq, self.log.len() as u64 + 1, "the log has no gaps");
@@ -418,6 +500,7 @@ impl World {
         );
         assert_eq!(self.agent.next_seq, self.log.len() as u64 + 1);
         assert_eq!(self.agent.next_number.0, self.memories.len() as u64 + 1);
+        self.past.push((self.now, self.memories.clone()));
     }
 
     /// The memories as the log alone tells them.

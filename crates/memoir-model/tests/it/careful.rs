@@ -41,6 +41,7 @@ fn memories(texts: &[&str]) -> Vec<Memory> {
                 created_at: at,
                 updated_at: at,
                 discarded_at: None,
+                shredded_at: None,
             }
         })
         .collect()
@@ -65,6 +66,7 @@ fn agent(memories: &[Memory]) -> Agent {
         last_refinement_at: None,
         last_attempt: None,
         ledger_position: None,
+        erased_at: None,
     }
 }
 

@@ -40,8 +40,7 @@ pub(crate) fn agent(number: u8) -> AgentRow {
         name: format!("agent {number}"),
         folded_name: format!("agent {number}"),
         settings: "{}".to_owned(),
-        prompts: StoredText(vec![1]),
-        digest_key: [3; 32],
+        prompts_version: 1,
         paused: false,
         inactive: false,
         created_at: at(0),
@@ -53,18 +52,30 @@ pub(crate) fn agent(number: u8) -> AgentRow {
         last_attempt_tokens: None,
         ledger_created_at: None,
         ledger_number: None,
+        erased_at: None,
+        head: [0; 32],
+        seal: StoredText(vec![1]),
     }
+}
+
+/// What the tests take for the hash of the record at that place.
+pub(crate) fn hash(seq: u64) -> [u8; 32] {
+    let mut hash = [0xF0; 32];
+    hash[..8].copy_from_slice(&seq.to_be_bytes());
+    hash
 }
 
 /// Adds `count` memories of `bytes` bytes each, with a record and a detail for each.
 pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
     let mut commit = Commit {
         expected_version: (agent.version > 0).then_some(agent.version),
+        prompts: (agent.version == 0).then(|| StoredText(vec![1])),
         agent: agent.clone(),
         memories: Vec::new(),
         sessions: Vec::new(),
         details_removed: Vec::new(),
         details_added: Vec::new(),
+        bodies: Vec::new(),
         records: Vec::new(),
         progress: None,
     };
@@ -72,6 +83,7 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
         let number = commit.agent.next_number;
         commit.memories.push(MemoryRow {
             number,
+            version: agent.version + 1,
             kind: Kind::Core,
             body: StoredText(vec![7; bytes]),
             tokens: 10,
@@ -79,6 +91,7 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
             created_at: at(number.0 as i64),
             updated_at: at(number.0 as i64),
             discarded_at: None,
+            shredded_at: None,
         });
         commit.records.push(AuditRow {
             seq: commit.agent.next_seq,
@@ -90,7 +103,12 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
             memory: Some(number),
             facts: "{}".to_owned(),
             body: StoredText(vec![8; bytes]),
+            body_version: 1,
+            body_commitment: [0xC0; 32],
+            hash: hash(commit.agent.next_seq),
+            previous_hash: None,
         });
+        commit.agent.head = hash(commit.agent.next_seq);
         commit.details_added.push(DetailRow { digest: 5, number });
         commit.agent.next_number.0 += 1;
         commit.agent.next_seq += 1;
@@ -162,4 +180,20 @@ pub(crate) fn told_path() -> std::path::PathBuf {
     std::env::var_os("MEMOIR_TEST_DATABASE")
         .expect("this part is played by a child process")
         .into()
+}
+
+/// Whether the file of the database, or its write-ahead log, has these bytes anywhere.
+pub(crate) fn is_on_disk(path: &Path, bytes: &[u8]) -> bool {
+    on_disk(path)
+        .iter()
+        .any(|content| content.windows(bytes.len()).any(|window| window == bytes))
+}
+
+/// What is in the file of the database and in its write-ahead log.
+pub(crate) fn on_disk(path: &Path) -> [Vec<u8>; 2] {
+    ["", "-wal"].map(|suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        std::fs::read(name).unwrap_or_default()
+    })
 }

@@ -27,7 +27,7 @@ macro_rules! stories {
         )*
 
         #[test]
-        fn every_story_is_told() {
+        fn spec_6_1_every_story_is_told() {
             let told = [$(stringify!($name)),*];
             let known: Vec<&str> = STORIES.iter().map(|(name, _)| *name).collect();
             assert_eq!(told[..], known);
@@ -43,6 +43,9 @@ stories! {
     every_field_of_a_record_is_kept
     a_row_of_the_same_number_is_replaced
     progress_is_counted_by_memory
+    spec_5_3_prompts_stay_until_others_are_written
+    spec_5_3_no_agent_is_made_without_prompts
+    spec_5_3_rows_keep_the_version_they_were_written_under
     a_conflict_leaves_nothing_behind
     a_refused_commit_takes_no_other_down
     one_edit_wins_for_each_version
@@ -51,6 +54,8 @@ stories! {
     equal_numbers_of_two_agents_do_not_mix
     a_session_stays_with_its_agent
     names_are_unique_whatever_the_case
+    spec_5_4_the_name_of_an_erased_agent_is_free
+    scopes_are_those_of_every_agent
     one_session_runs_at_a_time
     sessions_come_newest_first
     erosion_counts_what_stayed_removed
@@ -59,8 +64,16 @@ stories! {
     selections_bring_what_they_say_in_order
     carriers_are_those_of_the_rarest_detail
     details_are_removed_before_they_are_added
+    details_come_by_digest_and_number
     records_are_narrowed_by_every_part_of_a_filter
     a_place_in_the_log_is_taken_once
     counters_must_agree_with_the_rows
+    spec_4_2_each_record_brings_the_hash_of_the_one_before
+    spec_4_4_a_body_gives_way_to_the_next_one
+    spec_4_4_a_body_of_another_version_is_a_conflict
+    spec_4_2_every_log_that_has_grown_gets_a_leaf
+    spec_4_2_leaves_have_no_gaps_whoever_appends
     counts_agree_after_any_history
+    spec_4_4_shredded_memories_are_counted_apart
+    spec_4_4_what_is_shredded_is_discarded
 }

@@ -8,13 +8,17 @@ use std::{
 };
 
 use memoir_domain::{SessionId, memory::Number, session::*};
-use memoir_store::{AgentRow, Commit, DetailRow, Fleet, SessionRow, Store};
+use memoir_store::{
+    AgentRow, BodyRow, Commit, DetailRow, Fleet, RecordFilter, SessionRow, Snapshot, Store,
+    StoredText,
+};
 use memoir_store_sqlite::SqliteStore;
 
 use crate::common::*;
 
-/// What the child does, from a file that does not exist: an account, an agent, three edits in its own
-/// hands, and one that the thread writes. Says after each that it was acknowledged.
+/// What the child does, from a file that does not exist: an account, an agent in its own hands, edits
+/// that also take words out of the log, one of them large, and an entry over all logs. Says after each
+/// edit that it was acknowledged.
 async fn play(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     say("opened");
@@ -40,11 +44,31 @@ async fn play(path: &Path) {
         store.commit(commit).await.unwrap();
     }
     say("acknowledged 404");
+    assert_eq!(store.append_leaves(at(9)).await.unwrap(), 1);
+    say("appended");
 }
 
-/// Writes to every table: memories and what goes with them, a session, a detail removed.
+/// The words of the first record at that version.
+fn words(version: u64) -> StoredText {
+    StoredText(format!("<words of version {version}>").into_bytes())
+}
+
+/// Writes to every table: memories and what goes with them, a session, a detail removed, other prompts,
+/// and words in place of those of the first record. The agent's version is then that of these words.
 fn edit(row: &AgentRow, count: u64) -> Commit {
     let mut commit = saving(row, count, 700);
+    let version = row.version + 1;
+    commit.prompts = Some(words(version));
+    commit.agent.prompts_version = version;
+    if version == 1 {
+        commit.records[0].body = words(1);
+    } else {
+        commit.bodies = vec![BodyRow {
+            seq: 1,
+            body_version: version,
+            body: words(version),
+        }];
+    }
     commit.details_removed = vec![DetailRow {
         digest: 6,
         number: Number(1),
@@ -56,6 +80,7 @@ fn edit(row: &AgentRow, count: u64) -> Commit {
     commit.sessions = vec![SessionRow {
         id: SessionId::from_bytes([9; 16]),
         agent: row.scope.agent,
+        version,
         state: State::Open,
         mode: Mode::Full,
         driver: Driver::Agent,
@@ -69,7 +94,7 @@ fn edit(row: &AgentRow, count: u64) -> Commit {
         removed_tokens: 0,
         stats: Stats::default(),
         end_reason: None,
-        body: row.prompts.clone(),
+        body: StoredText(vec![1]),
         started_at: at(1),
         ended_at: None,
         undone_at: None,
@@ -100,6 +125,7 @@ async fn assert_survived(path: &Path, acknowledged: u64, states: &[u64]) {
             assert_eq!(u64::from(sessions[0].edits), memories);
             let carriers = store.carriers(found.agent.scope, &[5], Number(0), 1_000);
             assert_eq!(carriers.await.unwrap().len() as u64, memories);
+            assert_replaced(path, &store, &found).await;
             memories
         }
     };
@@ -115,6 +141,29 @@ async fn assert_survived(path: &Path, acknowledged: u64, states: &[u64]) {
     );
 }
 
+/// Prompts and the words of the first record are those of the agent's version, and the file and its log
+/// have none of those that were replaced.
+async fn assert_replaced(path: &Path, store: &SqliteStore, found: &Snapshot) {
+    let version = found.agent.version;
+    let filter = RecordFilter::default();
+    let records = store.records(found.agent.scope, &filter).await.unwrap();
+    let first = &records[0];
+    assert_eq!(
+        (first.body_version, &first.body),
+        (version, &words(version))
+    );
+    assert_eq!(found.prompts, words(version));
+    assert_eq!(found.agent.prompts_version, version);
+    for old in 1..version {
+        assert!(!is_on_disk(path, &words(old).0), "{old} of {version}");
+    }
+    let leaves = store.leaves(0).await.unwrap();
+    assert!(leaves.len() <= 1);
+    for leaf in leaves {
+        assert_eq!((leaf.seq, leaf.head), (404, found.agent.head));
+    }
+}
+
 fn last_acknowledged(said: &str) -> u64 {
     said.lines()
         .filter_map(|line| line.strip_prefix("acknowledged ")?.parse().ok())
@@ -123,7 +172,7 @@ fn last_acknowledged(said: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn killed_at_every_point_it_is_the_old_state_or_the_new() {
+async fn spec_6_2_killed_at_every_point_it_is_the_old_state_or_the_new() {
     let states = [0, 1, 2, 3, 4, 404];
     let mut kills = 0;
     loop {
@@ -137,6 +186,7 @@ async fn killed_at_every_point_it_is_the_old_state_or_the_new() {
         assert_survived(&path, last_acknowledged(&said), &states).await;
         if output.status.success() {
             assert_eq!(last_acknowledged(&said), 404);
+            assert!(said.contains("appended"));
             break;
         }
         kills += 1;
@@ -145,8 +195,9 @@ async fn killed_at_every_point_it_is_the_old_state_or_the_new() {
         assert!(output.status.success(), "after kill {kills}");
         assert_survived(&path, 404, &states).await;
     }
-    // 4 while the file is made, 3 for the account, 9 for each of five edits.
-    assert_eq!(kills, 4 + 3 + 5 * 9);
+    // 4 while the file is made, 3 for the account, 11 for each of five edits, 3 more for each that took
+    // words out of the log, and 4 for the entry over all logs.
+    assert_eq!(kills, 4 + 3 + 5 * 11 + 4 * 3 + 4);
 }
 
 #[test]
@@ -158,7 +209,7 @@ fn part_plays() {
 
 /// Not at a point of ours but at any instruction.
 #[tokio::test]
-async fn killed_at_random_nothing_acknowledged_is_lost() {
+async fn spec_6_2_killed_at_random_nothing_acknowledged_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
     drop(begin(&path).await);

@@ -11,6 +11,10 @@ use rusqlite::Connection;
 
 use crate::common::*;
 
+const WITHOUT_TRIGGERS: &str = "DROP TRIGGER audit_records_unchanged; \
+    DROP TRIGGER audit_records_bodies; DROP TRIGGER audit_records_undeleted; \
+    DROP TRIGGER log_leaves_unchanged; DROP TRIGGER log_leaves_undeleted;";
+
 #[tokio::test]
 async fn a_row_that_cannot_be_is_named_by_its_number() {
     for (table, row, change) in [
@@ -32,11 +36,7 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             "UPDATE memories SET discarded_at = -9223372036854775807",
         ),
         ("agents", "01010101-", "UPDATE agents SET version = -1"),
-        (
-            "agents",
-            "01010101-",
-            "UPDATE agents SET digest_key = x'00'",
-        ),
+        ("agents", "01010101-", "UPDATE agents SET head = x'00'"),
         (
             "agents",
             "01010101-",
@@ -47,6 +47,41 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             "agents",
             "01010101-",
             "UPDATE agents SET name = CAST(x'ff' AS TEXT)",
+        ),
+        ("memories", "row 1", "UPDATE memories SET shredded_at = 5"),
+        ("memories", "row 1", "UPDATE memories SET version = -1"),
+        (
+            "agents",
+            "01010101-",
+            "UPDATE agents SET erased_at = 9223372036854775807",
+        ),
+        (
+            "agents",
+            "01010101-",
+            "UPDATE agents SET shredded_count = -1",
+        ),
+        (
+            "agents",
+            "01010101-",
+            "UPDATE agents SET prompts_version = -1",
+        ),
+        ("agent_prompts", "01010101-", "DELETE FROM agent_prompts"),
+        ("log_leaves", "row 0", "UPDATE log_leaves SET seq = -1"),
+        ("log_leaves", "row 0", "UPDATE log_leaves SET head = x'00'"),
+        (
+            "audit_records",
+            "row 1",
+            "UPDATE audit_records SET body_version = -1",
+        ),
+        (
+            "audit_records",
+            "row 1",
+            "UPDATE audit_records SET body_commitment = x'00'",
+        ),
+        (
+            "audit_records",
+            "row 1",
+            "UPDATE audit_records SET hash = x'00'",
         ),
         (
             "audit_records",
@@ -67,9 +102,10 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memoir.db");
         let (store, agent) = begin(&path).await;
+        store.append_leaves(at(1)).await.unwrap();
         let raw = Connection::open(&path).unwrap();
         raw.execute_batch(&format!(
-            "PRAGMA ignore_check_constraints = ON; DROP TRIGGER audit_records_unchanged; {change}"
+            "PRAGMA ignore_check_constraints = ON; {WITHOUT_TRIGGERS} {change}"
         ))
         .unwrap();
         let wanted = Wanted {
@@ -81,7 +117,8 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             .records(agent.scope, &RecordFilter::default())
             .await
             .map(drop);
-        let error = looked.and(read).unwrap_err();
+        let leaves = store.leaves(0).await.map(drop);
+        let error = looked.and(read).and(leaves).unwrap_err();
         let Error::Inconsistent {
             table: found,
             problem,
@@ -93,7 +130,7 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             *found == table && problem.contains(row),
             "{change}: {error}"
         );
-        let column = change.split(' ').nth(3).unwrap();
+        let column = change.split(' ').nth(3).unwrap_or("missing");
         assert!(problem.contains(column), "{change}: {error}");
         assert!(!store.check().await.unwrap().is_empty(), "{change}");
     }
@@ -115,15 +152,41 @@ async fn the_check_finds_what_does_not_agree() {
             "UPDATE memories SET discarded_at = 5 WHERE number = 1",
         ),
         ("`accounts`", "DELETE FROM accounts"),
+        (
+            "shredded_count: 1",
+            "UPDATE memories SET discarded_at = 5, shredded_at = 5 WHERE number = 2",
+        ),
+        ("row 01010101-", "DELETE FROM agent_prompts"),
+        (
+            "the head of 01010101-",
+            "UPDATE agents SET head = zeroblob(32)",
+        ),
+        (
+            "of its record 4",
+            "UPDATE audit_records SET hash = zeroblob(32) WHERE seq = 4",
+        ),
+        (
+            "row 0 has another hash for record 4",
+            "UPDATE log_leaves SET head = zeroblob(32)",
+        ),
+        (
+            "row 0 is about",
+            "UPDATE log_leaves SET agent_id = zeroblob(16)",
+        ),
+        (
+            "1 entries, from 7 to 7",
+            "UPDATE log_leaves SET position = 7",
+        ),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memoir.db");
         let (store, mut agent) = begin(&path).await;
         save(&store, &mut agent, 3, 10).await.unwrap();
+        store.append_leaves(at(1)).await.unwrap();
         assert_holds(&store, &agent).await;
         let raw = Connection::open(&path).unwrap();
         raw.execute_batch(&format!(
-            "PRAGMA foreign_keys = OFF; DROP TRIGGER audit_records_undeleted; {change}"
+            "PRAGMA foreign_keys = OFF; {WITHOUT_TRIGGERS} {change}"
         ))
         .unwrap();
         let findings = store.check().await.unwrap();

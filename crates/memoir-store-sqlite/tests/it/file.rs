@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use memoir_store::{Error, Fleet};
+use memoir_store::{BodyRow, Error, Fleet, Store, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -114,20 +114,42 @@ async fn closing_leaves_one_file_that_holds_everything() {
     assert_holds(&SqliteStore::open(&path).unwrap(), &agent).await;
 }
 
+/// Only a body can, and only by counting its version up.
 #[tokio::test]
-async fn records_can_neither_be_changed_nor_deleted() {
+async fn spec_4_2_records_and_leaves_can_neither_be_changed_nor_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
     let (store, agent) = begin(&path).await;
+    store.append_leaves(at(1)).await.unwrap();
     let raw = Connection::open(&path).unwrap();
-    for sql in [
-        "UPDATE audit_records SET facts = 'x'",
-        "DELETE FROM audit_records",
-    ] {
-        let error = raw.execute(sql, []).unwrap_err().to_string();
-        assert!(error.contains("audit records are never"), "{error}");
+    let columns = |table: &str| -> Vec<String> {
+        raw.prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap()
+    };
+    let mut refused = vec![
+        "DELETE FROM audit_records".to_owned(),
+        "DELETE FROM log_leaves".to_owned(),
+        "UPDATE audit_records SET body_version = body_version + 2".to_owned(),
+        "UPDATE audit_records SET body = x'01', body_version = body_version - 1".to_owned(),
+        "UPDATE audit_records SET body_version = body_version + 1, facts = '{}'".to_owned(),
+    ];
+    for table in ["audit_records", "log_leaves"] {
+        for column in columns(table) {
+            refused.push(format!("UPDATE {table} SET {column} = {column}"));
+        }
+    }
+    assert_eq!(refused.len(), 5 + 13 + 5);
+    for sql in refused {
+        let error = raw.execute(&sql, []).unwrap_err().to_string();
+        assert!(error.contains("are never"), "{sql}: {error}");
     }
     assert_holds(&store, &agent).await;
+    let counted = "UPDATE audit_records SET body = x'01', body_version = body_version + 1";
+    assert_eq!(raw.execute(counted, []).unwrap(), 1);
 }
 
 /// Root may write anything: the child puts that right off before it looks.
@@ -180,8 +202,15 @@ async fn errors_of_the_driver_hold_no_words() {
     let raw = Connection::open(&path).unwrap();
     raw.execute_batch("DROP TABLE memory_details").unwrap();
     agent.settings = "SECRET".to_owned();
-    agent.prompts.0 = b"SECRET".to_vec();
-    let error = save(&store, &mut agent, 1, 10).await.unwrap_err();
+    agent.seal.0 = b"SECRET".to_vec();
+    let mut commit = saving(&agent, 1, 10);
+    commit.prompts = Some(StoredText(b"SECRET".to_vec()));
+    commit.bodies = vec![BodyRow {
+        seq: 1,
+        body_version: 2,
+        body: StoredText(b"SECRET".to_vec()),
+    }];
+    let error = store.commit(commit).await.unwrap_err();
     assert!(matches!(error, Error::Driver(_)), "{error:?}");
     assert!(!format!("{error:?} {error}").contains("SECRET"));
     assert!(!store.check().await.unwrap().is_empty());

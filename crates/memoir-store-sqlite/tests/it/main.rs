@@ -12,3 +12,5 @@ mod crash;
 mod damage;
 mod file;
 mod full;
+mod leaves;
+mod shredding;

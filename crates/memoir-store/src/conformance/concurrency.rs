@@ -24,6 +24,7 @@ pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
     for expected_version in [Some(0), Some(1), Some(3), Some(u64::MAX >> 1), None] {
         let mut commit = Commit {
             expected_version,
+            prompts: Some(text("other prompts")),
             ..of_everything(&author)
         };
         // A free name: which of two rules a store sees broken first is its own affair.

@@ -61,8 +61,7 @@ pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
         name: name.to_owned(),
         folded_name: name.to_lowercase(),
         settings: "{}".to_owned(),
-        prompts: text("prompts"),
-        digest_key: [7; 32],
+        prompts_version: 1,
         paused: false,
         inactive: false,
         created_at: at(0),
@@ -74,7 +73,18 @@ pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
         last_attempt_tokens: None,
         ledger_created_at: None,
         ledger_number: None,
+        erased_at: None,
+        head: [0; 32],
+        seal: text("seal"),
     }
+}
+
+/// What the stories take for the hash of that record: that of no other.
+pub(super) fn hash(agent: AgentId, seq: u64) -> [u8; 32] {
+    let mut hash = [0xF0; 32];
+    hash[..16].copy_from_slice(agent.as_bytes());
+    hash[16..24].copy_from_slice(&seq.to_be_bytes());
+    hash
 }
 
 /// A kept core memory of ten tokens; the first million of them are a second apart.
@@ -82,6 +92,7 @@ pub(super) fn memory(number: u64) -> MemoryRow {
     let seconds = (number % 1_000_000) as i64;
     MemoryRow {
         number: Number(number),
+        version: 1,
         kind: Kind::Core,
         body: text("words"),
         tokens: 10,
@@ -89,6 +100,7 @@ pub(super) fn memory(number: u64) -> MemoryRow {
         created_at: at(seconds),
         updated_at: at(seconds),
         discarded_at: None,
+        shredded_at: None,
     }
 }
 
@@ -106,11 +118,21 @@ pub(super) fn discarded(memory: MemoryRow) -> MemoryRow {
     }
 }
 
+pub(super) fn shredded(memory: MemoryRow) -> MemoryRow {
+    MemoryRow {
+        body: text(""),
+        tokens: 0,
+        shredded_at: Some(at(1_001)),
+        ..discarded(memory)
+    }
+}
+
 /// An open session of that agent, held by holder 1 until second 100.
 pub(super) fn session(number: u128, agent: AgentId) -> SessionRow {
     SessionRow {
         id: session_id(number),
         agent,
+        version: 1,
         state: State::Open,
         mode: Mode::Full,
         driver: Driver::Model,
@@ -145,7 +167,7 @@ pub(super) fn ended(session: SessionRow, state: State) -> SessionRow {
     }
 }
 
-/// A record; its place is set by [`Author::recording`].
+/// A record; its place and its hashes are set by [`Author::recording`].
 pub(super) fn record(action: Action) -> AuditRow {
     AuditRow {
         seq: 0,
@@ -157,6 +179,10 @@ pub(super) fn record(action: Action) -> AuditRow {
         memory: None,
         facts: "{}".to_owned(),
         body: text(""),
+        body_version: 1,
+        body_commitment: [0xC0; 32],
+        hash: [0; 32],
+        previous_hash: None,
     }
 }
 
@@ -164,6 +190,10 @@ pub(super) fn record(action: Action) -> AuditRow {
 pub(super) fn tally<'rows>(memories: impl IntoIterator<Item = &'rows MemoryRow>) -> Tally {
     let mut tally = Tally::default();
     for memory in memories {
+        if memory.shredded_at.is_some() {
+            tally.shredded_count += 1;
+            continue;
+        }
         if memory.discarded_at.is_some() {
             tally.discarded_count += 1;
             continue;
@@ -203,10 +233,7 @@ impl Author {
             store: Arc::clone(store),
             agent,
         };
-        let commit = Commit {
-            expected_version: None,
-            ..author.commit()
-        };
+        let commit = author.making();
         author.write(commit).await.unwrap();
         author
     }
@@ -219,15 +246,26 @@ impl Author {
         self.agent.scope.agent
     }
 
+    /// A decision that makes the agent.
+    pub(super) fn making(&self) -> Commit {
+        Commit {
+            expected_version: None,
+            prompts: Some(text("prompts")),
+            ..self.commit()
+        }
+    }
+
     /// A decision that changes nothing but the version.
     pub(super) fn commit(&self) -> Commit {
         Commit {
             expected_version: Some(self.agent.version),
             agent: self.agent.clone(),
+            prompts: None,
             memories: Vec::new(),
             sessions: Vec::new(),
             details_removed: Vec::new(),
             details_added: Vec::new(),
+            bodies: Vec::new(),
             records: Vec::new(),
             progress: None,
         }
@@ -246,6 +284,7 @@ impl Author {
         tally.journal_count += new.journal_count;
         tally.constitutional_count += new.constitutional_count;
         tally.discarded_count += new.discarded_count;
+        tally.shredded_count += new.shredded_count;
         let last = memories.iter().map(|memory| memory.number.0).max();
         commit.agent.next_number = Number(
             self.agent
@@ -261,11 +300,16 @@ impl Author {
     pub(super) fn recording(&self, records: Vec<AuditRow>) -> Commit {
         let mut commit = self.commit();
         for record in records {
+            let seq = commit.agent.next_seq;
+            let hash = hash(self.id(), seq);
             commit.records.push(AuditRow {
-                seq: commit.agent.next_seq,
+                seq,
+                hash,
+                previous_hash: (seq > 1).then_some(commit.agent.head),
                 ..record
             });
             commit.agent.next_seq += 1;
+            commit.agent.head = hash;
         }
         commit
     }

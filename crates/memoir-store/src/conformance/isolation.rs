@@ -10,7 +10,7 @@ use memoir_domain::{
 
 use super::fixtures::*;
 use crate::{
-    AgentRow, Commit, DetailRow, Error, MemoryRow, RecordFilter, Selection, Store, Wanted,
+    AgentRow, BodyRow, Commit, DetailRow, Error, MemoryRow, RecordFilter, Selection, Store, Wanted,
 };
 
 pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
@@ -50,10 +50,17 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         let filter = RecordFilter::default();
         assert_eq!(store.records(stranger, &filter).await.unwrap(), []);
         assert_eq!(store.recount(stranger).await.unwrap(), Tally::default());
+        assert_eq!(store.details(stranger).await.unwrap(), []);
         let renewed = store.renew_lease(stranger, session_id(1), 1, at(500)).await;
         assert!(!renewed.unwrap());
         let mut commit = author.saving(vec![memory(3)]);
         commit.agent.scope = stranger;
+        commit.prompts = Some(text("stranger's"));
+        commit.bodies = vec![BodyRow {
+            seq: 1,
+            body_version: 2,
+            body: text("stranger's"),
+        }];
         assert!(matches!(store.commit(commit).await, Err(Error::Conflict)));
     }
     assert_eq!(author.everything().await, before);
@@ -68,9 +75,8 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
     assert_eq!(store.agents(account_id(3)).await.unwrap(), []);
 
     // An agent of an account that does not exist is not made.
-    let mut orphan = author.commit();
+    let mut orphan = author.making();
     orphan.agent = agent(9, 9, "orphan");
-    orphan.expected_version = None;
     assert!(store.commit(orphan).await.is_err());
     assert_sound(&store).await;
 }
@@ -129,6 +135,8 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
             .unwrap();
         assert_eq!(records.len(), 5);
         assert_eq!(store.recount(author.scope()).await.unwrap(), tally(rows));
+        let details = store.details(author.scope()).await.unwrap();
+        assert_eq!(details.len(), kept.len());
     }
     assert_sound(&store).await;
 }
@@ -177,9 +185,8 @@ pub(super) async fn names_are_unique_whatever_the_case(store: Arc<dyn Store>) {
     wren.write(commit).await.unwrap();
     // A new one of that name, and another one that wants it.
     let twin = Commit {
-        expected_version: None,
         agent: agent(3, 3, "WREN"),
-        ..wren.commit()
+        ..wren.making()
     };
     for refused in [twin, named(&rook, "wREN")] {
         let answer = store.commit(refused).await;
@@ -202,4 +209,67 @@ pub(super) async fn names_are_unique_whatever_the_case(store: Arc<dyn Store>) {
     let found = store.agent_named(account_id(3), "robin").await.unwrap();
     assert_eq!(found, Some(wren.agent));
     assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_4_the_name_of_an_erased_agent_is_free(store: Arc<dyn Store>) {
+    let named = async |name: &str| store.agent_named(account_id(1), name).await.unwrap();
+    let mut expected = Vec::new();
+    // In an order of which neither the identifiers nor the names are.
+    for (number, erased_at) in [(3, 10), (1, 30), (2, 20)] {
+        let mut author = Author::new(&store, 1, number).await;
+        let mut commit = author.commit();
+        commit.agent.name = "Wren".to_owned();
+        commit.agent.folded_name = "wren".to_owned();
+        author.write(commit).await.unwrap();
+        // While it lives, it is the one of that name.
+        assert_eq!(named("wren").await, Some(author.agent.clone()));
+        let mut commit = author.commit();
+        commit.agent.erased_at = Some(at(erased_at));
+        author.write(commit).await.unwrap();
+        expected.push(author.agent);
+    }
+    // The one that was erased last, and not the one that was made last.
+    assert_eq!(named("wren").await, Some(expected[1].clone()));
+    let living = Author::new(&store, 1, 4).await;
+    let taken = Commit {
+        agent: AgentRow {
+            folded_name: living.agent.folded_name.clone(),
+            erased_at: None,
+            ..expected[0].clone()
+        },
+        expected_version: Some(expected[0].version),
+        ..living.commit()
+    };
+    let answer = store.commit(taken).await;
+    assert!(matches!(answer, Err(Error::NameTaken)), "{answer:?}");
+    expected.push(living.agent);
+
+    // All of them are there still.
+    let agents = store.agents(account_id(1)).await.unwrap();
+    let names: Vec<&str> = agents.iter().map(|agent| &*agent.folded_name).collect();
+    assert_eq!(names, ["agent-4", "wren", "wren", "wren"]);
+    for agent in &expected {
+        assert!(agents.contains(agent));
+        let found = store.snapshot(agent.scope, &Wanted::default()).await;
+        assert_eq!(found.unwrap().unwrap().agent, *agent);
+    }
+    assert_eq!(store.agents(account_id(2)).await.unwrap(), []);
+    assert_eq!(
+        store.agent_named(account_id(2), "wren").await.unwrap(),
+        None
+    );
+    assert_sound(&store).await;
+}
+
+pub(super) async fn scopes_are_those_of_every_agent(store: Arc<dyn Store>) {
+    let mut expected = Vec::new();
+    for (account, number) in [(2, 5), (1, 9), (1, 1), (3, 3)] {
+        let mut author = Author::new(&store, account, number).await;
+        let mut commit = author.commit();
+        commit.agent.erased_at = (number == 9).then(|| at(1));
+        author.write(commit).await.unwrap();
+        expected.push(author.scope());
+    }
+    expected.sort_by_key(|scope| scope.agent);
+    assert_eq!(store.scopes().await.unwrap(), expected);
 }

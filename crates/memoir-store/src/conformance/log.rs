@@ -1,11 +1,11 @@
-//! The log: only ever added to, and found by its parts (SPEC 4.1).
+//! The log: only ever added to, found by its parts, chained, and its words taken out (SPEC 4.1, 4.2, 4.4).
 
 use std::sync::Arc;
 
 use memoir_domain::audit::Action;
 
 use super::fixtures::*;
-use crate::{AuditRow, Error, RecordFilter, Store, Wanted};
+use crate::{AuditRow, BodyRow, Commit, Error, RecordFilter, Store, Wanted};
 
 pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -157,6 +157,7 @@ pub(super) async fn a_place_in_the_log_is_taken_once(store: Arc<dyn Store>) {
         commit.agent.next_seq = place + 1;
         commit.records = vec![AuditRow {
             seq: place,
+            hash: commit.agent.head,
             ..record(Action::AgentConfigured)
         }];
         let answer = store.commit(commit).await;
@@ -184,6 +185,9 @@ pub(super) async fn counters_must_agree_with_the_rows(store: Arc<dyn Store>) {
     // Half of an attempt.
     bad.push(good.clone());
     bad[4].agent.last_attempt_at = Some(at(1));
+    // A head that is of another record.
+    bad.push(good.clone());
+    bad[5].agent.head = author.agent.head;
     for (number, commit) in bad.into_iter().enumerate() {
         let answer = store.commit(commit).await;
         assert!(
@@ -193,5 +197,139 @@ pub(super) async fn counters_must_agree_with_the_rows(store: Arc<dyn Store>) {
         assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
     }
     author.write(good).await.unwrap();
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_4_2_each_record_brings_the_hash_of_the_one_before(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    for number in 1..=6_u128 {
+        let part = AuditRow {
+            session: (number % 3 == 0).then(|| session_id(1)),
+            // What a caller makes of it is passed over.
+            previous_hash: Some([9; 32]),
+            ..record(Action::MemorySaved)
+        };
+        for author in [&mut author, &mut other] {
+            let commit = author.recording(vec![part.clone()]);
+            author.write(commit).await.unwrap();
+        }
+    }
+    let before = |record: &AuditRow| {
+        let before = hash(author.id(), record.seq - 1);
+        (record.seq > 1).then_some(before)
+    };
+    for (filter, expected) in [
+        (RecordFilter::default(), &[1, 2, 3, 4, 5, 6][..]),
+        (
+            RecordFilter {
+                from_seq: 4,
+                ..RecordFilter::default()
+            },
+            &[4, 5, 6],
+        ),
+        (
+            RecordFilter {
+                session: Some(session_id(1)),
+                ..RecordFilter::default()
+            },
+            &[3, 6],
+        ),
+        (
+            RecordFilter {
+                last: Some(1),
+                ..RecordFilter::default()
+            },
+            &[6],
+        ),
+    ] {
+        let found = store.records(author.scope(), &filter).await.unwrap();
+        let seqs: Vec<u64> = found.iter().map(|record| record.seq).collect();
+        assert_eq!(seqs, expected, "{filter:?}");
+        for record in &found {
+            assert_eq!(record.hash, hash(author.id(), record.seq));
+            assert_eq!(record.previous_hash, before(record));
+        }
+    }
+    let head = author.look(Wanted::default()).await.agent.head;
+    assert_eq!(head, hash(author.id(), 6));
+    assert_sound(&store).await;
+}
+
+/// A body that takes the place of that of record `seq`.
+fn body(seq: u64, body_version: u64) -> BodyRow {
+    BodyRow {
+        seq,
+        body_version,
+        body: text(&format!("body {body_version} of {seq}")),
+    }
+}
+
+pub(super) async fn spec_4_4_a_body_gives_way_to_the_next_one(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    for author in [&mut author, &mut other] {
+        author.save(vec![memory(1), memory(2), memory(3)]).await;
+    }
+    let (_, _, mut expected) = author.everything().await;
+    let untouched = other.everything().await;
+    for version in 2..=4 {
+        let commit = Commit {
+            bodies: vec![body(3, version), body(1, version)],
+            ..author.recording(vec![record(Action::MemoryShredded)])
+        };
+        for body in &commit.bodies {
+            let row = &mut expected[body.seq as usize - 1];
+            (row.body, row.body_version) = (body.body.clone(), body.body_version);
+        }
+        expected.extend(commit.records.clone());
+        author.write(commit).await.unwrap();
+        // Everything else of the records is as it was.
+        assert_eq!(author.everything().await.2, expected);
+    }
+    // One after the other in one decision.
+    let commit = Commit {
+        bodies: vec![body(2, 2), body(2, 3)],
+        ..author.commit()
+    };
+    author.write(commit).await.unwrap();
+    assert_eq!(author.everything().await.2[1].body, body(2, 3).body);
+    assert_eq!(other.everything().await, untouched);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_4_4_a_body_of_another_version_is_a_conflict(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    Author::new(&store, 1, 2).await.save(vec![memory(1)]).await;
+    author.save(vec![memory(1), memory(2)]).await;
+    let commit = Commit {
+        bodies: vec![body(2, 2)],
+        ..author.commit()
+    };
+    author.write(commit).await.unwrap();
+    let before = author.everything().await;
+    for bodies in [
+        vec![body(1, 0)],
+        vec![body(1, 1)],
+        vec![body(1, 3)],
+        vec![body(2, 2)],
+        // No such record, and one that only comes into being.
+        vec![body(0, 2)],
+        vec![body(3, 2)],
+        // The first could be, the second cannot.
+        vec![body(1, 2), body(2, 4)],
+    ] {
+        let commit = Commit {
+            bodies: bodies.clone(),
+            prompts: Some(text("other prompts")),
+            ..author.saving(vec![memory(3)])
+        };
+        let answer = store.commit(commit).await;
+        assert!(
+            matches!(answer, Err(Error::Conflict)),
+            "{bodies:?}: {answer:?}"
+        );
+        assert_eq!(author.everything().await, before);
+    }
     assert_sound(&store).await;
 }

@@ -173,3 +173,30 @@ pub(super) async fn details_are_removed_before_they_are_added(store: Arc<dyn Sto
     assert_eq!(carriers(&author, 2).await, [2]);
     assert_sound(&store).await;
 }
+
+pub(super) async fn details_come_by_digest_and_number(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut details: Vec<DetailRow> = [
+        (5, 2),
+        (i64::MIN, 3),
+        (5, 1),
+        (i64::MAX, 1),
+        (0, 2),
+        (-1, 2),
+    ]
+    .map(|(digest, number)| DetailRow {
+        digest,
+        number: Number(number),
+    })
+    .into();
+    let commit = Commit {
+        details_added: details.clone(),
+        ..author.saving((1..=3).map(memory).collect())
+    };
+    author.write(commit).await.unwrap();
+    Author::new(&store, 1, 2).await;
+    details.sort();
+    assert_eq!(store.details(author.scope()).await.unwrap(), details);
+    assert_eq!(store.details(scope(1, 2)).await.unwrap(), []);
+    assert_sound(&store).await;
+}

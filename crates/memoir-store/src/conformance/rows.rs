@@ -14,8 +14,8 @@ use memoir_domain::{
 
 use super::fixtures::*;
 use crate::{
-    AccountRow, AgentRow, AuditRow, Commit, MemoryRow, RecordFilter, Selection, SessionRow, Store,
-    StoredText, Wanted,
+    AccountRow, AgentRow, AuditRow, Commit, Error, MemoryRow, RecordFilter, Selection, SessionRow,
+    Store, StoredText, Wanted,
 };
 
 /// The largest count that every store can hold.
@@ -63,6 +63,11 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
         []
     );
     assert_eq!(store.recount(nobody).await.unwrap(), Tally::default());
+    assert_eq!(store.details(nobody).await.unwrap(), []);
+    assert_eq!(store.scopes().await.unwrap(), []);
+    assert_eq!(store.leaves(0).await.unwrap(), []);
+    assert_eq!(store.append_leaves(at(1)).await.unwrap(), 0);
+    assert_eq!(store.leaves(0).await.unwrap(), []);
     assert!(
         !store
             .renew_lease(nobody, session_id(1), 1, at(1))
@@ -91,8 +96,7 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
     let plain = agent(1, 1, "plain");
     let full = AgentRow {
         settings: format!(r#"{{"model":"{}"}}"#, "x".repeat(100)),
-        prompts: wide_text(400_000),
-        digest_key: [0xFF; 32],
+        prompts_version: LARGEST,
         paused: true,
         inactive: true,
         created_at: Timestamp::MIN,
@@ -102,6 +106,7 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
             journal_count: 2,
             constitutional_count: 3,
             discarded_count: LARGEST,
+            shredded_count: LARGEST - 1,
         },
         next_number: Number(LARGEST),
         last_refinement_at: Some(Timestamp::MAX),
@@ -109,6 +114,9 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
         last_attempt_tokens: Some(LARGEST),
         ledger_created_at: Some(at(-1)),
         ledger_number: Some(Number(LARGEST)),
+        erased_at: Some(Timestamp::MAX),
+        head: [0xFF; 32],
+        seal: wide_text(20_000),
         ..agent(1, 2, UNICODE)
     };
     for row in [&plain, &full] {
@@ -116,10 +124,7 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
             store: Arc::clone(&store),
             agent: row.clone(),
         };
-        let commit = Commit {
-            expected_version: None,
-            ..author.commit()
-        };
+        let commit = author.making();
         author.write(commit).await.unwrap();
         assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
         assert_eq!(author.agent.version, 1);
@@ -162,13 +167,21 @@ pub(super) async fn every_field_of_a_memory_is_kept(store: Arc<dyn Store>) {
     let mut memories = Vec::new();
     for kind in [Kind::Core, Kind::Journal] {
         for constitutional in [false, true] {
-            for discarded_at in [None, Some(Timestamp::MIN), Some(Timestamp::MAX)] {
+            for (discarded_at, shredded_at) in [
+                (None, None),
+                (Some(Timestamp::MIN), None),
+                (Some(Timestamp::MAX), None),
+                (Some(Timestamp::MIN), Some(Timestamp::MAX)),
+                (Some(Timestamp::MAX), Some(Timestamp::MIN)),
+            ] {
                 for body in [0, 1, 900, 1_100, 50_000].map(wide_text) {
                     memories.push(MemoryRow {
                         kind,
                         body,
                         constitutional,
                         discarded_at,
+                        shredded_at,
+                        version: [0, 1, LARGEST][memories.len() % 3],
                         created_at: [Timestamp::MIN, at(0), Timestamp::MAX][memories.len() % 3],
                         updated_at: [Timestamp::MAX, Timestamp::MIN][memories.len() % 2],
                         ..memory(memories.len() as u64 + 1)
@@ -240,6 +253,7 @@ pub(super) async fn every_field_of_a_session_is_kept(store: Arc<dyn Store>) {
         let full = SessionRow {
             id: rows[0].id,
             agent: author.id(),
+            version: LARGEST,
             state,
             mode: Mode::DedupOnly,
             driver: Driver::Agent,
@@ -311,6 +325,8 @@ pub(super) async fn every_field_of_a_record_is_kept(store: Arc<dyn Store>) {
             session: Some(session_id(number as u128)),
             memory: Some(Number([1, 17, LARGEST][number])),
             facts: format!(r#"{{"a":"{}"}}"#, "y".repeat(5_000 * number)),
+            body_version: [1, 2, LARGEST][number],
+            body_commitment: [number as u8; 32],
             body: wide_text(30_000 * number),
             ..record(Action::MemorySaved)
         });
@@ -323,7 +339,8 @@ pub(super) async fn every_field_of_a_record_is_kept(store: Arc<dyn Store>) {
         .await
         .unwrap();
     assert_eq!(found, records);
-    assert_eq!(author.look(Wanted::default()).await.agent.next_seq, 21);
+    let next_seq = author.look(Wanted::default()).await.agent.next_seq;
+    assert_eq!(next_seq, records.len() as u64 + 1);
     assert_sound(&store).await;
 }
 
@@ -332,6 +349,7 @@ pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) 
     author.save(vec![memory(1), memory(2)]).await;
     let before = memory(1);
     let after = MemoryRow {
+        version: 17,
         kind: Kind::Journal,
         body: text("other words"),
         tokens: 3,
@@ -339,6 +357,7 @@ pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) 
         created_at: at(50),
         updated_at: at(51),
         discarded_at: Some(at(52)),
+        shredded_at: Some(at(53)),
         ..before.clone()
     };
     for next in [&after, &before] {
@@ -351,6 +370,92 @@ pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) 
         assert_eq!(author.memories(Selection::All).await, expected);
         assert_sound(&store).await;
     }
+}
+
+pub(super) async fn spec_5_3_prompts_stay_until_others_are_written(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let other = Author::new(&store, 1, 2).await;
+    let prompts = async |author: &Author| author.look(Wanted::default()).await.prompts;
+    assert_eq!(prompts(&author).await, text("prompts"));
+    for next in [wide_text(400_000), text(""), wide_text(1)] {
+        let mut commit = author.commit();
+        commit.prompts = Some(next.clone());
+        commit.agent.prompts_version = author.agent.version + 1;
+        author.write(commit).await.unwrap();
+        assert_eq!(prompts(&author).await, next);
+        // A decision that says nothing of them leaves them, and the version that they are of.
+        let version = author.agent.version;
+        author.save(vec![memory(author.agent.next_number.0)]).await;
+        assert_eq!(prompts(&author).await, next);
+        let found = author.look(Wanted::default()).await.agent;
+        assert_eq!(
+            (found.prompts_version, found.version),
+            (version, version + 1)
+        );
+    }
+    // One that is refused leaves them too.
+    let refused = Commit {
+        expected_version: Some(1),
+        prompts: Some(text("refused")),
+        ..author.commit()
+    };
+    assert!(store.commit(refused).await.is_err());
+    assert_eq!(prompts(&author).await, wide_text(1));
+    assert_eq!(prompts(&other).await, text("prompts"));
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_3_no_agent_is_made_without_prompts(store: Arc<dyn Store>) {
+    let author = Author::new(&store, 1, 1).await;
+    let bare = Commit {
+        agent: agent(1, 2, "bare"),
+        prompts: None,
+        ..author.making()
+    };
+    let answer = store.commit(bare.clone()).await;
+    assert!(
+        matches!(answer, Err(Error::Inconsistent { .. })),
+        "{answer:?}"
+    );
+    let found = store.snapshot(bare.agent.scope, &Wanted::default()).await;
+    assert_eq!(found.unwrap(), None);
+    assert_sound(&store).await;
+}
+
+/// Whoever seals rows binds them to the version under which they were written.
+pub(super) async fn spec_5_3_rows_keep_the_version_they_were_written_under(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let under = |version, memory| MemoryRow { version, ..memory };
+    let mut commit = author.saving(vec![under(2, memory(1)), under(2, memory(2))]);
+    commit.sessions = vec![SessionRow {
+        version: 2,
+        ..session(1, author.id())
+    }];
+    author.write(commit).await.unwrap();
+    let mut commit = author.commit();
+    commit.memories = vec![under(3, memory(2))];
+    author.write(commit).await.unwrap();
+    let renewed = store.renew_lease(author.scope(), session_id(1), 1, at(500));
+    assert!(renewed.await.unwrap());
+
+    let found = author.memories(Selection::All).await;
+    assert_eq!(found, [under(2, memory(1)), under(3, memory(2))]);
+    let sessions = store.sessions(author.scope(), 9).await.unwrap();
+    assert_eq!(sessions[0].version, 2);
+    assert_eq!(author.look(Wanted::default()).await.agent.version, 3);
+    // Only the version differs.
+    let mut commit = author.commit();
+    commit.memories = vec![under(4, memory(1))];
+    commit.sessions = vec![SessionRow {
+        version: 4,
+        ..sessions[0].clone()
+    }];
+    author.write(commit).await.unwrap();
+    let found = author.memories(Selection::All).await;
+    assert_eq!(found, [under(4, memory(1)), under(3, memory(2))]);
+    let sessions = store.sessions(author.scope(), 9).await.unwrap();
+    assert_eq!(sessions[0].version, 4);
+    assert_sound(&store).await;
 }
 
 pub(super) async fn progress_is_counted_by_memory(store: Arc<dyn Store>) {

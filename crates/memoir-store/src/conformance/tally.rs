@@ -8,7 +8,7 @@ use std::{
 use memoir_domain::memory::{Kind, Number};
 
 use super::fixtures::*;
-use crate::{Commit, DetailRow, MemoryRow, Selection, Store};
+use crate::{Commit, DetailRow, Error, MemoryRow, Selection, Store};
 
 /// What the store should hold of one agent.
 #[derive(Default)]
@@ -37,6 +37,7 @@ impl Model {
             memory.constitutional = dice.one_in(4);
             memory.created_at = at(dice.throw(50) as i64);
             memory.discarded_at = dice.one_in(3).then(|| at(99));
+            memory.shredded_at = memory.discarded_at.filter(|_| dice.one_in(3));
             altered.insert(number, memory.clone());
         }
         let mut commit = author.saving(altered.values().cloned().collect());
@@ -125,5 +126,45 @@ pub(super) async fn counts_agree_after_any_history(store: Arc<dyn Store>) {
         expected.retain(|memory| memory.kind == Kind::Core);
         assert_eq!(author.memories(Selection::KeptCore).await, expected);
     }
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_4_4_shredded_memories_are_counted_apart(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut rows = vec![
+        memory(1),
+        journal(2),
+        discarded(memory(3)),
+        shredded(memory(4)),
+        shredded(journal(5)),
+    ];
+    author.save(rows.clone()).await;
+    rows[0] = shredded(memory(1));
+    let mut commit = author.commit();
+    commit.memories = vec![rows[0].clone()];
+    commit.agent.tally = tally(&rows);
+    author.write(commit).await.unwrap();
+
+    let counted = store.recount(author.scope()).await.unwrap();
+    assert_eq!(counted, author.agent.tally);
+    assert_eq!((counted.discarded_count, counted.shredded_count), (1, 3));
+    assert_eq!(author.numbers(Selection::All).await, [1, 2, 3, 4, 5]);
+    assert_eq!(author.numbers(Selection::Kept).await, [2]);
+    assert_eq!(author.numbers(Selection::KeptCore).await, [0; 0]);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_4_4_what_is_shredded_is_discarded(store: Arc<dyn Store>) {
+    let author = Author::new(&store, 1, 1).await;
+    let kept = MemoryRow {
+        discarded_at: None,
+        ..shredded(memory(1))
+    };
+    let answer = store.commit(author.saving(vec![kept])).await;
+    assert!(
+        matches!(answer, Err(Error::Inconsistent { .. })),
+        "{answer:?}"
+    );
+    assert_eq!(author.numbers(Selection::All).await, [0; 0]);
     assert_sound(&store).await;
 }

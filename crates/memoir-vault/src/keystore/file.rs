@@ -19,8 +19,13 @@ const APPLICATION_ID: i64 = 0x4D45_4D4B;
 /// Every step from an empty file to the present format. Only ever added to: a step that was released
 /// stays as it is.
 const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001_initial.sql")];
+/// The mode of a journal that is deleted after each change: with a write-ahead log, destroyed keys would
+/// lie in the log until it is reset.
+const ROLLBACK_JOURNAL: &str = "delete";
+/// The only mode but `off` of a database that has no file.
+const MEMORY_JOURNAL: &str = "memory";
 /// How long to wait for another process that holds the lock.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes an empty file that only its owner can read, unless there is a file. An empty one is a key store
 /// to which nothing was written yet.
@@ -54,10 +59,18 @@ pub(super) fn open(
     if steps == 0 && !may_make {
         return Err(missing());
     }
-    set_up(&connection)?;
+    set_up(&connection, ROLLBACK_JOURNAL)?;
     if steps < MIGRATIONS.len() {
         migrate(&mut connection, path, enter)?;
     }
+    Ok(connection)
+}
+
+/// A new key store without a file, which nobody else can reach.
+pub(super) fn open_in_memory(enter: impl FnOnce(&Connection) -> Result<()>) -> Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    set_up(&connection, MEMORY_JOURNAL)?;
+    migrate(&mut connection, Path::new(super::NO_PATH), enter)?;
     Ok(connection)
 }
 
@@ -115,13 +128,12 @@ fn recognise(connection: &Connection, path: &Path) -> Result<usize> {
     }
 }
 
-fn set_up(connection: &Connection) -> Result<()> {
-    // A rollback journal: with a write-ahead log, destroyed keys would lie in the log until it is reset.
-    let mode: String =
-        connection.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))?;
+fn set_up(connection: &Connection, journal: &str) -> Result<()> {
+    let journal_mode = format!("PRAGMA journal_mode = {journal}");
+    let mode: String = connection.query_row(&journal_mode, [], |row| row.get(0))?;
     // What is deleted or replaced is overwritten with zeros.
     let secure: i64 = connection.query_row("PRAGMA secure_delete = ON", [], |row| row.get(0))?;
-    if mode != "delete" || secure != 1 {
+    if mode != journal || secure != 1 {
         return Err(Error::Driver(
             "SQLite does not overwrite what is deleted".to_owned(),
         ));

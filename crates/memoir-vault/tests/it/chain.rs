@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_vault::chain::{
-    Body, BodyCommitment, FirstBad, Head, Link, Problem, Record, RecordHash, body_commitment,
-    genesis, verify_links,
+    Body, BodyCommitment, FirstBad, Head, InvalidHash, Link, Problem, Record, RecordHash,
+    body_commitment, genesis, verify_links,
 };
 use proptest::prelude::*;
 
@@ -241,6 +241,112 @@ fn spec_4_2_a_cut_chain_is_told_by_its_head_only() {
     let cut = verify(scope(1, 2), &records[..4]).unwrap();
     assert_eq!((cut.seq, cut.hash), (4, records[3].hash));
     assert_ne!(cut, verify(scope(1, 2), &records).unwrap());
+}
+
+#[test]
+fn spec_4_2_the_end_of_a_chain_is_compared_with_the_agents_row() {
+    let records = chain(scope(1, 2), 6);
+    let heads: Vec<Head> = (0..=6)
+        .map(|length| verify(scope(1, 2), &records[..length]).unwrap())
+        .collect();
+    for (length, head) in heads.iter().enumerate() {
+        for (expected_length, expected) in heads.iter().enumerate() {
+            let first = length.min(expected_length) as u64 + 1;
+            let wanted = if length == expected_length {
+                Ok(())
+            } else {
+                bad(first, Problem::Head).map(drop)
+            };
+            assert_eq!(head.check_end(*expected), wanted);
+        }
+    }
+    let mut other = heads[6];
+    other.hash.0[0] ^= 1;
+    assert_eq!(
+        heads[6].check_end(other).unwrap_err().to_string(),
+        "record 6: the log ends elsewhere than the agent's row says: records were cut off, or the row was put back"
+    );
+}
+
+/// The way of the shredded text in full: what replaces it is found in the facts of a later record.
+#[test]
+fn spec_4_4_the_record_of_a_shredding_says_what_stands_in_the_place_of_the_text() {
+    let scope = scope(1, 2);
+    let mut records = chain(scope, 4);
+    let original = records[1].sealed.clone();
+    let mut shred = |text: &[u8]| {
+        records[1].sealed = text.to_vec();
+        let last = records.last().unwrap();
+        let mut shredding = Stored {
+            seq: last.seq + 1,
+            action: "memory_shredded".to_owned(),
+            facts: format!(r#"{{"2":"{}"}}"#, body_commitment(text)).into_bytes(),
+            ..last.clone()
+        };
+        shredding.hash = shredding.record().hash(scope, &last.hash);
+        records.push(shredding);
+    };
+    shred(b"without one memory");
+    shred(b"without another one, too");
+
+    let verify = |records: &[Stored]| {
+        let unchecked = records.iter().map(|stored| Link {
+            body: Body::Unchecked,
+            ..stored.link()
+        });
+        verify_links(scope, unchecked)?;
+        let said = records
+            .iter()
+            .rfind(|stored| stored.action == "memory_shredded");
+        let facts = str::from_utf8(&said.unwrap().facts).unwrap();
+        let commitment: BodyCommitment = facts[6..70].parse().unwrap();
+        let links = records.iter().map(|stored| match stored.seq {
+            2 => Link {
+                body: Body::Replaced(&stored.sealed, commitment),
+                ..stored.link()
+            },
+            _ => stored.link(),
+        });
+        verify_links(scope, links)
+    };
+    let head = Head {
+        seq: 6,
+        hash: records[5].hash,
+    };
+    assert_eq!(verify(&records), Ok(head));
+    // Neither what was shredded, nor what stood there in between, can be put back.
+    for text in [original.as_slice(), b"without one memory", b"else"] {
+        let mut records = records.clone();
+        records[1].sealed = text.to_vec();
+        assert_eq!(verify(&records), bad(2, Problem::Body));
+    }
+    // Nor can the record be made to say so.
+    let facts = format!(r#"{{"2":"{}"}}"#, body_commitment(&original));
+    records[5].facts = facts.into_bytes();
+    records[1].sealed = original;
+    assert_eq!(verify(&records), bad(6, Problem::Hash));
+}
+
+#[test]
+fn hashes_are_written_and_read_as_digits() {
+    let stored = &chain(scope(1, 2), 1)[0];
+    assert_eq!(stored.hash.to_string(), hex(&stored.hash.0));
+    assert_eq!(stored.hash.to_string().parse(), Ok(stored.hash));
+    assert_eq!(stored.body.to_string().parse(), Ok(stored.body));
+    assert_eq!(
+        stored.body.to_string().to_uppercase().parse(),
+        Ok(stored.body)
+    );
+    let digits = stored.hash.to_string();
+    for text in [
+        "",
+        &digits[1..],
+        &format!("{digits}0"),
+        &digits.replace(&digits[..1], "g"),
+    ] {
+        assert_eq!(text.parse::<RecordHash>(), Err(InvalidHash));
+        assert_eq!(text.parse::<BodyCommitment>(), Err(InvalidHash));
+    }
 }
 
 #[test]

@@ -43,12 +43,12 @@ fn spec_5_3_a_key_is_made_once_and_found_again() {
     assert!(vault.store.key(scope(1, 2)).unwrap().is_none());
     let key = vault.key(1, 2);
     assert_eq!(key.scope(), scope(1, 2));
-    let sealed = key.seal(&AT, b"a vow", nonce());
+    let sealed = key.seal(&AT, b"", b"a vow", nonce());
     for store in [&vault.store, &vault.again()] {
         let again = store.create(scope(1, 2), now()).unwrap();
-        assert_eq!(*again.open(&AT, &sealed).unwrap(), b"a vow");
+        assert_eq!(*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
         let again = store.key(scope(1, 2)).unwrap().unwrap();
-        assert_eq!(*again.open(&AT, &sealed).unwrap(), b"a vow");
+        assert_eq!(*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
         // An agent is looked up in its account only.
         assert!(store.key(scope(2, 2)).unwrap().is_none());
     }
@@ -219,7 +219,7 @@ fn spec_5_4_a_destroyed_key_is_gone_from_the_file_and_from_memory() {
     assert!(!vault.store.destroy(scope(1, 9), now()).unwrap());
     assert_eq!(vault.store.destroyed_at(scope(1, 9)).unwrap(), None);
     // Who held it in the middle of something ends that.
-    key.seal(&AT, b"the last words", nonce());
+    key.seal(&AT, b"", b"the last words", nonce());
 }
 
 #[test]
@@ -244,10 +244,10 @@ fn spec_5_4_destroying_leaves_no_bytes_whatever_the_size_of_the_store() {
 fn issue_2_rotation_wraps_all_keys_anew_and_changes_none() {
     let vault = Vault::new();
     let keys: Vec<_> = (0..40).map(|agent| vault.key(1, agent)).collect();
-    let log = vault.store.log_key("memoir.example/log", now()).unwrap();
+    let log = vault.store.log(now()).unwrap();
     let vkey = log.verifier().to_string();
     vault.store.destroy(scope(1, 39), now()).unwrap();
-    let sealed = keys[5].seal(&AT, b"a vow", nonce());
+    let sealed = keys[5].seal(&AT, b"", b"a vow", nonce());
     let old: Vec<Vec<u8>> = (0..39).map(|agent| wrapped(&vault, agent)).collect();
 
     let reader = vault.again();
@@ -282,23 +282,23 @@ fn issue_2_rotation_wraps_all_keys_anew_and_changes_none() {
                 .key(scope(1, 5))
                 .unwrap()
                 .unwrap()
-                .open(&AT, &sealed)
+                .open(&AT, b"", &sealed)
                 .unwrap(),
             b"a vow"
         );
-        let again = store.log_key("memoir.example/log", now()).unwrap();
+        let again = store.log(now()).unwrap();
         assert_eq!(again.verifier().to_string(), vkey);
     }
 
     // A process that has the old one goes on with what it has in memory, and learns of destroyed keys.
-    assert_eq!(*cached.open(&AT, &sealed).unwrap(), b"a vow");
+    assert_eq!(*cached.open(&AT, b"", &sealed).unwrap(), b"a vow");
     assert!(reader.key(scope(1, 5)).unwrap().is_some());
     let stale = |answer: memoir_vault::Result<()>| {
         assert!(matches!(answer, Err(Error::WrongMasterKey { .. })));
     };
     stale(reader.key(scope(1, 6)).map(drop));
     stale(reader.create(scope(1, 50), now()).map(drop));
-    stale(reader.log_key("memoir.example/log", now()).map(drop));
+    stale(reader.log(now()).map(drop));
     stale(reader.rotate(&MasterKey::generate().unwrap()).map(drop));
     stale(reader.adopt(&vault.master));
     fresh.destroy(scope(1, 5), now()).unwrap();
@@ -382,19 +382,117 @@ fn a_key_is_never_written_to_a_file_that_was_taken_away() {
 }
 
 #[test]
-fn spec_4_2_a_log_has_one_key_and_a_name_that_notes_allow() {
+fn spec_4_2_an_installation_has_one_log_under_a_name_of_its_own() {
     let vault = Vault::new();
-    let vkey = |store: &KeyStore, name| {
-        let key = store.log_key(name, now())?;
-        Ok::<_, Error>(key.verifier().to_string())
+    let vkey = |store: &KeyStore| store.log(now()).unwrap().verifier().to_string();
+    let first = vkey(&vault.store);
+    assert_eq!(vkey(&vault.again()), first);
+    assert_eq!(vkey(&vault.store), first);
+    let name = vault.store.log(now()).unwrap().name().to_owned();
+    let digits = name.strip_prefix("memoir/").unwrap();
+    assert_eq!(digits.len(), 16);
+    assert!(
+        digits
+            .bytes()
+            .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+    );
+    let other = Vault::new();
+    assert_ne!(other.store.log(now()).unwrap().name(), name);
+    // The name is bound to the key: it cannot be exchanged.
+    Connection::open(vault.path())
+        .unwrap()
+        .execute("UPDATE log_key SET name = 'memoir/other'", [])
+        .unwrap();
+    assert_eq!(
+        vault.store.log(now()).unwrap_err().to_string(),
+        "the key store is inconsistent: table `log_key`, log memoir/other: not wrapped for this place"
+    );
+}
+
+#[test]
+fn a_cached_key_is_one_that_nothing_must_be_waited_for() {
+    let vault = Vault::new();
+    let at = scope(1, 2);
+    assert!(vault.store.cached(at).unwrap().is_none());
+    let made = vault.key(1, 2);
+    let same = |store: &KeyStore| {
+        let cached = store.cached(at).unwrap();
+        cached.map(|key| key.digest_key() == made.digest_key())
     };
-    let first = vkey(&vault.store, "memoir.example/log").unwrap();
-    assert_eq!(vkey(&vault.again(), "memoir.example/log").unwrap(), first);
-    assert_ne!(vkey(&vault.store, "memoir.example/other").unwrap(), first);
-    for name in ["", "a b", "a+b", "a\u{2003}b", "a\nb", "a\u{7f}"] {
-        assert!(
-            matches!(vkey(&vault.store, name), Err(Error::LogName(_))),
-            "{name:?}"
-        );
-    }
+    assert_eq!(same(&vault.store), Some(true));
+    // Not before it was looked for.
+    let elsewhere = vault.again();
+    assert_eq!(same(&elsewhere), None);
+    elsewhere.key(at).unwrap().unwrap();
+    assert_eq!(same(&elsewhere), Some(true));
+    // Own changes leave it, those of others do not, until it was looked for again.
+    vault.key(1, 3);
+    assert_eq!(same(&vault.store), Some(true));
+    assert_eq!(same(&elsewhere), None);
+    elsewhere.key(at).unwrap().unwrap();
+    assert_eq!(same(&elsewhere), Some(true));
+    // While another process writes, nothing is said; and at once, not after ten seconds.
+    let writer = Connection::open(vault.path()).unwrap();
+    writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let started = std::time::Instant::now();
+    assert_eq!(same(&vault.store), None);
+    assert!(started.elapsed() < std::time::Duration::from_secs(2));
+    writer.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(same(&vault.store), Some(true));
+    // Destroyed, here or elsewhere.
+    vault.store.destroy(at, now()).unwrap();
+    assert_eq!(same(&vault.store), None);
+    assert_eq!(same(&elsewhere), None);
+    assert!(elsewhere.key(at).unwrap().is_none());
+    assert_eq!(same(&elsewhere), None);
+}
+
+#[test]
+fn a_cached_key_is_not_waited_for_while_another_thread_has_the_store() {
+    let vault = Vault::new();
+    let at = scope(1, 2);
+    vault.key(1, 2);
+    let writer = Connection::open(vault.path()).unwrap();
+    writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    std::thread::scope(|threads| {
+        // Waits for the writer with the store in its hand.
+        let waiting = threads.spawn(|| vault.store.key(at).map(|key| key.is_some()));
+        let started = std::time::Instant::now();
+        while started.elapsed() < std::time::Duration::from_millis(300) {
+            assert!(vault.store.cached(at).unwrap().is_none());
+        }
+        assert!(!waiting.is_finished());
+        writer.execute_batch("ROLLBACK").unwrap();
+        assert!(waiting.join().unwrap().unwrap());
+    });
+    assert!(vault.store.cached(at).unwrap().is_some());
+}
+
+#[test]
+fn a_key_store_in_memory_does_all_that_one_in_a_file_does() {
+    let master = MasterKey::generate().unwrap();
+    let store = KeyStore::in_memory(&master).unwrap();
+    assert_eq!(store.key_id(), master.key_id());
+    assert_eq!(format!("{store:?}"), "KeyStore { path: \"in memory\", .. }");
+    let key = store.create(scope(1, 2), now()).unwrap();
+    let sealed = key.seal(&AT, b"", b"a vow", nonce());
+    let log = store.log(now()).unwrap().verifier().to_string();
+    let next = MasterKey::generate().unwrap();
+    assert_eq!(store.rotate(&next).unwrap(), 2);
+    store.adopt(&next).unwrap();
+    let error = store.adopt(&master).unwrap_err().to_string();
+    assert!(error.contains("the key store `in memory` needs"), "{error}");
+    assert!(store.cached(scope(1, 2)).unwrap().is_some());
+    let again = store.key(scope(1, 2)).unwrap().unwrap();
+    assert_eq!(*again.open(&AT, b"", &sealed).unwrap(), b"a vow");
+    assert_eq!(store.log(now()).unwrap().verifier().to_string(), log);
+    assert!(store.destroy(scope(1, 2), now()).unwrap());
+    assert_eq!(store.destroyed_at(scope(1, 2)).unwrap(), Some(now()));
+    assert!(matches!(
+        store.create(scope(1, 2), now()),
+        Err(Error::Destroyed)
+    ));
+    // Nothing is shared between two of them.
+    let other = KeyStore::in_memory(&master).unwrap();
+    assert!(other.key(scope(1, 2)).unwrap().is_none());
 }

@@ -1,6 +1,7 @@
 //! The vault, from outside: its rules, the vectors of the ciphers and formats, and several processes.
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+mod archive;
 mod chain;
 mod keystore;
 mod log;

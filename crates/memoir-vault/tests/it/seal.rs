@@ -19,15 +19,16 @@ fn spec_5_3_what_is_sealed_opens_at_its_place() {
     let key = Vault::new().key(1, 2);
     for row in [
         Row::Agent,
+        Row::Prompts,
         Row::Memory(Number(7)),
         Row::Session(SessionId::from_bytes([9; 16])),
         Row::Record(7),
     ] {
         for text in [TEXT, b"", &[0; 100_000]] {
-            let sealed = key.seal(&place(row, 3), text, nonce());
+            let sealed = key.seal(&place(row, 3), b"", text, nonce());
             assert_eq!(sealed.len(), text.len() + OVERHEAD_BYTES);
             assert_eq!(sealed[0], VERSION);
-            assert_eq!(*key.open(&place(row, 3), &sealed).unwrap(), text);
+            assert_eq!(*key.open(&place(row, 3), b"", &sealed).unwrap(), text);
         }
     }
 }
@@ -36,21 +37,21 @@ fn spec_5_3_what_is_sealed_opens_at_its_place() {
 fn spec_5_3_a_sealed_text_shows_nothing_of_the_text() {
     let key = Vault::new().key(1, 2);
     let at = place(Row::Memory(Number(1)), 1);
-    let sealed = key.seal(&at, TEXT, nonce());
+    let sealed = key.seal(&at, b"", TEXT, nonce());
     assert!(
         !sealed
             .windows(5)
             .any(|window| TEXT.windows(5).any(|part| part == window))
     );
     // Twice the same text is not twice the same bytes.
-    assert_ne!(sealed[25..], key.seal(&at, TEXT, nonce())[25..]);
+    assert_ne!(sealed[25..], key.seal(&at, b"", TEXT, nonce())[25..]);
 }
 
 #[test]
 fn spec_5_3_a_sealed_row_cannot_be_changed_in_any_byte() {
     let key = Vault::new().key(1, 2);
     let at = place(Row::Memory(Number(1)), 1);
-    let sealed = key.seal(&at, TEXT, nonce());
+    let sealed = key.seal(&at, b"", TEXT, nonce());
     for position in 0..sealed.len() {
         for bit in 0..8 {
             let mut changed = sealed.clone();
@@ -63,20 +64,26 @@ fn spec_5_3_a_sealed_row_cannot_be_changed_in_any_byte() {
                 _ => OpenError::NotAuthentic(at),
             };
             assert_eq!(
-                key.open(&at, &changed).unwrap_err(),
+                key.open(&at, b"", &changed).unwrap_err(),
                 expected,
                 "byte {position}"
             );
         }
     }
     for length in 0..sealed.len() {
-        assert!(key.open(&at, &sealed[..length]).is_err(), "{length} bytes");
+        assert!(
+            key.open(&at, b"", &sealed[..length]).is_err(),
+            "{length} bytes"
+        );
     }
     assert_eq!(
-        key.open(&at, &sealed[..40]).unwrap_err(),
+        key.open(&at, b"", &sealed[..40]).unwrap_err(),
         OpenError::Short(at)
     );
-    assert!(key.open(&at, &[sealed.as_slice(), &[0]].concat()).is_err());
+    assert!(
+        key.open(&at, b"", &[sealed.as_slice(), &[0]].concat())
+            .is_err()
+    );
 }
 
 #[test]
@@ -90,6 +97,7 @@ fn spec_5_3_rows_cannot_be_swapped_or_replayed() {
     let mut places = Vec::new();
     for version in [0, 1, 2, 1 << 56, u64::MAX] {
         places.push(place(Row::Agent, version));
+        places.push(place(Row::Prompts, version));
         for number in [0, 1, 2, 1 << 56, u64::MAX] {
             // The same number in each of the tables, and a session whose bytes look like a number.
             places.push(place(Row::Memory(Number(number)), version));
@@ -101,18 +109,18 @@ fn spec_5_3_rows_cannot_be_swapped_or_replayed() {
     let key = vault.key(1, 2);
     let sealed: Vec<Vec<u8>> = places
         .iter()
-        .map(|place| key.seal(place, TEXT, nonce()))
+        .map(|place| key.seal(place, b"", TEXT, nonce()))
         .collect();
     for (made_at, sealed) in places.iter().zip(&sealed) {
         for at in &places {
-            let opens = key.open(at, sealed).is_ok();
+            let opens = key.open(at, b"", sealed).is_ok();
             assert_eq!(opens, made_at == at, "made at {made_at}, opened at {at}");
         }
     }
     // Another agent, another account.
     for other in [vault.key(1, 3), vault.key(2, 2), vault.key(2, 1)] {
         assert_eq!(
-            other.open(&places[0], &sealed[0]).unwrap_err(),
+            other.open(&places[0], b"", &sealed[0]).unwrap_err(),
             OpenError::NotAuthentic(places[0])
         );
     }
@@ -132,21 +140,94 @@ fn spec_5_3_digests_and_texts_have_keys_of_their_own_per_agent() {
 fn spec_5_1_errors_name_the_place_and_no_text() {
     let key = Vault::new().key(1, 2);
     let at = place(Row::Memory(Number(12)), 3);
-    let error = key.open(&at, &[1; 60]).unwrap_err();
+    let error = key.open(&at, b"", &[1; 60]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "table `memories`, memory #12, version 3: the sealed text is not authentic: changed, moved here, or of another key"
+        "table `memories`, memory #12, version 3: the row is not authentic: its sealed text or an open column was changed, it was moved here, or sealed with another key"
     );
-    let error = key.open(&place(Row::Record(4), 1), &[7; 60]).unwrap_err();
+    let error = key
+        .open(&place(Row::Record(4), 1), b"", &[7; 60])
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "table `audit_records`, record 4, version 1: the sealed text has the unknown form 7"
     );
-    let error = key.open(&place(Row::Agent, 1), &[]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "table `agents`, version 1: the sealed text is cut off"
-    );
+    for (row, table) in [(Row::Agent, "agents"), (Row::Prompts, "agent_prompts")] {
+        let error = key.open(&place(row, 1), b"", &[]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("table `{table}`, version 1: the sealed text is cut off")
+        );
+    }
+}
+
+/// Where a property changes something: one byte of the row, chosen by a number.
+fn flip(bytes: &mut [u8], at: usize) -> bool {
+    let length = bytes.len();
+    if length > 0 {
+        bytes[at % length] ^= 1 << (at % 8);
+    }
+    length > 0
+}
+
+#[test]
+fn spec_5_3_open_columns_cannot_be_changed_beside_a_sealed_text() {
+    let key = Vault::new().key(1, 2);
+    let at = place(Row::Memory(Number(1)), 1);
+    let columns = b"core=1;due=2026-11-05";
+    let sealed = key.seal(&at, columns, TEXT, nonce());
+    // They are bound, not held.
+    assert_eq!(sealed.len(), TEXT.len() + OVERHEAD_BYTES);
+    assert_eq!(*key.open(&at, columns, &sealed).unwrap(), TEXT);
+    let refused = Err(OpenError::NotAuthentic(at));
+    for position in 0..columns.len() {
+        for bit in 0..8 {
+            let mut changed = *columns;
+            changed[position] ^= 1 << bit;
+            assert_eq!(key.open(&at, &changed, &sealed).map(drop), refused);
+        }
+        let cut = &columns[..position];
+        assert_eq!(key.open(&at, cut, &sealed).map(drop), refused);
+    }
+    let longer = [columns.as_slice(), &[0]].concat();
+    assert_eq!(key.open(&at, &longer, &sealed).map(drop), refused);
+}
+
+#[test]
+fn spec_5_3_whatever_byte_of_a_row_is_changed_it_does_not_open() {
+    let vault = Vault::new();
+    let (key, other) = (vault.key(1, 2), vault.key(1, 3));
+    let bytes = || proptest::collection::vec(any::<u8>(), 0..200);
+    let row = prop_oneof![
+        Just(Row::Agent),
+        Just(Row::Prompts),
+        any::<u64>().prop_map(|number| Row::Memory(Number(number))),
+        any::<[u8; 16]>().prop_map(|bytes| Row::Session(SessionId::from_bytes(bytes))),
+        any::<u64>().prop_map(Row::Record),
+    ];
+    let rows = || row.clone();
+    proptest!(|(
+        row in rows(), elsewhere in rows(), version: u64, bit in 0..64,
+        columns in bytes(), more in bytes(), text in bytes(), position: usize,
+    )| {
+        let at = place(row, version);
+        let sealed = key.seal(&at, &columns, &text, nonce());
+        prop_assert_eq!(&*key.open(&at, &columns, &sealed).unwrap(), &text);
+
+        let mut changed = columns.clone();
+        if flip(&mut changed, position) {
+            prop_assert!(key.open(&at, &changed, &sealed).is_err());
+        }
+        prop_assert_eq!(key.open(&at, &more, &sealed).is_ok(), more == columns);
+        let mut changed = sealed.clone();
+        flip(&mut changed, position);
+        prop_assert!(key.open(&at, &columns, &changed).is_err());
+        let other_version = place(row, version ^ (1_u64 << bit));
+        prop_assert!(key.open(&other_version, &columns, &sealed).is_err());
+        let other_row = place(elsewhere, version);
+        prop_assert_eq!(key.open(&other_row, &columns, &sealed).is_ok(), elsewhere == row);
+        prop_assert!(other.open(&at, &columns, &sealed).is_err());
+    });
 }
 
 #[test]
@@ -155,8 +236,8 @@ fn spec_5_3_any_bytes_come_back_and_no_other_bytes_open() {
     let bytes = || proptest::collection::vec(any::<u8>(), 0..600);
     proptest!(|(text in bytes(), noise in bytes(), number: u64, version: u64)| {
         let at = place(Row::Memory(Number(number)), version);
-        let sealed = key.seal(&at, &text, nonce());
-        prop_assert_eq!(&*key.open(&at, &sealed).unwrap(), &text);
-        prop_assert!(key.open(&at, &noise).is_err());
+        let sealed = key.seal(&at, b"", &text, nonce());
+        prop_assert_eq!(&*key.open(&at, b"", &sealed).unwrap(), &text);
+        prop_assert!(key.open(&at, b"", &noise).is_err());
     });
 }

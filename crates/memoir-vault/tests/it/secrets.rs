@@ -2,16 +2,16 @@
 
 use std::fmt::Debug;
 
-use memoir_vault::{MasterKey, MasterSource, seal::Nonce};
+use memoir_vault::{MasterKey, MasterSource, log::LogKey, seal::Nonce};
 
-use crate::{Vault, now};
+use crate::Vault;
 
 #[test]
 fn spec_5_3_debug_prints_no_secret() {
     let vault = Vault::new();
     let bytes = *b"0123456789abcdef01234567";
     let master = MasterKey::from_text(&"5a".repeat(32), "text").unwrap();
-    let log = vault.store.log_key("memoir.example/log", now()).unwrap();
+    let log = LogKey::from_seed("memoir.example/log", &[7; 32]).unwrap();
     let printed = |value: &dyn Debug| format!("{value:?} {value:#?}");
     assert_eq!(printed(&master), "MasterKey MasterKey");
     assert_eq!(printed(&vault.key(1, 2)), "AgentKey AgentKey");
@@ -34,5 +34,7 @@ fn spec_5_3_keys_are_wiped_after_use() {
     wiped::<chacha20poly1305::XChaCha20Poly1305>();
     wiped::<ed25519_dalek::SigningKey>();
     wiped::<sha2::Sha256>();
+    wiped::<blake2::Blake2bVarCore>();
+    wiped::<zeroize::Zeroizing<Vec<argon2::Block>>>();
     wiped::<zeroize::Zeroizing<Vec<u8>>>();
 }

@@ -1,12 +1,13 @@
 //! The published vectors of the ciphers, through the same crates and settings that the vault uses.
 
+use argon2::{Algorithm, Argon2, AssociatedData, Block, ParamsBuilder, Version};
 use chacha20poly1305::{
     XChaCha20Poly1305,
     aead::{AeadInOut, KeyInit},
 };
-use ed25519_dalek::{Signer, SigningKey};
+use ed25519_dalek::{Signature, Signer, SigningKey};
 use hkdf::Hkdf;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use crate::{hex, unhex};
 
@@ -31,6 +32,49 @@ fn spec_5_3_xchacha20_poly1305_gives_the_bytes_of_its_draft() {
          21f9664c97637da9768812f615c68b13b52e"
     );
     assert_eq!(hex(&tag), "c0875924c1c7987947deafd8780acf49");
+}
+
+/// FIPS 180-2, appendix B.
+#[test]
+fn spec_4_2_sha256_gives_the_digests_of_its_standard() {
+    let million = "a".repeat(1_000_000);
+    for (message, expected) in [
+        (
+            "abc",
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        ),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+        ),
+        (
+            &million,
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
+        ),
+    ] {
+        assert_eq!(hex(&Sha256::digest(message)), expected);
+    }
+}
+
+/// RFC 9106, section 5.3.
+#[test]
+fn argon2id_gives_the_tag_of_rfc_9106() {
+    let params = ParamsBuilder::new()
+        .m_cost(32)
+        .t_cost(3)
+        .p_cost(4)
+        .data(AssociatedData::new(&[4; 12]).unwrap())
+        .build()
+        .unwrap();
+    let mut tag = [0; 32];
+    Argon2::new_with_secret(&[3; 8], Algorithm::Argon2id, Version::V0x13, params)
+        .unwrap()
+        .hash_password_into_with_memory(&[1; 32], &[2; 16], &mut tag, vec![Block::default(); 32])
+        .unwrap();
+    assert_eq!(
+        hex(&tag),
+        "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659"
+    );
 }
 
 /// RFC 5869, appendix A.1 to A.3.
@@ -101,5 +145,24 @@ fn spec_4_2_ed25519_gives_the_signatures_of_rfc_8032() {
         let made = key.sign(&message);
         assert_eq!(hex(&made.to_bytes()), signature);
         key.verifying_key().verify_strict(&message, &made).unwrap();
+        // The second form of the same signature, which RFC 8032, section 5.1.7, refuses.
+        let mut second = made.to_bytes();
+        add_order(&mut second[32..]);
+        let second = Signature::from_bytes(&second);
+        let refused = key.verifying_key().verify_strict(&message, &second);
+        assert!(refused.is_err());
     }
+}
+
+/// Adds the order of the group, 2^252 + 27742317777372353535851937790883648493.
+fn add_order(scalar: &mut [u8]) {
+    let mut order = unhex("1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed");
+    order.reverse();
+    let mut carry = 0;
+    for (byte, add) in scalar.iter_mut().zip(order) {
+        let sum = u16::from(*byte) + u16::from(add) + carry;
+        *byte = sum as u8;
+        carry = sum >> 8;
+    }
+    assert_eq!(carry, 0);
 }

@@ -1,6 +1,7 @@
 //! `memoir agent`: making, listing, showing and setting agents.
 
 mod create;
+mod erase;
 mod list;
 mod set;
 mod show;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME")]
         agent: String,
     },
+    Erase(erase::Arguments),
 }
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
@@ -44,6 +46,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         Command::Show { agent } => show::run(global, &agent).await,
         Command::Set(arguments) => set::run(global, arguments).await,
         Command::Pause { agent } => set::pause(global, &agent, true).await,
+        Command::Erase(arguments) => erase::run(global, arguments).await,
         Command::Resume { agent } => set::pause(global, &agent, false).await,
     }
 }

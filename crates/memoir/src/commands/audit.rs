@@ -1,20 +1,54 @@
 //! `memoir audit`: what was done, by whom, to what.
 
-use memoir_app::RecordQuery;
+use std::path::PathBuf;
+
+use memoir_app::{Growth, RecordQuery, Verification};
 use memoir_domain::{Timestamp, audit::Action};
+use memoir_vault::log::LogVerifier;
 
 use crate::{
     cli::Global,
     commands::parse,
-    failure::{Ending, Outcome},
+    failure::{Ending, Failure, Outcome},
     installation::Installation,
-    show, terminal,
+    show::{self, counted, thousands},
+    terminal,
 };
+
+/// A note with a hundred signatures is a tenth of this.
+const MOST_NOTE_BYTES: u64 = 1 << 20;
 
 /// What was done, by whom, to what
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     List(ListArguments),
+    Verify(VerifyArguments),
+    /// Sign what the logs of all agents come to now
+    ///
+    /// Prints a signed note (C2SP tlog-checkpoint). Kept outside, it shows later, with `memoir audit
+    /// verify --checkpoint FILE`, that nothing that was recorded by now was cut off or rewritten.
+    Checkpoint,
+}
+
+/// Check that logs are as they were written, and that what is stored is what they tell
+///
+/// Recomputes the chain of every record, replays it against memories, settings and sessions, and names the
+/// first record that does not fit; the exit status is 1 then. A checkpoint that was kept outside shows too
+/// that nothing was cut off or rewritten since.
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerifyArguments {
+    /// The agent
+    #[arg(conflicts_with = "all", required_unless_present_any = ["all", "checkpoint"])]
+    agent: Option<String>,
+    /// Every agent of every account, the erased ones too
+    #[arg(long)]
+    all: bool,
+    /// A note of `memoir audit checkpoint`; `-` reads stdin. Without an agent, all are checked
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// The public key that was printed with the note [default: this installation's own]
+    #[arg(long, value_name = "KEY", requires = "checkpoint")]
+    public_key: Option<LogVerifier>,
 }
 
 /// List an agent's audit records, oldest first
@@ -37,7 +71,97 @@ pub(crate) struct ListArguments {
 }
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
-    let Command::List(arguments) = command;
+    match command {
+        Command::List(arguments) => list(global, arguments).await,
+        Command::Verify(arguments) => verify(global, arguments).await,
+        Command::Checkpoint => checkpoint(global).await,
+    }
+}
+
+async fn checkpoint(global: &Global) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let signed = installation.memoir.checkpoint().await?;
+    if global.json {
+        terminal::json(&signed)?;
+    } else {
+        terminal::data(signed.checkpoint.as_bytes())?;
+        terminal::note(&format!(
+            "keep this note outside of this machine, and with it the public key that checks it:\n{}",
+            signed.public_key
+        ));
+    }
+    Ok(Ending::Done)
+}
+
+/// Everything that was asked to be verified.
+#[derive(serde::Serialize)]
+struct Verified {
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint: Option<Growth>,
+    agents: Vec<Verification>,
+}
+
+async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
+    let note = match &arguments.checkpoint {
+        Some(path) => Some(parse::file(path, MOST_NOTE_BYTES)?),
+        None => None,
+    };
+    let installation = Installation::open(global).await?;
+    let agents = match &arguments.agent {
+        Some(name) => vec![installation.agent(name).await?.verify().await?],
+        None => installation.memoir.verify_all().await?,
+    };
+    let checkpoint = match note {
+        Some(note) => {
+            let key = arguments.public_key.as_ref();
+            Some(installation.memoir.check_growth(&note, key).await?)
+        }
+        None => None,
+    };
+    let verified = Verified {
+        valid: agents.iter().all(|agent| agent.valid)
+            && checkpoint.as_ref().is_none_or(|growth| growth.grew),
+        checkpoint,
+        agents,
+    };
+    match (
+        global.json,
+        verified.agents.as_slice(),
+        &verified.checkpoint,
+    ) {
+        (true, [one], None) if !arguments.all => terminal::json(one)?,
+        (true, ..) => terminal::json(&verified)?,
+        (false, ..) => terminal::print(&show::verified::told(
+            &verified.agents,
+            verified.checkpoint.as_ref(),
+        ))?,
+    }
+    if verified.valid {
+        return Ok(Ending::Done);
+    }
+    Err(misfit(&verified))
+}
+
+/// How much does not fit.
+fn misfit(verified: &Verified) -> Failure {
+    let checked = verified.agents.len() as u64;
+    let bad = verified.agents.iter().filter(|agent| !agent.valid).count() as u64;
+    let problem = match (bad, checked) {
+        (0, _) => "the log is not the one of the checkpoint".to_owned(),
+        (_, 1) => "the agent's log does not fit".to_owned(),
+        (bad, checked) => format!(
+            "the logs of {} of {} do not fit",
+            thousands(bad),
+            counted(checked, "agent", "agents")
+        ),
+    };
+    Failure::new(problem).hint(
+        "somebody else than Memoir changed the database; keep a copy of it as it is, and compare it with a backup",
+    )
+}
+
+async fn list(global: &Global, arguments: ListArguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let session = match &arguments.session {

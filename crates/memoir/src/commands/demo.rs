@@ -3,13 +3,15 @@
 mod sample;
 mod told;
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use memoir_app::{
-    Account, AgentHandle, MemoryView, RecordQuery, RecordView, SessionView, sessions::RefineOptions,
+    Account, AgentHandle, MemoryView, RecordQuery, RecordView, SessionView, Verification,
+    sessions::RefineOptions,
 };
 use memoir_domain::session::State;
 use memoir_store_sqlite::SqliteStore;
+use memoir_vault::{KeyStore, MasterSource};
 use serde::Serialize;
 
 use crate::{
@@ -38,6 +40,14 @@ struct Shown {
     journal: Option<MemoryView>,
     records: Vec<RecordView>,
     sums: Sums,
+    verification: Verification,
+}
+
+impl Shown {
+    fn is_as_it_should_be(&self) -> bool {
+        let is_sound = self.sums.add_up() && self.verification.valid;
+        is_sound && self.session.state == State::Completed
+    }
 }
 
 /// One number, from four places.
@@ -80,20 +90,19 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
     } else {
         terminal::print(&told::after(&shown))?;
     }
-    Ok(
-        if shown.sums.add_up() && shown.session.state == State::Completed {
-            Ending::Done
-        } else {
-            Ending::Refused
-        },
-    )
+    Ok(if shown.is_as_it_should_be() {
+        Ending::Done
+    } else {
+        Ending::Refused
+    })
 }
 
 /// Everything but the last words; `None` where somebody interrupts it.
 async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Failure> {
     let store = SqliteStore::open(&folder.join("memoir.db"))?;
+    let keys = demo_keys(folder).map_err(memoir_app::Error::from)?;
     // The user's own configuration and database have no part in it.
-    let memoir = installation::on(store, Config::default())?;
+    let memoir = installation::on(store, keys, Config::default())?;
     let account = memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     let agent = sample::make(&memoir, &account).await?;
     let before = agent.memories(false).await?;
@@ -116,11 +125,18 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
         agent: agent.name().to_owned(),
         journal: journal(&after, &records),
         sums: sums(&memoir, &account, &agent, &after, &session).await?,
+        verification: agent.verify().await?,
         before,
         after,
         session,
         records,
     }))
+}
+
+/// Keys that are thrown away with the folder.
+fn demo_keys(folder: &Path) -> memoir_vault::Result<KeyStore> {
+    let source = MasterSource::File(folder.join("master.key"));
+    memoir_vault::unlock(&source, &folder.join("memoir.db.keys"), false)
 }
 
 /// The entry that tells the agent of its session: the memory that the last record is about.
@@ -150,13 +166,4 @@ async fn sums(
             .filter(|finding| finding.area == "database")
             .all(|finding| finding.severity == memoir_app::Severity::Ok),
     })
-}
-
-/// How often each action was recorded.
-fn actions(records: &[RecordView]) -> BTreeMap<&'static str, usize> {
-    let mut actions = BTreeMap::new();
-    for record in records {
-        *actions.entry(record.action.as_str()).or_default() += 1;
-    }
-    actions
 }

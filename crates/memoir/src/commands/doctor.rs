@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use memoir_app::{Examination, Severity};
+use memoir_vault::{KeyStore, MasterSource};
 
 use crate::{
     cli::Global,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
-    installation,
+    installation, keys,
     show::List,
     terminal::{self, CYAN, GREEN, RED, YELLOW, safe},
 };
@@ -70,12 +71,36 @@ async fn examine(global: &Global) -> Vec<Examination> {
 }
 
 async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failure> {
+    let mut found = Vec::new();
+    database::prepare(global.database.as_deref())?;
+    let keys = match keys::open(global, &config) {
+        Ok(keys) => keys,
+        Err(failure) => return Ok(vec![problem("key", failure)]),
+    };
+    found.push(key(global, &config, &keys)?);
     let store = database::open(global.database.as_deref())?;
-    let mut found = vec![file(&database::path(global.database.as_deref())?)];
-    let memoir = installation::on(store, config)?;
+    found.push(file(&database::path(global.database.as_deref())?));
+    let memoir = installation::on(store, keys, config)?;
     let account = memoir.account(&global.account).await?;
     found.extend(memoir.examine(&account).await?);
     Ok(found)
+}
+
+/// Which master key is in use, and where it comes from.
+fn key(global: &Global, config: &Config, keys: &KeyStore) -> Result<Examination, Failure> {
+    let origin = match keys::source(global, config)? {
+        MasterSource::Given(_) => keys::GIVEN.to_owned(),
+        MasterSource::File(path) => format!("`{}`", path.display()),
+    };
+    Ok(Examination {
+        area: "key",
+        severity: Severity::Ok,
+        finding: format!(
+            "master key {} from {origin} opens the key store; keep a copy of it apart from the database",
+            keys.key_id()
+        ),
+        advice: None,
+    })
 }
 
 /// The file, and whether only its owner can read it.

@@ -11,40 +11,78 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memoir_app::{AgentHandle, import};
+use memoir_vault::archive::is_archive;
 use serde_json::json;
 
 use crate::{
     cli::Global,
-    commands::parse,
+    commands::{export::Format, parse, passphrase},
     failure::{Ending, Failure, Outcome, bad_lines},
     installation::{Installation, administrator},
-    show::counted,
-    terminal,
+    show::{counted, thousands},
+    terminal::{self, safe},
 };
 
 /// A file is read in whole; a million memories are a tenth of this.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Import memories from a file, all of them or none
+/// Import memories from a file, all of them or none, or make an agent from an archive
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
+    /// The agent; from an archive, the name of the one that is made
     agent: String,
     /// The file; `-` reads stdin
     file: PathBuf,
-    /// The format: one JSON object a line, {"content", "kind"?, "tags"?, "created_at"?, "constitutional"?}
-    #[arg(long, value_enum, default_value_t)]
-    format: super::export::Format,
+    /// The format [default: an archive is recognised, anything else is lines of JSON]. A line is
+    /// {"content", "kind"?, "tags"?, "source"?, "created_at"?, "constitutional"?}
+    #[arg(long, value_enum)]
+    format: Option<Format>,
     /// Import the rest of a file that has bad lines
     #[arg(long)]
     skip_bad: bool,
+    /// A file whose text is the archive's passphrase; else MEMOIR_ARCHIVE_PASSPHRASE, or it is asked for
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let bytes = parse::file(&arguments.file, MOST_BYTES)?;
+    let found = if is_archive(&bytes) {
+        Format::Archive
+    } else {
+        Format::Jsonl
+    };
+    match arguments.format.unwrap_or(found) {
+        Format::Jsonl => lines(global, arguments, &bytes).await,
+        Format::Archive => archive(global, arguments, bytes).await,
+    }
+}
+
+async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outcome {
+    let passphrase = passphrase::asked(arguments.passphrase_file.as_deref())?;
+    let installation = Installation::open(global).await?;
+    let name = Some(arguments.agent.as_str());
+    let account = &installation.account;
+    let agent = account
+        .adopt(sealed, passphrase, name, &administrator())
+        .await?;
+    if global.json {
+        terminal::json(&agent)?;
+    } else {
+        terminal::print(&format!(
+            "made the agent `{}` from the archive: {}, {} core tokens, and its whole log\n",
+            safe(&agent.name),
+            counted(agent.tally.core_count, "core memory", "core memories"),
+            thousands(agent.tally.core_tokens)
+        ))?;
+    }
+    Ok(Ending::Done)
+}
+
+async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let super::export::Format::Jsonl = arguments.format;
-    let read = import::read(&parse::file(&arguments.file, MOST_BYTES)?);
+    let read = import::read(bytes);
     let skipped = read.bad.len();
     if arguments.skip_bad && skipped > 0 {
         let lines = counted(skipped as u64, "line", "lines");

@@ -9,16 +9,21 @@ pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod key;
 pub(crate) mod ledger;
 mod parse;
+mod passphrase;
 pub(crate) mod recall;
 pub(crate) mod refine;
 pub(crate) mod remember;
 pub(crate) mod restore;
+pub(crate) mod rewind;
 pub(crate) mod rollback;
 pub(crate) mod session;
 pub(crate) mod sessions;
+pub(crate) mod shred;
 pub(crate) mod sweep;
 
 use crate::{
@@ -45,9 +50,13 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Cancel(arguments) => cancel::run(&global, arguments).await,
         Command::Rollback(arguments) => rollback::run(&global, arguments).await,
         Command::Restore(arguments) => restore::run(&global, arguments).await,
+        Command::Rewind(arguments) => rewind::run(&global, arguments).await,
+        Command::Shred(arguments) => shred::run(&global, arguments).await,
+        Command::History(arguments) => history::run(&global, arguments).await,
         Command::Import(arguments) => import::run(&global, arguments).await,
         Command::Export(arguments) => export::run(&global, arguments).await,
         Command::Audit(command) => audit::run(&global, command).await,
+        Command::Key(command) => key::run(&global, command).await,
         Command::Doctor(arguments) => doctor::run(&global, arguments).await,
     }
 }

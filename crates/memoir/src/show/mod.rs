@@ -1,10 +1,12 @@
 //! How things look to people: numbers, times, tables, memories, sessions, records, differences.
 
 pub(crate) mod diff;
+pub(crate) mod history;
 pub(crate) mod memories;
 pub(crate) mod records;
 pub(crate) mod session;
 mod table;
+pub(crate) mod verified;
 mod wrap;
 
 use memoir_domain::{Timestamp, memory::Number};

@@ -180,7 +180,8 @@ fn facts(record: &RecordView) -> String {
     let others = data.iter().filter(|(name, _)| !is_told(name));
     facts.extend(
         others.filter_map(|(name, value)| match (name.as_str(), value) {
-            ("summary" | "reason_text", _) => None,
+            // Words, and hashes for programs.
+            ("summary" | "reason_text" | "replaced" | "head", _) => None,
             // The words stand under the name of the count that they replace.
             ("lost_details", Value::Array(words)) => Some(format!("lost_details={}", words.len())),
             ("merged", _) => {

@@ -1,11 +1,11 @@
 //! The demonstration in words.
 
-use std::fmt::Write;
+use std::{fmt::Write, slice};
 
 use memoir_app::{MemoryView, RecordView};
 use memoir_domain::{audit::Action, memory::Kind};
 
-use super::{Shown, actions};
+use super::Shown;
 use crate::{
     show::{self, counted, thousands},
     terminal::{BOLD, DIM, GREEN, RED, safe_lines},
@@ -61,6 +61,11 @@ pub(super) fn after(shown: &Shown) -> String {
     text.push_str(&show::records::timeline(&shown.records));
     text.push_str(&heading("Does it add up?"));
     text.push_str(&sums(shown));
+    text.push_str(&heading("Is the audit as it was written?"));
+    text.push_str(&show::verified::told(
+        slice::from_ref(&shown.verification),
+        None,
+    ));
     let _ = write!(text, "\n{}", shown.session.state.as_str());
     text
 }
@@ -96,21 +101,15 @@ fn sums(shown: &Shown) -> String {
     let session = sums
         .session_tokens
         .map_or_else(|| "nothing".to_owned(), thousands);
-    let records: Vec<String> = actions(&shown.records)
-        .into_iter()
-        .map(|(action, count)| format!("{count} {action}"))
-        .collect();
     format!(
         "{style}{word}{style:#}: {} tokens by adding up the ledger, {} by the agent's counts, {session} by the session;\n\
-         the database's own check finds {}; {}: {}\n",
+         the database's own check finds {}\n",
         thousands(sums.ledger_tokens),
         thousands(sums.agent_tokens),
         if sums.database_is_sound {
             "nothing wrong"
         } else {
             "something wrong"
-        },
-        counted(shown.records.len() as u64, "record", "records"),
-        records.join(", ")
+        }
     )
 }

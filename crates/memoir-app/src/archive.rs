@@ -1,0 +1,156 @@
+//! A whole agent in one sealed file, for another installation.
+//!
+//! The file holds memories, settings, sessions and the whole log, under a passphrase. It is checked to be
+//! all of one piece before it is written and before it is taken in.
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{SessionId, adopt::Traveller, audit::Actor};
+use memoir_store::{RecordFilter, Selection};
+use memoir_vault::archive::Passphrase;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Account, AgentHandle, AgentView, Error, Result,
+    codec::{self, Beside},
+    memories::wanted,
+    sessions::Rehearsal,
+};
+
+/// The form that this version writes.
+const VERSION: u32 = 1;
+
+/// What is sealed.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    version: u32,
+    traveller: Traveller,
+    rehearsals: BTreeMap<SessionId, Rehearsal>,
+}
+
+impl AgentHandle {
+    /// The agent as a sealed archive.
+    ///
+    /// # Errors
+    /// A session is running; what is stored does not fit the log; the store fails.
+    pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
+        for _ in 0..crate::ATTEMPTS {
+            let loaded = self.load(&wanted(Selection::All)).await?;
+            let log = RecordFilter::default();
+            let rows = self.memoir.store.records(self.scope, &log).await?;
+            let sessions = self.memoir.store.sessions(self.scope, u32::MAX).await?;
+            // What was read one after the other is of one moment if the log is.
+            if rows.len() as u64 + 1 != loaded.agent.next_seq {
+                continue;
+            }
+            let key = Some(loaded.base.key());
+            let head = rows.last().map_or([0; 32], |row| row.hash);
+            let records = crate::parallel::map(rows, |row| codec::record(key, row))
+                .into_iter()
+                .collect::<Result<_>>()?;
+            let mut contents = Contents {
+                version: VERSION,
+                traveller: Traveller {
+                    agent: loaded.agent,
+                    memories: loaded.memories,
+                    sessions: Vec::with_capacity(sessions.len()),
+                    records,
+                    head,
+                },
+                rehearsals: BTreeMap::new(),
+            };
+            for row in sessions {
+                let (session, rehearsal) = codec::session(key, row)?;
+                let rehearsal = rehearsal.map(|rehearsal| (session.id, rehearsal));
+                contents.rehearsals.extend(rehearsal);
+                contents.traveller.sessions.push(session);
+            }
+            contents.traveller.check()?;
+            return blocking(move || contents.seal(&passphrase)).await;
+        }
+        Err(Error::Contended)
+    }
+}
+
+/// The key of a passphrase takes a second and much memory to make, on purpose.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
+        Err(_) => Err(Error::Inconsistent("the process was ending".to_owned())),
+    }
+}
+
+impl Contents {
+    fn seal(&self, passphrase: &Passphrase) -> Result<Vec<u8>> {
+        let plain = serde_json::to_vec(self).map(zeroize::Zeroizing::new);
+        let plain = plain
+            .map_err(|_| Error::Inconsistent("an agent cannot be written as JSON".to_owned()))?;
+        let mut sealed = Vec::with_capacity(plain.len() + 1_024);
+        memoir_vault::archive::seal(passphrase, &mut sealed, &plain)?;
+        Ok(sealed)
+    }
+
+    fn open(passphrase: &Passphrase, sealed: &[u8]) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let plain = memoir_vault::archive::open(passphrase, sealed)?;
+        // The parser's own message may quote what it read.
+        let unreadable =
+            |_| Error::Inconsistent("the archive's contents cannot be read".to_owned());
+        let found: Version = serde_json::from_slice(&plain).map_err(unreadable)?;
+        if found.version != VERSION {
+            return Err(Error::ArchiveVersion(found.version));
+        }
+        serde_json::from_slice(&plain).map_err(unreadable)
+    }
+}
+
+impl Account {
+    /// Takes an agent in from an archive, as a new agent of this account under `name`, or under the name
+    /// that it had.
+    ///
+    /// # Errors
+    /// The passphrase does not open it, or it was changed; it is not all of one piece; the name is taken.
+    pub async fn adopt(
+        &self,
+        sealed: Vec<u8>,
+        passphrase: Passphrase,
+        name: Option<&str>,
+        actor: &Actor,
+    ) -> Result<AgentView> {
+        let Contents {
+            traveller,
+            rehearsals,
+            ..
+        } = blocking(move || Contents::open(&passphrase, &sealed)).await?;
+        let ids = self.memoir.ids();
+        let renamed = traveller
+            .sessions
+            .iter()
+            .map(|session| Ok((session.id, ids.session()?)))
+            .collect::<Result<BTreeMap<SessionId, SessionId>>>()?;
+        let name = name.unwrap_or(&traveller.agent.name).to_owned();
+        let id = ids.agent()?;
+        let decision = traveller.adopt(id, &name, &renamed, actor, self.memoir.now())?;
+        let agent = decision.agent.clone();
+        let rehearsals = rehearsals
+            .into_iter()
+            .map(|(id, rehearsal)| {
+                let renamed_to = renamed.get(&id).copied().unwrap_or(id);
+                (renamed_to, rehearsal.renamed(&renamed))
+            })
+            .collect();
+        let beside = Beside {
+            rehearsals,
+            ..Beside::default()
+        };
+        self.make(decision, beside).await?;
+        Ok(self.memoir.agent_view(&agent))
+    }
+}

@@ -1,0 +1,88 @@
+//! Checkpoints of the log over the heads of all agents' logs (SPEC 4.2). One that is kept outside shows
+//! later that nothing was cut off or rewritten since.
+
+use memoir_store::LeafRow;
+use memoir_vault::{
+    chain::RecordHash,
+    log::{self, Leaf, LogVerifier},
+};
+use serde::Serialize;
+
+use crate::{Error, Memoir, Result};
+
+/// A signed checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckpointView {
+    /// The signed note, in the form of C2SP `tlog-checkpoint`: what to keep.
+    pub checkpoint: String,
+    /// The name of the log.
+    pub origin: String,
+    /// Entries in the log.
+    pub size: u64,
+    /// The public key that verifies it, in the form of C2SP `signed-note`: keep it too.
+    pub public_key: String,
+}
+
+/// What a checkpoint that was kept shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Growth {
+    /// Whether the log is that of the checkpoint, grown or the same.
+    pub grew: bool,
+    /// Entries in the log.
+    pub size: u64,
+    /// What is wrong; `None` where it grew.
+    pub problem: Option<String>,
+}
+
+impl Memoir {
+    /// Enters the head of every log that has grown since the last checkpoint, and signs the whole.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn checkpoint(&self) -> Result<CheckpointView> {
+        let now = self.now();
+        let key = self.keys.log(now).await?;
+        self.store.append_leaves(now).await?;
+        let root = log::root(self.store.leaves(0).await?.iter().map(leaf));
+        Ok(CheckpointView {
+            checkpoint: key.sign_checkpoint(root),
+            origin: key.name().to_owned(),
+            size: root.size,
+            public_key: key.verifier().to_string(),
+        })
+    }
+
+    /// Whether the log over all heads only grew since `note` was signed, by this installation's key or
+    /// by the one given.
+    ///
+    /// # Errors
+    /// `note` is no checkpoint of this log; the store or the key store fails.
+    pub async fn check_growth(&self, note: &[u8], key: Option<&LogVerifier>) -> Result<Growth> {
+        let own;
+        let verifier = match key {
+            Some(key) => key,
+            None => {
+                own = self.keys.log(self.now()).await?;
+                own.verifier()
+            }
+        };
+        let checkpoint = verifier.open_checkpoint(note).map_err(Error::Checkpoint)?;
+        let leaves = self.store.leaves(0).await?;
+        let size = leaves.len() as u64;
+        let grew = log::check_grew(&checkpoint, leaves.iter().map(leaf));
+        Ok(Growth {
+            grew: grew.is_ok(),
+            size,
+            problem: grew.err().map(|problem| problem.to_string()),
+        })
+    }
+}
+
+fn leaf(row: &LeafRow) -> Leaf {
+    Leaf {
+        agent: row.agent,
+        seq: row.seq,
+        head: RecordHash(row.head),
+        recorded_at: row.recorded_at,
+    }
+}

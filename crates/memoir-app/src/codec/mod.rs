@@ -1,0 +1,734 @@
+//! Between the domain's plain data and the store's rows. The one place where an agent's words become
+//! bytes and bytes become words, where texts are sealed and opened, and where the log is chained.
+
+mod sealed;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memoir_domain::{
+    AgentScope, PrivateText, SessionId, Timestamp,
+    agent::{self, Agent, Attempt, LedgerPosition, Settings, Threshold},
+    audit::{Action, Actor, Body, Change, Facts, Record},
+    draft::{Decision, Stated},
+    memory::{Memory, Number, Tags},
+    session::Session,
+    text::Digester,
+};
+use memoir_store::{
+    AgentRow, AuditRow, BodyRow, Commit, DetailRow, MemoryRow, SessionRow, Snapshot, StoredText,
+};
+use memoir_vault::{
+    AgentKey,
+    chain::{self, BodyCommitment, RecordHash},
+    seal::Row,
+};
+use serde::{Deserialize, Serialize};
+
+use self::sealed::{Columns, Sealer, check, open};
+use crate::{Error, Random, Result, sessions::Rehearsal};
+
+#[derive(Serialize, Deserialize)]
+struct MemoryBody {
+    content: PrivateText,
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    tags: Tags,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    protected_wording: Option<PrivateText>,
+}
+
+fn memory_columns(row: &MemoryRow) -> Result<Columns> {
+    Columns::of(&(
+        row.kind.as_str(),
+        row.tokens,
+        row.constitutional,
+        row.created_at.microseconds(),
+        row.updated_at.microseconds(),
+        microseconds(row.discarded_at),
+        microseconds(row.shredded_at),
+    ))
+}
+
+/// Under the agent's version `version`, which is the one that the commit writes.
+fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> Result<MemoryRow> {
+    let mut row = MemoryRow {
+        number: memory.number,
+        version,
+        kind: memory.kind,
+        tokens: memory.tokens(),
+        constitutional: memory.is_constitutional(),
+        created_at: memory.created_at,
+        updated_at: memory.updated_at,
+        discarded_at: memory.discarded_at,
+        shredded_at: memory.shredded_at,
+        body: StoredText::default(),
+    };
+    let body = MemoryBody {
+        content: memory.content,
+        tags: memory.tags,
+        source: memory.source,
+        protected_wording: memory.protected_wording,
+    };
+    let place = Row::Memory(row.number);
+    row.body = sealer.seal(place, version, &memory_columns(&row)?, &body)?;
+    Ok(row)
+}
+
+pub(crate) fn memory(key: &AgentKey, row: MemoryRow) -> Result<Memory> {
+    let columns = memory_columns(&row)?;
+    let place = Row::Memory(row.number);
+    let body: MemoryBody = open(key, place, row.version, &columns, &row.body)?;
+    let memory = Memory {
+        number: row.number,
+        kind: row.kind,
+        content: body.content,
+        tags: body.tags,
+        source: body.source,
+        protected_wording: body.protected_wording,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        discarded_at: row.discarded_at,
+        shredded_at: row.shredded_at,
+    };
+    if memory.tokens() != row.tokens || memory.is_constitutional() != row.constitutional {
+        let problem = format!(
+            "table `memories`, row {}: size or flag do not fit the text",
+            row.number
+        );
+        return Err(Error::Inconsistent(problem));
+    }
+    Ok(memory)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Prompts {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    system_prompt: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reflection_prompt: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory_reflection_prompt: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refinement_prompt: Option<PrivateText>,
+}
+
+/// What of an agent's row its seal covers: all of it but the seal. The store writes the row under the
+/// version that `version` names.
+fn agent_columns(row: &AgentRow, version: u64) -> Result<Columns> {
+    let tally = row.tally;
+    Columns::of(&(
+        (version, &row.name, &row.folded_name, &row.settings),
+        (row.prompts_version, row.paused, row.inactive),
+        row.created_at.microseconds(),
+        (
+            tally.core_tokens,
+            tally.core_count,
+            tally.journal_count,
+            tally.constitutional_count,
+            tally.discarded_count,
+            tally.shredded_count,
+        ),
+        (row.next_number, row.next_seq),
+        (
+            microseconds(row.last_refinement_at),
+            microseconds(row.last_attempt_at),
+            row.last_attempt_tokens,
+        ),
+        (microseconds(row.ledger_created_at), row.ledger_number),
+        microseconds(row.erased_at),
+        row.head,
+    ))
+}
+
+fn microseconds(time: Option<Timestamp>) -> Option<i64> {
+    time.map(Timestamp::microseconds)
+}
+
+/// Seals the row for the version that it is written under.
+fn seal_agent(sealer: &Sealer<'_>, row: &mut AgentRow) -> Result<()> {
+    let columns = agent_columns(row, row.version)?;
+    row.seal = sealer.seal_bytes(Row::Agent, row.version, &columns, &[])?;
+    Ok(())
+}
+
+/// The agent's row as it is to be written under `base`'s next version, not yet sealed.
+fn agent_row(base: &Base, agent: Agent) -> AgentRow {
+    AgentRow {
+        scope: base.scope,
+        version: base.next_version(),
+        folded_name: agent::fold_name(&agent.name),
+        name: agent.name,
+        settings: base.settings.clone(),
+        prompts_version: base.prompts_version,
+        paused: agent.settings.paused,
+        inactive: agent.settings.inactive,
+        created_at: agent.created_at,
+        tally: agent.tally,
+        next_number: agent.next_number,
+        next_seq: agent.next_seq,
+        last_refinement_at: agent.last_refinement_at,
+        last_attempt_at: agent.last_attempt.map(|attempt| attempt.at),
+        last_attempt_tokens: agent.last_attempt.map(|attempt| attempt.core_tokens),
+        ledger_created_at: agent.ledger_position.map(|position| position.created_at),
+        ledger_number: agent.ledger_position.map(|position| position.number),
+        erased_at: agent.erased_at,
+        head: base.head.0,
+        seal: StoredText::default(),
+    }
+}
+
+/// The settings that are no text, and the prompts.
+fn settings_columns(settings: &Settings) -> Result<(String, Prompts)> {
+    let mut settings = settings.clone();
+    let prompts = Prompts {
+        system_prompt: settings.system_prompt.take(),
+        reflection_prompt: settings.reflection_prompt.take(),
+        memory_reflection_prompt: settings.memory_reflection_prompt.take(),
+        refinement_prompt: settings.refinement_prompt.take(),
+    };
+    let settings = serde_json::to_string(&settings)
+        .map_err(|_| Error::Inconsistent("settings cannot be written as JSON".to_owned()))?;
+    Ok((settings, prompts))
+}
+
+/// An agent with its prompts.
+///
+/// # Errors
+/// The row or the prompts are not as they were written.
+pub(crate) fn agent(key: &AgentKey, row: &AgentRow, prompts: &StoredText) -> Result<Agent> {
+    let columns = agent_columns(row, row.version)?;
+    check(key, Row::Agent, row.version, &columns, &row.seal)?;
+    let version = row.prompts_version;
+    let prompts: Prompts = open(key, Row::Prompts, version, &Columns::NONE, prompts)?;
+    let mut agent = listed_agent(row)?;
+    agent.settings = Settings {
+        system_prompt: prompts.system_prompt,
+        reflection_prompt: prompts.reflection_prompt,
+        memory_reflection_prompt: prompts.memory_reflection_prompt,
+        refinement_prompt: prompts.refinement_prompt,
+        ..agent.settings
+    };
+    Ok(agent)
+}
+
+/// An agent as anybody sees it who lists agents: without prompts, and taken from the row unchecked.
+pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
+    let settings: Settings = serde_json::from_str(&row.settings).map_err(|_| {
+        let agent = row.scope.agent;
+        Error::Inconsistent(format!(
+            "table `agents`, {agent}: the settings cannot be read"
+        ))
+    })?;
+    Ok(Agent {
+        id: row.scope.agent,
+        name: row.name.clone(),
+        settings,
+        created_at: row.created_at,
+        tally: row.tally,
+        next_number: row.next_number,
+        next_seq: row.next_seq,
+        last_refinement_at: row.last_refinement_at,
+        last_attempt: row
+            .last_attempt_at
+            .zip(row.last_attempt_tokens)
+            .map(|(at, core_tokens)| Attempt { at, core_tokens }),
+        ledger_position: row
+            .ledger_created_at
+            .zip(row.ledger_number)
+            .map(|(created_at, number)| LedgerPosition { created_at, number }),
+        erased_at: row.erased_at,
+    })
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct SessionBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rehearsal: Option<Rehearsal>,
+}
+
+/// All open columns but the lease, which is renewed without the key.
+fn session_columns(row: &SessionRow) -> Result<Columns> {
+    Columns::of(&(
+        (
+            row.state.as_str(),
+            row.mode.as_str(),
+            row.driver,
+            row.trigger,
+        ),
+        (row.rehearsal, &row.model),
+        (row.pre_session_tokens, row.post_session_tokens),
+        row.threshold.map(f64::to_bits),
+        (row.edits, row.removed_tokens, row.stats),
+        row.end_reason.map(|reason| reason.as_str()),
+        (
+            row.started_at.microseconds(),
+            microseconds(row.ended_at),
+            microseconds(row.undone_at),
+        ),
+        row.usage,
+    ))
+}
+
+fn session_row(
+    sealer: &Sealer<'_>,
+    base: &Base,
+    session: Session,
+    rehearsal: Option<Rehearsal>,
+) -> Result<SessionRow> {
+    let mut row = SessionRow {
+        id: session.id,
+        agent: base.scope.agent,
+        version: base.next_version(),
+        state: session.state,
+        mode: session.mode,
+        driver: session.driver,
+        trigger: session.trigger,
+        rehearsal: session.rehearsal,
+        model: session.model,
+        pre_session_tokens: session.pre_session_tokens,
+        post_session_tokens: session.post_session_tokens,
+        threshold: session.threshold.map(Threshold::share),
+        edits: session.edits,
+        removed_tokens: session.removed_tokens,
+        stats: session.stats,
+        end_reason: session.end_reason,
+        body: StoredText::default(),
+        started_at: session.started_at,
+        ended_at: session.ended_at,
+        undone_at: session.undone_at,
+        usage: session.usage,
+        lease: session.lease,
+    };
+    let body = SessionBody {
+        summary: session.summary,
+        reason: session.reason,
+        rehearsal,
+    };
+    let columns = session_columns(&row)?;
+    row.body = sealer.seal(Row::Session(row.id), row.version, &columns, &body)?;
+    Ok(row)
+}
+
+/// A session, and what it came to where it was a rehearsal. Without the key: without its words, and
+/// taken from the row unchecked.
+pub(crate) fn session(
+    key: Option<&AgentKey>,
+    row: SessionRow,
+) -> Result<(Session, Option<Rehearsal>)> {
+    let columns = session_columns(&row)?;
+    let body = match key {
+        Some(key) => open(key, Row::Session(row.id), row.version, &columns, &row.body)?,
+        None => SessionBody::default(),
+    };
+    let threshold = row.threshold.map(Threshold::new).transpose();
+    let session = Session {
+        id: row.id,
+        state: row.state,
+        mode: row.mode,
+        driver: row.driver,
+        trigger: row.trigger,
+        rehearsal: row.rehearsal,
+        model: row.model,
+        pre_session_tokens: row.pre_session_tokens,
+        post_session_tokens: row.post_session_tokens,
+        threshold: threshold.map_err(|_| {
+            Error::Inconsistent(format!("table `sessions`, session {}: threshold", row.id))
+        })?,
+        edits: row.edits,
+        removed_tokens: row.removed_tokens,
+        stats: row.stats,
+        summary: body.summary,
+        end_reason: row.end_reason,
+        reason: body.reason,
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        undone_at: row.undone_at,
+        usage: row.usage,
+        lease: row.lease,
+    };
+    Ok((session, body.rehearsal))
+}
+
+/// Without a hash: that is worked out in the order of the log.
+fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
+    /// Of a body that was written with its record.
+    const FIRST: u64 = 1;
+    let facts = facts_text(&record.facts)?;
+    let row = Row::Record(record.seq);
+    let body = sealer.seal(row, FIRST, &Columns::NONE, &record.body)?;
+    Ok(AuditRow {
+        seq: record.seq,
+        recorded_at: record.recorded_at,
+        actor_kind: record.actor.kind,
+        actor_name: record.actor.name,
+        action: record.action,
+        session: record.session,
+        memory: record.memory,
+        facts,
+        body_version: FIRST,
+        body_commitment: chain::body_commitment(&body.0).0,
+        body,
+        hash: [0; 32],
+        previous_hash: None,
+    })
+}
+
+fn facts_text(facts: &Facts) -> Result<String> {
+    serde_json::to_string(facts)
+        .map_err(|_| Error::Inconsistent("a record's facts cannot be written as JSON".to_owned()))
+}
+
+/// What the hash of a record covers.
+pub(crate) fn chained(row: &AuditRow) -> chain::Record<'_> {
+    chain::Record {
+        seq: row.seq,
+        recorded_at: row.recorded_at,
+        actor_kind: row.actor_kind.as_str(),
+        actor_name: &row.actor_name,
+        action: row.action.as_str(),
+        session: row.session,
+        memory: row.memory,
+        facts: row.facts.as_bytes(),
+        body: BodyCommitment(row.body_commitment),
+    }
+}
+
+/// Chains the records onto `head`, and gives the new head.
+fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRow]) -> RecordHash {
+    for row in records {
+        row.previous_hash = (row.seq > 1).then_some(head.0);
+        head = chained(row).hash(scope, &head);
+        row.hash = head.0;
+    }
+    head
+}
+
+/// A record; without the key, without its words.
+pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
+    let body: Body = match key {
+        Some(key) => {
+            let place = Row::Record(row.seq);
+            open(key, place, row.body_version, &Columns::NONE, &row.body)?
+        }
+        None => Body::default(),
+    };
+    Ok(Record {
+        facts: facts(&row)?,
+        seq: row.seq,
+        recorded_at: row.recorded_at,
+        actor: Actor {
+            kind: row.actor_kind,
+            name: row.actor_name,
+        },
+        action: row.action,
+        session: row.session,
+        memory: row.memory,
+        body,
+    })
+}
+
+/// The facts of a record.
+pub(crate) fn facts(row: &AuditRow) -> Result<Facts> {
+    serde_json::from_str(&row.facts).map_err(|_| {
+        let seq = row.seq;
+        Error::Inconsistent(format!(
+            "table `audit_records`, record {seq}: the facts cannot be read"
+        ))
+    })
+}
+
+/// The rows of a whole agent as they are, for an empty store.
+pub(crate) fn copy(
+    key: &AgentKey,
+    random: &dyn Random,
+    snapshot: Snapshot,
+    sessions: Vec<SessionRow>,
+) -> Result<Commit> {
+    let digester = Digester::new(key.digest_key());
+    let mut details_added = Vec::new();
+    for row in &snapshot.memories {
+        let number = row.number;
+        let digests = details_of(&digester, &memory(key, row.clone())?);
+        details_added.extend(
+            digests
+                .into_iter()
+                .map(|digest| DetailRow { digest, number }),
+        );
+    }
+    // The copy's versions begin anew, and the seal holds the version.
+    let mut agent = AgentRow {
+        version: FIRST_VERSION,
+        ..snapshot.agent
+    };
+    seal_agent(&Sealer { key, random }, &mut agent)?;
+    Ok(Commit {
+        expected_version: None,
+        agent,
+        prompts: Some(snapshot.prompts),
+        memories: snapshot.memories,
+        sessions,
+        details_removed: Vec::new(),
+        details_added,
+        records: Vec::new(),
+        bodies: Vec::new(),
+        progress: None,
+    })
+}
+
+/// The version of an agent that was just made.
+const FIRST_VERSION: u64 = 1;
+
+/// What an agent's row keeps from one decision to the next, and its key.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    scope: AgentScope,
+    /// `None` where the agent is being made.
+    version: Option<u64>,
+    key: AgentKey,
+    settings: String,
+    prompts_version: u64,
+    head: RecordHash,
+}
+
+impl Base {
+    /// Of an agent that is being made.
+    pub(crate) fn new(key: AgentKey) -> Self {
+        Self {
+            scope: key.scope(),
+            version: None,
+            settings: String::new(),
+            prompts_version: FIRST_VERSION,
+            head: chain::genesis(key.scope()),
+            key,
+        }
+    }
+
+    /// Of an agent as it was loaded.
+    pub(crate) fn of(key: AgentKey, row: AgentRow) -> Self {
+        Self {
+            scope: row.scope,
+            version: Some(row.version),
+            key,
+            settings: row.settings,
+            prompts_version: row.prompts_version,
+            head: RecordHash(row.head),
+        }
+    }
+
+    /// The version that the next commit on this one writes.
+    fn next_version(&self) -> u64 {
+        self.version.map_or(FIRST_VERSION, |version| version + 1)
+    }
+
+    pub(crate) fn key(&self) -> &AgentKey {
+        &self.key
+    }
+
+    pub(crate) fn digester(&self) -> Digester {
+        Digester::new(self.key.digest_key())
+    }
+}
+
+/// What goes with a decision that the domain does not know.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Beside {
+    /// What the rehearsals among its sessions came to.
+    pub(crate) rehearsals: BTreeMap<SessionId, Rehearsal>,
+    /// Of each record that it redacts: which body that record has now.
+    pub(crate) body_versions: BTreeMap<u64, u64>,
+}
+
+impl Beside {
+    /// What one rehearsal came to.
+    pub(crate) fn rehearsed(session: SessionId, rehearsal: Rehearsal) -> Self {
+        Self {
+            rehearsals: BTreeMap::from([(session, rehearsal)]),
+            ..Self::default()
+        }
+    }
+}
+
+/// The rows of a decision that was made on `base`, and the base of the next one once they are written.
+pub(crate) fn commit(
+    base: &Base,
+    mut decision: Decision,
+    beside: Beside,
+    random: &dyn Random,
+) -> Result<(Commit, Base)> {
+    let key = &base.key;
+    let sealer = &Sealer { key, random };
+    let version = base.next_version();
+    let mut next = Base {
+        version: Some(version),
+        ..base.clone()
+    };
+    let prompts = settings_of(&mut next, sealer, &decision)?;
+    let bodies = redacted(sealer, &mut decision, &beside.body_versions)?;
+    let mut records = crate::parallel::map(decision.records, |record| audit_row(sealer, record))
+        .into_iter()
+        .collect::<Result<Vec<AuditRow>>>()?;
+    next.head = chain_records(base.scope, base.head, &mut records);
+    let mut agent = agent_row(base, decision.agent);
+    agent.settings.clone_from(&next.settings);
+    agent.prompts_version = next.prompts_version;
+    agent.head = next.head.0;
+    seal_agent(sealer, &mut agent)?;
+    let mut commit = Commit {
+        expected_version: base.version,
+        agent,
+        prompts,
+        memories: Vec::new(),
+        sessions: Vec::with_capacity(decision.sessions.len()),
+        details_removed: Vec::new(),
+        details_added: Vec::new(),
+        records,
+        bodies,
+        progress: None,
+    };
+    let digester = base.digester();
+    let stated = &decision.stated;
+    let prepared = crate::parallel::map(last_states(decision.changes), |(before, after)| {
+        let read = stated.iter().find(|stated| stated.number == after.number);
+        prepare(sealer, version, &digester, before, after, read)
+    });
+    for prepared in prepared {
+        let (row, removed, added) = prepared?;
+        commit.memories.push(row);
+        commit.details_removed.extend(removed);
+        commit.details_added.extend(added);
+    }
+    let mut rehearsals = beside.rehearsals;
+    for session in decision.sessions {
+        let rehearsed = rehearsals.remove(&session.id);
+        let row = session_row(sealer, base, session, rehearsed)?;
+        commit.sessions.push(row);
+    }
+    Ok((commit, next))
+}
+
+/// The bodies that take the place of others. What each of them is stands in the record that tells of it,
+/// so that the chain goes on verifying (SPEC 4.4).
+fn redacted(
+    sealer: &Sealer<'_>,
+    decision: &mut Decision,
+    versions: &BTreeMap<u64, u64>,
+) -> Result<Vec<BodyRow>> {
+    let mut bodies = Vec::with_capacity(decision.redactions.len());
+    for redaction in std::mem::take(&mut decision.redactions) {
+        let seq = redaction.seq;
+        let version = versions.get(&seq).ok_or_else(|| {
+            Error::Inconsistent(format!("record {seq} is redacted without having been read"))
+        })?;
+        let body_version = version + 1;
+        let place = Row::Record(seq);
+        let body = sealer.seal(place, body_version, &Columns::NONE, &redaction.body)?;
+        bodies.push(BodyRow {
+            seq,
+            body_version,
+            body,
+        });
+    }
+    let told = decision
+        .records
+        .iter_mut()
+        .find(|record| record.action == Action::MemoryShredded);
+    if let Some(told) = told {
+        let commitments = bodies
+            .iter()
+            .map(|row| (row.seq, chain::body_commitment(&row.body.0).0));
+        let facts = std::mem::take(&mut told.facts);
+        told.facts = facts.commitments("replaced", commitments);
+    }
+    Ok(bodies)
+}
+
+/// The settings in `next`, and the prompts where they are to be written. Every change of a setting is a
+/// record (SPEC 4.1).
+fn settings_of(
+    next: &mut Base,
+    sealer: &Sealer<'_>,
+    decision: &Decision,
+) -> Result<Option<StoredText>> {
+    let changed = decision
+        .records
+        .iter()
+        .any(|record| record.action == Action::AgentConfigured);
+    if !changed {
+        return Ok(None);
+    }
+    let (settings, prompts) = settings_columns(&decision.agent.settings)?;
+    next.settings = settings;
+    next.prompts_version = next.version.unwrap_or(FIRST_VERSION);
+    let version = next.prompts_version;
+    let sealed = sealer.seal(Row::Prompts, version, &Columns::NONE, &prompts)?;
+    Ok(Some(sealed))
+}
+
+/// A memory can be changed more than once in a decision: only where it began and where it ended up is
+/// written. In the order of the numbers.
+fn last_states(changes: Vec<Change>) -> Vec<(Option<Memory>, Memory)> {
+    let mut states: BTreeMap<Number, (Option<Memory>, Memory)> = BTreeMap::new();
+    for change in changes {
+        let number = change.number();
+        match states.get_mut(&number) {
+            Some(state) => state.1 = change.after(),
+            None => {
+                let state = match change {
+                    Change::Created(memory) => (None, memory),
+                    Change::Altered { .. } => (change.before().cloned(), change.after()),
+                };
+                states.insert(number, state);
+            }
+        }
+    }
+    states.into_values().collect()
+}
+
+type Prepared = (MemoryRow, Vec<DetailRow>, Vec<DetailRow>);
+
+/// `read` is what the memory states, where the decision has read it.
+fn prepare(
+    sealer: &Sealer<'_>,
+    version: u64,
+    digester: &Digester,
+    before: Option<Memory>,
+    after: Memory,
+    read: Option<&Stated>,
+) -> Result<Prepared> {
+    let number = after.number;
+    let same_text = before.as_ref().is_some_and(|before| {
+        before.content == after.content && before.is_kept_core() == after.is_kept_core()
+    });
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    if !same_text {
+        let digests = |keys: &[String]| keys.iter().map(|key| digester.detail(key)).collect();
+        let (old, new): (BTreeSet<i64>, BTreeSet<i64>) = match read {
+            Some(read) => (digests(&read.before), digests(&read.after)),
+            None => {
+                let old = before.as_ref().map(|memory| details_of(digester, memory));
+                (old.unwrap_or_default(), details_of(digester, &after))
+            }
+        };
+        let row = |&digest: &i64| DetailRow { digest, number };
+        removed = old.difference(&new).map(row).collect();
+        added = new.difference(&old).map(row).collect();
+    }
+    Ok((memory_row(sealer, version, after)?, removed, added))
+}
+
+/// The digests of what a kept core memory states; none for any other.
+pub(crate) fn details_of(digester: &Digester, memory: &Memory) -> BTreeSet<i64> {
+    if !memory.is_kept_core() {
+        return BTreeSet::new();
+    }
+    let details = memoir_details::details(memory.content.expose());
+    details
+        .iter()
+        .map(|detail| digester.detail(detail.key()))
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! The form in which an agent's words stand in the store: JSON, sealed with the agent's key for one place,
+//! and bound to the open columns of its row (SPEC 5.3).
+
+use memoir_store::StoredText;
+use memoir_vault::{
+    AgentKey,
+    seal::{Nonce, Place, Row},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Error, Random, Result};
+
+/// The open columns of a row, in the form that its seal covers.
+pub(super) struct Columns(Vec<u8>);
+
+impl Columns {
+    /// No columns.
+    pub(super) const NONE: Self = Self(Vec::new());
+
+    /// A tuple of numbers, flags and names; times as microseconds, shares as the bits of their number.
+    pub(super) fn of(values: &impl Serialize) -> Result<Self> {
+        serde_json::to_vec(values)
+            .map(Self)
+            .map_err(|_| Error::Inconsistent("a row cannot be written as JSON".to_owned()))
+    }
+}
+
+/// Seals the rows of one commit.
+pub(super) struct Sealer<'a> {
+    pub(super) key: &'a AgentKey,
+    pub(super) random: &'a dyn Random,
+}
+
+impl Sealer<'_> {
+    /// `version` is that of the row.
+    pub(super) fn seal(
+        &self,
+        row: Row,
+        version: u64,
+        columns: &Columns,
+        value: &impl Serialize,
+    ) -> Result<StoredText> {
+        let plain = zeroize::Zeroizing::new(
+            serde_json::to_vec(value)
+                .map_err(|_| Error::Inconsistent("a text cannot be written as JSON".to_owned()))?,
+        );
+        self.seal_bytes(row, version, columns, &plain)
+    }
+
+    pub(super) fn seal_bytes(
+        &self,
+        row: Row,
+        version: u64,
+        columns: &Columns,
+        plain: &[u8],
+    ) -> Result<StoredText> {
+        let mut nonce = [0; 24];
+        self.random.fill(&mut nonce)?;
+        let place = Place { row, version };
+        let nonce = Nonce::from_random(nonce);
+        Ok(StoredText(self.key.seal(&place, &columns.0, plain, nonce)))
+    }
+}
+
+/// Opens what [`Sealer::seal`] made.
+pub(super) fn open<T: DeserializeOwned>(
+    key: &AgentKey,
+    row: Row,
+    version: u64,
+    columns: &Columns,
+    sealed: &StoredText,
+) -> Result<T> {
+    let place = Place { row, version };
+    let plain = key.open(&place, &columns.0, &sealed.0)?;
+    // The parser's own message may quote what it read.
+    serde_json::from_slice(&plain)
+        .map_err(|_| Error::Inconsistent(format!("{place}: the text cannot be read")))
+}
+
+/// Whether the row is as it was written, where its seal holds no words.
+pub(super) fn check(
+    key: &AgentKey,
+    row: Row,
+    version: u64,
+    columns: &Columns,
+    seal: &StoredText,
+) -> Result<()> {
+    key.open(&Place { row, version }, &columns.0, &seal.0)?;
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! Erasing an agent (SPEC 5.4).
+
+use memoir_domain::{Timestamp, audit::Actor, manage, memory::Tally};
+use memoir_store::Wanted;
+use serde::Serialize;
+
+use crate::{AgentHandle, Error, Result};
+
+/// An agent that was erased.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Erased {
+    /// Its name, which is free again.
+    pub agent: String,
+    /// When.
+    pub erased_at: Timestamp,
+    /// What nobody can read again.
+    pub memories: Tally,
+}
+
+impl AgentHandle {
+    /// Destroys the agent's key: nothing of it can be read again, from copies of the database either.
+    /// Its chain of records stays and still verifies.
+    ///
+    /// The record comes first and the key after it. Where the process dies in between, this does the
+    /// rest when it is called again.
+    ///
+    /// # Errors
+    /// A session is running; it was erased before; the store or the key store fails.
+    pub async fn erase(&self, actor: &Actor) -> Result<Erased> {
+        let recorded = self
+            .decide(&Wanted::default(), |loaded, now| {
+                let tally = loaded.agent.tally;
+                let decision = manage::erase(loaded.agent, loaded.running_session, actor, now)?;
+                let erased = Erased {
+                    agent: self.name.clone(),
+                    erased_at: now,
+                    memories: tally,
+                };
+                Ok((Some(decision), erased))
+            })
+            .await;
+        let now = self.memoir.now();
+        match recorded {
+            Ok(erased) => {
+                self.memoir.keys.destroy(self.scope, now).await?;
+                Ok(erased)
+            }
+            Err(Error::Erased { name, at }) => {
+                if !self.memoir.keys.destroy(self.scope, now).await? {
+                    return Err(Error::Erased { name, at });
+                }
+                Ok(Erased {
+                    agent: name,
+                    erased_at: at,
+                    memories: self.listed_tally().await?,
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The counts in the agent's row, whose seal cannot be opened any more.
+    async fn listed_tally(&self) -> Result<Tally> {
+        let snapshot = self
+            .memoir
+            .store
+            .snapshot(self.scope, &Wanted::default())
+            .await?;
+        let gone = || Error::NoAgent(self.name.clone());
+        Ok(snapshot.ok_or_else(gone)?.agent.tally)
+    }
+}

@@ -1,0 +1,30 @@
+//! How memories came to be (SPEC 4.1).
+
+use memoir_domain::{
+    history::{self, History},
+    memory::Number,
+};
+use memoir_store::RecordFilter;
+
+use crate::{AgentHandle, Error, Result};
+
+impl AgentHandle {
+    /// The stories of all memories, or of one and its kin.
+    ///
+    /// # Errors
+    /// There is no memory of that number; the store fails.
+    pub async fn history(&self, only: Option<Number>) -> Result<History> {
+        self.readable().await?;
+        let log = self.load_records(&RecordFilter::default()).await?;
+        let history = history::history(&log, only);
+        match only {
+            Some(number) if !history.memories.contains_key(&number) => Err(Error::NoMemory(number)),
+            _ => Ok(history),
+        }
+    }
+
+    /// That the agent was not erased.
+    async fn readable(&self) -> Result<()> {
+        self.load(&memoir_store::Wanted::default()).await.map(drop)
+    }
+}

@@ -1,0 +1,57 @@
+//! The agents' keys, for code that must not wait on a file.
+
+use std::sync::Arc;
+
+use memoir_domain::{AgentScope, Timestamp};
+use memoir_vault::{AgentKey, KeyStore};
+
+use crate::{Error, Result};
+
+/// The key store of the installation.
+#[derive(Debug, Clone)]
+pub(crate) struct Keys(pub(crate) Arc<KeyStore>);
+
+impl Keys {
+    /// The agent's key; `None` where it has none, or none any more.
+    pub(crate) async fn of(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
+        match self.0.cached(scope)? {
+            Some(key) => Ok(Some(key)),
+            None => self.wait(move |keys| keys.key(scope)).await,
+        }
+    }
+
+    /// The key of an agent that is being made. It is on the disk when this returns.
+    pub(crate) async fn create(&self, scope: AgentScope, now: Timestamp) -> Result<AgentKey> {
+        self.wait(move |keys| keys.create(scope, now)).await
+    }
+
+    /// Destroys the agent's key; whether it was there.
+    pub(crate) async fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
+        self.wait(move |keys| keys.destroy(scope, now)).await
+    }
+
+    /// When the agent's key was destroyed.
+    pub(crate) async fn destroyed_at(&self, scope: AgentScope) -> Result<Option<Timestamp>> {
+        self.wait(move |keys| keys.destroyed_at(scope)).await
+    }
+
+    /// The key that signs the log over all heads, with the name of that log.
+    pub(crate) async fn log(&self, now: Timestamp) -> Result<memoir_vault::log::LogKey> {
+        self.wait(move |keys| keys.log(now)).await
+    }
+
+    /// On a thread that may block: another process may hold the file.
+    async fn wait<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&KeyStore) -> memoir_vault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let keys = self.0.clone();
+        match tokio::task::spawn_blocking(move || work(&keys)).await {
+            Ok(done) => Ok(done?),
+            Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
+            Err(_) => Err(Error::Inconsistent(
+                "the key store was asked while the process was ending".to_owned(),
+            )),
+        }
+    }
+}

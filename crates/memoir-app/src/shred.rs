@@ -1,0 +1,116 @@
+//! Taking the words of one memory out of everything, for good (SPEC 4.4).
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{
+    PrivateText, Timestamp,
+    audit::Actor,
+    memory::{Number, parse_text},
+    session::Session,
+    shred,
+};
+use memoir_store::{RecordFilter, Selection, SessionRow};
+use serde::Serialize;
+
+use crate::{
+    AgentHandle, Error, MemoryView, Result,
+    codec::{self, Base, Beside},
+    memories::wanted,
+};
+
+/// Most characters of a reason.
+const REASON_LIMIT: usize = 1_000;
+
+/// A memory that was shredded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Shredded {
+    /// What is left of it.
+    #[serde(flatten)]
+    pub memory: MemoryView,
+    /// When.
+    pub shredded_at: Timestamp,
+    /// Earlier records from which its words were taken.
+    pub redacted_records: u64,
+}
+
+impl AgentHandle {
+    /// Takes the words of one memory out of the memory, its history, the records before and after it, and
+    /// what rehearsals kept of it. At the agent's wish, or with its consent: whoever calls this makes
+    /// sure of that.
+    ///
+    /// # Errors
+    /// There is none of that number, it was shredded before, a session is running, or the reason is over
+    /// its limit.
+    pub async fn shred(&self, number: Number, reason: &str, actor: &Actor) -> Result<Shredded> {
+        let reason = parse_text("reason", reason, REASON_LIMIT)?;
+        for _ in 0..crate::ATTEMPTS {
+            match self.attempt_shred(number, &reason, actor).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                done => return done,
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    async fn attempt_shred(
+        &self,
+        number: Number,
+        reason: &PrivateText,
+        actor: &Actor,
+    ) -> Result<Shredded> {
+        let now = self.memoir.now();
+        let loaded = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
+        let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+        let store = &self.memoir.store;
+        let rows = store.records(self.scope, &RecordFilter::default()).await?;
+        let body_versions = rows.iter().map(|row| (row.seq, row.body_version)).collect();
+        let key = Some(loaded.base.key());
+        let history = crate::parallel::map(rows, |row| codec::record(key, row))
+            .into_iter()
+            .collect::<Result<Vec<_>>>()?;
+        let rows = store.sessions(self.scope, u32::MAX).await?;
+        let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
+        let mut decision = shred::shred(
+            loaded.agent,
+            &sessions,
+            memory,
+            &history,
+            reason.clone(),
+            actor,
+            now,
+        )?;
+        rehearsals.retain(|_, rehearsal| rehearsal.shred(number));
+        let rehearsed = |session: &Session| rehearsals.contains_key(&session.id);
+        decision
+            .sessions
+            .extend(sessions.into_iter().filter(rehearsed));
+        let shredded = Shredded {
+            memory: decision
+                .changes
+                .first()
+                .map_or_else(|| memory.clone(), |change| change.after())
+                .into(),
+            shredded_at: now,
+            redacted_records: decision.redactions.len() as u64,
+        };
+        let beside = Beside {
+            rehearsals,
+            body_versions,
+        };
+        self.commit(&loaded.base, decision, beside).await?;
+        Ok(shredded)
+    }
+}
+
+type Rehearsals = BTreeMap<memoir_domain::SessionId, crate::sessions::Rehearsal>;
+
+fn sessions(base: &Base, rows: Vec<SessionRow>) -> Result<(Vec<Session>, Rehearsals)> {
+    let mut sessions = Vec::with_capacity(rows.len());
+    let mut rehearsals = Rehearsals::new();
+    for row in rows {
+        let (session, rehearsal) = codec::session(Some(base.key()), row)?;
+        rehearsals.extend(rehearsal.map(|rehearsal| (session.id, rehearsal)));
+        sessions.push(session);
+    }
+    Ok((sessions, rehearsals))
+}

@@ -1,0 +1,419 @@
+//! Whether an agent's log is as it was written, and whether what is stored is what the log tells of
+//! (SPEC 4.2).
+//!
+//! Four things are held against each other: the chain of the records by itself; the end of the chain
+//! against the agent's row; the state that the records tell of against the rows that are there; and the
+//! log over all heads against the chain. The third needs the agent's key, and is left out for an agent
+//! that was erased.
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{
+    AgentId, AgentScope, Timestamp,
+    audit::{Action, Record},
+    memory::Memory,
+    replay::{self, Replay},
+    session::Session,
+};
+use memoir_store::{AuditRow, DetailRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot};
+use memoir_vault::{
+    AgentKey,
+    chain::{self, BodyCommitment, Head, Link, RecordHash},
+};
+use serde::Serialize;
+
+use crate::{AgentHandle, Error, Memoir, Result, codec, memories::wanted, parallel};
+
+/// Most misfits that are named.
+const NAMED: usize = 20;
+
+/// What came of verifying an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verification {
+    /// The agent's name.
+    pub agent: String,
+    /// Its identifier.
+    pub agent_id: AgentId,
+    /// Whether everything fits.
+    pub valid: bool,
+    /// Records in the log.
+    pub records: u64,
+    /// The hash of the last record that fits, in hexadecimal.
+    pub head: String,
+    /// When the agent was erased: what it was told cannot be held against the state any more.
+    pub erased_at: Option<Timestamp>,
+    /// The first record that does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_bad: Option<Misfit>,
+    /// All that does not fit, the first one included, up to a number.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub misfits: Vec<Misfit>,
+}
+
+/// Something that is not as it was written. Names tables, rows and fields, never words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Misfit {
+    /// The record, or the last one that tells of the row in question; `None` where no record does.
+    pub seq: Option<u64>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl Misfit {
+    fn new(seq: impl Into<Option<u64>>, problem: impl ToString) -> Self {
+        Self {
+            seq: seq.into(),
+            problem: problem.to_string(),
+        }
+    }
+}
+
+/// Everything stored of one agent, as it was at one moment.
+struct Evidence {
+    snapshot: Snapshot,
+    sessions: Vec<SessionRow>,
+    records: Vec<AuditRow>,
+    details: Vec<DetailRow>,
+}
+
+impl Memoir {
+    /// Verifies every agent of every account, the erased ones too, and that the log over all heads tells
+    /// of none that is missing.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn verify_all(&self) -> Result<Vec<Verification>> {
+        let leaves = self.leaves_by_agent().await?;
+        let scopes = self.store.scopes().await?;
+        let mut found = Vec::with_capacity(scopes.len());
+        for &scope in &scopes {
+            let own = leaves.get(&scope.agent).map_or(&[][..], Vec::as_slice);
+            found.push(self.handle(scope).verify_with(own).await?);
+        }
+        let is_missing = |agent: &AgentId| !scopes.iter().any(|scope| scope.agent == *agent);
+        found.extend(
+            leaves
+                .keys()
+                .filter(|agent| is_missing(agent))
+                .map(|agent| missing(*agent)),
+        );
+        Ok(found)
+    }
+
+    fn handle(&self, scope: AgentScope) -> AgentHandle {
+        AgentHandle {
+            memoir: self.clone(),
+            scope,
+            name: scope.agent.to_string(),
+        }
+    }
+
+    async fn leaves_by_agent(&self) -> Result<BTreeMap<AgentId, Vec<LeafRow>>> {
+        let mut by_agent: BTreeMap<AgentId, Vec<LeafRow>> = BTreeMap::new();
+        for leaf in self.store.leaves(0).await? {
+            by_agent.entry(leaf.agent).or_default().push(leaf);
+        }
+        Ok(by_agent)
+    }
+}
+
+/// An agent that the log over all heads knows, and the database does not.
+fn missing(agent: AgentId) -> Verification {
+    let problem =
+        "the log over all heads tells of this agent, and the database has none of that identifier";
+    report(
+        (agent.to_string(), agent),
+        None,
+        Head {
+            seq: 0,
+            hash: RecordHash([0; 32]),
+        },
+        vec![Misfit::new(None, problem)],
+    )
+}
+
+fn report(
+    (agent, agent_id): (String, AgentId),
+    erased_at: Option<Timestamp>,
+    head: Head,
+    mut misfits: Vec<Misfit>,
+) -> Verification {
+    // Stable: what names no record stays in the order in which it was found, after the others.
+    misfits.sort_by_key(|misfit| misfit.seq.unwrap_or(u64::MAX));
+    misfits.truncate(NAMED);
+    Verification {
+        agent,
+        agent_id,
+        valid: misfits.is_empty(),
+        records: head.seq,
+        head: head.hash.to_string(),
+        erased_at,
+        first_bad: misfits.first().cloned(),
+        misfits,
+    }
+}
+
+impl AgentHandle {
+    /// Recomputes the agent's chain, replays it against the state, and names what does not fit.
+    ///
+    /// # Errors
+    /// The store or the key store fails. That something does not fit is no error.
+    pub async fn verify(&self) -> Result<Verification> {
+        let leaves = self.memoir.store.leaves(0).await?;
+        let own: Vec<LeafRow> = leaves
+            .into_iter()
+            .filter(|leaf| leaf.agent == self.scope.agent)
+            .collect();
+        self.verify_with(&own).await
+    }
+
+    async fn verify_with(&self, leaves: &[LeafRow]) -> Result<Verification> {
+        let evidence = match self.evidence().await {
+            Ok(evidence) => evidence,
+            // A row that cannot even be read is not as it was written.
+            Err(
+                error @ (Error::Inconsistent(_)
+                | Error::Store(memoir_store::Error::Inconsistent { .. })),
+            ) => {
+                let name = (self.name.clone(), self.scope.agent);
+                let head = Head::empty(self.scope);
+                return Ok(report(name, None, head, vec![Misfit::new(None, error)]));
+            }
+            Err(error) => return Err(error),
+        };
+        let key = self.key().await;
+        let mut misfits = Vec::new();
+        let key = match key {
+            Ok(key) => key,
+            Err(error @ Error::NoKey(_)) => {
+                misfits.push(Misfit::new(None, error));
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let agent = &evidence.snapshot.agent;
+        let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
+        let name = (agent.name.clone(), agent.scope.agent);
+        let erased_at = destroyed_at.or(agent.erased_at);
+        // Reading and unsealing a long log takes a while.
+        let (scope, leaves) = (self.scope, leaves.to_vec());
+        let judged = tokio::task::spawn_blocking(move || {
+            let mut judge = Judge::new(scope, misfits);
+            judge.chain(&evidence);
+            judge.leaves(&evidence.records, &leaves);
+            if let Some(key) = &key {
+                judge.state(key, evidence);
+            }
+            (judge.head, judge.misfits)
+        });
+        match judged.await {
+            Ok((head, misfits)) => Ok(report(name, erased_at, head, misfits)),
+            Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+            Err(_) => Err(Error::Contended),
+        }
+    }
+
+    /// Reads everything, again where somebody wrote meanwhile.
+    async fn evidence(&self) -> Result<Evidence> {
+        let store = &self.memoir.store;
+        let gone = || Error::NoAgent(self.name.clone());
+        for _ in 0..crate::ATTEMPTS {
+            let snapshot = store.snapshot(self.scope, &wanted(Selection::All)).await?;
+            let snapshot = snapshot.ok_or_else(gone)?;
+            let sessions = store.sessions(self.scope, u32::MAX).await?;
+            let records = store.records(self.scope, &RecordFilter::default()).await?;
+            let details = store.details(self.scope).await?;
+            let after = store.snapshot(self.scope, &wanted(Selection::None)).await?;
+            if after.ok_or_else(gone)?.agent.version == snapshot.agent.version {
+                return Ok(Evidence {
+                    snapshot,
+                    sessions,
+                    records,
+                    details,
+                });
+            }
+        }
+        Err(Error::Contended)
+    }
+}
+
+/// Holds the parts of the evidence against each other.
+struct Judge {
+    scope: AgentScope,
+    head: Head,
+    misfits: Vec<Misfit>,
+}
+
+impl Judge {
+    fn new(scope: AgentScope, misfits: Vec<Misfit>) -> Self {
+        Self {
+            scope,
+            head: Head::empty(scope),
+            misfits,
+        }
+    }
+
+    fn note(&mut self, seq: impl Into<Option<u64>>, problem: impl ToString) {
+        if self.misfits.len() < NAMED {
+            self.misfits.push(Misfit::new(seq, problem));
+        }
+    }
+
+    /// Takes what was found where something was, and the value where nothing was.
+    fn taken<T>(&mut self, seq: Option<u64>, result: Result<T, impl ToString>) -> Option<T> {
+        result.map_err(|problem| self.note(seq, problem)).ok()
+    }
+
+    /// The records by themselves, and their end against the agent's row.
+    fn chain(&mut self, evidence: &Evidence) {
+        let replaced = replaced_bodies(&evidence.records);
+        for row in &evidence.records {
+            let body = match replaced.get(&row.seq) {
+                Some(commitment) => chain::Body::Replaced(&row.body.0, *commitment),
+                None => chain::Body::Original(&row.body.0),
+            };
+            let link = Link {
+                record: codec::chained(row),
+                hash: RecordHash(row.hash),
+                body,
+            };
+            match self.head.check(self.scope, &link) {
+                Ok(head) => self.head = head,
+                Err(bad) => return self.note(bad.seq, bad.problem),
+            }
+        }
+        let agent = &evidence.snapshot.agent;
+        let expected = Head {
+            seq: agent.next_seq.saturating_sub(1),
+            hash: RecordHash(agent.head),
+        };
+        if let Err(bad) = self.head.check_end(expected) {
+            self.note(bad.seq, bad.problem);
+        }
+    }
+
+    /// The log over all heads against the chain.
+    fn leaves(&mut self, records: &[AuditRow], leaves: &[LeafRow]) {
+        for leaf in leaves {
+            let index = usize::try_from(leaf.seq)
+                .ok()
+                .and_then(|seq| seq.checked_sub(1));
+            let hash = index
+                .and_then(|index| records.get(index))
+                .map(|row| row.hash);
+            if hash != Some(leaf.head) {
+                let problem = "the log over all heads has another hash for this record, or the record is missing";
+                self.note(leaf.seq, problem);
+            }
+        }
+    }
+
+    /// What the records tell of against the rows that are there.
+    fn state(&mut self, key: &AgentKey, evidence: Evidence) {
+        let Evidence {
+            snapshot,
+            sessions,
+            records,
+            details,
+        } = evidence;
+        let agent = self.taken(None, codec::agent(key, &snapshot.agent, &snapshot.prompts));
+        let sessions = self.sessions(key, sessions);
+        let memories = self.memories(key, snapshot);
+        if let Some(memories) = &memories {
+            self.details(key, memories, details);
+        }
+        let Some(replay) = self.replay(key, records) else {
+            return;
+        };
+        if let Some(memories) = memories {
+            self.told(replay.check_memories(&memories));
+        }
+        if let Some(agent) = &agent {
+            self.told(replay.check_agent(agent));
+        }
+        if let Some(sessions) = sessions {
+            self.told(replay.check_sessions(&sessions));
+        }
+    }
+
+    fn told(&mut self, checked: Result<(), replay::Misfit>) {
+        if let Err(misfit) = checked {
+            self.note(misfit.seq, misfit.problem);
+        }
+    }
+}
+
+impl Judge {
+    fn memories(&mut self, key: &AgentKey, snapshot: Snapshot) -> Option<Vec<Memory>> {
+        let opened = parallel::map(snapshot.memories, |row| codec::memory(key, row));
+        self.all(opened)
+    }
+
+    fn sessions(&mut self, key: &AgentKey, rows: Vec<SessionRow>) -> Option<Vec<Session>> {
+        let opened = rows
+            .into_iter()
+            .map(|row| codec::session(Some(key), row).map(|(session, _)| session))
+            .collect();
+        self.all(opened)
+    }
+
+    /// All of them; `None`, with a note of each that failed, where one did.
+    fn all<T>(&mut self, opened: Vec<Result<T>>) -> Option<Vec<T>> {
+        let count = opened.len();
+        let values: Vec<T> = opened
+            .into_iter()
+            .filter_map(|opened| self.taken(None, opened))
+            .collect();
+        (values.len() == count).then_some(values)
+    }
+
+    /// The index of details, which is made from the memories.
+    fn details(&mut self, key: &AgentKey, memories: &[Memory], mut found: Vec<DetailRow>) {
+        let digester = memoir_domain::text::Digester::new(key.digest_key());
+        let mut wanted: Vec<DetailRow> = parallel::map(memories.to_vec(), |memory| {
+            let digests = codec::details_of(&digester, &memory);
+            let number = memory.number;
+            digests
+                .into_iter()
+                .map(move |digest| DetailRow { digest, number })
+                .collect::<Vec<_>>()
+        })
+        .concat();
+        wanted.sort_unstable();
+        found.sort_unstable();
+        if wanted != found {
+            let problem =
+                "table `memory_details`: the index of details is not that of the memories";
+            self.note(None, problem);
+        }
+    }
+
+    /// The state that the records tell of; `None` where they contradict themselves.
+    fn replay(&mut self, key: &AgentKey, rows: Vec<AuditRow>) -> Option<Replay> {
+        let opened = parallel::map(rows, |row| (row.seq, codec::record(Some(key), row)));
+        let mut replay = Replay::new();
+        for (seq, record) in opened {
+            let record: Record = self.taken(Some(seq), record)?;
+            let applied = replay.apply(&record);
+            if let Err(misfit) = applied {
+                self.note(misfit.seq.or(Some(seq)), misfit.problem);
+                return None;
+            }
+        }
+        Some(replay)
+    }
+}
+
+/// The hashes of the bodies that shredding put in the place of others, by record. The facts that say so
+/// are covered by the chain.
+fn replaced_bodies(records: &[AuditRow]) -> BTreeMap<u64, BodyCommitment> {
+    let shredded = records
+        .iter()
+        .filter(|row| row.action == Action::MemoryShredded);
+    let mut replaced = BTreeMap::new();
+    for facts in shredded.filter_map(|row| codec::facts(row).ok()) {
+        let bodies = facts.replaced().into_iter();
+        replaced.extend(bodies.map(|(seq, hash)| (seq, BodyCommitment(hash))));
+    }
+    replaced
+}

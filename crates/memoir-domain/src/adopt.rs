@@ -1,0 +1,118 @@
+//! An agent that comes from another installation, with all that it was there (SPEC 4.1, 4.2).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AgentId, SessionId, Timestamp,
+    agent::{Agent, Field},
+    audit::{Action, Actor, Body, Change, Facts, Record},
+    draft::{Decision, Draft},
+    manage::{self, ChangeRefusal},
+    memory::{Invalid, Memory},
+    replay::{Misfit, Replay},
+    session::Session,
+};
+
+/// A whole agent as it goes from one installation to another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traveller {
+    /// The agent.
+    pub agent: Agent,
+    /// All its memories, the discarded ones too.
+    pub memories: Vec<Memory>,
+    /// All its sessions; none of them running.
+    pub sessions: Vec<Session>,
+    /// Its whole log, oldest first.
+    pub records: Vec<Record>,
+    /// The hash that its log ended with where it comes from.
+    pub head: [u8; 32],
+}
+
+/// Why an agent cannot be taken in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdoptRefusal {
+    /// It was erased, or a session of it runs.
+    #[error(transparent)]
+    Change(#[from] ChangeRefusal),
+    /// Its log does not tell of what came with it.
+    #[error("the agent's log does not fit: {}", .0.problem)]
+    Misfit(Misfit),
+    /// The name that it is to have is none.
+    #[error(transparent)]
+    Name(#[from] Invalid),
+}
+
+impl Traveller {
+    /// Whether it is all of one piece: nothing runs, and its log tells of exactly what is there.
+    ///
+    /// # Errors
+    /// As said at [`AdoptRefusal`].
+    pub fn check(&self) -> Result<(), AdoptRefusal> {
+        let running = self
+            .sessions
+            .iter()
+            .find(|session| session.state.is_running());
+        manage::check_idle(&self.agent, running.map(|session| session.id))?;
+        let replay = Replay::of(&self.records).map_err(AdoptRefusal::Misfit)?;
+        replay
+            .check_agent(&self.agent)
+            .and_then(|()| replay.check_memories(&self.memories))
+            .and_then(|()| replay.check_sessions(&self.sessions))
+            .map_err(AdoptRefusal::Misfit)
+    }
+
+    /// Takes it in as a new agent: under identifiers of this installation, with its log as it was and one
+    /// record more, which holds the hash that the log ended with elsewhere. `sessions` gives each of its
+    /// sessions another identifier.
+    ///
+    /// # Errors
+    /// As for [`Traveller::check`]; the name is none.
+    pub fn adopt(
+        self,
+        id: AgentId,
+        name: &str,
+        sessions: &BTreeMap<SessionId, SessionId>,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<Decision, AdoptRefusal> {
+        self.check()?;
+        let renamed = |id: SessionId| sessions.get(&id).copied().unwrap_or(id);
+        let mut records = self.records;
+        for record in &mut records {
+            record.session = record.session.map(renamed);
+        }
+        let last = self.agent.next_seq - 1;
+        let agent = Agent { id, ..self.agent };
+        let mut draft = Draft::new(agent, None, now);
+        let facts = Facts::default()
+            .count("records", last)
+            .commitments("head", [(last, self.head)]);
+        draft.record(
+            actor.clone(),
+            Action::AgentImported,
+            None,
+            facts,
+            Body::default(),
+        );
+        let mut decision = draft.finish();
+        let name = [(Field::Name, Some(name))];
+        if let Some(named) = manage::configure(decision.agent.clone(), &name, actor, now)? {
+            decision = decision.then(named);
+        }
+        records.append(&mut decision.records);
+        decision.records = records;
+        decision.changes = self.memories.into_iter().map(Change::Created).collect();
+        decision.sessions = self
+            .sessions
+            .into_iter()
+            .map(|session| Session {
+                id: renamed(session.id),
+                ..session
+            })
+            .collect();
+        Ok(decision)
+    }
+}

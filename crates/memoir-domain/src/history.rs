@@ -1,0 +1,289 @@
+//! How memories came to be what they are, told from the log, for showing it as a tree (SPEC 4.1).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::{
+    PrivateText, SessionId, Timestamp,
+    audit::{Action, Actor, Change, Record},
+    memory::{Kind, Memory, Number},
+    standing::Standing,
+};
+
+/// The stories of some memories, or of all.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct History {
+    /// By number.
+    pub memories: BTreeMap<Number, Story>,
+}
+
+/// How one memory came to be what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Story {
+    /// What happened to it, oldest first.
+    pub events: Vec<Event>,
+    /// The memories that it was merged from, in their order. Their numbers are lower than its own, so
+    /// that the tree has no circles.
+    pub parents: Vec<Number>,
+    /// The doubles that were cleaned up in its favour. Two memories can be each other's double, one after
+    /// the other, so that these do not make a tree.
+    pub doubles: Vec<Number>,
+    /// The memories that it was merged into, or discarded in favour of, oldest first: usually one, and
+    /// more where that was undone and done again.
+    pub went_into: Vec<Number>,
+}
+
+/// One thing that happened to a memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// The record's place in the log.
+    pub seq: u64,
+    /// When.
+    pub recorded_at: Timestamp,
+    /// Who did it.
+    pub actor: Actor,
+    /// What was done, by its name in the log.
+    pub action: Action,
+    /// The session that it belongs to.
+    pub session: Option<SessionId>,
+    /// Whether it was not taken back since.
+    pub in_force: bool,
+    /// What it meant for the memory.
+    pub what: What,
+}
+
+/// What something meant for a memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// It was saved, or Memoir wrote it.
+    Saved {
+        /// Its kind.
+        kind: Kind,
+        /// Its text.
+        content: PrivateText,
+    },
+    /// It was made by merging others.
+    Merged {
+        /// The others.
+        from: Vec<Number>,
+        /// Its text.
+        content: PrivateText,
+    },
+    /// It was merged into another one.
+    MergedInto {
+        /// The other one.
+        number: Number,
+    },
+    /// Doubles were cleaned up in its favour; it took their tags and the earliest date.
+    TookDoubles {
+        /// The doubles.
+        numbers: Vec<Number>,
+    },
+    /// It was cleaned up as a double of another one.
+    DeduplicatedInto {
+        /// The other one.
+        number: Number,
+    },
+    /// Its text was rewritten.
+    Reworded {
+        /// The text before.
+        from: PrivateText,
+        /// The text afterwards.
+        to: PrivateText,
+    },
+    /// A session deleted it.
+    Deleted,
+    /// It was made constitutional.
+    Protected,
+    /// The constitutional flag was taken from it.
+    Unprotected,
+    /// It was discarded outside of a session.
+    Discarded,
+    /// It was given back.
+    Restored,
+    /// A rollback, an undo or a rewind put it back; the event's action tells which.
+    WentBack {
+        /// As it was then.
+        to: Box<Memory>,
+    },
+    /// Its words were taken out.
+    Shredded,
+    /// Something else was changed about it.
+    Changed {
+        /// As it was then.
+        to: Box<Memory>,
+    },
+}
+
+/// Tells the stories of all memories from `log`, the agent's whole log, oldest first. With `only`, those
+/// of this memory, of all that went into it, directly or not, and of those that it went into.
+pub fn history(log: &[Record], only: Option<Number>) -> History {
+    let mut memories = kinship(log);
+    if let Some(number) = only {
+        let wanted = related(&memories, number);
+        memories.retain(|number, _| wanted.contains(number));
+    }
+    let standing = Standing::of(log);
+    for record in log {
+        for (number, what) in told(record, &memories) {
+            if let Some(story) = memories.get_mut(&number) {
+                let in_force = standing.is_in_force(record.seq);
+                story.events.push(event(record, in_force, what));
+            }
+        }
+    }
+    History { memories }
+}
+
+/// Every memory of the log with its relations, without events.
+fn kinship(log: &[Record]) -> BTreeMap<Number, Story> {
+    let mut stories: BTreeMap<Number, Story> = BTreeMap::new();
+    for record in log {
+        for change in &record.body.changes {
+            stories.entry(change.number()).or_default();
+        }
+        let Some(target) = record.memory else {
+            continue;
+        };
+        let sources: Vec<Number> = sources(record, target).collect();
+        for source in &sources {
+            let into = &mut stories.entry(*source).or_default().went_into;
+            add(into, target);
+        }
+        let Some(story) = stories.get_mut(&target) else {
+            continue;
+        };
+        let list = match record.action {
+            Action::MemoryDeduplicated => &mut story.doubles,
+            _ => &mut story.parents,
+        };
+        sources.into_iter().for_each(|source| add(list, source));
+    }
+    stories
+}
+
+fn add(list: &mut Vec<Number>, number: Number) {
+    if !list.contains(&number) {
+        list.push(number);
+    }
+}
+
+/// The memories that this record merged into `target`, or discarded in its favour.
+fn sources(record: &Record, target: Number) -> impl Iterator<Item = Number> {
+    let joins = matches!(
+        record.action,
+        Action::MemoryRefinementConsolidate | Action::MemoryDeduplicated
+    );
+    let changes = record.body.changes.iter().filter(move |_| joins);
+    changes
+        .map(Change::number)
+        .filter(move |number| *number != target)
+}
+
+/// This memory, what went into it, and what it went into. A chain can be as long as the log, so it is
+/// walked without calling itself.
+fn related(stories: &BTreeMap<Number, Story>, number: Number) -> BTreeSet<Number> {
+    let up = reach(stories, number, |story| {
+        story.parents.iter().chain(&story.doubles)
+    });
+    let down = reach(stories, number, |story| story.went_into.iter());
+    up.union(&down).copied().collect()
+}
+
+fn reach<'a, I: Iterator<Item = &'a Number>>(
+    stories: &'a BTreeMap<Number, Story>,
+    from: Number,
+    next: impl Fn(&'a Story) -> I,
+) -> BTreeSet<Number> {
+    let mut reached = BTreeSet::new();
+    let mut waiting = vec![from];
+    while let Some(number) = waiting.pop() {
+        if reached.insert(number) {
+            let further = stories.get(&number).map(&next);
+            waiting.extend(further.into_iter().flatten());
+        }
+    }
+    reached
+}
+
+fn event(record: &Record, in_force: bool, what: What) -> Event {
+    Event {
+        seq: record.seq,
+        recorded_at: record.recorded_at,
+        actor: record.actor.clone(),
+        action: record.action,
+        session: record.session,
+        in_force,
+        what,
+    }
+}
+
+/// What a record tells of those memories that are wanted.
+fn told(record: &Record, wanted: &BTreeMap<Number, Story>) -> Vec<(Number, What)> {
+    let changes = &record.body.changes;
+    let is_survivor = |number: Number| {
+        record.action == Action::MemoryDeduplicated && record.memory == Some(number)
+    };
+    let mut told: Vec<(Number, What)> = changes
+        .iter()
+        .filter(|change| wanted.contains_key(&change.number()) && !is_survivor(change.number()))
+        .map(|change| (change.number(), what(record, change)))
+        .collect();
+    // The survivor of doubles may have had all that it is given, and then it is not changed.
+    let survivor = record.memory.filter(|number| is_survivor(*number));
+    told.extend(
+        survivor
+            .filter(|number| wanted.contains_key(number))
+            .map(|number| {
+                let numbers = sources(record, number).collect();
+                (number, What::TookDoubles { numbers })
+            }),
+    );
+    told
+}
+
+fn what(record: &Record, change: &Change) -> What {
+    match change {
+        Change::Created(memory) => made(record, memory),
+        Change::Altered { before, .. } => altered(record, before, change.after()),
+    }
+}
+
+fn made(record: &Record, memory: &Memory) -> What {
+    let content = memory.content.clone();
+    match record.action {
+        Action::MemoryRefinementConsolidate => What::Merged {
+            from: sources(record, memory.number).collect(),
+            content,
+        },
+        _ => What::Saved {
+            kind: memory.kind,
+            content,
+        },
+    }
+}
+
+fn altered(record: &Record, before: &Memory, after: Memory) -> What {
+    match (record.action, record.memory) {
+        (Action::MemoryRefinementConsolidate, Some(number)) => What::MergedInto { number },
+        (Action::MemoryDeduplicated, Some(number)) => What::DeduplicatedInto { number },
+        (Action::MemoryRefinementUpdate, _) => What::Reworded {
+            from: before.content.clone(),
+            to: after.content,
+        },
+        (Action::MemoryRefinementDelete, _) => What::Deleted,
+        (Action::MemoryRefinementProtect | Action::MemoryProtected, _) => What::Protected,
+        (Action::MemoryUnprotected, _) => What::Unprotected,
+        (Action::MemoryDiscarded, _) => What::Discarded,
+        (Action::MemoryRestored, _) => What::Restored,
+        (Action::MemoryShredded, _) => What::Shredded,
+        (action, _) if action.takes_back() => What::WentBack {
+            to: Box::new(after),
+        },
+        _ => What::Changed {
+            to: Box::new(after),
+        },
+    }
+}

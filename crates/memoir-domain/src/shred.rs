@@ -1,0 +1,126 @@
+//! Taking the words of one memory out of everything, for good (SPEC 4.4).
+
+use crate::{
+    PrivateText, Timestamp,
+    agent::Agent,
+    audit::{Action, Actor, Body, Change, Facts, Record},
+    draft::{Decision, Draft, Redaction},
+    manage::{self, ChangeRefusal},
+    memory::{Memory, Number},
+    session::Session,
+};
+
+/// Empties a memory and every earlier record of it, and discards it; nothing gives it back. Works for
+/// discarded and constitutional memories too: whoever calls it makes sure of the agent's wish or consent.
+/// Other memories keep theirs, also those that were merged from this one or into it: where these hold the
+/// same words they are to be shredded, too.
+///
+/// The decision's change begins with the memory as it is, so that whatever is derived from its words can
+/// be found and removed; the record of it, like the earlier ones, has no words. Of a journal entry that
+/// tells how a session was completed, the agent's summary goes with it, from the record and from the
+/// session.
+///
+/// `sessions` holds all sessions of the agent, and `history` at least every record that touches the
+/// memory.
+///
+/// # Errors
+/// A session is running, the memory was shredded before, or the agent was erased.
+pub fn shred(
+    agent: Agent,
+    sessions: &[Session],
+    memory: &Memory,
+    history: &[Record],
+    reason: PrivateText,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Decision, ChangeRefusal> {
+    let running = sessions.iter().find(|session| session.state.is_running());
+    manage::check_idle(&agent, running.map(|session| session.id))?;
+    manage::check_readable(memory)?;
+    let core_tokens_before = agent.tally.core_tokens;
+    let mut draft = Draft::new(agent, None, now);
+    let emptied = Memory {
+        protected_wording: None,
+        updated_at: now,
+        discarded_at: memory.discarded_at.or(Some(now)),
+        shredded_at: Some(now),
+        ..memory.without_words()
+    };
+    draft.alter(memory.clone(), &emptied);
+    draft.redactions = redactions(memory.number, history);
+    draft.other_sessions = without_summary(memory.number, history, sessions);
+    let facts = Facts::default()
+        .count("redacted", draft.redactions.len() as u64)
+        .count("tokens_before", memory.tokens())
+        .count("core_tokens_before", core_tokens_before)
+        .count("core_tokens_after", draft.agent.tally.core_tokens);
+    // Earlier records no longer hold the words, so the change that replays begins without them.
+    let recorded = Change::between(memory.without_words(), &emptied);
+    let body = Body {
+        changes: recorded.into_iter().collect(),
+        reason: Some(reason),
+        ..Body::default()
+    };
+    draft.record(
+        actor.clone(),
+        Action::MemoryShredded,
+        Some(memory.number),
+        facts,
+        body,
+    );
+    Ok(draft.finish())
+}
+
+fn redactions(number: Number, history: &[Record]) -> Vec<Redaction> {
+    history
+        .iter()
+        .filter(|record| concerns(record, number))
+        .map(|record| (record, without_words_of(number, record)))
+        .filter(|(record, body)| record.body != *body)
+        .map(|(record, body)| Redaction {
+            seq: record.seq,
+            body,
+        })
+        .collect()
+}
+
+fn concerns(record: &Record, number: Number) -> bool {
+    let changes = &record.body.changes;
+    record.memory == Some(number) || changes.iter().any(|change| change.number() == number)
+}
+
+fn without_words_of(number: Number, record: &Record) -> Body {
+    let mut body = record.body.clone();
+    for change in &mut body.changes {
+        if change.number() == number {
+            *change = change.without_words();
+        }
+    }
+    // What was lost in an edit may have been this memory's.
+    body.lost_details.clear();
+    if quotes_summary(record, number) {
+        body.summary = body.summary.map(|_| PrivateText::default());
+    }
+    body
+}
+
+/// Whether the memory is the journal entry of a session's completion, which quotes the summary.
+fn quotes_summary(record: &Record, number: Number) -> bool {
+    record.action == Action::MemoryRefinementComplete && record.memory == Some(number)
+}
+
+/// The session whose summary the memory quotes, without it.
+fn without_summary(number: Number, history: &[Record], sessions: &[Session]) -> Vec<Session> {
+    let quoted = history
+        .iter()
+        .find(|record| quotes_summary(record, number))
+        .and_then(|record| record.session);
+    sessions
+        .iter()
+        .filter(|session| Some(session.id) == quoted && session.summary.is_some())
+        .map(|session| Session {
+            summary: None,
+            ..session.clone()
+        })
+        .collect()
+}

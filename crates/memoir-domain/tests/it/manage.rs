@@ -1,0 +1,122 @@
+//! SPEC 4.3 and 5.4: what an administrator does to single memories, and erasing an agent.
+
+use memoir_domain::{
+    SessionId,
+    audit::Action,
+    lifecycle::{self, Start, StartRefusal},
+    manage::{self, ChangeRefusal},
+    memory::{Memory, Number},
+    session::{Driver, Lease, Mode, Trigger},
+};
+
+use crate::world::{World, admin};
+
+/// Tries a change of a memory as it stands.
+macro_rules! attempt {
+    ($change:ident, $world:expr, $number:expr) => {{
+        let world: &World = &$world;
+        let memory: &Memory = world.memory($number);
+        manage::$change(world.agent.clone(), memory, &admin(), world.now)
+    }};
+}
+
+#[test]
+fn spec_4_3_a_memory_is_discarded_and_restored_one_by_one() {
+    let mut world = World::with(&["tea", "!a vow", "wool"]);
+    let before = world.memory(1).clone();
+    world.discard(1);
+    assert_eq!(world.memory(1).discarded_at, Some(world.now));
+    assert_eq!(world.last_record().action, Action::MemoryDiscarded);
+    assert_eq!(attempt!(discard, world, 1), Ok(None), "it is already");
+    assert_eq!(
+        attempt!(discard, world, 2),
+        Err(ChangeRefusal::Constitutional(Number(2)))
+    );
+    assert_eq!(attempt!(restore, world, 3), Ok(None), "it is kept");
+    let now = world.now;
+    world.alter(2, Action::MemoryDiscarded, |memory| {
+        memory.discarded_at = Some(now);
+    });
+    assert_eq!(attempt!(discard, world, 2), Ok(None));
+    world.restore(1);
+    assert_eq!(world.memory(1), &before);
+    world.check_replay();
+}
+
+#[test]
+fn spec_2_4_an_administrator_sets_and_takes_the_flag() {
+    let mut world = World::with(&["tea", "wool"]);
+    world.tick();
+    world.protect(1);
+    let memory = world.memory(1);
+    assert_eq!(memory.protected_wording, Some("tea".into()));
+    assert_eq!(memory.updated_at, world.now);
+    assert_eq!(world.last_record().action, Action::MemoryProtected);
+    assert_eq!(attempt!(protect, world, 1), Ok(None));
+    world.unprotect(1);
+    assert_eq!(world.last_record().action, Action::MemoryUnprotected);
+    assert!(!world.memory(1).is_constitutional());
+    assert_eq!(attempt!(unprotect, world, 1), Ok(None));
+    world.discard(2);
+    let discarded = ChangeRefusal::Discarded(Number(2));
+    assert_eq!(attempt!(protect, world, 2), Err(discarded.clone()));
+    assert_eq!(attempt!(unprotect, world, 2), Err(discarded));
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_4_nothing_can_be_done_with_a_shredded_memory() {
+    let mut world = World::with(&["tea", "wool"]);
+    world.shred(1).unwrap();
+    let refused = ChangeRefusal::Shredded(Number(1));
+    assert_eq!(attempt!(restore, world, 1), Err(refused.clone()));
+    assert_eq!(attempt!(discard, world, 1), Err(refused.clone()));
+    assert_eq!(attempt!(protect, world, 1), Err(refused.clone()));
+    assert_eq!(attempt!(unprotect, world, 1), Err(refused.clone()));
+    assert_eq!(refused.code(), "shredded");
+}
+
+#[test]
+fn spec_5_4_an_erased_agent_is_marked_and_takes_no_change() {
+    let mut world = World::with(&["tea", "!a vow", "~day"]);
+    world.discard(1);
+    let running = SessionId::from_bytes([9; 16]);
+    let erase =
+        |world: &World, running| manage::erase(world.agent.clone(), running, &admin(), world.now);
+    assert_eq!(
+        erase(&world, Some(running)),
+        Err(ChangeRefusal::SessionRunning(running))
+    );
+    let records = world.log.len() as u64;
+    let before = world.memories.clone();
+    let decision = erase(&world, None).unwrap();
+    world.apply(decision);
+    assert_eq!(world.agent.erased_at, Some(world.now));
+    assert_eq!(world.memories, before);
+    let record = world.last_record();
+    assert_eq!(record.action, Action::AgentErased);
+    assert_eq!(record.facts.count_of("records"), Some(records));
+    assert_eq!(record.facts.count_of("constitutional_count"), Some(1));
+    assert_eq!(record.facts.count_of("discarded_count"), Some(1));
+    world.check_replay();
+    assert_eq!(erase(&world, None), Err(ChangeRefusal::Erased));
+    assert_eq!(attempt!(restore, world, 1), Err(ChangeRefusal::Erased));
+    assert_eq!(attempt!(discard, world, 3), Err(ChangeRefusal::Erased));
+    assert_eq!(attempt!(protect, world, 3), Err(ChangeRefusal::Erased));
+    assert_eq!(attempt!(unprotect, world, 2), Err(ChangeRefusal::Erased));
+    assert_eq!(world.shred(2), Err(ChangeRefusal::Erased));
+    let start = Start {
+        id: running,
+        mode: Mode::Full,
+        driver: Driver::Agent,
+        trigger: Trigger::Request,
+        rehearsal: false,
+        model: None,
+        lease: Lease {
+            until: world.now,
+            holder: 1,
+        },
+    };
+    let begun = lifecycle::begin(world.agent.clone(), None, start, world.now);
+    assert_eq!(begun, Err(StartRefusal::Inactive));
+}

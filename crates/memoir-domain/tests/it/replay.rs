@@ -1,0 +1,329 @@
+//! SPEC 4.2: a log that does not fit, and a state that the log does not tell.
+
+use memoir_domain::{
+    agent::{Agent, Field, Threshold},
+    audit::{Action, Change, Record},
+    lifecycle,
+    memory::{Memory, Number},
+    replay::{Misfit, Replay},
+    session::{EndReason, Mode, Session, State},
+};
+use serde_json::json;
+
+use crate::world::{World, admin};
+
+/// Two sessions, one of them undone, a change of a prompt, and words that must not be told.
+fn world() -> World {
+    let ballast = "calm ".repeat(400);
+    let mut world = World::with(&["secret tea", "secret wool", "linen", &ballast]);
+    world.set(Field::SystemPrompt, "a secret prompt");
+    world.open(Mode::Full);
+    world.update(1, "secret tea early");
+    world.consolidate(&[2, 3], "secret wool and linen");
+    world.call("protect_memory", json!({"id": 1}));
+    world.complete();
+    assert_eq!(world.undo(0, false), Ok(()));
+    world.open(Mode::Full);
+    world.delete(3);
+    world.complete();
+    world.check_replay();
+    world
+}
+
+/// Where the log is found not to fit once it was tampered with.
+fn misfit(tamper: impl FnOnce(&mut Vec<Record>)) -> (u64, String) {
+    let mut log = world().log;
+    tamper(&mut log);
+    let misfit = Replay::of(&log).unwrap_err();
+    assert!(!misfit.to_string().contains("secret"), "{misfit}");
+    (misfit.seq.unwrap(), misfit.problem)
+}
+
+fn place_of(log: &[Record], action: Action) -> usize {
+    log.iter()
+        .position(|record| record.action == action)
+        .unwrap()
+}
+
+#[test]
+fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
+    let update = |log: &[Record]| place_of(log, Action::MemoryRefinementUpdate);
+    let (seq, problem) = misfit(|log| drop(log.remove(3)));
+    assert_eq!((seq, &problem[..]), (5, "is where record 4 is expected"));
+
+    let (seq, problem) = misfit(|log| {
+        let Change::Created(memory) = &mut log[2].body.changes[0] else {
+            panic!("a memory is saved");
+        };
+        memory.content = "secretly other".into();
+    });
+    assert_eq!(
+        (seq, &problem[..]),
+        (
+            world().log[place_of(&world().log, Action::MemoryRefinementConsolidate)].seq,
+            "changes memory #2 from a state that it was not in (content)"
+        )
+    );
+
+    let (seq, problem) = misfit(|log| {
+        let at = update(log);
+        log[at].body.changes.clear();
+    });
+    assert!(
+        seq > 7 && problem.starts_with("changes memory #1 from"),
+        "{seq} {problem}"
+    );
+
+    let (seq, problem) = misfit(|log| {
+        let saved = log[1].body.changes[0].clone();
+        log[2].body.changes = vec![saved];
+    });
+    assert_eq!((seq, &problem[..]), (3, "makes memory #1 where #2 is next"));
+
+    let (_, problem) = misfit(|log| {
+        let at = update(log);
+        let Change::Altered { before, .. } = &mut log[at].body.changes[0] else {
+            panic!("a memory is altered");
+        };
+        before.number = Number(40);
+    });
+    assert_eq!(problem, "changes memory #40, which was never made");
+
+    let (_, problem) = misfit(|log| {
+        let at = log
+            .iter()
+            .rposition(|record| record.action == Action::AgentConfigured);
+        log[at.unwrap()].body.settings[0].before = json!("another secret").into();
+    });
+    assert_eq!(
+        problem,
+        "changes the setting `system_prompt` from a value that it did not have"
+    );
+
+    let (_, problem) = misfit(|log| log[0].body.settings[0].field = "secret".to_owned());
+    assert_eq!(problem, "changes something that is no setting of an agent");
+
+    let (_, problem) = misfit(|log| log[0].body.settings[0].after = json!(["secret"]).into());
+    assert!(problem.starts_with("name: has a value"), "{problem}");
+
+    let (_, problem) = misfit(|log| {
+        let at = update(log);
+        log[at].session = None;
+    });
+    assert_eq!(problem, "belongs to no session");
+
+    let (seq, problem) = misfit(|log| {
+        let (session, last) = (log[update(log)].session, log.len() - 1);
+        log[last].session = session;
+    });
+    assert_eq!(seq as usize, world().log.len());
+    assert!(problem.ends_with("which was over before"), "{problem}");
+}
+
+#[test]
+fn spec_4_2_nothing_changes_after_shredding_and_erasing() {
+    let mut world = World::with(&["tea"]);
+    world.discard(1);
+    world.shred(1).unwrap();
+    let restored = Memory {
+        discarded_at: None,
+        ..world.memory(1).clone()
+    };
+    world.alter(1, Action::MemoryRestored, |memory| *memory = restored);
+    let misfit = Replay::of(&world.log).unwrap_err();
+    assert_eq!(
+        misfit.to_string(),
+        "record 5: changes memory #1, which was shredded before"
+    );
+
+    let mut world = World::with(&["tea"]);
+    let decision =
+        memoir_domain::manage::erase(world.agent.clone(), None, &admin(), world.now).unwrap();
+    world.apply(decision);
+    world.check_replay();
+    world.alter(1, Action::MemoryDiscarded, |memory| {
+        memory.discarded_at = Some(memory.created_at);
+    });
+    let misfit = Replay::of(&world.log).unwrap_err();
+    assert_eq!(
+        misfit.to_string(),
+        "record 4: changes an agent that was erased before"
+    );
+}
+
+fn agent_misfit(tamper: impl FnOnce(&mut Agent)) -> Misfit {
+    let mut world = world();
+    tamper(&mut world.agent);
+    let replay = Replay::of(&world.log).unwrap();
+    replay.check_agent(&world.agent).unwrap_err()
+}
+
+#[test]
+fn spec_4_2_an_agent_that_is_not_as_recorded_is_found() {
+    let last = world().log.len() as u64;
+    let misfit = agent_misfit(|agent| agent.settings.system_prompt = Some("secret".into()));
+    assert_eq!(
+        misfit.to_string(),
+        "record 6: table `agents`: `system_prompt` is not as recorded"
+    );
+    let threshold = Some(Threshold::new(0.5).unwrap());
+    let misfit = agent_misfit(|agent| agent.settings.refinement_threshold = threshold);
+    assert_eq!(misfit.seq, None);
+    let misfit = agent_misfit(|agent| agent.name = "crow".to_owned());
+    assert_eq!(misfit.seq, Some(1));
+    let misfit = agent_misfit(|agent| agent.tally.core_tokens += 1);
+    assert_eq!(
+        misfit.to_string(),
+        "table `agents`: core_tokens differ from a recount of the records"
+    );
+    let misfit = agent_misfit(|agent| agent.next_seq += 2);
+    assert_eq!(misfit.seq, Some(last + 1));
+    assert!(misfit.problem.starts_with("is missing"), "{misfit}");
+    let misfit = agent_misfit(|agent| agent.next_seq -= 1);
+    assert_eq!(misfit.seq, Some(last));
+    let misfit = agent_misfit(|agent| agent.next_number.0 += 1);
+    assert!(misfit.problem.contains("next memory"), "{misfit}");
+    let misfit = agent_misfit(|agent| agent.erased_at = Some(agent.created_at));
+    assert!(misfit.problem.contains("erased_at"), "{misfit}");
+}
+
+fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> Misfit {
+    let world = world();
+    let mut memories: Vec<Memory> = world.memories.into_values().collect();
+    tamper(&mut memories);
+    let replay = Replay::of(&world.log).unwrap();
+    let misfit = replay.check_memories(&memories).unwrap_err();
+    assert!(!misfit.to_string().contains("secret"), "{misfit}");
+    misfit
+}
+
+#[test]
+fn spec_4_2_memories_that_are_not_as_recorded_are_found() {
+    let misfit = memories_misfit(|memories| {
+        memories[0].content = "a secret in the table".into();
+        memories[0].source = Some("secret".into());
+        // The log comes to this one first.
+        memories[3].tags = memories[2].tags.clone();
+        memories[3].created_at = memories[2].created_at;
+    });
+    assert_eq!(
+        misfit.to_string(),
+        "record 5: table `memories`, row #4: created_at not as recorded"
+    );
+    let misfit = memories_misfit(|memories| {
+        memories[0].content = "a secret in the table".into();
+        memories[0].source = Some("secret".into());
+    });
+    assert!(
+        misfit
+            .problem
+            .ends_with("row #1: content, source not as recorded"),
+        "{misfit}"
+    );
+    let misfit = memories_misfit(|memories| drop(memories.remove(3)));
+    assert_eq!(
+        misfit.to_string(),
+        "record 5: table `memories`, row #4: is missing"
+    );
+    let misfit = memories_misfit(|memories| {
+        let extra = Memory {
+            number: Number(99),
+            ..memories[0].clone()
+        };
+        memories.push(extra);
+    });
+    assert_eq!(
+        misfit.to_string(),
+        "table `memories`, row #99: is in no record"
+    );
+}
+
+fn session_misfit(tamper: impl FnOnce(&mut Vec<Session>)) -> String {
+    let mut world = world();
+    tamper(&mut world.sessions);
+    let replay = Replay::of(&world.log).unwrap();
+    let misfit = replay.check_sessions(&world.sessions).unwrap_err();
+    misfit.problem.rsplit(": ").next().unwrap().to_owned()
+}
+
+#[test]
+fn spec_4_2_sessions_that_are_not_as_recorded_are_found() {
+    type Tamper = fn(&mut Vec<Session>);
+    let cases: [(Tamper, &str); 10] = [
+        (|sessions| drop(sessions.remove(0)), "is missing"),
+        (
+            |sessions| sessions[0].edits -= 1,
+            "`edits` is not as recorded",
+        ),
+        (
+            |sessions| sessions[1].removed_tokens = 0,
+            "`removed_tokens` is not as recorded",
+        ),
+        (
+            |sessions| sessions[0].stats.protected = 0,
+            "`stats` is not as recorded edit by edit",
+        ),
+        (
+            |sessions| sessions[0].undone_at = None,
+            "`undone_at` is not as recorded",
+        ),
+        (
+            |sessions| sessions[1].undone_at = sessions[0].undone_at,
+            "`undone_at` is not as recorded",
+        ),
+        (
+            |sessions| sessions[1].state = State::Open,
+            "`state` is not as recorded",
+        ),
+        (
+            |sessions| sessions[1].state = State::RolledBack,
+            "`state` is not as recorded",
+        ),
+        (
+            |sessions| sessions[1].ended_at = None,
+            "`ended_at` is not as recorded",
+        ),
+        (
+            |sessions| sessions[1].rehearsal = true,
+            "is a rehearsal, and its records change memories",
+        ),
+    ];
+    for (tamper, expected) in cases {
+        assert_eq!(session_misfit(tamper), expected);
+    }
+}
+
+#[test]
+fn spec_4_2_a_running_session_is_as_its_records_tell_so_far() {
+    let mut world = World::in_session(&["tea", "wool", &"calm ".repeat(400)]);
+    world.check_replay();
+    world.update(1, "tea!");
+    world.call("protect_memory", json!({"id": 1}));
+    world.delete(2);
+    let replay = world.check_replay();
+    let records = replay.session(world.session().id).unwrap();
+    assert_eq!((records.edits, records.end), (2, None));
+    assert_eq!(records.stats, world.session().stats);
+}
+
+#[test]
+fn spec_3_17_of_a_rehearsal_there_is_at_most_the_end() {
+    let mut world = World::in_session(&["tea", "wool", &"calm ".repeat(400)]);
+    world.sessions[0].rehearsal = true;
+    let mut kept = world.session().clone();
+    // What it came to on the copy is in no record.
+    kept.edits = 3;
+    kept.end(State::Completed, None, world.now);
+    let replay = Replay::of(&world.log).unwrap();
+    assert_eq!(replay.check_sessions(&[kept]), Ok(()));
+    // Its worker died.
+    let (agent, session) = (world.agent.clone(), world.session().clone());
+    let why = EndReason::LeaseExpired;
+    let decision = lifecycle::abandon(agent, session, why, &admin(), world.now);
+    world.apply(decision);
+    world.check_replay();
+    world.sessions[0].state = State::Failed;
+    let replay = Replay::of(&world.log).unwrap();
+    let misfit = replay.check_sessions(&world.sessions).unwrap_err();
+    assert!(misfit.problem.ends_with("`state` is not as recorded"));
+}

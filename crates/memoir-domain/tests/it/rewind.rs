@@ -1,0 +1,219 @@
+//! SPEC 4.3: returning an agent to a point in time.
+
+use memoir_domain::{
+    Timestamp,
+    agent::Field,
+    audit::Action,
+    manage::ChangeRefusal,
+    memory::{Kind, Number},
+    rewind::{RewindPreview, plan_rewind, preview, rewind},
+    session::Mode,
+};
+use serde_json::json;
+
+use crate::world::{World, admin, core};
+
+const TEXTS: &[&str] = &["tea at dawn", "wool", "!a vow that stays", "linen", "ink"];
+
+/// A session over [`TEXTS`] and padding.
+fn session() -> World {
+    let ballast = "calm ".repeat(800);
+    let mut texts = TEXTS.to_vec();
+    texts.push(ballast.trim());
+    World::in_session(&texts)
+}
+
+#[test]
+fn spec_4_3_the_kept_memories_are_exactly_those_of_the_time() {
+    let mut world = World::with(TEXTS);
+    let (then, before) = (world.now, world.memories.clone());
+    world.tick();
+    world.discard(1);
+    world.protect(2);
+    world.unprotect(3);
+    world.save(core("silk", "2026-02-01", &["t"]));
+    world.set(Field::SystemPrompt, "You are wren.");
+    let records = world.log.len();
+    let plan = plan_rewind(&world.log, then);
+    let at_hand = preview(&world.agent, &world.memories, &plan, world.now);
+    assert_eq!(
+        at_hand,
+        RewindPreview {
+            changed: 5,
+            returning: 1,
+            discarded: 2,
+            reworded: 0,
+            core_tokens_before: world.agent.tally.core_tokens,
+            core_tokens_after: 3 + 1 + 4 + 2 + 1,
+        }
+    );
+    assert!(world.rewind(then));
+    for (number, memory) in &before {
+        assert_eq!(&world.memories[number], memory);
+    }
+    assert_eq!(world.kept_core(), [1, 2, 3, 4, 5]);
+    assert!(world.kept(Kind::Journal).is_empty());
+    assert_eq!(world.log.len(), records + 1);
+    let record = world.last_record();
+    assert_eq!(
+        (record.action, &record.actor.name[..], record.session),
+        (Action::AgentRewound, "root", None)
+    );
+    assert_eq!(
+        json!(record.facts),
+        json!({
+            "to_seq": plan.to_seq, "to": then.to_string(), "memories": 5, "returning": 1,
+            "discarded": 2, "reworded": 0, "core_tokens_before": 9, "core_tokens_after": 11,
+        })
+    );
+    // Prompts and settings are not memories.
+    let prompt = world.agent.settings.system_prompt.as_ref();
+    assert_eq!(prompt.map(|words| words.expose()), Some("You are wren."));
+    world.check_replay();
+    assert!(!world.rewind(then), "nothing is different any more");
+}
+
+#[test]
+fn spec_4_3_before_the_first_record_there_was_nothing() {
+    let mut world = World::with(TEXTS);
+    world.tick();
+    assert_eq!(plan_rewind(&world.log, Timestamp::MIN).to_seq, 0);
+    assert!(world.rewind(Timestamp::MIN));
+    assert!(world.kept_core().is_empty());
+    assert_eq!(world.agent.tally.discarded_count, 5);
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_a_rewind_past_an_undo_puts_the_session_in_force_again() {
+    let mut world = session();
+    world.update(1, "tea early");
+    world.delete(2);
+    world.complete();
+    let (done, after) = (world.now, world.memories.clone());
+    assert_eq!(world.undo(0, false), Ok(()));
+    let undone_at = world.now;
+    assert!(world.rewind(done));
+    assert_eq!(world.session().undone_at, None);
+    for (number, memory) in &after {
+        assert_eq!(&world.memories[number], memory);
+    }
+    world.check_replay();
+    // Back again: it is undone, since now.
+    assert!(world.rewind(undone_at));
+    assert_eq!(world.session().undone_at, Some(world.now));
+    assert_eq!(world.text(1), "tea at dawn");
+    world.check_replay();
+    // And in force once more, and undone the ordinary way.
+    assert!(world.rewind(done));
+    assert_eq!(world.undo(0, false), Ok(()));
+    assert_eq!(
+        (world.text(1), world.memory(2).is_kept()),
+        ("tea at dawn", true)
+    );
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_a_session_without_edits_is_undone_as_long_as_its_undo_is_in_force() {
+    let mut world = session();
+    world.complete();
+    let done = world.now;
+    assert_eq!(world.undo(0, false), Ok(()));
+    let undone = world.now;
+    assert!(world.rewind(done));
+    assert_eq!(world.session().undone_at, None);
+    assert!(world.rewind(undone));
+    assert_eq!(world.session().undone_at, Some(world.now));
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_a_session_whose_edits_are_all_taken_back_is_undone() {
+    let mut world = session();
+    let opened = world.now;
+    world.update(1, "tea early");
+    let edited = world.now;
+    world.update(4, "fine linen");
+    world.complete();
+    let ended = world.now;
+    assert!(world.rewind(edited));
+    assert_eq!(world.session().undone_at, None, "one edit is in force");
+    assert_eq!((world.text(1), world.text(4)), ("tea early", "linen"));
+    assert!(world.rewind(opened));
+    assert_eq!(world.session().undone_at, Some(world.now));
+    assert!(world.rewind(edited));
+    assert_eq!(world.session().undone_at, None);
+    // What is left of it is undone like any session.
+    assert_eq!(world.undo(0, false), Ok(()));
+    assert_eq!(world.text(1), "tea at dawn");
+    assert!(world.rewind(ended));
+    assert_eq!((world.text(1), world.text(4)), ("tea early", "fine linen"));
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_what_a_rewind_took_back_is_not_in_the_way_of_an_undo() {
+    let mut world = session();
+    world.update(1, "tea early");
+    world.complete();
+    let done = world.now;
+    world.open(Mode::Full);
+    world.update(1, "tea");
+    world.complete();
+    world.protect(1);
+    assert!(world.rewind(done));
+    assert_eq!(world.undo(0, false), Ok(()));
+    assert_eq!(world.text(1), "tea at dawn");
+    assert!(!world.memory(1).is_constitutional());
+}
+
+#[test]
+fn spec_4_3_a_rollback_too_can_be_gone_back_behind() {
+    let mut world = session();
+    world.update(1, "tea early");
+    let edited = world.now;
+    world.roll_back();
+    assert!(world.rewind(edited));
+    assert_eq!(world.text(1), "tea early");
+    assert_eq!(world.session().undone_at, None);
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_a_clock_that_went_back_does_not_hide_the_later_records() {
+    let mut world = World::with(&["tea"]);
+    world.tick();
+    let then = world.now;
+    world.now = then.plus_days(30);
+    world.save(core("written in the future", "2026-01-01", &[]));
+    world.now = then;
+    world.save(core("written now", "2026-01-01", &[]));
+    assert!(!world.rewind(then), "the last record is of then");
+}
+
+#[test]
+fn spec_4_3_no_rewind_while_a_session_runs() {
+    let world = session();
+    let plan = plan_rewind(&world.log, Timestamp::MIN);
+    let refused = rewind(
+        world.agent.clone(),
+        world.sessions.clone(),
+        &world.log,
+        &world.memories,
+        &plan,
+        &admin(),
+        world.now,
+    );
+    let running = ChangeRefusal::SessionRunning(world.session().id);
+    assert_eq!(refused, Err(running));
+}
+
+#[test]
+fn spec_5_1_a_plan_prints_no_words() {
+    let world = World::with(&["tea at dawn"]);
+    let plan = plan_rewind(&world.log, world.now);
+    let printed = format!("{plan:?}");
+    assert!(printed.contains("PrivateText(11 characters)"), "{printed}");
+    assert!(world.memories.contains_key(&Number(1)) && !printed.contains("dawn"));
+}

@@ -1,0 +1,345 @@
+//! SPEC 4.2 to 4.4 after any history: replaying the log, returning to a point in time, and shredding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memoir_domain::{
+    Timestamp,
+    agent::Field,
+    audit::{Action, Body, Change, Patch, Record, Setting},
+    memory::{Kind, Memory, NewMemory, Number},
+    session::{Mode, State},
+    standing::Standing,
+};
+use proptest::{prelude::*, sample::Index};
+use serde_json::json;
+
+use crate::{
+    properties::{Step, finish, meddle, memory, number, play, step, text, world_of},
+    world::{World, core},
+};
+
+/// Something that happens to an agent while no session runs, or a whole session.
+#[derive(Debug, Clone)]
+enum Event {
+    Session(Vec<Step>, u8),
+    Undo(Index),
+    Rewind(Index),
+    Meddle(u64),
+    Save(String, bool),
+    Setting(&'static str),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let steps = prop::collection::vec(step(), 0..7);
+    prop_oneof![
+        5 => (steps, 0u8..4).prop_map(|(steps, end)| Event::Session(steps, end)),
+        3 => any::<Index>().prop_map(Event::Undo),
+        3 => any::<Index>().prop_map(Event::Rewind),
+        3 => number().prop_map(Event::Meddle),
+        2 => (text(), any::<bool>()).prop_map(|(text, core)| Event::Save(text, core)),
+        1 => prop::sample::select(vec!["0.2", "0.9"]).prop_map(Event::Setting),
+    ]
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    prop::collection::vec(event(), 1..10)
+}
+
+/// Plays the events, each with words of its own in every text, so that it can be told whose they are.
+fn happen(world: &mut World, events: &[Event], first: usize) {
+    for (place, event) in (first..).zip(events) {
+        world.tick();
+        match event {
+            Event::Session(steps, end) => {
+                world.set(Field::RefinementThreshold, "0.3");
+                if world.agent.tally.core_count == 0 {
+                    continue;
+                }
+                world.open(Mode::Full);
+                let steps: Vec<Step> = (0..)
+                    .zip(steps)
+                    .map(|(n, step)| mark(step, place, n))
+                    .collect();
+                play(world, &steps, &mut BTreeMap::new());
+                finish(world, *end);
+            }
+            Event::Undo(which) => undo(world, *which),
+            Event::Rewind(which) => {
+                world.rewind(point(world, *which));
+            }
+            Event::Meddle(number) => {
+                if world
+                    .memories
+                    .get(&Number(*number))
+                    .is_some_and(|memory| memory.shredded_at.is_none())
+                {
+                    meddle(world, *number);
+                }
+            }
+            Event::Save(text, is_core) => {
+                let kind = if *is_core { Kind::Core } else { Kind::Journal };
+                let content = format!("{text} mark{place}s");
+                world.save(NewMemory {
+                    kind,
+                    ..core(&content, "2026-02-01", &[])
+                });
+            }
+            Event::Setting(value) => world.set(Field::RefinementThreshold, value),
+        }
+    }
+}
+
+/// The step with a word of its own, but for every third one, so that there are doubles too.
+fn mark(step: &Step, place: usize, n: usize) -> Step {
+    let mut step = step.clone();
+    match &mut step {
+        Step::Call(_, arguments) if !n.is_multiple_of(3) => {
+            let content = arguments.get_mut("content");
+            if let Some(serde_json::Value::String(content)) = content {
+                content.push_str(&format!(" mark{place}e{n}"));
+            }
+        }
+        _ => {}
+    }
+    step
+}
+
+fn undo(world: &mut World, which: Index) {
+    if world.sessions.is_empty() {
+        return;
+    }
+    let place = which.index(world.sessions.len());
+    let session = &world.sessions[place];
+    if session.undone_at.is_none() && session.state != State::RolledBack {
+        assert_eq!(world.undo(place, true), Ok(()));
+    }
+}
+
+/// Some time at which something happened, or one before all.
+fn point(world: &World, which: Index) -> Timestamp {
+    match which.index(world.past.len() + 1) {
+        0 => Timestamp::MIN,
+        place => world.past[place - 1].0,
+    }
+}
+
+/// All memories as they stood then.
+fn as_of(world: &World, to: Timestamp) -> BTreeMap<Number, Memory> {
+    let then = world.past.iter().rfind(|(at, _)| *at <= to);
+    then.map(|(_, memories)| memories.clone())
+        .unwrap_or_default()
+}
+
+fn undone(world: &World) -> Vec<bool> {
+    let sessions = world.sessions.iter();
+    sessions
+        .map(|session| session.undone_at.is_some())
+        .collect()
+}
+
+/// Every memory is exactly as it was then, and every later one is discarded; shredded ones stay so.
+fn assert_is_as_of(world: &World, then: &BTreeMap<Number, Memory>) {
+    for (number, memory) in &world.memories {
+        match then.get(number) {
+            _ if memory.shredded_at.is_some() => assert!(!memory.is_kept()),
+            Some(before) => assert_eq!(memory, before),
+            None => assert!(!memory.is_kept(), "{number} is of later"),
+        }
+    }
+}
+
+/// Which records are in force, by the textbook: all earlier answers are kept.
+fn in_force(log: &[Record]) -> BTreeSet<u64> {
+    let mut answers = vec![BTreeSet::new()];
+    for record in log {
+        let facts = record.facts.as_map();
+        let mut answer = match record.action {
+            Action::AgentRewound => answers[facts["to_seq"].as_u64().unwrap() as usize].clone(),
+            _ => answers.last().unwrap().clone(),
+        };
+        for seq in facts
+            .get("taken_back")
+            .and_then(|seqs| seqs.as_array())
+            .into_iter()
+            .flatten()
+        {
+            answer.remove(&seq.as_u64().unwrap());
+        }
+        answer.insert(record.seq);
+        answers.push(answer);
+    }
+    answers.pop().unwrap()
+}
+
+/// The memories as the records in force tell them by themselves.
+fn told(log: &[Record], in_force: &BTreeSet<u64>) -> BTreeMap<Number, Memory> {
+    let mut memories: BTreeMap<Number, Memory> = BTreeMap::new();
+    for record in log.iter().filter(|record| in_force.contains(&record.seq)) {
+        for change in &record.body.changes {
+            match change {
+                Change::Created(memory) => {
+                    memories.insert(memory.number, memory.clone());
+                }
+                // What was given back after it had been unmade has its beginning there.
+                Change::Altered { before, patch } if !record.action.takes_back() => {
+                    let unmade = || before.clone();
+                    put_on(memories.entry(before.number).or_insert_with(unmade), patch);
+                }
+                Change::Altered { .. } => {}
+            }
+        }
+    }
+    memories
+}
+
+fn put_on(memory: &mut Memory, patch: &Patch) {
+    let patch = patch.clone();
+    memory.content = patch.content.unwrap_or(memory.content.clone());
+    memory.tags = patch.tags.unwrap_or(memory.tags.clone());
+    memory.created_at = patch.created_at.unwrap_or(memory.created_at);
+    memory.updated_at = patch.updated_at.unwrap_or(memory.updated_at);
+    set(&mut memory.protected_wording, patch.protected_wording);
+    set(&mut memory.discarded_at, patch.discarded_at);
+}
+
+fn set<T>(property: &mut Option<T>, setting: Option<Setting<T>>) {
+    match setting {
+        Some(Setting::Set(value)) => *property = Some(value),
+        Some(Setting::Clear) => *property = None,
+        None => {}
+    }
+}
+
+/// The words that stand in texts of this memory in the log, and of no other one.
+fn own_marks(log: &[Record], number: Number) -> BTreeSet<String> {
+    let (mut own, mut others) = (BTreeSet::new(), BTreeSet::new());
+    for change in log.iter().flat_map(|record| &record.body.changes) {
+        let marks = if change.number() == number {
+            &mut own
+        } else {
+            &mut others
+        };
+        let text = serde_json::to_string(change).unwrap();
+        let words = text.split(|character: char| !character.is_alphanumeric());
+        marks.extend(
+            words
+                .filter(|word| word.starts_with("mark"))
+                .map(str::to_owned),
+        );
+    }
+    own.difference(&others).cloned().collect()
+}
+
+/// What the record tells of others than this memory.
+fn of_others(body: &Body, number: Number) -> Vec<Change> {
+    let changes = body.changes.iter();
+    changes
+        .filter(|change| change.number() != number)
+        .cloned()
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn spec_4_3_any_history_can_be_returned_to_any_point_and_back(
+        memories in prop::collection::vec(memory(), 2..8),
+        events in events(),
+        to in any::<Index>(),
+    ) {
+        let mut world = world_of(memories);
+        happen(&mut world, &events, 0);
+        world.check_replay();
+        let (before, at, undone_before) = (world.memories.clone(), world.now, undone(&world));
+        let to = point(&world, to);
+        let then = as_of(&world, to);
+        let has_changed = world.rewind(to);
+        assert_is_as_of(&world, &then);
+        world.check_replay();
+        if has_changed {
+            prop_assert!(world.rewind(at));
+            prop_assert_eq!(&world.memories, &before);
+            prop_assert_eq!(undone(&world), undone_before);
+            world.check_replay();
+        }
+        prop_assert!(!world.rewind(at), "there is nothing left to return");
+    }
+
+    #[test]
+    fn spec_4_3_the_records_in_force_tell_the_memories(
+        memories in prop::collection::vec(memory(), 2..8),
+        events in events(),
+    ) {
+        let mut world = world_of(memories);
+        happen(&mut world, &events, 0);
+        let standing = in_force(&world.log);
+        let all = Standing::of(&world.log);
+        prop_assert_eq!(all.in_force(), &standing);
+        // Which of the last records are in force can be told without the ones before them.
+        for from in [world.log.len() / 3, world.log.len() * 2 / 3] {
+            let first = world.log.get(from).map_or(u64::MAX, |record| record.seq);
+            let expected: BTreeSet<u64> = standing.range(first..).copied().collect();
+            let part = Standing::of(&world.log[from..]);
+            let told: BTreeSet<u64> = part.in_force().clone();
+            prop_assert_eq!(told, expected);
+        }
+        let told = told(&world.log, &standing);
+        for (number, memory) in &world.memories {
+            match told.get(number) {
+                Some(told) => prop_assert_eq!(memory, told),
+                None => prop_assert!(!memory.is_kept()),
+            }
+        }
+    }
+
+    #[test]
+    fn spec_4_4_any_memory_of_any_history_can_be_shredded(
+        memories in prop::collection::vec(memory(), 2..8),
+        events in events(),
+        later in events(),
+        which in any::<Index>(),
+        to in any::<Index>(),
+    ) {
+        let mut world = world_of(memories);
+        happen(&mut world, &events, 0);
+        let number = Number(which.index(world.memories.len()) as u64 + 1);
+        let (log, before, to) = (world.log.clone(), world.memories.clone(), point(&world, to));
+        let marks = own_marks(&log, number);
+        world.shred(number.0).unwrap();
+        for (old, new) in log.iter().zip(&world.log) {
+            prop_assert_eq!(of_others(&old.body, number), of_others(&new.body, number));
+            prop_assert_eq!(Record { body: Body::default(), ..old.clone() }, Record { body: Body::default(), ..new.clone() });
+        }
+        for (other, memory) in before.iter().filter(|(other, _)| **other != number) {
+            prop_assert_eq!(&world.memories[other], memory);
+        }
+        let shredded = world.memories[&number].clone();
+        prop_assert!(!shredded.is_kept() && shredded.shredded_at == Some(world.now));
+        prop_assert_eq!(shredded.tokens(), 0);
+        assert_is_gone(&world, number, &marks);
+        world.check_replay();
+        let then = as_of(&world, to);
+        world.rewind(to);
+        assert_is_as_of(&world, &then);
+        happen(&mut world, &later, 100);
+        prop_assert_eq!(&world.memories[&number], &shredded);
+        assert_is_gone(&world, number, &marks);
+        world.check_replay();
+    }
+}
+
+/// No record and no memory holds a word that was this memory's alone.
+fn assert_is_gone(world: &World, number: Number, marks: &BTreeSet<String>) {
+    let bodies: Vec<&Body> = world.log.iter().map(|record| &record.body).collect();
+    for change in bodies.iter().flat_map(|body| &body.changes) {
+        if change.number() == number {
+            assert_eq!(*change, change.without_words());
+            assert_eq!(change.after(), change.after().without_words());
+        }
+    }
+    let memories: Vec<&Memory> = world.memories.values().collect();
+    let everything = json!({"bodies": bodies, "memories": memories}).to_string();
+    let mut words = everything.split(|character: char| !character.is_alphanumeric());
+    assert!(words.all(|word| !marks.contains(word)));
+}

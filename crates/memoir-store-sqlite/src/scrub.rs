@@ -1,0 +1,96 @@
+//! Words that were taken out of a log are taken off the disk (SPEC 4.4).
+//!
+//! SQLite overwrites what is replaced or deleted where it was (`secure_delete`). That leaves two places:
+//! the write-ahead log has the pages as they were before, and where rows were once moved from one page to
+//! another, the first keeps a copy of them in its unused part. So the file is written anew, and the log is
+//! moved into it and cut to nothing. A file that is too large for that is not written anew: a few such
+//! copies may then stay, until rows or a `VACUUM` by hand write over them.
+//!
+//! The decision that takes words out notes in its own transaction that this is owed, so that a process
+//! that is killed leaves it to the next one that opens the file.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+
+use crate::{
+    error::{Fault, Result, code, message},
+    fault, open,
+};
+
+/// The largest file that is written anew. It takes as much memory, and a second or less.
+const REWRITTEN_BYTES: i64 = 128 << 20;
+
+/// Notes that there is something to scrub.
+pub(crate) fn owe(connection: &Connection) -> Result<()> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO residues (id) VALUES (1)")?
+        .execute([])?;
+    Ok(())
+}
+
+/// Whether a process that is gone left something to scrub.
+pub(crate) fn is_owed(connection: &Connection) -> Result<bool> {
+    Ok(connection
+        .prepare_cached("SELECT 1 FROM residues")?
+        .exists([])?)
+}
+
+/// Takes what was taken out off the disk, waiting at each step no longer than that for others who read or
+/// write. `false` where they held it up, or it failed: nothing is lost then, and it is still owed.
+pub(crate) fn scrub(connection: &Connection, time: Duration) -> bool {
+    let done = connection
+        .busy_timeout(time)
+        .map_err(Fault::from)
+        .and_then(|()| attempt(connection));
+    // Fails only for a connection that is not open.
+    let _ = connection.busy_timeout(open::BUSY_TIMEOUT);
+    match done {
+        Ok(true) => return true,
+        Ok(false) => tracing::warn!("readers keep words that were taken out on the disk"),
+        Err(Fault::Sqlite(error)) if code(&error) == Some(ErrorCode::DatabaseBusy) => {
+            tracing::warn!("another process keeps words that were taken out on the disk");
+        }
+        Err(Fault::Sqlite(error)) => tracing::warn!(
+            problem = message(&error),
+            "words that were taken out are still on the disk"
+        ),
+        Err(Fault::Store(error)) => {
+            tracing::warn!(%error, "words that were taken out are still on the disk");
+        }
+    }
+    false
+}
+
+fn attempt(connection: &Connection) -> Result<bool> {
+    // Asked first, since it is cheap: whoever holds this up would hold the end up.
+    if !cut(connection)? {
+        return Ok(false);
+    }
+    if bytes(connection)? <= REWRITTEN_BYTES {
+        connection.execute_batch("VACUUM")?;
+        fault::point("scrub.rewritten");
+        if !cut(connection)? {
+            return Ok(false);
+        }
+    }
+    fault::point("scrub.cut");
+    connection
+        .prepare_cached("DELETE FROM residues")?
+        .execute([])?;
+    fault::point("scrub.settled");
+    Ok(true)
+}
+
+/// Moves the log into the file and cuts it to nothing; `false` where readers held that up.
+fn cut(connection: &Connection) -> Result<bool> {
+    let is_held_up = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+        row.get::<_, bool>(0)
+    })?;
+    Ok(!is_held_up)
+}
+
+fn bytes(connection: &Connection) -> Result<i64> {
+    let number = |pragma| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+    Ok(number("PRAGMA page_count")? * number("PRAGMA page_size")?)
+}

@@ -1,0 +1,46 @@
+//! The log over the heads of very many agents' logs (SPEC 4.2).
+
+use std::time::{Duration, Instant};
+
+use memoir_store::Fleet;
+use rusqlite::Connection;
+
+use crate::common::*;
+
+const AGENTS: u64 = 100_000;
+
+#[tokio::test]
+async fn spec_4_2_very_many_agents_get_their_leaves_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, mut agent) = begin(&path).await;
+    // Copies of the one agent, identifiers counted up; the last half without a log.
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch(&format!(
+        "CREATE TEMP TABLE copies AS WITH RECURSIVE numbers (number) AS \
+             (SELECT 2 UNION ALL SELECT number + 1 FROM numbers WHERE number < {AGENTS}) \
+             SELECT agents.*, number FROM agents, numbers;
+         UPDATE copies SET id = CAST(printf('%016d', number) AS BLOB), folded_name = number, \
+             next_seq = iif(number <= {AGENTS} / 2, 9, 1);
+         ALTER TABLE copies DROP COLUMN number;
+         INSERT INTO agents SELECT * FROM copies;"
+    ))
+    .unwrap();
+    let mut length = AGENTS / 2;
+    for round in 0..3 {
+        let started = Instant::now();
+        assert_eq!(store.append_leaves(at(round)).await.unwrap(), length);
+        let took = started.elapsed();
+        println!("{length} entries after {took:.2?}");
+        // Generous: what it would notice is a look at every entry for each agent.
+        assert!(took < Duration::from_secs(20), "{took:?}");
+        let started = Instant::now();
+        assert_eq!(store.leaves(0).await.unwrap().len() as u64, length);
+        assert_eq!(store.scopes().await.unwrap().len() as u64, AGENTS);
+        assert!(started.elapsed() < Duration::from_secs(20));
+        if round == 1 {
+            save(&store, &mut agent, 2, 10).await.unwrap();
+            length += 1;
+        }
+    }
+}

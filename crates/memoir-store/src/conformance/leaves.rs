@@ -1,0 +1,95 @@
+//! The log over the heads of all agents' logs (SPEC 4.2).
+
+use std::sync::Arc;
+
+use memoir_domain::audit::Action;
+
+use super::fixtures::*;
+use crate::{LeafRow, Store};
+
+/// The entry that an author's log calls for.
+fn leaf(author: &Author, seconds: i64) -> LeafRow {
+    let seq = author.agent.next_seq - 1;
+    LeafRow {
+        agent: author.id(),
+        seq,
+        head: hash(author.id(), seq),
+        recorded_at: at(seconds),
+    }
+}
+
+async fn grow(author: &mut Author, records: usize) {
+    let commit = author.recording(vec![record(Action::MemorySaved); records]);
+    author.write(commit).await.unwrap();
+}
+
+pub(super) async fn spec_4_2_every_log_that_has_grown_gets_a_leaf(store: Arc<dyn Store>) {
+    // Two accounts; made in another order than that of the identifiers.
+    let mut authors = [
+        Author::new(&store, 1, 3).await,
+        Author::new(&store, 2, 1).await,
+        Author::new(&store, 1, 2).await,
+    ];
+    let mut expected = Vec::new();
+    // None of them has a record.
+    assert_eq!(store.append_leaves(at(1)).await.unwrap(), 0);
+    grow(&mut authors[0], 2).await;
+    grow(&mut authors[1], 1).await;
+    assert_eq!(store.append_leaves(at(2)).await.unwrap(), 2);
+    expected.extend([leaf(&authors[1], 2), leaf(&authors[0], 2)]);
+    assert_eq!(store.leaves(0).await.unwrap(), expected);
+    // Nothing has grown, though agents have changed.
+    let commit = authors[0].commit();
+    authors[0].write(commit).await.unwrap();
+    assert_eq!(store.append_leaves(at(3)).await.unwrap(), 2);
+
+    grow(&mut authors[2], 5).await;
+    let mut commit = authors[0].recording(vec![record(Action::AgentErased)]);
+    commit.agent.erased_at = Some(at(4));
+    authors[0].write(commit).await.unwrap();
+    assert_eq!(store.append_leaves(at(5)).await.unwrap(), 4);
+    expected.extend([leaf(&authors[2], 5), leaf(&authors[0], 5)]);
+    // The clock was moved back: the order is that of the entries.
+    for author in &mut authors[1..] {
+        grow(author, 1).await;
+    }
+    assert_eq!(store.append_leaves(at(-9)).await.unwrap(), 6);
+    expected.extend([leaf(&authors[1], -9), leaf(&authors[2], -9)]);
+
+    for from in 0..=7 {
+        let found = store.leaves(from).await.unwrap();
+        assert_eq!(found, expected[expected.len().min(from as usize)..]);
+    }
+    assert_eq!(store.leaves(u64::MAX).await.unwrap(), []);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_4_2_leaves_have_no_gaps_whoever_appends(store: Arc<dyn Store>) {
+    let mut tasks = Vec::new();
+    for number in 0..6 {
+        let mut author = Author::new(&store, 1, number).await;
+        let store = Arc::clone(&store);
+        tasks.push(tokio::spawn(async move {
+            for round in 0..15 {
+                grow(&mut author, 1).await;
+                let length = store.append_leaves(at(round)).await.unwrap();
+                // Mine is among them, whoever appended it.
+                let leaves = store.leaves(0).await.unwrap();
+                assert!(leaves.len() as u64 >= length);
+                let last = leaves.iter().rfind(|leaf| leaf.agent == author.id());
+                assert_eq!(last.unwrap().seq, author.agent.next_seq - 1);
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    // Each growth is in it once, since each author waits for its own.
+    let leaves = store.leaves(0).await.unwrap();
+    assert_eq!(leaves.len(), 6 * 15);
+    for leaf in &leaves {
+        assert_eq!(leaf.head, hash(leaf.agent, leaf.seq));
+    }
+    assert_eq!(store.append_leaves(at(99)).await.unwrap(), 6 * 15);
+    assert_sound(&store).await;
+}

@@ -1,0 +1,150 @@
+//! An archive: everything of one agent in one sealed file, which a passphrase opens on another
+//! installation. What the bytes in it mean is the caller's.
+//!
+//! ```text
+//! header   memoir-archive-v1\n, then big-endian u32: memory in KiB, passes, lanes; salt 16; nonce 19
+//! check    tag 16, of an empty message
+//! frame    u32: the highest bit marks the last frame, the others the length; sealed bytes; tag 16
+//! frame    ...
+//! ```
+//!
+//! The key is Argon2id (RFC 9106) of the passphrase under the header's salt and cost. The check and the
+//! frames, 64 KiB each but the last one, are the messages of one STREAM (Hoang, Reyhanitabar, Rogaway and
+//! Vizár, 2015; by the crate `aead-stream`) over XChaCha20-Poly1305: the nonce of each is the header's,
+//! its place as u32, and 1 for the last one, else 0; its associated data is the whole header. So no frame
+//! can be changed, moved, left out or added. The check tells a wrong passphrase from a broken archive.
+//!
+//! The length of what is sealed shows in the length of the archive, and that it is an archive in its first
+//! bytes. A passphrase can be guessed at by whoever has the archive, at the header's cost a guess: one made
+//! by [`Passphrase::generate`] cannot be found that way, a short one of a person's may.
+
+use std::{
+    fmt,
+    io::{self, Read, Write},
+};
+
+use zeroize::Zeroizing;
+
+mod frames;
+mod header;
+mod passphrase;
+
+pub use frames::{Reader, Writer};
+pub use header::Cost;
+pub use passphrase::{InvalidPassphrase, Passphrase};
+
+/// How every archive begins, those of other versions included.
+const MAGIC_START: &[u8] = b"memoir-archive-v";
+
+/// The result of what is done with an archive.
+pub type Result<T, E = ArchiveError> = std::result::Result<T, E>;
+
+/// What can be wrong with an archive. Names nothing of its content.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The bytes are something else.
+    #[error("not an archive of Memoir")]
+    NotAnArchive,
+    /// It has a form that this version does not know.
+    #[error("the archive was made by a newer version of Memoir")]
+    Newer,
+    /// Its key costs nothing, or more than is spent on a file that anybody may have made.
+    #[error("the archive's key must not cost {0}; {limit} are allowed", limit = Cost::LIMIT)]
+    Cost(Cost),
+    /// What its key costs is not there.
+    #[error("not enough memory for the archive's key: {0}")]
+    Memory(Cost),
+    /// It was sealed with another passphrase, or its header was changed.
+    #[error(
+        "the passphrase does not open the archive, or the beginning of the archive was changed"
+    )]
+    Passphrase,
+    /// Its end is missing.
+    #[error("the archive is cut off: its end is missing")]
+    CutOff,
+    /// A part of it is not what was sealed there.
+    #[error("the archive was changed: a part of it is not what was sealed in that place")]
+    Changed,
+    /// There are bytes after its end.
+    #[error("something stands after the end of the archive: bytes were added to it")]
+    Trailing,
+    /// There is no place for more than 256 TiB in one archive.
+    #[error("too much for one archive")]
+    TooLarge,
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes")]
+    Random,
+    /// What it is read from or written to failed.
+    #[error("cannot read or write the archive: {0}")]
+    Io(#[source] io::Error),
+}
+
+/// Finds an error that went through `std::io` again.
+impl From<io::Error> for ArchiveError {
+    fn from(error: io::Error) -> Self {
+        error.downcast().unwrap_or_else(Self::Io)
+    }
+}
+
+impl From<ArchiveError> for io::Error {
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::Io(error) => error,
+            other => Self::new(io::ErrorKind::InvalidData, other),
+        }
+    }
+}
+
+/// Whether these are the first bytes of an archive, of any version; sixteen are enough.
+pub fn is_archive(first_bytes: &[u8]) -> bool {
+    first_bytes.starts_with(MAGIC_START)
+}
+
+/// Writes an archive that holds `plain`. For what is not at hand as a whole, see [`Writer`].
+///
+/// # Errors
+/// [`ArchiveError::Memory`], [`ArchiveError::Random`], [`ArchiveError::Io`].
+pub fn seal(passphrase: &Passphrase, writer: impl Write, plain: &[u8]) -> Result<()> {
+    let mut writer = Writer::new(passphrase, Cost::DEFAULT, writer)?;
+    writer.write_all(plain)?;
+    writer.finish().map(drop)
+}
+
+/// What was sealed in the archive, once all of it is found to be right. Needs memory for up to three times
+/// its size; for what is too large for that, see [`Reader`].
+///
+/// # Errors
+/// As said at [`ArchiveError`].
+pub fn open(passphrase: &Passphrase, reader: impl Read) -> Result<Zeroizing<Vec<u8>>> {
+    let mut reader = Reader::new(passphrase, reader)?;
+    let mut plain = Zeroizing::new(Vec::new());
+    while let Some(part) = reader.next_part()? {
+        append(&mut plain, part);
+    }
+    Ok(plain)
+}
+
+/// Grows in a way that wipes the memory that becomes too small.
+fn append(plain: &mut Zeroizing<Vec<u8>>, part: &[u8]) {
+    let needed = plain.len() + part.len();
+    if needed > plain.capacity() {
+        let mut larger = Zeroizing::new(Vec::with_capacity(needed.max(2 * plain.capacity())));
+        larger.extend_from_slice(plain);
+        *plain = larger;
+    }
+    plain.extend_from_slice(part);
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            memory_kib,
+            passes,
+            lanes,
+        } = self;
+        write!(
+            formatter,
+            "{memory_kib} KiB of memory, {passes} passes and {lanes} lanes"
+        )
+    }
+}

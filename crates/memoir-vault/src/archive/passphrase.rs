@@ -1,0 +1,68 @@
+//! What opens an archive.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::{Error, Result};
+
+/// The letters of Crockford's base 32: none of them can be taken for another one.
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Random letters of a generated passphrase, of five bits each.
+const GENERATED_LETTERS: usize = 32;
+/// Letters between two hyphens.
+const GROUP: usize = 4;
+/// Characters that a passphrase must have.
+const FEWEST_CHARACTERS: usize = 8;
+
+/// A passphrase. Wiped when dropped; `Debug` prints its type's name only.
+pub struct Passphrase(Zeroizing<String>);
+
+/// A passphrase that anybody can guess.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a passphrase must have at least {FEWEST_CHARACTERS} characters")]
+pub struct InvalidPassphrase;
+
+impl Passphrase {
+    /// A new one of 160 random bits, in a form that can be typed: eight groups of four letters and digits.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn generate() -> Result<Self> {
+        let mut random = Zeroizing::new([0; GENERATED_LETTERS]);
+        getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
+        // Room for all of it at once, so that growing leaves no copy behind.
+        let mut text = Zeroizing::new(String::with_capacity(GENERATED_LETTERS * 2));
+        for (place, byte) in random.iter().enumerate() {
+            if place > 0 && place.is_multiple_of(GROUP) {
+                text.push('-');
+            }
+            text.push(char::from(LETTERS[usize::from(byte % 32)]));
+        }
+        Ok(Self(text))
+    }
+
+    /// From a text as it was typed or read from a file: a line end after it is no part of it, all else is.
+    ///
+    /// # Errors
+    /// [`InvalidPassphrase`] where it has fewer than eight characters.
+    pub fn from_text(text: &str) -> Result<Self, InvalidPassphrase> {
+        let line = text.strip_suffix('\n');
+        let text = line.map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
+        let is_long_enough = text.chars().count() >= FEWEST_CHARACTERS;
+        is_long_enough
+            .then(|| Self(Zeroizing::new(text.to_owned())))
+            .ok_or(InvalidPassphrase)
+    }
+
+    /// The passphrase itself, to be shown to the one who must keep it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Passphrase {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Passphrase")
+    }
+}

@@ -1,0 +1,76 @@
+//! `memoir agent erase`
+
+use std::io::{self, BufRead, IsTerminal};
+
+use memoir_domain::agent::fold_name;
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, administrator},
+    show::counted,
+    terminal::{self, safe},
+};
+
+/// Destroy an agent's key, so that nothing of it can ever be read again
+///
+/// The memories, prompts and records stay in the database as bytes that nobody can open, in every copy of
+/// it. The chain of the agent's records stays and still verifies. Old copies of the key store bring the
+/// key back: destroy them too, and run `memoir key rotate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Its name or identifier
+    #[arg(value_name = "NAME")]
+    agent: String,
+    /// Do not ask for the agent's name to be typed
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open_for_sessions(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    if !arguments.yes {
+        confirm(agent.name())?;
+    }
+    let erased = agent.erase(&administrator()).await?;
+    if global.json {
+        terminal::json(&erased)?;
+        return Ok(Ending::Done);
+    }
+    let tally = erased.memories;
+    let memories = tally.core_count + tally.journal_count + tally.discarded_count;
+    terminal::print(&format!(
+        "erased `{}`: its key is destroyed, and its {} can never be read again\n",
+        safe(&erased.agent),
+        counted(memories, "memory", "memories"),
+    ))?;
+    terminal::note(
+        "its records stay, and `memoir audit verify` still checks them; old copies of the key store bring the key back: \
+         destroy them too, and run `memoir key rotate`",
+    );
+    Ok(Ending::Done)
+}
+
+/// Has the name typed, from a terminal or a pipe.
+fn confirm(name: &str) -> Result<(), Failure> {
+    if io::stdin().is_terminal() {
+        terminal::note(&format!(
+            "This destroys the key of `{}`. Nothing of it can be read again. Type its name to go on:",
+            safe(name)
+        ));
+    }
+    let mut typed = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut typed)
+        .map_err(|error| Failure::new(format!("cannot read the name: {error}")))?;
+    if fold_name(typed.trim()) == fold_name(name) {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "nothing was erased: the name `{}` was not typed",
+        safe(name)
+    ))
+    .hint("type the agent's name, or give `--yes`"))
+}

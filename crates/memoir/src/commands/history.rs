@@ -1,0 +1,38 @@
+//! `memoir history`: how memories came to be.
+
+use memoir_domain::memory::Number;
+
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    show, terminal,
+};
+
+/// Show how an agent's memories came to be: every wording, merge and return
+///
+/// Below each memory stand those that it was merged from, as a tree. Changes of wording are shown line by
+/// line, in colour word by word; what was taken back later is marked.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// One memory, with all that went into it
+    #[arg(value_parser = parse::number)]
+    number: Option<Number>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let history = agent.history(arguments.number).await?;
+    if global.json {
+        terminal::json(&history)?;
+    } else if history.memories.is_empty() {
+        terminal::note("there is no memory yet");
+    } else {
+        terminal::print(&show::history::tree(&history, arguments.number))?;
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,78 @@
+//! `memoir key`: the master key, under which the agents' keys are wrapped.
+
+use memoir_vault::{MasterSource, rotate_key_file};
+use serde_json::json;
+
+use crate::{
+    cli::Global,
+    config::Config,
+    database,
+    failure::{Ending, Failure, Outcome},
+    keys,
+    show::counted,
+    terminal,
+};
+
+/// The master key, under which the agents' keys are wrapped
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make a new master key, and wrap every agent's key anew under it
+    ///
+    /// Nothing that is sealed changes, and other processes on the same database go on. A master key in a
+    /// file is replaced there. One that is given in MEMOIR_MASTER_KEY is replaced by the one in
+    /// MEMOIR_NEW_MASTER_KEY; give that from then on.
+    Rotate,
+}
+
+pub(crate) async fn run(global: &Global, Command::Rotate: Command) -> Outcome {
+    let config = Config::read(global.config.as_deref())?;
+    let database = database::prepare(global.database.as_deref())?;
+    if !keys::store_path(&database).exists() && !database.exists() {
+        return Err(
+            Failure::new(format!("there is no database `{}` yet", database.display()))
+                .hint("it is made on first use, and its keys with it"),
+        );
+    }
+    let store = keys::open(global, &config)?;
+    let old = store.key_id();
+    let (new, wrapped, place) = match keys::source(global, &config)? {
+        MasterSource::File(path) => {
+            let (new, wrapped) = rotate_key_file(&path, &store).map_err(memoir_app::Error::from)?;
+            (new, wrapped, format!("it is in `{}`; keep a copy of it apart from the database", path.display()))
+        }
+        MasterSource::Given(_) => {
+            let next = keys::from_environment(keys::NEXT)?.ok_or_else(no_next)?;
+            let wrapped = store.rotate(&next).map_err(memoir_app::Error::from)?;
+            let place = format!("give what is in {} as {} from now on", keys::NEXT, keys::GIVEN);
+            (next.key_id(), wrapped, place)
+        }
+    };
+    if global.json {
+        terminal::json(&json!({
+            "old_key": old.to_string(),
+            "new_key": new.to_string(),
+            "wrapped": wrapped,
+        }))?;
+    } else {
+        terminal::print(&format!(
+            "the master key is {new} now, under which {} wrapped anew",
+            counted(wrapped, "key was", "keys were"),
+        ))?;
+        terminal::note(&format!(
+            "{place}\nthe one before, {old}, opens old copies of the key store only"
+        ));
+    }
+    Ok(Ending::Done)
+}
+
+fn no_next() -> Failure {
+    Failure::new(format!(
+        "the master key comes from {}, and there is no next one in {}",
+        keys::GIVEN,
+        keys::NEXT
+    ))
+    .hint(format!(
+        "put 64 random hexadecimal digits into {}, for example those of `openssl rand -hex 32`, and keep them in a safe place first",
+        keys::NEXT
+    ))
+}

@@ -1,0 +1,54 @@
+//! The passphrase of an archive: from the environment, from a file, from a terminal, or made.
+
+use std::{
+    io::{self, BufRead, IsTerminal},
+    path::Path,
+};
+
+use memoir_vault::archive::Passphrase;
+use zeroize::Zeroizing;
+
+use crate::{commands::parse, failure::Failure, terminal};
+
+/// Holds an archive's passphrase.
+const VARIABLE: &str = "MEMOIR_ARCHIVE_PASSPHRASE";
+/// More is no passphrase that anybody could mean.
+const MOST_BYTES: u64 = 4_096;
+
+/// The one that was given in a file or in the environment; `None` where none was.
+pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> {
+    if let Some(path) = file {
+        let text = Zeroizing::new(parse::text_file(path, MOST_BYTES)?);
+        return read(&text, &format!("`{}`", path.display())).map(Some);
+    }
+    match std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
+        Some(text) => {
+            let text = Zeroizing::new(text.into_string().unwrap_or_default());
+            read(&text, VARIABLE).map(Some)
+        }
+        None => Ok(None),
+    }
+}
+
+/// The one that was given, or that somebody types.
+pub(crate) fn asked(file: Option<&Path>) -> Result<Passphrase, Failure> {
+    if let Some(passphrase) = given(file)? {
+        return Ok(passphrase);
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new("the archive's passphrase is not given")
+            .hint(format!("set {VARIABLE}, or give `--passphrase-file FILE`")));
+    }
+    terminal::note("the archive's passphrase (it shows while you type):");
+    let mut line = Zeroizing::new(String::new());
+    io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .map_err(|error| Failure::new(format!("cannot read the passphrase: {error}")))?;
+    read(&line, "what was typed")
+}
+
+fn read(text: &str, origin: &str) -> Result<Passphrase, Failure> {
+    Passphrase::from_text(text)
+        .map_err(|error| Failure::new(format!("{origin} holds no passphrase: {error}")))
+}

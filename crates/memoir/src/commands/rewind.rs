@@ -1,0 +1,99 @@
+//! `memoir rewind`: returns an agent's memories to a point in time.
+
+use memoir_app::{AgentHandle, RecordQuery, Rewound};
+use memoir_domain::Timestamp;
+
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, administrator},
+    show::{moment, thousands},
+    terminal::{self, safe},
+};
+
+/// Return an agent's memories to what they were at a point in time
+///
+/// Memories that were saved since are discarded, not lost; settings and prompts stay as they are. To undo
+/// it, rewind to a moment before it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// The moment: a date, which means its beginning, or a time such as 2026-05-03T14:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = parse::time)]
+    to: Timestamp,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open_for_sessions(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let actor = administrator();
+    let rewound = if arguments.dry_run {
+        agent.preview_rewind(arguments.to, &actor).await?
+    } else {
+        agent.rewind(arguments.to, &actor).await?
+    };
+    if global.json {
+        terminal::json(&rewound)?;
+        return Ok(Ending::Done);
+    }
+    terminal::print(&told(&rewound, arguments.dry_run))?;
+    if let Some(time) = moment_before(&agent, &rewound).await? {
+        terminal::note(&format!(
+            "`memoir rewind {} --to {time}` takes it back",
+            safe(agent.name())
+        ));
+    }
+    Ok(Ending::Done)
+}
+
+/// When the record before that of the rewind was written: that moment, to the microsecond.
+async fn moment_before(
+    agent: &AgentHandle,
+    rewound: &Rewound,
+) -> Result<Option<Timestamp>, Failure> {
+    let Some(seq) = rewound.seq else {
+        return Ok(None);
+    };
+    let last = RecordQuery {
+        last: Some(2),
+        ..RecordQuery::default()
+    };
+    let records = agent.records(&last).await?;
+    let before = records.iter().find(|record| record.seq + 1 == seq);
+    Ok(before.map(|record| record.recorded_at))
+}
+
+fn told(rewound: &Rewound, dry_run: bool) -> String {
+    let changes = rewound.changes;
+    let point = match rewound.to_seq {
+        0 => format!("{}, before the first record", moment(rewound.to)),
+        seq => format!("{}, after record {}", moment(rewound.to), thousands(seq)),
+    };
+    if changes.changed == 0 {
+        return format!("nothing differs from {point}\n");
+    }
+    let verb = if dry_run { "would rewind" } else { "rewound" };
+    let other = changes.changed - changes.returning - changes.discarded - changes.reworded;
+    let parts = [
+        (changes.returning, "given back"),
+        (changes.discarded, "discarded"),
+        (changes.reworded, "reworded"),
+        (other, "changed otherwise"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", thousands(count)))
+        .collect();
+    format!(
+        "{verb} to {point}: {}; {} → {} tokens\n",
+        parts.join(", "),
+        thousands(changes.core_tokens_before),
+        thousands(changes.core_tokens_after),
+    )
+}

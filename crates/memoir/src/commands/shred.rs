@@ -1,0 +1,85 @@
+//! `memoir shred`: takes the words of one memory out of everything, for good.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use memoir_domain::{PrivateText, memory::Number};
+
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, administrator},
+    show::counted,
+    terminal,
+};
+
+/// Take the words of one memory out of everything, for good
+///
+/// For text that must not exist, such as a pasted key. The memory, its earlier wordings and what the audit
+/// holds of it lose their words; when and why stays, and the chain still verifies. Nothing brings them
+/// back. Memories that were merged from it or into it keep theirs: shred these too where they need it.
+/// Copies of the database made before still hold the words, sealed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// The memory's number
+    #[arg(value_parser = parse::number)]
+    number: Number,
+    /// Why, for the audit; not the words themselves
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "asked for on the command line"
+    )]
+    reason: PrivateText,
+    /// Do not ask for the number to be typed
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open_for_sessions(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    if !arguments.yes {
+        confirm(arguments.number)?;
+    }
+    let shredded = agent
+        .shred(
+            arguments.number,
+            arguments.reason.expose(),
+            &administrator(),
+        )
+        .await?;
+    if global.json {
+        terminal::json(&shredded)?;
+    } else {
+        terminal::print(&format!(
+            "shredded {}: its words are gone, and taken out of {}\n",
+            shredded.memory.number,
+            counted(shredded.redacted_records, "record", "records"),
+        ))?;
+    }
+    Ok(Ending::Done)
+}
+
+/// Has the number typed, from a terminal or a pipe.
+fn confirm(number: Number) -> Result<(), Failure> {
+    if io::stdin().is_terminal() {
+        terminal::note(&format!(
+            "This takes the words of {number} away for good. Type its number to go on:"
+        ));
+    }
+    let mut typed = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut typed)
+        .map_err(|error| Failure::new(format!("cannot read the number: {error}")))?;
+    if parse::number(typed.trim()) == Ok(number) {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "nothing was shredded: the number {number} was not typed"
+    ))
+    .hint("type the memory's number, or give `--yes`"))
+}

@@ -1,0 +1,94 @@
+//! Where the keys are: the master key in a file of its own or in the environment, and the key store with
+//! the agents' keys beside the database (SPEC 5.3, 5.4).
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use memoir_app::Error;
+use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock};
+use zeroize::Zeroizing;
+
+use crate::{cli::Global, config::Config, database, failure::Failure};
+
+/// Holds the master key itself.
+pub(crate) const GIVEN: &str = "MEMOIR_MASTER_KEY";
+/// Holds the next master key, for a rotation of one that is given.
+pub(crate) const NEXT: &str = "MEMOIR_NEW_MASTER_KEY";
+
+/// Opens the key store that goes with the database. Where there is neither, keys are made.
+///
+/// # Errors
+/// The master key or the key store is lost, wrong, or open to others; nothing was written then.
+pub(crate) fn open(global: &Global, config: &Config) -> Result<KeyStore, Failure> {
+    let database = database::path(global.database.as_deref())?;
+    // Whoever has a database has keys: new ones in their place would open nothing in it.
+    let must_exist = fs::metadata(&database).is_ok_and(|found| found.len() > 0);
+    let source = source(global, config)?;
+    // Beside a database that was named, a folder that is missing was mistyped.
+    if let (false, MasterSource::File(path)) = (must_exist, &source)
+        && path.parent() != database.parent()
+        && let Some(folder) = path.parent()
+    {
+        database::make_private_folder(folder)
+            .map_err(|error| Failure::file("make the folder", folder, &error))?;
+    }
+    let opened = unlock(&source, &store_path(&database), must_exist);
+    opened.map_err(|error| Error::from(error).into())
+}
+
+/// Where the master key comes from.
+///
+/// # Errors
+/// What is in the environment is no master key.
+pub(crate) fn source(global: &Global, config: &Config) -> Result<MasterSource, Failure> {
+    if let Some(given) = from_environment(GIVEN)? {
+        return Ok(MasterSource::Given(given));
+    }
+    master_key_file(global, config).map(MasterSource::File)
+}
+
+/// The master key in the variable of that name; `None` where it is not set or empty.
+///
+/// # Errors
+/// It holds something else.
+pub(crate) fn from_environment(name: &str) -> Result<Option<MasterKey>, Failure> {
+    let Some(text) = std::env::var_os(name).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    // What is no UTF-8 is no key, and the message says so without showing it.
+    let text = Zeroizing::new(text.into_string().unwrap_or_default());
+    MasterKey::from_text(&text, name)
+        .map(Some)
+        .map_err(|error| Failure::from(Error::from(error)).hint(match name {
+            NEXT => "`openssl rand -hex 32` prints one; keep it in a safe place first",
+            _ => "give the key as it was printed or kept; where there is none yet, `openssl rand -hex 32` prints one",
+        }))
+}
+
+/// The file of the master key: the one configured; for the user's own database, one in the
+/// configuration directory, so that a copy of the data directory alone opens nothing; and for a database
+/// that was named, one beside it, so that the two are not parted by accident.
+pub(crate) fn master_key_file(global: &Global, config: &Config) -> Result<PathBuf, Failure> {
+    if let Some(path) = &config.master_key_file {
+        return Ok(path.clone());
+    }
+    let database = database::path(global.database.as_deref())?;
+    match crate::config::default_folder() {
+        Some(folder) if database::is_own(&database) => Ok(folder.join("master.key")),
+        _ => Ok(beside(&database, ".master-key")),
+    }
+}
+
+/// The key store of a database.
+pub(crate) fn store_path(database: &Path) -> PathBuf {
+    beside(database, ".keys")
+}
+
+fn beside(database: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(database);
+    name.push(ending);
+    PathBuf::from(name)
+}

@@ -1,0 +1,211 @@
+//! How memories came to be, as a tree: each memory with what happened to it, and below it those that it
+//! was merged from.
+
+use std::{collections::BTreeSet, fmt::Write};
+
+use memoir_domain::{
+    PrivateText,
+    audit::{Action, ActorKind},
+    history::{Event, History, Story, What},
+    memory::{Kind, Memory, Number},
+};
+
+use super::{diff::diff, moment, numbers};
+use crate::terminal::{BOLD, DIM, YELLOW, safe};
+
+/// Deeper trees are drawn at this depth: the lines would be nothing but indentation.
+const DEEPEST: usize = 24;
+
+/// A memory that is still to be drawn.
+struct Node {
+    number: Number,
+    /// What stands before each of its lines.
+    indent: String,
+    depth: usize,
+    /// `None` at the top.
+    is_last: Option<bool>,
+}
+
+/// The memory asked for, or every memory that was not merged into another one, each with its ancestors.
+pub(crate) fn tree(history: &History, only: Option<Number>) -> String {
+    let is_root = |number: Number, story: &Story| match only {
+        Some(only) => number == only,
+        None => story.went_into.is_empty(),
+    };
+    let mut waiting: Vec<Node> = history
+        .memories
+        .iter()
+        .filter(|(number, story)| is_root(**number, story))
+        .map(|(number, _)| Node {
+            number: *number,
+            indent: String::new(),
+            depth: 0,
+            is_last: None,
+        })
+        .collect();
+    waiting.reverse();
+    let mut seen = BTreeSet::new();
+    let mut text = String::new();
+    // No recursion: a chain of merges can be as long as the log.
+    while let Some(node) = waiting.pop() {
+        let Some(story) = history.memories.get(&node.number) else {
+            continue;
+        };
+        if node.is_last.is_none() && !text.is_empty() {
+            text.push('\n');
+        }
+        let is_new = seen.insert(node.number);
+        let below = draw(&mut text, &node, story, is_new);
+        if is_new {
+            waiting.extend(children(&node, story, &below));
+        }
+    }
+    text
+}
+
+/// Those that it was merged from, the first one on top of the stack.
+fn children(node: &Node, story: &Story, indent: &str) -> Vec<Node> {
+    let mut from: Vec<Number> = story.parents.clone();
+    from.extend(&story.doubles);
+    let last = from.len().saturating_sub(1);
+    let child = |(place, number)| Node {
+        number,
+        indent: indent.to_owned(),
+        depth: node.depth + 1,
+        is_last: Some(place == last),
+    };
+    from.into_iter().enumerate().map(child).rev().collect()
+}
+
+/// Draws one memory, and gives what stands before the lines of those below it.
+fn draw(text: &mut String, node: &Node, story: &Story, is_new: bool) -> String {
+    let deep = node.depth > DEEPEST;
+    let (branch, below) = match node.is_last {
+        None => ("", ""),
+        Some(true) => ("└─ ", "   "),
+        Some(false) => ("├─ ", "│  "),
+    };
+    let indent = &node.indent;
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "{DIM}{indent}{branch}{DIM:#}{BOLD}{}{BOLD:#}",
+        node.number
+    );
+    if !is_new {
+        let _ = writeln!(text, " {DIM}as above{DIM:#}");
+        return indent.clone();
+    }
+    text.push('\n');
+    let below = if deep {
+        indent.clone()
+    } else {
+        format!("{indent}{below}")
+    };
+    let has_children = !story.parents.is_empty() || !story.doubles.is_empty();
+    let bar = if has_children { "│ " } else { "  " };
+    for event in &story.events {
+        for line in lines(event).lines() {
+            let _ = writeln!(text, "{DIM}{below}{bar}{DIM:#}{line}");
+        }
+    }
+    below
+}
+
+/// One event: when, what and by whom, and then the words.
+fn lines(event: &Event) -> String {
+    let (what, words) = told(event);
+    // Words that were taken out do not come back.
+    let is_undone = !event.in_force && event.what != What::Shredded;
+    let undone = match is_undone {
+        true => format!("  {YELLOW}taken back later{YELLOW:#}"),
+        false => String::new(),
+    };
+    format!(
+        "{DIM}{}{DIM:#}  {what}{undone}  {DIM}{} · record {}{DIM:#}\n{words}",
+        moment(event.recorded_at),
+        actor(event),
+        event.seq
+    )
+}
+
+/// The words of a new memory; nothing where they were shredded.
+fn new(content: &PrivateText) -> String {
+    change(None, content)
+}
+
+/// The words before and afterwards, of which shredding leaves nothing.
+fn change(before: Option<&PrivateText>, after: &PrivateText) -> String {
+    let before = before.map(PrivateText::expose);
+    match after.expose() {
+        "" => String::new(),
+        after => diff(before.filter(|before| !before.is_empty()), Some(after)),
+    }
+}
+
+fn told(event: &Event) -> (String, String) {
+    let plain = |what: &str| (what.to_owned(), String::new());
+    match &event.what {
+        What::Saved { kind, content } => {
+            let kind = match kind {
+                Kind::Core => "saved",
+                Kind::Journal => "saved as a journal entry",
+            };
+            (kind.to_owned(), new(content))
+        }
+        What::Merged { from, content } => {
+            (format!("merged from {}", numbers(from)), new(content))
+        }
+        What::MergedInto { number } => (format!("merged into {number}"), String::new()),
+        What::TookDoubles { numbers: doubles } => (
+            format!("kept, and its doubles {} cleaned up", numbers(doubles)),
+            String::new(),
+        ),
+        What::DeduplicatedInto { number } => {
+            (format!("cleaned up as a double of {number}"), String::new())
+        }
+        What::Reworded { from, to } => ("reworded".to_owned(), change(Some(from), to)),
+        What::Deleted => plain("deleted"),
+        What::Protected => plain("made constitutional"),
+        What::Unprotected => plain("no longer constitutional"),
+        What::Discarded => plain("discarded"),
+        What::Restored => plain("restored"),
+        What::WentBack { to } => (format!("{}: {}", why(event.action), state(to)), words(to)),
+        What::Shredded => plain("shredded: its words are gone"),
+        What::Changed { to } => (format!("changed: {}", state(to)), String::new()),
+    }
+}
+
+fn why(action: Action) -> &'static str {
+    match action {
+        Action::MemoryRefinementRollback => "rolled back",
+        Action::SessionUndone => "undone",
+        Action::AgentRewound => "rewound",
+        other => other.as_str(),
+    }
+}
+
+fn state(memory: &Memory) -> &'static str {
+    match (memory.is_kept(), memory.is_constitutional()) {
+        (false, _) => "discarded",
+        (true, true) => "kept, constitutional",
+        (true, false) => "kept",
+    }
+}
+
+fn words(memory: &Memory) -> String {
+    if memory.is_kept() {
+        new(&memory.content)
+    } else {
+        String::new()
+    }
+}
+
+fn actor(event: &Event) -> String {
+    let name = safe(&event.actor.name);
+    match event.actor.kind {
+        ActorKind::Administrator => format!("administrator ({name})"),
+        ActorKind::Agent => format!("agent {name}"),
+        ActorKind::System => name.into_owned(),
+    }
+}

@@ -1,0 +1,73 @@
+//! What came of verifying.
+
+use std::fmt::Write;
+
+use memoir_app::{Growth, Misfit, Verification};
+
+use super::{counted, moment};
+use crate::terminal::{DIM, GREEN, RED, safe};
+
+/// A line for each agent, with what does not fit below it, and one for the checkpoint.
+pub(crate) fn told(agents: &[Verification], checkpoint: Option<&Growth>) -> String {
+    let mut text: String = agents.iter().map(|one| agent(one, &name(one, agents))).collect();
+    if agents.is_empty() {
+        text.push_str("there is no agent yet\n");
+    }
+    if let Some(growth) = checkpoint {
+        text.push_str(&grown(growth));
+    }
+    text
+}
+
+/// The agent's name, with its identifier where another one has the same name.
+fn name(agent: &Verification, all: &[Verification]) -> String {
+    let name = safe(&agent.agent);
+    let of_name = all.iter().filter(|other| other.agent == agent.agent);
+    match of_name.count() {
+        0 | 1 => name.into_owned(),
+        _ => format!("{name} {DIM}({}){DIM:#}", agent.agent_id),
+    }
+}
+
+fn agent(agent: &Verification, name: &str) -> String {
+    let records = counted(agent.records, "record", "records");
+    let erased = agent
+        .erased_at
+        .map(|at| {
+            format!(
+                "; erased {}, so that only the chain can be checked",
+                moment(at)
+            )
+        })
+        .unwrap_or_default();
+    if agent.valid {
+        let head = &agent.head;
+        return format!(
+            "{GREEN}valid{GREEN:#}   {name}: {records}, head {DIM}{head}{DIM:#}{erased}\n"
+        );
+    }
+    let mut text = format!("{RED}invalid{RED:#} {name}: {records} fit{erased}\n");
+    for misfit in &agent.misfits {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "        {}", line(misfit));
+    }
+    text
+}
+
+fn line(misfit: &Misfit) -> String {
+    let problem = safe(&misfit.problem);
+    match misfit.seq {
+        Some(seq) => format!("record {seq}: {problem}"),
+        None => problem.into_owned(),
+    }
+}
+
+fn grown(growth: &Growth) -> String {
+    let size = counted(growth.size, "entry", "entries");
+    match &growth.problem {
+        None => format!(
+            "{GREEN}valid{GREEN:#}   the log over all heads ({size}) only grew since the checkpoint\n"
+        ),
+        Some(problem) => format!("{RED}invalid{RED:#} {}\n", safe(problem)),
+    }
+}
