@@ -39,6 +39,17 @@ pub struct AgentView {
     pub created_at: Timestamp,
 }
 
+/// A setting of the agent's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnSetting {
+    /// The value in force; null where there is none.
+    pub value: PrivateJson,
+    /// Whether that is the default.
+    pub is_default: bool,
+    /// The agent's name.
+    pub agent: String,
+}
+
 impl Memoir {
     pub(crate) fn agent_view(&self, agent: &Agent) -> AgentView {
         let settings = &agent.settings;
@@ -138,6 +149,26 @@ impl Account {
         }
     }
 
+    /// One page of the account's agents, by name: those whose name comes after. Without their prompts.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn agent_page(&self, after: Option<&str>, limit: u32) -> Result<Vec<AgentView>> {
+        let after = after.map(agent::fold_name);
+        let store = &self.memoir.store;
+        let rows = store.agent_page(self.id, after.as_deref(), limit).await?;
+        rows.iter().map(|row| self.listed(row)).collect()
+    }
+
+    fn listed(&self, row: &memoir_store::AgentRow) -> Result<AgentView> {
+        let agent = codec::listed_agent(row)?;
+        let settings = settings_map(&agent, |field| !field.is_text());
+        Ok(AgentView {
+            settings,
+            ..self.memoir.agent_view(&agent)
+        })
+    }
+
     /// The account's agents, by name, without their prompts and without those erased.
     ///
     /// # Errors
@@ -146,14 +177,7 @@ impl Account {
         let rows = self.memoir.store.agents(self.id).await?;
         rows.iter()
             .filter(|row| row.erased_at.is_none())
-            .map(|row| {
-                let agent = codec::listed_agent(row)?;
-                let settings = settings_map(&agent, |field| !field.is_text());
-                Ok(AgentView {
-                    settings,
-                    ..self.memoir.agent_view(&agent)
-                })
-            })
+            .map(|row| self.listed(row))
             .collect()
     }
 
@@ -225,6 +249,43 @@ impl AgentHandle {
     pub async fn show(&self) -> Result<AgentView> {
         let loaded = self.load(&Wanted::default()).await?;
         Ok(self.memoir.agent_view(&loaded.agent))
+    }
+
+    /// The agent as an administrator sees it: without the prompts that the agent itself has set.
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn show_to_administrator(&self) -> Result<AgentView> {
+        let agent = self.load(&Wanted::default()).await?.agent;
+        let authored = &agent.settings.authored;
+        let settings = settings_map(&agent, |field| !authored.contains(field.as_str()));
+        Ok(AgentView {
+            settings,
+            ..self.memoir.agent_view(&agent)
+        })
+    }
+
+    /// One setting of the agent's own, with the value in force (SPEC 2.7).
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
+        let agent = self.load(&Wanted::default()).await?.agent;
+        let set = agent::field_value(&agent.name, &agent.settings, field);
+        let is_default = set.is_null();
+        let value = match field {
+            Field::RefinementThreshold => agent
+                .settings
+                .effective_refinement_threshold()
+                .share()
+                .into(),
+            _ => set,
+        };
+        Ok(OwnSetting {
+            value: PrivateJson::new(value),
+            is_default,
+            agent: agent.name,
+        })
     }
 
     /// Changes settings, all of them or none.

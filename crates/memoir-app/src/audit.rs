@@ -10,7 +10,7 @@ use memoir_vault::chain::{self, RecordHash};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{AgentHandle, Result, codec};
+use crate::{AgentHandle, Eyes, Result, codec};
 
 /// Which records are wanted. Every part narrows the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -63,8 +63,20 @@ impl AgentHandle {
             last: query.last,
             ..RecordFilter::default()
         };
-        let rows = self.memoir.store.records(self.scope, &filter).await?;
-        let key = self.key().await?;
+        self.record_views(&filter, Eyes::Agent).await
+    }
+
+    /// Records as they are shown; an administrator gets counts and codes only.
+    pub(crate) async fn record_views(
+        &self,
+        filter: &RecordFilter,
+        eyes: Eyes,
+    ) -> Result<Vec<RecordView>> {
+        let rows = self.memoir.store.records(self.scope, filter).await?;
+        let key = match eyes {
+            Eyes::Agent => self.key().await?,
+            Eyes::Administrator => None,
+        };
         let genesis = chain::genesis(self.scope);
         crate::parallel::map(rows, |row| {
             let hash = RecordHash(row.hash);

@@ -1,6 +1,6 @@
 //! Where time and chance enter: the one place that asks the machine for either.
 
-use memoir_domain::{AccountId, AgentId, SessionId, Timestamp};
+use memoir_domain::{AccountId, AgentId, SessionId, Timestamp, TokenId, UserId};
 
 /// The time of day.
 pub trait Clock: Send + Sync {
@@ -70,6 +70,14 @@ impl Ids<'_> {
 
     pub(crate) fn session(&self) -> Result<SessionId, crate::Error> {
         self.uuid().map(SessionId::from_bytes)
+    }
+
+    pub(crate) fn token(&self) -> Result<TokenId, crate::Error> {
+        self.uuid().map(TokenId::from_bytes)
+    }
+
+    pub(crate) fn user(&self) -> Result<UserId, crate::Error> {
+        self.uuid().map(UserId::from_bytes)
     }
 
     /// A worker's mark on a session, 1 to 2^63 - 1.

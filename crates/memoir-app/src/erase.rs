@@ -39,14 +39,14 @@ impl AgentHandle {
                 Ok((Some(decision), erased))
             })
             .await;
-        let now = self.memoir.now();
         match recorded {
             Ok(erased) => {
-                self.memoir.keys.destroy(self.scope, now).await?;
+                let keys = &self.memoir.keys;
+                keys.destroy(self.scope, erased.erased_at).await?;
                 Ok(erased)
             }
             Err(Error::Erased { name, at }) => {
-                if !self.memoir.keys.destroy(self.scope, now).await? {
+                if !self.memoir.keys.destroy(self.scope, at).await? {
                     return Err(Error::Erased { name, at });
                 }
                 Ok(Erased {

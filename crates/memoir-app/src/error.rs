@@ -28,6 +28,12 @@ pub enum Error {
     /// No agent of the account has the session.
     #[error("there is no session `{0}`")]
     NoSession(String),
+    /// The account has no token of the identifier.
+    #[error("there is no token `{0}`")]
+    NoToken(String),
+    /// An agent that has memories is given no token without its consent.
+    #[error("the agent `{0}` has memories: only it can make further tokens for itself")]
+    ConsentNeeded(String),
     /// The agent has no memory of the number.
     #[error("there is no memory {0}")]
     NoMemory(Number),
@@ -160,9 +166,12 @@ impl Error {
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NoAccount(_) | Self::NoAgent(_) | Self::NoSession(_) | Self::NoMemory(_) => {
-                "not_found"
-            }
+            Self::NoAccount(_)
+            | Self::NoAgent(_)
+            | Self::NoSession(_)
+            | Self::NoToken(_)
+            | Self::NoMemory(_) => "not_found",
+            Self::ConsentNeeded(_) => "consent_required",
             Self::Invalid(invalid) if invalid.too_long => "too_long",
             Self::Invalid(_) => "invalid_argument",
             Self::NameTaken(_) => "name_taken",

@@ -3,10 +3,12 @@
 //! Every door (command line, and those to come) calls these functions and nothing below them. No rule
 //! of refining is decided here, no SQL is written here, and no provider is named here.
 
+mod access;
 mod accounts;
 mod agents;
 mod archive;
 pub mod audit;
+mod blind;
 mod checkpoint;
 pub mod clock;
 mod codec;
@@ -19,6 +21,7 @@ pub mod import;
 mod keys;
 mod memories;
 mod parallel;
+mod replies;
 mod rewind;
 pub mod sessions;
 mod settings;
@@ -36,16 +39,20 @@ use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_store::{AgentRow, Store, Wanted};
 use memoir_vault::{AgentKey, KeyStore};
 
+pub use access::{NewToken, Principal, Provision, Role, TokenView, UserView};
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
-pub use agents::AgentView;
+pub use agents::{AgentView, OwnSetting};
 pub use audit::{RecordQuery, RecordView};
+pub use blind::{BlindMemoryView, Eyes};
 pub use checkpoint::{CheckpointView, Growth};
 pub use clock::{Clock, Random};
 pub use context::ContextView;
 pub use doctor::{Examination, Severity};
 pub use erase::Erased;
 pub use error::{Error, Result};
+pub use memoir_store::MemoryPage;
 pub use memories::{MemoryInput, Saved};
+pub use replies::{KeptReply, ReplyKey};
 pub use rewind::Rewound;
 pub use settings::{Limits, Price, Settings};
 pub use shred::Shredded;
@@ -84,6 +91,7 @@ pub struct Memoir {
     random: Arc<dyn Random>,
     settings: Arc<Settings>,
     recent: Arc<sessions::Recent>,
+    uses: access::Uses,
 }
 
 impl Memoir {
@@ -104,6 +112,7 @@ impl Memoir {
             random: Arc::new(clock::SystemRandom),
             settings: Arc::new(settings),
             recent: Arc::default(),
+            uses: access::Uses::default(),
         }
     }
 

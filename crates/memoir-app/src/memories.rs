@@ -2,8 +2,10 @@
 
 use memoir_domain::{
     PrivateText, Timestamp,
+    agent::Agent,
     audit::Actor,
-    manage,
+    draft::Decision,
+    manage::{self, ChangeRefusal},
     memory::{
         CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
     },
@@ -126,21 +128,68 @@ impl AgentHandle {
         Ok(loaded.memories.into_iter().map(MemoryView::from).collect())
     }
 
+    /// Discards one memory; it is kept for restoring.
+    ///
+    /// # Errors
+    /// There is none of that number; it is constitutional, or discarded already.
+    pub async fn discard(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+        self.change_one(number, |agent, memory, now| {
+            manage::discard(agent, memory, actor, now)?
+                .ok_or(ChangeRefusal::Discarded(number).into())
+                .map(Some)
+        })
+        .await
+    }
+
+    /// Makes one kept memory constitutional. Repeating it is no error.
+    ///
+    /// # Errors
+    /// There is none of that number; it is discarded.
+    pub async fn protect(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+        self.change_one(number, |agent, memory, now| {
+            Ok(manage::protect(agent, memory, actor, now)?)
+        })
+        .await
+    }
+
+    /// Takes the constitutional flag from one kept memory. Repeating it is no error.
+    ///
+    /// # Errors
+    /// There is none of that number; it is discarded.
+    pub async fn unprotect(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+        self.change_one(number, |agent, memory, now| {
+            Ok(manage::unprotect(agent, memory, actor, now)?)
+        })
+        .await
+    }
+
+    /// Changes one memory; a decision of `None` leaves it as it is.
+    async fn change_one(
+        &self,
+        number: Number,
+        change: impl Fn(Agent, &Memory, Timestamp) -> Result<Option<Decision>>,
+    ) -> Result<MemoryView> {
+        self.decide(&wanted(Selection::Numbers(vec![number])), |loaded, now| {
+            let memory: &Memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+            let decision = change(loaded.agent, memory, now)?;
+            let after = decision
+                .as_ref()
+                .and_then(|decision| decision.changes.first())
+                .map_or_else(|| memory.clone(), |change| change.after());
+            Ok((decision, after.into()))
+        })
+        .await
+    }
+
     /// Gives one discarded memory back.
     ///
     /// # Errors
     /// There is none of that number, or it is kept.
     pub async fn restore(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
-        self.decide(&wanted(Selection::Numbers(vec![number])), |loaded, now| {
-            let memory: &Memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
-            let decision = manage::restore(loaded.agent, memory, actor, now)?
-                .ok_or(Error::NotDiscarded(number))?;
-            let restored = decision
-                .changes
-                .first()
-                .map(|change| change.after())
-                .unwrap_or_else(|| memory.clone());
-            Ok((Some(decision), restored.into()))
+        self.change_one(number, |agent, memory, now| {
+            manage::restore(agent, memory, actor, now)?
+                .ok_or(Error::NotDiscarded(number))
+                .map(Some)
         })
         .await
     }

@@ -22,6 +22,8 @@ pub struct Settings {
     pub context_tokens: u32,
     /// How long a worker's hold on a session lasts unless renewed.
     pub lease: Duration,
+    /// How long an agent may make no call in a session that it opened itself.
+    pub idle: Duration,
 }
 
 impl Default for Settings {
@@ -34,6 +36,7 @@ impl Default for Settings {
             prices: BTreeMap::new(),
             context_tokens: 32_000,
             lease: Duration::from_secs(30),
+            idle: Duration::from_secs(30 * 60),
         }
     }
 }

@@ -96,6 +96,7 @@ impl AgentHandle {
         let beside = Beside {
             rehearsals,
             body_versions,
+            ..Beside::default()
         };
         self.commit(&loaded.base, decision, beside).await?;
         Ok(shredded)

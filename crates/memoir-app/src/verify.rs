@@ -100,7 +100,7 @@ impl Memoir {
         Ok(found)
     }
 
-    fn handle(&self, scope: AgentScope) -> AgentHandle {
+    pub(crate) fn handle(&self, scope: AgentScope) -> AgentHandle {
         AgentHandle {
             memoir: self.clone(),
             scope,
@@ -201,8 +201,11 @@ impl AgentHandle {
             let mut judge = Judge::new(scope, misfits);
             judge.chain(&evidence);
             judge.leaves(&evidence.records, &leaves);
-            if let Some(key) = &key {
-                judge.state(key, evidence);
+            judge.versions(&evidence.snapshot, &evidence.sessions);
+            match &key {
+                Some(key) => judge.state(key, evidence),
+                None if destroyed_at.is_some() => judge.erasure(&evidence),
+                None => {}
             }
             (judge.head, judge.misfits)
         });
@@ -266,21 +269,13 @@ impl Judge {
 
     /// The records by themselves, and their end against the agent's row.
     fn chain(&mut self, evidence: &Evidence) {
-        let replaced = replaced_bodies(&evidence.records);
-        for row in &evidence.records {
-            let body = match replaced.get(&row.seq) {
-                Some(commitment) => chain::Body::Replaced(&row.body.0, *commitment),
-                None => chain::Body::Original(&row.body.0),
-            };
-            let link = Link {
-                record: codec::chained(row),
-                hash: RecordHash(row.hash),
-                body,
-            };
-            match self.head.check(self.scope, &link) {
-                Ok(head) => self.head = head,
-                Err(bad) => return self.note(bad.seq, bad.problem),
-            }
+        let records = &evidence.records;
+        let is_whole = self.hashes(records);
+        // Without gaps from 1 up to the last one that fits.
+        let fitting = usize::try_from(self.head.seq).unwrap_or(usize::MAX);
+        self.bodies(records.get(..fitting).unwrap_or(records), is_whole);
+        if !is_whole {
+            return;
         }
         let agent = &evidence.snapshot.agent;
         let expected = Head {
@@ -289,6 +284,78 @@ impl Judge {
         };
         if let Err(bad) = self.head.check_end(expected) {
             self.note(bad.seq, bad.problem);
+        }
+    }
+
+    /// The hashes of the records, the texts left out. Whether all fit.
+    fn hashes(&mut self, records: &[AuditRow]) -> bool {
+        for row in records {
+            let link = Link {
+                record: codec::chained(row),
+                hash: RecordHash(row.hash),
+                body: chain::Body::Unchecked,
+            };
+            match self.head.check(self.scope, &link) {
+                Ok(head) => self.head = head,
+                Err(bad) => {
+                    self.note(bad.seq, bad.problem);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The texts of records whose hashes fit: each is the one that was written, or the last one that a
+    /// shredding put in its place.
+    fn bodies(&mut self, records: &[AuditRow], is_whole: bool) {
+        let replaced = replaced_bodies(records);
+        for row in records {
+            let original = (0, BodyCommitment(row.body_commitment));
+            let (times, commitment) = replaced.get(&row.seq).copied().unwrap_or(original);
+            let version = times + 1;
+            if !is_whole && row.body_version > version {
+                // What a record that does not fit, or one after it, said of this text is not known.
+            } else if row.body_version != version {
+                let problem = "its sealed text is not of the version that the log tells of";
+                self.note(row.seq, problem);
+            } else if chain::body_commitment(&row.body.0) != commitment {
+                self.note(row.seq, chain::Problem::Body);
+            }
+        }
+    }
+
+    /// That no row was written under a later version of the agent than the one that is there: this shows
+    /// an agent's row that was put back where no record was written since.
+    fn versions(&mut self, snapshot: &Snapshot, sessions: &[SessionRow]) {
+        let version = snapshot.agent.version;
+        let memories = snapshot.memories.iter().map(|row| row.version);
+        let sessions = sessions.iter().map(|row| row.version);
+        let latest = memories.chain(sessions).max().unwrap_or(version);
+        if latest > version {
+            let problem = format!(
+                "table `agents`: the row is of version {version}, and another row was written under \
+                 version {latest}: it was put back"
+            );
+            self.note(None, problem);
+        }
+    }
+
+    /// Of an agent whose state cannot be looked at: that its end is told of, and the row says the same.
+    fn erasure(&mut self, evidence: &Evidence) {
+        let erasures = evidence.records.iter();
+        let told = erasures
+            .filter(|row| row.action == Action::AgentErased)
+            .map(|row| row.recorded_at)
+            .next_back();
+        if told.is_none() {
+            self.note(
+                None,
+                "the agent's key was destroyed, and no record tells of it: records were cut off",
+            );
+        }
+        if evidence.snapshot.agent.erased_at != told {
+            self.note(None, "table `agents`: `erased_at` is not as recorded");
         }
     }
 
@@ -404,16 +471,18 @@ impl Judge {
     }
 }
 
-/// The hashes of the bodies that shredding put in the place of others, by record. The facts that say so
-/// are covered by the chain.
-fn replaced_bodies(records: &[AuditRow]) -> BTreeMap<u64, BodyCommitment> {
+/// The hashes of the bodies that shredding put in the place of others, by record: the last one of each,
+/// and how many there were. The facts that say so are covered by the chain.
+fn replaced_bodies(records: &[AuditRow]) -> BTreeMap<u64, (u64, BodyCommitment)> {
     let shredded = records
         .iter()
         .filter(|row| row.action == Action::MemoryShredded);
-    let mut replaced = BTreeMap::new();
+    let mut replaced: BTreeMap<u64, (u64, BodyCommitment)> = BTreeMap::new();
     for facts in shredded.filter_map(|row| codec::facts(row).ok()) {
-        let bodies = facts.replaced().into_iter();
-        replaced.extend(bodies.map(|(seq, hash)| (seq, BodyCommitment(hash))));
+        for (seq, hash) in facts.replaced() {
+            let times = replaced.get(&seq).map_or(0, |(times, _)| *times);
+            replaced.insert(seq, (times + 1, BodyCommitment(hash)));
+        }
     }
     replaced
 }

@@ -137,6 +137,10 @@ pub struct Settings {
     pub paused: bool,
     /// Whether it is out of service altogether.
     pub inactive: bool,
+    /// The prompts whose present value the agent itself set, by their wire names: text that no
+    /// administrator sees (SPEC 5.1).
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub authored: BTreeSet<String>,
 }
 
 impl Settings {
@@ -331,6 +335,11 @@ impl Field {
             Self::Paused => "paused",
             Self::Active => "active",
         }
+    }
+
+    /// Whether an agent sets it about itself (SPEC 2.7).
+    pub fn is_own(self) -> bool {
+        self.is_text() || matches!(self, Self::Name | Self::RefinementThreshold)
     }
 
     /// Whether its value is an agent's words (SPEC 5.1).

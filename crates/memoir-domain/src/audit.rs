@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    PrivateText, SessionId, Timestamp,
+    PrivateText, SessionId, Timestamp, TokenId,
     memory::{Memory, Number, Tags},
 };
 
@@ -47,11 +47,13 @@ pub enum Action {
     AgentErased,
     AgentImported,
     SessionUndone,
+    TokenCreated,
+    TokenRevoked,
 }
 
 impl Action {
     /// Every action.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::MemoryRefinementConsolidate,
         Self::MemoryRefinementUpdate,
         Self::MemoryRefinementDelete,
@@ -73,6 +75,8 @@ impl Action {
         Self::AgentErased,
         Self::AgentImported,
         Self::SessionUndone,
+        Self::TokenCreated,
+        Self::TokenRevoked,
     ];
 
     /// The wire name.
@@ -99,6 +103,8 @@ impl Action {
             Self::AgentErased => "agent_erased",
             Self::AgentImported => "agent_imported",
             Self::SessionUndone => "session_undone",
+            Self::TokenCreated => "token_created",
+            Self::TokenRevoked => "token_revoked",
         }
     }
 
@@ -524,6 +530,14 @@ impl Facts {
     #[must_use]
     pub fn time(mut self, name: &'static str, at: Timestamp) -> Self {
         self.0.insert(name.to_owned(), Value::from(at.to_string()));
+        self
+    }
+
+    /// The identifier of a token.
+    #[must_use]
+    pub fn token(mut self, id: TokenId) -> Self {
+        self.0
+            .insert("token".to_owned(), Value::from(id.to_string()));
         self
     }
 

@@ -66,6 +66,15 @@ identifier!(
     SessionId
 );
 
+identifier!(
+    /// A token that opens a door of the service.
+    TokenId
+);
+identifier!(
+    /// Somebody with a name and a password.
+    UserId
+);
+
 /// Which agent, of which account: every look-up of something private takes one (SPEC 5.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AgentScope {

@@ -32,6 +32,6 @@ pub mod standing;
 pub mod text;
 pub mod time;
 
-pub use ids::{AccountId, AgentId, AgentScope, SessionId};
+pub use ids::{AccountId, AgentId, AgentScope, SessionId, TokenId, UserId};
 pub use private::{PrivateJson, PrivateText};
 pub use time::Timestamp;

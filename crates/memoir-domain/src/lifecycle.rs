@@ -31,8 +31,8 @@ pub struct Start {
     pub rehearsal: bool,
     /// The model that runs it.
     pub model: Option<String>,
-    /// Who holds it.
-    pub lease: Lease,
+    /// Who holds it; `None` leaves it in the queue for a worker.
+    pub lease: Option<Lease>,
 }
 
 /// Why no session can be begun.
@@ -49,7 +49,7 @@ pub enum StartRefusal {
     Inactive,
 }
 
-/// Begins a session that waits for the agent's consent. A rehearsal leaves the schedule as it is.
+/// Begins a session that waits for the agent's consent, or for a worker that asks it. A rehearsal leaves the schedule as it is.
 ///
 /// # Errors
 /// See [`StartRefusal`].
@@ -76,7 +76,11 @@ pub fn begin(
     }
     let session = Session {
         id: start.id,
-        state: State::Asking,
+        state: if start.lease.is_some() {
+            State::Asking
+        } else {
+            State::Queued
+        },
         mode: start.mode,
         driver: start.driver,
         trigger: start.trigger,
@@ -95,9 +99,59 @@ pub fn begin(
         ended_at: None,
         undone_at: None,
         usage: Usage::default(),
-        lease: Some(start.lease),
+        lease: start.lease,
     };
     Ok(Draft::new(agent, Some(session), now).finish())
+}
+
+/// A worker takes up a session that nobody holds: one from the queue, or one that was handed back while
+/// it ran. `None` where somebody holds it, or it has ended.
+pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
+    if session.lease.is_some() || !session.state.is_running() {
+        return None;
+    }
+    let state = match session.state {
+        State::Queued => State::Asking,
+        other => other,
+    };
+    Some(Session {
+        state,
+        lease: Some(lease),
+        ..session
+    })
+}
+
+/// A worker that has to stop leaves its session to another one. `None` where it does not hold it.
+pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
+    let holds = session.lease.is_some_and(|lease| lease.holder == holder);
+    (holds && session.state.is_running()).then(|| {
+        let state = match session.state {
+            State::Asking => State::Queued,
+            other => other,
+        };
+        Session {
+            state,
+            lease: None,
+            ..session
+        }
+    })
+}
+
+/// The prompt of a session that is open already, for whoever goes on with it: with the memories and the
+/// measures as they are now, and the edits that are left.
+pub fn resume(
+    agent: &Agent,
+    session: &Session,
+    memories: &[Memory],
+    ledger_budget: u64,
+) -> (Prompt, Ledger, Gauge) {
+    let kept = memories.iter().filter(|memory| memory.is_kept_core());
+    // The ledger that it began with: where the next one would begin is of no use here.
+    let tags = agent.settings.immutable_tag_set();
+    let ledger = ledger::build(kept.collect(), &tags, None, ledger_budget);
+    let gauge = crate::knife::session_gauge(agent, session);
+    let prompt = prompt::session(agent, session.mode, &gauge, &ledger);
+    (prompt, ledger, gauge)
 }
 
 /// A session whose knife is handed over.

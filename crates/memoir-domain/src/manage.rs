@@ -2,7 +2,7 @@
 //! memories back, and is erased (SPEC 2.2, 2.4, 4.3, 5.4).
 
 use crate::{
-    AgentId, PrivateJson, SessionId, Timestamp,
+    AgentId, PrivateJson, SessionId, Timestamp, TokenId,
     agent::{self, Agent, Field, Settings},
     audit::{Action, Actor, ActorKind, Body, Facts, SettingChange},
     draft::{Decision, Draft},
@@ -58,6 +58,15 @@ pub fn configure(
     let (agent, changes) = assign(agent, assignments)?;
     if changes.is_empty() {
         return Ok(None);
+    }
+    let mut agent = agent;
+    for (field, _) in changes.iter().filter(|(field, _)| field.is_text()) {
+        let authored = &mut agent.settings.authored;
+        if actor.kind == ActorKind::Agent {
+            authored.insert(field.as_str().to_owned());
+        } else {
+            authored.remove(field.as_str());
+        }
     }
     let told: Vec<&str> = changes
         .iter()
@@ -343,4 +352,27 @@ pub fn erase(
         Body::default(),
     );
     Ok(draft.finish())
+}
+
+/// Puts on the record that a token of the agent was made, or revoked.
+pub fn token(
+    agent: Agent,
+    created: bool,
+    id: TokenId,
+    expires_at: Option<Timestamp>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let action = if created {
+        Action::TokenCreated
+    } else {
+        Action::TokenRevoked
+    };
+    let mut facts = Facts::default().token(id);
+    if let Some(at) = expires_at {
+        facts = facts.time("expires_at", at);
+    }
+    let mut draft = Draft::new(agent, None, now);
+    draft.record(actor.clone(), action, None, facts, Body::default());
+    draft.finish()
 }

@@ -18,8 +18,8 @@ use memoir_domain::{
     session::{Driver, Lease, Mode, State, Stats, Trigger, Usage},
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, Fleet, MemoryRow, Selection,
-    SessionRow, Store, StoredText, Wanted,
+    Access, AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, Fleet, MemoryPage,
+    MemoryRow, ReplyRow, Selection, SessionRow, Store, StoredText, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::{Connection, params};
@@ -50,6 +50,9 @@ fn main() {
     }
     if wanted("context") {
         runtime.block_on(context(&folder.path().join("context.db")));
+    }
+    if wanted("pages") {
+        runtime.block_on(pages(&folder.path().join("pages.db")));
     }
     for _ in 0..3 {
         if wanted("edits") {
@@ -204,6 +207,7 @@ fn importing(agent: &AgentRow, count: u64) -> Commit {
             .clone()
             .flat_map(|number| (0..4).map(move |which| detail(number, which)))
             .collect(),
+        tokens: Vec::new(),
         bodies: Vec::new(),
         records: seqs
             .zip(numbers)
@@ -320,6 +324,70 @@ async fn context(path: &Path) {
     }
 }
 
+/// Pages of an account of ten thousand agents, and of an agent of as many memories; and requests that
+/// are entered, answered and looked up.
+async fn pages(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    store.create_account(&account()).await.unwrap();
+    let row = new_agent(&store, 0, 10_000).await;
+    for number in 1..10_000 {
+        new_agent(&store, number, 0).await;
+    }
+    let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+    for round in 0..200_u64 {
+        let name = format!("agent {}", round * 40);
+        let started = Instant::now();
+        let found = store.agent_page(account().id, Some(&name), 50).await;
+        times[0].push(started.elapsed());
+        assert_eq!(found.unwrap().len(), 50);
+
+        let page = MemoryPage {
+            after: round * 40,
+            limit: 50,
+            kind: Some(Kind::Core),
+            ..MemoryPage::default()
+        };
+        let started = Instant::now();
+        let found = store.memory_page(row.scope, &page).await;
+        times[1].push(started.elapsed());
+        assert_eq!(found.unwrap().len(), 50);
+
+        let started = Instant::now();
+        assert_eq!(store.waiting_sessions(50).await.unwrap(), []);
+        times[2].push(started.elapsed());
+
+        let reply = ReplyRow {
+            account: account().id,
+            key_digest: hash(round),
+            request_digest: hash(0),
+            recorded_at: at(round),
+            answer: None,
+        };
+        let started = Instant::now();
+        assert_eq!(store.begin_reply(&reply).await.unwrap(), None);
+        let answer = Some((200, StoredText(vec![1; 500])));
+        let ended = store.end_reply(reply.account, &reply.key_digest, answer);
+        ended.await.unwrap();
+        times[3].push(started.elapsed());
+
+        let started = Instant::now();
+        assert_eq!(store.token(&hash(round)).await.unwrap(), None);
+        times[4].push(started.elapsed());
+    }
+    for (name, times) in [
+        "50 of 10,000 agents",
+        "50 of 10,000 memories",
+        "waiting sessions",
+        "a request entered and answered",
+        "a token",
+    ]
+    .into_iter()
+    .zip(&mut times)
+    {
+        println!("{name}: {}", spread(times));
+    }
+}
+
 fn spread(times: &mut [Duration]) -> String {
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
@@ -351,6 +419,7 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
         }],
         details_removed: vec![detail(number, round % 2), detail(number, 2)],
         details_added: vec![detail(number, (round + 1) % 2), detail(number, 2)],
+        tokens: Vec::new(),
         bodies: Vec::new(),
         records: vec![record(seq, number)],
         progress: None,
@@ -407,6 +476,7 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
                 sessions: vec![session(agent(1).scope.agent)],
                 prompts: None,
                 memories: Vec::new(),
+                tokens: Vec::new(),
                 bodies: Vec::new(),
                 records: Vec::new(),
                 details_added: Vec::new(),

@@ -188,6 +188,10 @@ CREATE UNIQUE INDEX sessions_running ON sessions (agent_id) WHERE state IN ('que
 -- An agent's sessions by time: the newest ones, and those that count towards its erosion.
 CREATE INDEX sessions_by_start ON sessions (agent_id, started_at);
 
+-- Sessions that Memoir drives and nobody holds, oldest first.
+CREATE INDEX sessions_waiting ON sessions (started_at)
+WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open');
+
 -- Finds the sessions whose worker died.
 CREATE INDEX sessions_by_lease ON sessions (lease_until) WHERE lease_until IS NOT NULL;
 
@@ -286,6 +290,86 @@ CREATE TRIGGER log_leaves_undeleted BEFORE DELETE ON log_leaves
 BEGIN
     SELECT RAISE(ABORT, 'entries over all logs are never deleted');
 END;
+
+-- Who may come in: administrators of an account, and agents of it.
+CREATE TABLE tokens (
+    -- Its identifier.
+    id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- The tenant that it belongs to.
+    account_id BLOB NOT NULL REFERENCES accounts (id),
+    -- The account's agent that it opens; NULL for an administrator's.
+    agent_id BLOB REFERENCES agents (id),
+    -- The SHA-256 of the secret, which is kept nowhere.
+    digest BLOB NOT NULL CHECK (length(digest) = 32),
+    -- When it was made.
+    created_at INTEGER NOT NULL,
+    -- From when on it opens nothing; NULL for never.
+    expires_at INTEGER,
+    -- When it was last used, a little late; NULL where it never was.
+    last_used_at INTEGER,
+    -- When it was revoked; NULL where it was not.
+    revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- One token of a secret; finds it.
+CREATE UNIQUE INDEX tokens_by_digest ON tokens (digest);
+
+-- Lists an account's tokens, oldest first.
+CREATE INDEX tokens_by_account ON tokens (account_id, created_at);
+
+-- Whom a token lets in, with which secret and for how long stays as it is.
+CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, digest, created_at, expires_at
+    ON tokens
+BEGIN
+    SELECT RAISE(ABORT, 'tokens are never changed but for their use and their end');
+END;
+
+-- What was revoked stays revoked.
+CREATE TRIGGER tokens_stay_revoked BEFORE UPDATE OF revoked_at ON tokens
+WHEN old.revoked_at IS NOT NULL AND new.revoked_at IS NULL
+BEGIN
+    SELECT RAISE(ABORT, 'tokens that were revoked are never valid again');
+END;
+
+-- Administrators with a name and a password.
+CREATE TABLE users (
+    -- Its identifier.
+    id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- The tenant that they administer.
+    account_id BLOB NOT NULL REFERENCES accounts (id),
+    -- The name as given.
+    name TEXT NOT NULL,
+    -- The name as compared.
+    folded_name TEXT NOT NULL,
+    -- When it was made.
+    created_at INTEGER NOT NULL,
+    -- The password's hash with its parameters and salt, as a PHC string.
+    password_hash TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One user of a name in an account, whatever the case; finds it by name.
+CREATE UNIQUE INDEX users_by_name ON users (account_id, folded_name);
+
+-- What requests with an idempotency key were answered, for whoever repeats one.
+CREATE TABLE replies (
+    -- The tenant whose request it was.
+    account_id BLOB NOT NULL REFERENCES accounts (id),
+    -- The SHA-256 of the token's identifier and the key.
+    key_digest BLOB NOT NULL CHECK (length(key_digest) = 32),
+    -- The SHA-256 of method, path and body.
+    request_digest BLOB NOT NULL CHECK (length(request_digest) = 32),
+    -- When the request came.
+    recorded_at INTEGER NOT NULL,
+    -- The status of the answer; NULL while it is not known.
+    status INTEGER CHECK (status BETWEEN 0 AND 65535),
+    -- The body of the answer: text; set where status is.
+    body BLOB,
+    PRIMARY KEY (account_id, key_digest),
+    CHECK ((status IS NULL) = (body IS NULL))
+) STRICT, WITHOUT ROWID;
+
+-- Finds the requests that are old enough to be forgotten.
+CREATE INDEX replies_by_time ON replies (recorded_at);
 
 -- Has a row while words that were taken out of a log may still be somewhere in the file.
 CREATE TABLE residues (

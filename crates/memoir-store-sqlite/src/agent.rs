@@ -5,8 +5,8 @@ use memoir_domain::{
     memory::{Kind, Number, Tally},
 };
 use memoir_store::{
-    AgentRow, AuditRow, DetailRow, MemoryRow, RecordFilter, Selection, SessionRow, Snapshot,
-    StoredText, Wanted,
+    AgentRow, AuditRow, DetailRow, MemoryPage, MemoryRow, RecordFilter, Selection, SessionRow,
+    Snapshot, StoredText, Wanted,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 
@@ -15,7 +15,7 @@ use crate::{
         self, Columns, agent_columns, detail_columns, memory_columns, record_columns,
         session_columns,
     },
-    encode::{count, number},
+    encode::{self, count, number},
     error::{Result, inconsistent},
     reader::View,
 };
@@ -262,24 +262,73 @@ pub(crate) fn carriers(
     )
 }
 
-/// The agent's sessions, newest first.
-pub(crate) fn sessions(
+/// One statement for all filters, which keeps to the order of the table: any other index would have all
+/// that match sorted for each page.
+const MEMORY_PAGE: &str = concat!(
+    "SELECT ",
+    memory_columns!(),
+    " FROM memories WHERE agent_id = ?1 AND number > ?2 AND (?3 IS NULL OR kind = ?3) \
+         AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR created_at <= ?5) \
+         AND (?6 OR discarded_at IS NULL) ORDER BY number LIMIT ?7"
+);
+
+/// One page of the agent's memories, by number.
+pub(crate) fn memory_page(
     connection: &Connection,
     scope: AgentScope,
+    page: &MemoryPage,
+) -> Result<Vec<MemoryRow>> {
+    let _view = View::new(connection)?;
+    if !exists(connection, scope)? {
+        return Ok(Vec::new());
+    }
+    // No row has a number that SQLite cannot hold.
+    let Ok(after) = count(page.after, "memories", "number") else {
+        return Ok(Vec::new());
+    };
+    all(
+        connection,
+        MEMORY_PAGE,
+        params![
+            scope.agent.as_bytes(),
+            after,
+            page.kind.map(|kind| kind.as_str()),
+            encode::time(page.since),
+            encode::time(page.until),
+            page.with_discarded,
+            page.limit,
+        ],
+        decode::memory,
+    )
+}
+
+const SESSION_PAGE: &str = concat!(
+    "SELECT ",
+    session_columns!(),
+    " FROM sessions WHERE agent_id = ?1 AND (started_at, id) < (?2, ?3) \
+         ORDER BY started_at DESC, id DESC LIMIT ?4"
+);
+
+/// The agent's sessions begun before that one, newest first.
+pub(crate) fn session_page(
+    connection: &Connection,
+    scope: AgentScope,
+    before: Option<(Timestamp, SessionId)>,
     limit: u32,
 ) -> Result<Vec<SessionRow>> {
+    // No session begins as late as the largest number that SQLite can hold.
+    let (started_at, id) = match &before {
+        Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
+        None => (i64::MAX, &[0; 16]),
+    };
     let _view = View::new(connection)?;
     if !exists(connection, scope)? {
         return Ok(Vec::new());
     }
     all(
         connection,
-        concat!(
-            "SELECT ",
-            session_columns!(),
-            " FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT ?2"
-        ),
-        params![scope.agent.as_bytes(), limit],
+        SESSION_PAGE,
+        params![scope.agent.as_bytes(), started_at, id, limit],
         decode::session,
     )
 }
@@ -324,6 +373,9 @@ pub(crate) fn records(
     if let Some(last) = &filter.last {
         values.push(last);
         sql += &format!(" ORDER BY seq DESC LIMIT ?{}", values.len());
+    } else if let Some(first) = &filter.first {
+        values.push(first);
+        sql += &format!(" ORDER BY seq LIMIT ?{}", values.len());
     } else {
         sql += " ORDER BY seq";
     }
@@ -397,4 +449,41 @@ pub(crate) fn all<T>(
         answer.push(read(row)?);
     }
     Ok(answer)
+}
+
+/// How SQLite goes about a statement.
+#[cfg(test)]
+pub(crate) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection
+        .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+        .unwrap();
+    let mut rows = statement.raw_query();
+    let mut steps = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        steps.push(row.get("detail").unwrap());
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open;
+
+    #[test]
+    fn pages_are_ranges_in_the_order_of_an_index() {
+        let connection = open::in_memory().unwrap();
+        for (sql, expected) in [
+            (
+                MEMORY_PAGE,
+                "SEARCH memories USING PRIMARY KEY (agent_id=? AND number>?)",
+            ),
+            (
+                SESSION_PAGE,
+                "SEARCH sessions USING INDEX sessions_by_start (agent_id=? AND (started_at,id)<(?,?))",
+            ),
+        ] {
+            assert_eq!(plan(&connection, sql), [expected]);
+        }
+    }
 }

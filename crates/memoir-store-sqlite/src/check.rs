@@ -1,6 +1,6 @@
 //! The store's check of itself. Findings name tables, numbers and identifiers, never words.
 
-use memoir_domain::AgentId;
+use memoir_domain::{AgentId, TokenId};
 use memoir_store::{Error, Finding};
 use rusqlite::{Connection, Row};
 
@@ -8,7 +8,7 @@ use crate::{
     agent::all,
     decode::{
         self, Columns, account_columns, agent_columns, leaf_columns, memory_columns,
-        record_columns, session_columns, tally,
+        record_columns, reply_columns, session_columns, tally, token_columns, user_columns,
     },
     error::{Fault, Result},
     reader::View,
@@ -22,7 +22,7 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
     let _view = View::new(connection)?;
     let mut findings = Vec::new();
     for part in [
-        pages, references, rows, prompts, tallies, details, logs, heads, places, leaves,
+        pages, references, rows, prompts, tallies, details, logs, heads, places, leaves, tokens,
     ] {
         match part(connection) {
             Ok(found) => findings.extend(found),
@@ -126,6 +126,17 @@ fn rows(connection: &Connection) -> Result<Vec<Finding>> {
     read(
         concat!("SELECT ", leaf_columns!(), " FROM log_leaves"),
         &|row| decode::leaf(row).map(drop),
+    )?;
+    read(
+        concat!("SELECT ", token_columns!(), " FROM tokens"),
+        &|row| decode::token(row).map(drop),
+    )?;
+    read(concat!("SELECT ", user_columns!(), " FROM users"), &|row| {
+        decode::user(row).map(drop)
+    })?;
+    read(
+        concat!("SELECT ", reply_columns!(), " FROM replies"),
+        &|row| decode::reply(row).map(drop),
     )?;
     Ok(findings)
 }
@@ -311,6 +322,26 @@ fn leaves(connection: &Connection) -> Result<Vec<Finding>> {
             };
             Ok(finding(
                 format!("table `log_leaves`: row {position} {problem}"),
+                ALTERED,
+            ))
+        },
+    )
+}
+
+/// Tokens only of agents that their account has.
+fn tokens(connection: &Connection) -> Result<Vec<Finding>> {
+    all(
+        connection,
+        "SELECT tokens.id, agent_id FROM tokens \
+         LEFT JOIN agents ON agents.id = agent_id AND agents.account_id = tokens.account_id \
+         WHERE agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
+        [],
+        |row| {
+            let mut columns = Columns::new(row, "tokens");
+            let token = TokenId::from_bytes(columns.id()?);
+            let agent = AgentId::from_bytes(columns.id()?);
+            Ok(finding(
+                format!("table `tokens`: row {token} is of {agent}, which its account has not"),
                 ALTERED,
             ))
         },

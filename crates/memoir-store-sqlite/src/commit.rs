@@ -2,13 +2,14 @@
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, Error, MemoryRow, SessionRow,
-    StoredText,
+    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, Error, MemoryRow, ReplyRow,
+    SessionRow, StoredText,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
+    access,
     decode::Columns,
     encode::{self, Text, count, number, optional_count},
     error::{Result, constraint, inconsistent},
@@ -20,20 +21,37 @@ use crate::{
 const SORTED_DETAILS: usize = 64;
 
 /// What became of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// Whether anything is different afterwards.
     pub(crate) is_written: bool,
     /// How long the log over all heads is, where the change was to end it; 0 for any other.
     pub(crate) leaves: u64,
+    /// What was there already, where the change was to enter a request.
+    pub(crate) reply: Option<Box<ReplyRow>>,
 }
 
 impl Outcome {
     /// Something was written.
-    const WRITTEN: Self = Self {
+    pub(crate) const WRITTEN: Self = Self {
         is_written: true,
         leaves: 0,
+        reply: None,
     };
+
+    /// Nothing was.
+    pub(crate) const UNCHANGED: Self = Self {
+        is_written: false,
+        ..Self::WRITTEN
+    };
+
+    /// So many rows were written.
+    pub(crate) fn written(rows: usize) -> Self {
+        Self {
+            is_written: rows > 0,
+            ..Self::WRITTEN
+        }
+    }
 }
 
 /// Writes one decision.
@@ -63,6 +81,8 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome>
     fault::point("commit.details");
     write_bodies(connection, agent, &commit.bodies)?;
     fault::point("commit.bodies");
+    access::write_tokens(connection, &commit.tokens)?;
+    fault::point("commit.tokens");
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
     Ok(Outcome::WRITTEN)
@@ -72,6 +92,7 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome>
 fn check(commit: &Commit) -> Result<()> {
     check_agent(commit)?;
     check_records(commit)?;
+    access::check_tokens(&commit.agent, &commit.tokens)?;
     commit
         .memories
         .iter()
@@ -348,13 +369,13 @@ fn write_sessions(
     }
     // As with memories: what is in an index is written only where it changed.
     let mut proceed = connection.prepare_cached(
-        "UPDATE sessions SET mode = ?4, driver = ?5, trigger = ?6, rehearsal = ?7, model = ?8, \
+        "UPDATE sessions SET mode = ?4, trigger = ?6, rehearsal = ?7, model = ?8, \
              pre_session_tokens = ?9, post_session_tokens = ?10, threshold = ?11, edits = ?12, \
              removed_tokens = ?13, consolidated = ?14, updated = ?15, deleted = ?16, \
              protected = ?17, end_reason = ?18, ended_at = ?20, undone_at = ?21, calls = ?22, \
              input_tokens = ?23, output_tokens = ?24, lease_holder = ?26, body = ?27, \
              version = ?28 \
-         WHERE id = ?1 AND agent_id = ?2 AND state = ?3 AND started_at = ?19 \
+         WHERE id = ?1 AND agent_id = ?2 AND state = ?3 AND driver = ?5 AND started_at = ?19 \
              AND lease_until IS ?25",
     )?;
     let mut replace = connection.prepare_cached(
@@ -589,10 +610,7 @@ pub(crate) fn renew_lease(
             holder.cast_signed(),
             until.microseconds(),
         ])?;
-    Ok(Outcome {
-        is_written: renewed > 0,
-        leaves: 0,
-    })
+    Ok(Outcome::written(renewed))
 }
 
 /// Ends the log over all heads with an entry for every agent whose log is another than at its last
@@ -614,7 +632,7 @@ pub(crate) fn append_leaves(connection: &Connection, recorded_at: Timestamp) -> 
         .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?
         .query_row([], |row| Ok(Columns::new(row, "log_leaves").count()))??;
     Ok(Outcome {
-        is_written: appended > 0,
         leaves: length,
+        ..Outcome::written(appended)
     })
 }

@@ -2,12 +2,13 @@
 //! that names its table, its number and the column, never its words.
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     memory::{Number, Tally},
     session::{Lease, Stats, Usage},
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, DetailRow, LeafRow, MemoryRow, SessionRow, StoredText,
+    AccountRow, AgentRow, AuditRow, DetailRow, LeafRow, MemoryRow, ReplyRow, SessionRow,
+    StoredText, TokenRow, UserRow,
 };
 use rusqlite::{Row, types::ValueRef};
 use serde::{Deserialize, de::value::StrDeserializer};
@@ -75,13 +76,37 @@ macro_rules! leaf_columns {
     };
 }
 
+/// The columns that [`token`] reads.
+macro_rules! token_columns {
+    () => {
+        "id, account_id, agent_id, digest, created_at, expires_at, last_used_at, revoked_at"
+    };
+}
+
+/// The columns that [`user`] reads.
+macro_rules! user_columns {
+    () => {
+        "id, account_id, name, folded_name, created_at, password_hash"
+    };
+}
+
+/// The columns that [`reply`] reads.
+macro_rules! reply_columns {
+    () => {
+        "key_digest, account_id, request_digest, recorded_at, status, body"
+    };
+}
+
 pub(crate) use account_columns;
 pub(crate) use agent_columns;
 pub(crate) use detail_columns;
 pub(crate) use leaf_columns;
 pub(crate) use memory_columns;
 pub(crate) use record_columns;
+pub(crate) use reply_columns;
 pub(crate) use session_columns;
+pub(crate) use token_columns;
+pub(crate) use user_columns;
 
 /// Reads `account_columns!()`.
 pub(crate) fn account(row: &Row<'_>) -> Result<AccountRow> {
@@ -292,6 +317,57 @@ pub(crate) fn leaf(row: &Row<'_>) -> Result<(u64, LeafRow)> {
     Ok((position, leaf))
 }
 
+/// Reads `token_columns!()`.
+pub(crate) fn token(row: &Row<'_>) -> Result<TokenRow> {
+    let mut columns = Columns::new(row, "tokens");
+    Ok(TokenRow {
+        id: TokenId::from_bytes(columns.id()?),
+        account: AccountId::from_bytes(columns.id()?),
+        agent: columns.optional_id()?.map(AgentId::from_bytes),
+        digest: columns.bytes()?,
+        created_at: columns.time()?,
+        expires_at: columns.optional_time()?,
+        last_used_at: columns.optional_time()?,
+        revoked_at: columns.optional_time()?,
+    })
+}
+
+/// Reads `user_columns!()`.
+pub(crate) fn user(row: &Row<'_>) -> Result<UserRow> {
+    let mut columns = Columns::new(row, "users");
+    Ok(UserRow {
+        id: UserId::from_bytes(columns.id()?),
+        account: AccountId::from_bytes(columns.id()?),
+        name: columns.text()?,
+        folded_name: columns.text()?,
+        created_at: columns.time()?,
+        password_hash: columns.text()?,
+    })
+}
+
+/// Reads `reply_columns!()`.
+pub(crate) fn reply(row: &Row<'_>) -> Result<ReplyRow> {
+    let mut columns = Columns::new(row, "replies");
+    let key_digest = columns.bytes()?;
+    let account = AccountId::from_bytes(columns.id()?);
+    let request_digest = columns.bytes()?;
+    let recorded_at = columns.time()?;
+    let status = columns.optional_status()?;
+    let body = columns.optional_blob()?;
+    let answer = match (status, body) {
+        (Some(status), Some(body)) => Some((status, StoredText(body.to_vec()))),
+        (None, None) => None,
+        _ => return Err(columns.wrong("has one of `status` and `body` only")),
+    };
+    Ok(ReplyRow {
+        account,
+        key_digest,
+        request_digest,
+        recorded_at,
+        answer,
+    })
+}
+
 /// The columns of one row, read from left to right; the first one is the row's key.
 pub(crate) struct Columns<'row, 'statement> {
     row: &'row Row<'statement>,
@@ -313,9 +389,10 @@ impl<'row, 'statement> Columns<'row, 'statement> {
     fn wrong(&self, problem: &str) -> Fault {
         let key = match self.row.get_ref(0) {
             Ok(ValueRef::Integer(number)) => format!("row {number}"),
-            Ok(ValueRef::Blob(bytes)) => match bytes.try_into() {
-                Ok(bytes) => format!("row {}", AgentId::from_bytes(bytes)),
-                Err(_) => "a row without an identifier".to_owned(),
+            Ok(ValueRef::Blob(bytes)) => match (bytes.try_into(), bytes.len()) {
+                (Ok(bytes), _) => format!("row {}", AgentId::from_bytes(bytes)),
+                (Err(_), 32) => format!("row {}", hexadecimal(bytes)),
+                _ => "a row without an identifier".to_owned(),
             },
             _ => "a row without a key".to_owned(),
         };
@@ -375,6 +452,16 @@ impl<'row, 'statement> Columns<'row, 'statement> {
     fn small_count(&mut self) -> Result<u32> {
         let value = self.count()?;
         u32::try_from(value).map_err(|_| self.unexpected("is too large"))
+    }
+
+    /// The status of an answer, or nothing.
+    fn optional_status(&mut self) -> Result<Option<u16>> {
+        match self.optional_count()? {
+            Some(value) => u16::try_from(value)
+                .map(Some)
+                .map_err(|_| self.unexpected("is too large")),
+            None => Ok(None),
+        }
     }
 
     /// Yes or no.
@@ -479,4 +566,9 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         let value = self.optional_blob()?;
         self.required(value).map(|bytes| StoredText(bytes.to_vec()))
     }
+}
+
+/// A digest, for naming its row.
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

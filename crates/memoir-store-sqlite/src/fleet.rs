@@ -2,7 +2,7 @@
 
 use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
 use memoir_store::{AccountRow, AgentRow, LeafRow};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::{
     agent::{all, first},
@@ -57,6 +57,29 @@ pub(crate) fn agents(connection: &Connection, account: AccountId) -> Result<Vec<
              ORDER BY folded_name, erased_at, id"
         ),
         [account.as_bytes()],
+        decode::agent,
+    )
+}
+
+/// A range of the index of names, with and without a name that the page before ended with.
+const AGENT_PAGE: &str = concat!(
+    "SELECT ",
+    agent_columns!(),
+    " FROM agents WHERE account_id = ?1 AND folded_name >= ?2 AND folded_name IS NOT ?3 \
+         AND erased_at IS NULL ORDER BY folded_name LIMIT ?4"
+);
+
+/// One page of the account's agents that are not erased, by name.
+pub(crate) fn agent_page(
+    connection: &Connection,
+    account: AccountId,
+    after: Option<&str>,
+    limit: u32,
+) -> Result<Vec<AgentRow>> {
+    all(
+        connection,
+        AGENT_PAGE,
+        params![account.as_bytes(), after.unwrap_or_default(), after, limit],
         decode::agent,
     )
 }
@@ -124,14 +147,31 @@ pub(crate) fn lapsed_sessions(
          WHERE lease_until < ?1 AND state IN ('queued', 'asking', 'open') \
          ORDER BY lease_until, sessions.id",
         [now.microseconds()],
-        |row| {
-            let mut columns = Columns::new(row, "sessions");
-            let session = SessionId::from_bytes(columns.id()?);
-            let agent = AgentId::from_bytes(columns.id()?);
-            let account = AccountId::from_bytes(columns.id()?);
-            Ok((AgentScope { account, agent }, session))
-        },
+        scoped_session,
     )
+}
+
+/// The sessions come first, in the order of their index, so that no more are read than are wanted.
+const WAITING_SESSIONS: &str = "SELECT sessions.id, agents.id, agents.account_id \
+     FROM sessions CROSS JOIN agents ON agents.id = sessions.agent_id \
+     WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open') \
+     ORDER BY started_at, sessions.id LIMIT ?1";
+
+/// Sessions that Memoir drives and nobody holds, oldest first.
+pub(crate) fn waiting_sessions(
+    connection: &Connection,
+    limit: u32,
+) -> Result<Vec<(AgentScope, SessionId)>> {
+    all(connection, WAITING_SESSIONS, [limit], scoped_session)
+}
+
+/// Reads a session's identifier, its agent's and its account's.
+fn scoped_session(row: &Row<'_>) -> Result<(AgentScope, SessionId)> {
+    let mut columns = Columns::new(row, "sessions");
+    let session = SessionId::from_bytes(columns.id()?);
+    let agent = AgentId::from_bytes(columns.id()?);
+    let account = AccountId::from_bytes(columns.id()?);
+    Ok((AgentScope { account, agent }, session))
 }
 
 /// The scope of every agent, by identifier.
@@ -179,4 +219,30 @@ pub(crate) fn leaves(connection: &Connection, from: u64) -> Result<Vec<LeafRow>>
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open;
+
+    #[test]
+    fn pages_read_no_more_than_they_bring() {
+        let connection = open::in_memory().unwrap();
+        for (sql, expected) in [
+            (
+                AGENT_PAGE,
+                &["SEARCH agents USING INDEX agents_by_name (account_id=? AND folded_name>?)"][..],
+            ),
+            (
+                WAITING_SESSIONS,
+                &[
+                    "SCAN sessions USING INDEX sessions_waiting",
+                    "SEARCH agents USING PRIMARY KEY (id=?)",
+                ],
+            ),
+        ] {
+            assert_eq!(crate::agent::plan(&connection, sql), expected);
+        }
+    }
 }

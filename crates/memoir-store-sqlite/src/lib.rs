@@ -8,6 +8,7 @@
 //! A change is acknowledged once it is on the disk (SPEC 6.2). Changes queued at the same time share one
 //! transaction. Reading never waits for writing.
 
+mod access;
 mod agent;
 mod check;
 mod commit;
@@ -26,12 +27,13 @@ use std::{fmt, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccountId, AgentScope, SessionId, Timestamp,
+    AccountId, AgentScope, SessionId, Timestamp, TokenId,
     memory::{Number, Tally},
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, Finding, Fleet, LeafRow, MemoryRow,
-    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, Wanted,
+    Access, AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, Finding, Fleet, LeafRow,
+    MemoryPage, MemoryRow, RecordFilter, ReplyRow, Result, Selection, SessionRow, Snapshot, Store,
+    StoredText, TokenRow, UserRow, Wanted,
 };
 use rusqlite::Connection;
 
@@ -167,6 +169,22 @@ impl Fleet for SqliteStore {
             .await
     }
 
+    async fn agent_page(
+        &self,
+        account: AccountId,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<AgentRow>> {
+        let after = after.map(str::to_owned);
+        self.scan(move |connection| fleet::agent_page(connection, account, after.as_deref(), limit))
+            .await
+    }
+
+    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<(AgentScope, SessionId)>> {
+        self.scan(move |connection| fleet::waiting_sessions(connection, limit))
+            .await
+    }
+
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>> {
         let folded_name = folded_name.to_owned();
         self.look(move |connection| fleet::agent_named(connection, account, &folded_name))
@@ -208,6 +226,73 @@ impl Fleet for SqliteStore {
 }
 
 #[async_trait]
+impl Access for SqliteStore {
+    async fn put_token(&self, token: &TokenRow) -> Result<()> {
+        let change = Change::Token(Box::new(token.clone()));
+        self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
+        let digest = *digest;
+        self.look(move |connection| access::token(connection, &digest))
+            .await
+    }
+
+    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
+        self.scan(move |connection| access::tokens(connection, account))
+            .await
+    }
+
+    async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let change = Change::Uses(uses.to_vec());
+        self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn create_user(&self, user: &UserRow) -> Result<()> {
+        let change = Change::User(Box::new(user.clone()));
+        self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
+        let folded_name = folded_name.to_owned();
+        self.look(move |connection| access::user_named(connection, account, &folded_name))
+            .await
+    }
+
+    async fn has_users(&self) -> Result<bool> {
+        self.look(access::has_users).await
+    }
+
+    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
+        let change = Change::ReplyBegun(Box::new(reply.clone()));
+        let outcome = self.0.writer.write(change).await?;
+        Ok(outcome.reply.map(|found| *found))
+    }
+
+    async fn end_reply(
+        &self,
+        account: AccountId,
+        key_digest: &[u8; 32],
+        answer: Option<(u16, StoredText)>,
+    ) -> Result<()> {
+        let change = Change::ReplyEnded {
+            account,
+            key_digest: *key_digest,
+            answer,
+        };
+        self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn forget_replies(&self, before: Timestamp) -> Result<()> {
+        let change = Change::RepliesForgotten { before };
+        self.0.writer.write(change).await.map(drop)
+    }
+}
+
+#[async_trait]
 impl Store for SqliteStore {
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>> {
         let wanted = wanted.clone();
@@ -238,8 +323,24 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>> {
+        let page = page.clone();
+        self.scan(move |connection| agent::memory_page(connection, scope, &page))
+            .await
+    }
+
+    async fn session_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>> {
+        self.scan(move |connection| agent::session_page(connection, scope, before, limit))
+            .await
+    }
+
     async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>> {
-        self.scan(move |connection| agent::sessions(connection, scope, limit))
+        self.scan(move |connection| agent::session_page(connection, scope, None, limit))
             .await
     }
 

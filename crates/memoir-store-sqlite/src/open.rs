@@ -17,7 +17,7 @@ use crate::{
 /// How long to wait for another process that holds the lock.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Prepared statements that a connection keeps; more than this crate has.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 96;
 /// Pages that the writer keeps in memory, in KiB.
 pub(crate) const WRITER_CACHE_KIB: i64 = 4_096;
 /// Pages that a reader keeps in memory, in KiB.

@@ -20,8 +20,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_domain::{AgentScope, SessionId, Timestamp};
-use memoir_store::{AccountRow, Commit, Error};
+use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, TokenId};
+use memoir_store::{AccountRow, Commit, Error, ReplyRow, StoredText, TokenRow, UserRow};
 use rusqlite::{Connection, ErrorCode};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -29,6 +29,7 @@ use tokio::{
 };
 
 use crate::{
+    access,
     commit::{self, Outcome},
     error::{Fault, Result, again, code, message},
     fault, open, scrub,
@@ -71,6 +72,18 @@ pub(crate) enum Change {
     Leaves {
         recorded_at: Timestamp,
     },
+    Token(Box<TokenRow>),
+    Uses(Vec<(TokenId, Timestamp)>),
+    User(Box<UserRow>),
+    ReplyBegun(Box<ReplyRow>),
+    ReplyEnded {
+        account: AccountId,
+        key_digest: [u8; 32],
+        answer: Option<(u16, StoredText)>,
+    },
+    RepliesForgotten {
+        before: Timestamp,
+    },
 }
 
 impl Change {
@@ -82,11 +95,18 @@ impl Change {
                     + commit.details_removed.len()
                     + commit.details_added.len()
                     + commit.bodies.len()
+                    + commit.tokens.len()
                     + commit.records.len()
             }
-            Self::Account(_) | Self::Lease { .. } => 1,
-            // As many as there are agents, for all that is known here.
-            Self::Leaves { .. } => BULK_ROWS,
+            Self::Account(_)
+            | Self::Lease { .. }
+            | Self::Token(_)
+            | Self::User(_)
+            | Self::ReplyBegun(_)
+            | Self::ReplyEnded { .. } => 1,
+            Self::Uses(uses) => uses.len(),
+            // As many as there are agents or requests, for all that is known here.
+            Self::Leaves { .. } | Self::RepliesForgotten { .. } => BULK_ROWS,
         }
     }
 
@@ -575,5 +595,15 @@ fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
             until,
         } => commit::renew_lease(connection, *scope, *session, *holder, *until),
         Change::Leaves { recorded_at } => commit::append_leaves(connection, *recorded_at),
+        Change::Token(token) => access::put_token(connection, token),
+        Change::Uses(uses) => access::note_uses(connection, uses),
+        Change::User(user) => access::create_user(connection, user),
+        Change::ReplyBegun(reply) => access::begin_reply(connection, reply),
+        Change::ReplyEnded {
+            account,
+            key_digest,
+            answer,
+        } => access::end_reply(connection, *account, key_digest, answer.as_ref()),
+        Change::RepliesForgotten { before } => access::forget_replies(connection, *before),
     }
 }

@@ -8,12 +8,15 @@
     reason = "the stories are tests: a panic is how they fail"
 )]
 
+mod access;
 mod concurrency;
 mod fixtures;
 mod isolation;
 mod leaves;
 mod log;
 mod looking;
+mod pages;
+mod replies;
 mod rows;
 mod sessions;
 mod tally;
@@ -60,6 +63,7 @@ stories! {
     sessions::erosion_counts_what_stayed_removed,
     sessions::a_lease_is_renewed_by_its_holder_only,
     sessions::lapsed_sessions_are_found,
+    sessions::waiting_sessions_come_oldest_first,
     looking::selections_bring_what_they_say_in_order,
     looking::carriers_are_those_of_the_rarest_detail,
     looking::details_are_removed_before_they_are_added,
@@ -75,4 +79,17 @@ stories! {
     tally::counts_agree_after_any_history,
     tally::spec_4_4_shredded_memories_are_counted_apart,
     tally::spec_4_4_what_is_shredded_is_discarded,
+    pages::pages_of_memories_are_narrowed_by_every_part,
+    pages::pages_of_sessions_come_newest_first,
+    pages::pages_of_agents_come_by_name_without_the_erased_ones,
+    pages::spec_6_1_a_walk_through_pages_misses_nothing_while_others_write,
+    access::spec_5_5_every_field_of_a_token_is_kept,
+    access::spec_5_5_a_commit_writes_tokens_of_its_agent_only,
+    access::spec_5_5_a_secret_has_one_token,
+    access::spec_5_5_a_revoked_token_stays_revoked,
+    access::spec_5_5_uses_never_go_back,
+    access::spec_5_5_users_have_a_name_of_their_own_in_an_account,
+    replies::spec_6_2_of_requests_at_once_exactly_one_enters,
+    replies::spec_6_2_an_answer_is_kept_until_it_is_forgotten,
+    replies::spec_6_2_a_key_is_of_one_account,
 }

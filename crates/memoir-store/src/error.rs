@@ -9,7 +9,7 @@ pub enum Error {
     /// The agent changed since the version that the decision was made on: load and decide again.
     #[error("the agent changed meanwhile")]
     Conflict,
-    /// Another agent of the account, or another account, has the name already.
+    /// Another agent or user of the account, or another account, has the name already.
     #[error("the name is taken")]
     NameTaken,
     /// Another session of the agent is running already.

@@ -14,7 +14,9 @@ mod traits;
 
 pub use error::{Error, Result};
 pub use row::{
-    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, LeafRow, MemoryRow, SessionRow,
-    StoredText,
+    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, LeafRow, MemoryRow, ReplyRow,
+    SessionRow, StoredText, TokenRow, UserRow,
 };
-pub use traits::{Finding, Fleet, RecordFilter, Selection, Snapshot, Store, Wanted};
+pub use traits::{
+    Access, Finding, Fleet, MemoryPage, RecordFilter, Selection, Snapshot, Store, Wanted,
+};

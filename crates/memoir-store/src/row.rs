@@ -6,7 +6,7 @@ use std::{
 };
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     audit::{Action, ActorKind},
     memory::{Kind, Number, Tally},
     session::{Driver, EndReason, Lease, Mode, State, Stats, Trigger, Usage},
@@ -194,6 +194,65 @@ pub struct LeafRow {
     pub recorded_at: Timestamp,
 }
 
+/// A token: who holds the secret acts as the account's administrator, or as one agent (SPEC 5.5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRow {
+    /// Its identifier.
+    pub id: TokenId,
+    /// The tenant.
+    pub account: AccountId,
+    /// The agent; `None` for an administrator.
+    pub agent: Option<AgentId>,
+    /// The SHA-256 of the secret; unique. The secret is kept nowhere.
+    pub digest: [u8; 32],
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it opens nothing; `None` for never.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used; written in batches.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// An administrator of an account, with a name and a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UserRow {
+    /// Its identifier.
+    pub id: UserId,
+    /// The tenant.
+    pub account: AccountId,
+    /// The name as given.
+    pub name: String,
+    /// The name as compared; unique in the account.
+    pub folded_name: String,
+    /// The password's hash, with its parameters and salt, as a PHC string.
+    pub password_hash: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl fmt::Debug for UserRow {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "UserRow({})", self.id)
+    }
+}
+
+/// What a request with an idempotency key was answered, for whoever repeats it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyRow {
+    /// The tenant.
+    pub account: AccountId,
+    /// The SHA-256 of the token's identifier and the key; unique in the account.
+    pub key_digest: [u8; 32],
+    /// The SHA-256 of method, path and body.
+    pub request_digest: [u8; 32],
+    /// When the request came.
+    pub recorded_at: Timestamp,
+    /// Status and sealed body of the answer; `None` while it is not known.
+    pub answer: Option<(u16, StoredText)>,
+}
+
 /// That a kept core memory carries a detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DetailRow {
@@ -224,6 +283,9 @@ pub struct Commit {
     /// Bodies in place of those of earlier records. What they replace is off the disk, out of any
     /// write-ahead log too, when the commit returns; where others who read hold that up, soon after.
     pub bodies: Vec<BodyRow>,
+    /// Tokens of the agent, new or in place of the row of the same identifier, as
+    /// [`Access::put_token`](crate::Access::put_token) writes them.
+    pub tokens: Vec<TokenRow>,
     /// Records, at the end of the log.
     pub records: Vec<AuditRow>,
     /// Counted up with each memory written, for showing progress. The commit may still fail.

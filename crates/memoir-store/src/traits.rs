@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccountId, AgentScope, SessionId, Timestamp,
+    AccountId, AgentScope, SessionId, Timestamp, TokenId,
     audit::Action,
     memory::{Number, Tally},
 };
 
 use crate::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, LeafRow, MemoryRow, Result, SessionRow,
-    StoredText,
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, LeafRow, MemoryRow, ReplyRow, Result,
+    SessionRow, StoredText, TokenRow, UserRow,
 };
 
 /// Which memories of an agent are wanted.
@@ -75,6 +75,9 @@ pub struct RecordFilter {
     pub since: Option<Timestamp>,
     /// The most to answer with, the last ones of those that match; `None` for all.
     pub last: Option<u32>,
+    /// The most to answer with, the first ones of those that match; `None` for all. Not together with
+    /// `last`.
+    pub first: Option<u32>,
 }
 
 /// Something that a store's own check found.
@@ -88,7 +91,7 @@ pub struct Finding {
 
 /// A database of agents' memories. Every method is one transaction: it sees, or leaves, all or nothing.
 #[async_trait]
-pub trait Store: Fleet {
+pub trait Store: Fleet + Access {
     /// The agent of that identifier; `None` where the account has none.
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>>;
 
@@ -106,6 +109,18 @@ pub trait Store: Fleet {
         except: Number,
         limit: u32,
     ) -> Result<Vec<MemoryRow>>;
+
+    /// One page of the agent's memories, by number.
+    async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>>;
+
+    /// The agent's sessions begun before that one (by time, then identifier; `None` from the newest on),
+    /// newest first, at most `limit` of them.
+    async fn session_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>>;
 
     /// The agent's sessions, newest first, at most `limit` of them.
     async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>>;
@@ -138,6 +153,75 @@ pub trait Store: Fleet {
     async fn commit(&self, commit: Commit) -> Result<()>;
 }
 
+/// Which of an agent's memories are wanted on one page, the lowest number first. Every part narrows the
+/// answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemoryPage {
+    /// Numbers above this one only; 0 from the beginning.
+    pub after: u64,
+    /// At most so many.
+    pub limit: u32,
+    /// One kind.
+    pub kind: Option<memoir_domain::memory::Kind>,
+    /// Origin dates at this time or after.
+    pub since: Option<Timestamp>,
+    /// Origin dates at this time or before.
+    pub until: Option<Timestamp>,
+    /// Discarded ones too.
+    pub with_discarded: bool,
+}
+
+/// Who may come in, and what was answered: content-blind, of one account each.
+#[async_trait]
+pub trait Access: Send + Sync {
+    /// Makes a token, or writes it in place of the row of the same identifier: then only its end is
+    /// written, and its last use where that is later than the one noted.
+    ///
+    /// # Errors
+    /// [`Error::Inconsistent`](crate::Error::Inconsistent) where anything else of it would change, a
+    /// revoked one would be valid again, another token has its digest, or its account has no such agent.
+    async fn put_token(&self, token: &TokenRow) -> Result<()>;
+
+    /// The token of that digest, whatever became of it.
+    async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>>;
+
+    /// The account's tokens, oldest first.
+    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>>;
+
+    /// Notes when tokens were last used; earlier times than those noted are passed over, and so are
+    /// tokens that do not exist.
+    async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()>;
+
+    /// Makes a user.
+    ///
+    /// # Errors
+    /// [`Error::NameTaken`](crate::Error::NameTaken).
+    async fn create_user(&self, user: &UserRow) -> Result<()>;
+
+    /// The account's user of that folded name.
+    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>>;
+
+    /// Whether any account has a user.
+    async fn has_users(&self) -> Result<bool>;
+
+    /// Enters a request whose answer is not known yet; that of the row given is passed over. What is
+    /// there already, where the key was used before; then nothing is written. Of callers at the same
+    /// time exactly one enters it.
+    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>>;
+
+    /// Enters the answer of a request, or with `None` forgets the request. A request that is not there
+    /// is passed over.
+    async fn end_reply(
+        &self,
+        account: AccountId,
+        key_digest: &[u8; 32],
+        answer: Option<(u16, StoredText)>,
+    ) -> Result<()>;
+
+    /// Forgets requests that came before.
+    async fn forget_replies(&self, before: Timestamp) -> Result<()>;
+}
+
 /// Content-blind look-ups across agents: nothing here returns a memory or a prompt.
 #[async_trait]
 pub trait Fleet: Send + Sync {
@@ -156,6 +240,15 @@ pub trait Fleet: Send + Sync {
     /// The account's agents, by name; the erased ones too.
     async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>>;
 
+    /// One page of the account's agents that are not erased: those whose folded name comes after, by
+    /// folded name.
+    async fn agent_page(
+        &self,
+        account: AccountId,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<AgentRow>>;
+
     /// The account's agent of that folded name; of those erased, the last one, where none is left.
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>>;
 
@@ -165,6 +258,10 @@ pub trait Fleet: Send + Sync {
         account: AccountId,
         session: SessionId,
     ) -> Result<Option<AgentScope>>;
+
+    /// Sessions that Memoir drives and nobody holds, of all accounts, oldest first, at most `limit` of
+    /// them: those in the queue, and those handed back while they ran.
+    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<(AgentScope, SessionId)>>;
 
     /// Running sessions whose lease lapsed before `now`, of all accounts.
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;

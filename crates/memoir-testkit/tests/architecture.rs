@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 use serde_json::Value;
 
 /// What each crate may depend on, tests aside.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("memoir-details", &[]),
     ("memoir-domain", &["memoir-details"]),
     ("memoir-store", &["memoir-domain"]),
@@ -26,12 +26,22 @@ const MAY_USE: [(&str, &[&str]); 9] = [
         ],
     ),
     (
+        "memoir-service",
+        &[
+            "memoir-app",
+            "memoir-domain",
+            "memoir-model",
+            "memoir-vault",
+        ],
+    ),
+    (
         "memoir",
         &[
             "memoir-app",
             "memoir-details",
             "memoir-domain",
             "memoir-model",
+            "memoir-service",
             "memoir-store",
             "memoir-store-sqlite",
             "memoir-vault",

@@ -19,9 +19,7 @@ pub enum Error {
         location: String,
     },
     /// Others than the owner can read or write a file that must be the owner's alone.
-    #[error(
-        "`{path}` can be used by others than its owner (mode {mode:03o})"
-    )]
+    #[error("`{path}` can be used by others than its owner (mode {mode:03o})")]
     Exposed {
         /// The file.
         path: String,

@@ -38,7 +38,9 @@ mod unlock;
 pub mod archive;
 pub mod chain;
 pub mod log;
+pub mod password;
 pub mod seal;
+pub mod token;
 
 pub use error::{Error, Result};
 pub use keystore::KeyStore;

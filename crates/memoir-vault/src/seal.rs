@@ -50,6 +50,8 @@ pub enum Row {
     Session(SessionId),
     /// A record of the audit, by its place in the log.
     Record(u64),
+    /// The answer to a request, by the first half of its key's digest.
+    Reply([u8; 16]),
 }
 
 /// Where a sealed text stands, within its agent.
@@ -184,6 +186,7 @@ impl Row {
             Self::Session(session) => (3, *session.as_bytes()),
             Self::Record(seq) => (4, number(seq)),
             Self::Prompts => (5, number(0)),
+            Self::Reply(key) => (6, key),
         }
     }
 }
@@ -193,6 +196,7 @@ impl fmt::Display for Place {
         match self.row {
             Row::Agent => formatter.write_str("table `agents`"),
             Row::Prompts => formatter.write_str("table `agent_prompts`"),
+            Row::Reply(_) => formatter.write_str("table `replies`, a reply"),
             Row::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
             Row::Session(session) => write!(formatter, "table `sessions`, session {session}"),
             Row::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),

@@ -20,6 +20,7 @@ fn memoir(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memoir"));
     command
         .args(arguments)
+        .env_remove("MEMOIR_MASTER_KEY")
         .env("MEMOIR_DATABASE", folder.join("memoir.db"))
         .env("XDG_CONFIG_HOME", folder);
     command

@@ -87,6 +87,11 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Audit(commands::audit::Command),
     #[command(subcommand)]
+    Token(commands::token::Command),
+    #[command(subcommand)]
+    User(commands::user::Command),
+    Serve(commands::serve::Arguments),
+    #[command(subcommand)]
     Key(commands::key::Command),
     Doctor(commands::doctor::Arguments),
 }
@@ -105,6 +110,7 @@ mod tests {
             ][..],
             &["recall", "wren", CANARY, "--tag", CANARY],
             &["agent", "set", "wren", "system_prompt", CANARY],
+            &["shred", "wren", "1", "--reason", CANARY],
         ] {
             let typed = std::iter::once(&"memoir").chain(line);
             let arguments = super::Arguments::try_parse_from(typed).unwrap();

@@ -132,6 +132,7 @@ impl Config {
                 Some(seconds) => Duration::from_secs(whole("lease_seconds", seconds, 5, 3_600)?),
                 None => defaults.lease,
             },
+            idle: defaults.idle,
         };
         Ok(Self {
             settings,

@@ -101,7 +101,8 @@ pub(crate) fn is_own(path: &Path) -> bool {
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         Some(folder.join(name))
     };
-    default_path().is_ok_and(|own| own == path || place(&own).is_some_and(|own| Some(own) == place(path)))
+    default_path()
+        .is_ok_and(|own| own == path || place(&own).is_some_and(|own| Some(own) == place(path)))
 }
 
 /// The folder of a file, which may be named without one.

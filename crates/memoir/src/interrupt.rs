@@ -11,7 +11,7 @@ pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Opti
 
 /// Comes back when somebody presses Ctrl-C or the system asks for an end. Never, where signals cannot
 /// be listened to: then they end the process.
-async fn interrupted() {
+pub(crate) async fn interrupted() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

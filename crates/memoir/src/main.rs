@@ -28,7 +28,12 @@ fn main() -> ExitCode {
     forbid_core_dumps();
     let arguments = Arguments::parse();
     start_log();
-    let ending = tokio::runtime::Builder::new_current_thread()
+    let mut runtime = match arguments.command {
+        // Many at once.
+        cli::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let ending = runtime
         .enable_all()
         .build()
         .map_err(|error| Failure::new(format!("cannot start: {error}")))

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memoir_domain::{
     AgentScope, PrivateText, SessionId, Timestamp,
     agent::{self, Agent, Attempt, LedgerPosition, Settings, Threshold},
-    audit::{Action, Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, Body, Change, Facts, REPLACED, Record},
     draft::{Decision, Stated},
     memory::{Memory, Number, Tags},
     session::Session,
@@ -16,6 +16,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     AgentRow, AuditRow, BodyRow, Commit, DetailRow, MemoryRow, SessionRow, Snapshot, StoredText,
+    TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -474,6 +475,7 @@ pub(crate) fn copy(
         sessions,
         details_removed: Vec::new(),
         details_added,
+        tokens: Vec::new(),
         records: Vec::new(),
         bodies: Vec::new(),
         progress: None,
@@ -541,6 +543,8 @@ pub(crate) struct Beside {
     pub(crate) rehearsals: BTreeMap<SessionId, Rehearsal>,
     /// Of each record that it redacts: which body that record has now.
     pub(crate) body_versions: BTreeMap<u64, u64>,
+    /// The agent's tokens that it makes or changes.
+    pub(crate) tokens: Vec<TokenRow>,
 }
 
 impl Beside {
@@ -586,6 +590,7 @@ pub(crate) fn commit(
         sessions: Vec::with_capacity(decision.sessions.len()),
         details_removed: Vec::new(),
         details_added: Vec::new(),
+        tokens: beside.tokens,
         records,
         bodies,
         progress: None,
@@ -633,16 +638,18 @@ fn redacted(
             body,
         });
     }
+    // One that shreds, or those of an agent that comes from elsewhere: its texts are all sealed anew, and
+    // none stands in the place of another.
     let told = decision
         .records
         .iter_mut()
-        .find(|record| record.action == Action::MemoryShredded);
-    if let Some(told) = told {
+        .filter(|record| record.action == Action::MemoryShredded);
+    for told in told {
         let commitments = bodies
             .iter()
             .map(|row| (row.seq, chain::body_commitment(&row.body.0).0));
         let facts = std::mem::take(&mut told.facts);
-        told.facts = facts.commitments("replaced", commitments);
+        told.facts = facts.commitments(REPLACED, commitments);
     }
     Ok(bodies)
 }

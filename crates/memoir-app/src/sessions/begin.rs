@@ -45,6 +45,19 @@ pub struct OpenedSession {
     pub duplicates_removed: usize,
 }
 
+impl From<lifecycle::Opened> for OpenedSession {
+    fn from(opened: lifecycle::Opened) -> Self {
+        Self {
+            prompt: opened.prompt,
+            ledger: opened.ledger,
+            pre_session_tokens: opened.gauge.pre_session_tokens,
+            threshold: opened.gauge.threshold.share(),
+            removable_tokens: opened.gauge.removable_tokens(),
+            duplicates_removed: opened.duplicates_removed,
+        }
+    }
+}
+
 impl AgentHandle {
     /// The model that a session is to be driven by.
     ///
@@ -90,7 +103,7 @@ impl AgentHandle {
                     trigger: options.trigger.unwrap_or(Trigger::Request),
                     rehearsal: options.rehearsal,
                     model: Some(model.to_string()),
-                    lease: Lease { until, holder },
+                    lease: Some(Lease { until, holder }),
                 };
                 let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
                 Ok((Some(decision), ()))
@@ -148,21 +161,14 @@ impl AgentHandle {
                 budget,
                 now,
             );
-            let answer = OpenedSession {
-                prompt: opened.prompt,
-                ledger: opened.ledger,
-                pre_session_tokens: opened.gauge.pre_session_tokens,
-                threshold: opened.gauge.threshold.share(),
-                removable_tokens: opened.gauge.removable_tokens(),
-                duplicates_removed: opened.duplicates_removed,
-            };
-            Ok((Some(opened.decision), answer))
+            let decision = opened.decision.clone();
+            Ok((Some(decision), OpenedSession::from(opened)))
         })
         .await
     }
 
     /// How many tokens the ledger may take.
-    fn ledger_budget(
+    pub(super) fn ledger_budget(
         &self,
         agent: &memoir_domain::agent::Agent,
         context_tokens: Option<u32>,

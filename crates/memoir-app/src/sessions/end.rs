@@ -4,7 +4,7 @@ use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     audit::Actor,
     lifecycle,
-    session::{EndReason, Lease, Session, Usage},
+    session::{Driver, EndReason, Lease, Session, Usage},
 };
 use memoir_store::Wanted;
 
@@ -55,9 +55,16 @@ impl AgentHandle {
             if !session.state.is_running() || held {
                 return Ok((None, false));
             }
+            // Of a session that nobody holds, none is dead: it waits for a worker.
+            if session.lease.is_none() {
+                return Ok((None, false));
+            }
+            let why = match session.driver {
+                Driver::Agent => EndReason::Idle,
+                Driver::Model => EndReason::LeaseExpired,
+            };
             let actor = Actor::system();
-            let decision =
-                lifecycle::abandon(loaded.agent, session, EndReason::LeaseExpired, &actor, now);
+            let decision = lifecycle::abandon(loaded.agent, session, why, &actor, now);
             Ok((Some(decision), true))
         })
         .await

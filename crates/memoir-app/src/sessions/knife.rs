@@ -12,7 +12,7 @@ use memoir_domain::{
     knife::{self, Call, Outcome, Request, ToolResult, Trip, View},
     memory::{Memory, Number},
     rollback,
-    session::{Session, State},
+    session::{Driver, Session, State},
 };
 use memoir_store::{RecordFilter, Selection, Wanted};
 use serde_json::Value;
@@ -61,7 +61,8 @@ impl AgentHandle {
 
     async fn attempt_call(&self, id: SessionId, request: &Request) -> Result<Called> {
         let now = self.memoir.now();
-        if let Some(desk) = self.known_desk(id, request).await? {
+        let known = self.known_desk(id, request).await?;
+        if let Some(desk) = known.filter(|desk| !has_lapsed(desk, now)) {
             let (outcome, before) = self.decide_call(&desk, request, now).await?;
             // Only what is written can rest on what this process knows: the commit fails where somebody
             // else wrote since. Any other answer takes a look at the store.
@@ -72,11 +73,21 @@ impl AgentHandle {
                 }
             }
         }
-        let desk = self.fresh_desk(id, request, now).await?;
+        let mut desk = self.fresh_desk(id, request, now).await?;
+        if has_lapsed(&desk, now) {
+            self.close_if_lapsed().await?;
+            desk = self.fresh_desk(id, request, now).await?;
+        }
         let (outcome, before) = self.decide_call(&desk, request, now).await?;
         match outcome {
-            Outcome::Answer(result) => Ok(unchanged(result, before)),
-            Outcome::Search(call) => Ok(unchanged(self.search(&call).await?, before)),
+            Outcome::Answer(result) => {
+                self.stay(&desk, now).await?;
+                Ok(unchanged(result, before))
+            }
+            Outcome::Search(call) => {
+                self.stay(&desk, now).await?;
+                Ok(unchanged(self.search(&call).await?, before))
+            }
             Outcome::Commit(decision, result) => {
                 self.write_call(desk, *decision, result, before, id).await
             }
@@ -162,16 +173,19 @@ impl AgentHandle {
     async fn write_call(
         &self,
         desk: Desk,
-        decision: Decision,
+        mut decision: Decision,
         result: ToolResult,
         before: Option<Gauge>,
         id: SessionId,
     ) -> Result<Called> {
         let session = decision
             .sessions
-            .iter()
-            .find(|session| session.id == id)
-            .cloned();
+            .iter_mut()
+            .find(|session| session.id == id);
+        let session = session.map(|session| {
+            self.prolong_own(session, self.memoir.now());
+            session.clone()
+        });
         let agent = decision.agent.clone();
         let after = session
             .as_ref()
@@ -195,6 +209,14 @@ impl AgentHandle {
             result,
             gauges: before.zip(after.or(before)),
         })
+    }
+
+    /// Notes that the agent which drives the session itself is still there.
+    async fn stay(&self, desk: &Desk, now: Timestamp) -> Result<()> {
+        match &desk.session {
+            Some(session) if session.state.is_running() => self.renew_own(session, now).await,
+            _ => Ok(()),
+        }
     }
 
     /// For a delete under the detail guard: the other memories that carry its rarest detail.
@@ -284,6 +306,14 @@ struct Desk {
     session: Option<Session>,
     memories: BTreeMap<Number, Memory>,
     eroded_tokens: u64,
+}
+
+/// Whether the agent that drives the session itself has been away for too long (SPEC 3.16).
+fn has_lapsed(desk: &Desk, now: Timestamp) -> bool {
+    desk.session.as_ref().is_some_and(|session| {
+        let lapsed = session.lease.is_some_and(|lease| lease.until <= now);
+        session.driver == Driver::Agent && session.state.is_running() && lapsed
+    })
 }
 
 fn numbered(memory: Result<Memory>) -> Result<(Number, Memory)> {

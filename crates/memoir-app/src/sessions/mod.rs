@@ -5,6 +5,8 @@ mod begin;
 pub mod drive;
 mod end;
 mod knife;
+mod own;
+mod queue;
 mod recent;
 mod rehearse;
 mod sweep;
@@ -18,6 +20,7 @@ use crate::{AgentHandle, Result, SessionView};
 
 pub use begin::{OpenedSession, RefineOptions};
 pub use drive::{Driven, Progress};
+pub use queue::TakenUp;
 pub(crate) use recent::Recent;
 pub use rehearse::{Rehearsal, RehearsedMemory};
 

@@ -1,7 +1,10 @@
 //! Rehearsals: the same loop and the same refusals on a copy, and applying what came of one in a single
 //! step (SPEC 3.17).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
@@ -74,28 +77,26 @@ struct Edit {
 }
 
 impl Rehearsal {
-    /// Takes out the words of one memory, and those that an edit of it wrote. Whether there were any. It
-    /// cannot be applied any more then: the memory is not what it was.
+    /// Takes out the words of one memory, and those that edits of it, and of what they made, wrote.
+    /// Whether there were any. It cannot be applied any more then: the memory is not what it was.
     pub(crate) fn shred(&mut self, number: Number) -> bool {
-        let mut touches = false;
-        for memory in self.memories.iter_mut().filter(|own| own.number == number) {
-            touches = true;
-            memory.before = memory.before.as_ref().map(Memory::without_words);
-            memory.after = memory.after.without_words();
+        // A number that the rehearsal itself gave is that of another memory than the agent's.
+        if self.edits.iter().any(|edit| edit.created == Some(number)) {
+            return false;
         }
-        for edit in self
-            .edits
-            .iter_mut()
-            .filter(|edit| edit.numbers.contains(&number))
-        {
-            touches = true;
-            edit.content = edit.content.as_ref().map(|_| PrivateText::default());
-            let written: Vec<Number> = edit.created.into_iter().collect();
-            for memory in self
-                .memories
-                .iter_mut()
-                .filter(|own| written.contains(&own.number))
-            {
+        let mut touches = false;
+        let mut holding = BTreeSet::from([number]);
+        for edit in &mut self.edits {
+            if edit.numbers.iter().any(|number| holding.contains(number)) {
+                touches = true;
+                edit.content = edit.content.as_ref().map(|_| PrivateText::default());
+                holding.extend(edit.created);
+            }
+        }
+        for memory in &mut self.memories {
+            if holding.contains(&memory.number) {
+                touches = true;
+                memory.before = memory.before.as_ref().map(Memory::without_words);
                 memory.after = memory.after.without_words();
             }
         }
@@ -276,10 +277,10 @@ impl AgentHandle {
             trigger: Trigger::Request,
             rehearsal: false,
             model: rehearsed.model.clone(),
-            lease: Lease {
+            lease: Some(Lease {
                 until: now,
                 holder: self.memoir.ids().holder()?,
-            },
+            }),
         };
         let digester = loaded.digester();
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;

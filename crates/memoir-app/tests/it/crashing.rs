@@ -18,12 +18,13 @@ use std::{
 use async_trait::async_trait;
 use memoir_app::sessions::RefineOptions;
 use memoir_domain::{
-    AccountId, AgentScope, SessionId, Timestamp, agent::Field, memory::Number, memory::Tally,
-    session::State,
+    AccountId, AgentScope, SessionId, Timestamp, TokenId, agent::Field, memory::Number,
+    memory::Tally, session::State,
 };
 use memoir_store::{
     AccountRow, AgentRow, AuditRow, Commit, DetailRow, Finding, Fleet, LeafRow, MemoryRow,
-    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, Wanted,
+    RecordFilter, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, StoredText, TokenRow,
+    UserRow, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -225,6 +226,17 @@ impl Fleet for Watched {
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
         self.inner.lapsed_sessions(now).await
     }
+    async fn agent_page(
+        &self,
+        account: AccountId,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<AgentRow>> {
+        self.inner.agent_page(account, after, limit).await
+    }
+    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<(AgentScope, SessionId)>> {
+        self.inner.waiting_sessions(limit).await
+    }
     async fn scopes(&self) -> Result<Vec<AgentScope>> {
         self.inner.scopes().await
     }
@@ -240,7 +252,62 @@ impl Fleet for Watched {
 }
 
 #[async_trait]
+impl memoir_store::Access for Watched {
+    async fn put_token(&self, token: &TokenRow) -> Result<()> {
+        self.inner.put_token(token).await
+    }
+    async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
+        self.inner.token(digest).await
+    }
+    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
+        self.inner.tokens(account).await
+    }
+    async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
+        self.inner.note_uses(uses).await
+    }
+    async fn create_user(&self, user: &UserRow) -> Result<()> {
+        self.inner.create_user(user).await
+    }
+    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
+        self.inner.user_named(account, folded_name).await
+    }
+    async fn has_users(&self) -> Result<bool> {
+        self.inner.has_users().await
+    }
+    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
+        self.inner.begin_reply(reply).await
+    }
+    async fn end_reply(
+        &self,
+        account: AccountId,
+        key_digest: &[u8; 32],
+        answer: Option<(u16, StoredText)>,
+    ) -> Result<()> {
+        self.inner.end_reply(account, key_digest, answer).await
+    }
+    async fn forget_replies(&self, before: Timestamp) -> Result<()> {
+        self.inner.forget_replies(before).await
+    }
+}
+
+#[async_trait]
 impl Store for Watched {
+    async fn memory_page(
+        &self,
+        scope: AgentScope,
+        page: &memoir_store::MemoryPage,
+    ) -> Result<Vec<MemoryRow>> {
+        self.inner.memory_page(scope, page).await
+    }
+    async fn session_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>> {
+        self.inner.session_page(scope, before, limit).await
+    }
+
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>> {
         self.inner.snapshot(scope, wanted).await
     }

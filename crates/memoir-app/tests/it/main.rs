@@ -6,11 +6,19 @@
     reason = "helpers of tests fail the test, and a child that is killed tells how far it came"
 )]
 
+mod carrying;
 mod crashing;
 mod driving;
+mod erasing;
+mod key_files;
+mod lab;
 mod leases;
 mod privacy;
 mod rehearsing;
+mod sealing;
 mod sending;
+mod story;
+mod tampering;
+mod time_machine;
 mod undoing;
 mod world;

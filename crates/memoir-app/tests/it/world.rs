@@ -24,6 +24,11 @@ use serde_json::json;
 pub struct StandingClock(AtomicI64);
 
 impl StandingClock {
+    pub fn at(time: &str) -> Self {
+        let start: Timestamp = time.parse().unwrap();
+        Self(AtomicI64::new(start.microseconds()))
+    }
+
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
     }
@@ -165,8 +170,7 @@ impl World {
     }
 
     fn unmade(store: Arc<dyn Store>, keys: Arc<KeyStore>, settings: Settings) -> Unmade {
-        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
-        let clock = Arc::new(StandingClock(AtomicI64::new(start.microseconds())));
+        let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
         let model = OneModel(Arc::new(Mutex::new(Arc::new(ModelScript::new([])))));
         let memoir = Memoir::new(
             store.clone(),

@@ -20,10 +20,10 @@ fn start(world: &World, rehearsal: bool) -> Start {
         trigger: Trigger::Request,
         rehearsal,
         model: None,
-        lease: Lease {
+        lease: Some(Lease {
             until: world.now,
             holder: 1,
-        },
+        }),
     }
 }
 

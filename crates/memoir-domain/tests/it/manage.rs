@@ -112,10 +112,10 @@ fn spec_5_4_an_erased_agent_is_marked_and_takes_no_change() {
         trigger: Trigger::Request,
         rehearsal: false,
         model: None,
-        lease: Lease {
+        lease: Some(Lease {
             until: world.now,
             holder: 1,
-        },
+        }),
     };
     let begun = lifecycle::begin(world.agent.clone(), None, start, world.now);
     assert_eq!(begun, Err(StartRefusal::Inactive));

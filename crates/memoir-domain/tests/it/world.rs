@@ -194,10 +194,10 @@ impl World {
             trigger: Trigger::Request,
             rehearsal: false,
             model: None,
-            lease: Lease {
+            lease: Some(Lease {
                 until: self.now.plus_seconds(90),
                 holder: 1,
-            },
+            }),
         };
         let running = self
             .sessions

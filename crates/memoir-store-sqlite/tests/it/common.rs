@@ -7,13 +7,13 @@ use std::{
 };
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, Timestamp,
+    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId,
     audit::{Action, ActorKind},
     memory::{Kind, Number, Tally},
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, Fleet, MemoryRow, Selection,
-    Snapshot, Store, StoredText, Wanted,
+    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, Fleet, MemoryRow, ReplyRow,
+    Selection, Snapshot, Store, StoredText, TokenRow, UserRow, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 
@@ -58,6 +58,42 @@ pub(crate) fn agent(number: u8) -> AgentRow {
     }
 }
 
+/// A token of the account's administrator.
+pub(crate) fn token(number: u8) -> TokenRow {
+    TokenRow {
+        id: TokenId::from_bytes([number; 16]),
+        account: account().id,
+        agent: None,
+        digest: [number; 32],
+        created_at: at(1),
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+    }
+}
+
+pub(crate) fn user() -> UserRow {
+    UserRow {
+        id: UserId::from_bytes([3; 16]),
+        account: account().id,
+        name: "Ada".to_owned(),
+        folded_name: "ada".to_owned(),
+        password_hash: "$argon2id$".to_owned(),
+        created_at: at(1),
+    }
+}
+
+/// A request whose answer is not known.
+pub(crate) fn reply() -> ReplyRow {
+    ReplyRow {
+        account: account().id,
+        key_digest: [4; 32],
+        request_digest: [5; 32],
+        recorded_at: at(4),
+        answer: None,
+    }
+}
+
 /// What the tests take for the hash of the record at that place.
 pub(crate) fn hash(seq: u64) -> [u8; 32] {
     let mut hash = [0xF0; 32];
@@ -75,6 +111,7 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
         sessions: Vec::new(),
         details_removed: Vec::new(),
         details_added: Vec::new(),
+        tokens: Vec::new(),
         bodies: Vec::new(),
         records: Vec::new(),
         progress: None,

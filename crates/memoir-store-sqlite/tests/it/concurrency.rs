@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use memoir_store::{Error, Fleet, Store, Wanted};
+use memoir_store::{Access, Error, Fleet, ReplyRow, Store, Wanted};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -53,6 +53,52 @@ async fn callers_at_once_share_a_transaction() {
     }
     let shared = store.transactions() - before;
     assert!(shared <= 3, "64 changes took {shared} transactions");
+}
+
+/// Requests, users and tokens are changes like any other: one that is refused or finds its key used
+/// takes no other down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_that_has_to_do_with_coming_in_shares_transactions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    store.create_user(&user()).await.unwrap();
+    let before = store.transactions();
+    let gate = Gate::close(&path);
+    let mut tasks = Vec::new();
+    for number in 10..42_u8 {
+        let (store, mut agent) = (store.clone(), agent.clone());
+        tasks.push(tokio::spawn(async move {
+            match number % 4 {
+                0 => store.put_token(&token(number)).await.unwrap(),
+                1 => {
+                    let taken = store.create_user(&user()).await;
+                    assert!(matches!(taken, Err(Error::NameTaken)), "{taken:?}");
+                }
+                2 => {
+                    let key_digest = [number & !4; 32];
+                    let row = ReplyRow {
+                        key_digest,
+                        ..reply()
+                    };
+                    return store.begin_reply(&row).await.unwrap().is_none();
+                }
+                _ => return save(&store, &mut agent, 1, 10).await.is_ok(),
+            }
+            false
+        }));
+    }
+    gate.open_when_waiting().await;
+    let mut done = 0;
+    for task in tasks {
+        done += u32::from(task.await.unwrap());
+    }
+    // Of the requests one of each two with the same key, and one commit.
+    assert_eq!(done, 4 + 1);
+    assert_eq!(store.tokens(account().id).await.unwrap().len(), 8);
+    let shared = store.transactions() - before;
+    assert!(shared <= 3, "they took {shared} transactions");
+    assert_eq!(store.check().await.unwrap(), []);
 }
 
 #[tokio::test]

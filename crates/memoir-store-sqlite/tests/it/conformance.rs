@@ -61,6 +61,7 @@ stories! {
     erosion_counts_what_stayed_removed
     a_lease_is_renewed_by_its_holder_only
     lapsed_sessions_are_found
+    waiting_sessions_come_oldest_first
     selections_bring_what_they_say_in_order
     carriers_are_those_of_the_rarest_detail
     details_are_removed_before_they_are_added
@@ -76,4 +77,17 @@ stories! {
     counts_agree_after_any_history
     spec_4_4_shredded_memories_are_counted_apart
     spec_4_4_what_is_shredded_is_discarded
+    pages_of_memories_are_narrowed_by_every_part
+    pages_of_sessions_come_newest_first
+    pages_of_agents_come_by_name_without_the_erased_ones
+    spec_6_1_a_walk_through_pages_misses_nothing_while_others_write
+    spec_5_5_every_field_of_a_token_is_kept
+    spec_5_5_a_commit_writes_tokens_of_its_agent_only
+    spec_5_5_a_secret_has_one_token
+    spec_5_5_a_revoked_token_stays_revoked
+    spec_5_5_uses_never_go_back
+    spec_5_5_users_have_a_name_of_their_own_in_an_account
+    spec_6_2_of_requests_at_once_exactly_one_enters
+    spec_6_2_an_answer_is_kept_until_it_is_forgotten
+    spec_6_2_a_key_is_of_one_account
 }

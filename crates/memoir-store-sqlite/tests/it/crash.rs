@@ -9,16 +9,16 @@ use std::{
 
 use memoir_domain::{SessionId, memory::Number, session::*};
 use memoir_store::{
-    AgentRow, BodyRow, Commit, DetailRow, Fleet, RecordFilter, SessionRow, Snapshot, Store,
-    StoredText,
+    Access, AgentRow, BodyRow, Commit, DetailRow, Fleet, RecordFilter, SessionRow, Snapshot, Store,
+    StoredText, TokenRow,
 };
 use memoir_store_sqlite::SqliteStore;
 
 use crate::common::*;
 
 /// What the child does, from a file that does not exist: an account, an agent in its own hands, edits
-/// that also take words out of the log, one of them large, and an entry over all logs. Says after each
-/// edit that it was acknowledged.
+/// that also take words out of the log, one of them large, an entry over all logs, and what has to do
+/// with coming in. Says after each edit that it was acknowledged.
 async fn play(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     say("opened");
@@ -46,6 +46,66 @@ async fn play(path: &Path) {
     say("acknowledged 404");
     assert_eq!(store.append_leaves(at(9)).await.unwrap(), 1);
     say("appended");
+    play_access(&store).await;
+}
+
+/// A token, its use, a user, and a request that is answered and forgotten.
+async fn play_access(store: &SqliteStore) {
+    store.put_token(&token(2)).await.unwrap();
+    say("put");
+    store.note_uses(&[(token(2).id, at(5))]).await.unwrap();
+    say("used");
+    if !store.has_users().await.unwrap() {
+        store.create_user(&user()).await.unwrap();
+    }
+    say("named");
+    store.begin_reply(&reply()).await.unwrap();
+    say("begun");
+    let key = reply().key_digest;
+    let ended = store.end_reply(account().id, &key, Some(answer()));
+    ended.await.unwrap();
+    say("answered");
+    store.forget_replies(at(9)).await.unwrap();
+    say("forgotten");
+}
+
+fn answer() -> (u16, StoredText) {
+    (201, StoredText(vec![1]))
+}
+
+/// Of what has to do with coming in, all that the child saw acknowledged is there, and nothing by half.
+async fn assert_access_survived(path: &Path, said: &str) {
+    let store = SqliteStore::open(path).unwrap();
+    let has_said = |word: &str| said.lines().any(|line| line == word);
+    match store.token(&token(2).digest).await.unwrap() {
+        Some(found) => {
+            let used = TokenRow {
+                last_used_at: Some(at(5)),
+                ..token(2)
+            };
+            assert!(found == used || (found == token(2) && !has_said("used")));
+        }
+        None => assert!(!has_said("put")),
+    }
+    match store.user_named(account().id, "ada").await.unwrap() {
+        Some(found) => assert_eq!(found, user()),
+        None => assert!(!has_said("named")),
+    }
+    if store.accounts().await.unwrap().is_empty() {
+        return;
+    }
+    // Asking for a request enters it.
+    let Some(found) = store.begin_reply(&reply()).await.unwrap() else {
+        assert!(!has_said("begun") || has_said("answered"));
+        let key = reply().key_digest;
+        let given_up = store.end_reply(account().id, &key, None);
+        return given_up.await.unwrap();
+    };
+    assert!(!has_said("forgotten"));
+    match found.answer {
+        Some(found) => assert!(found == answer() && has_said("begun")),
+        None => assert!(!has_said("answered")),
+    }
 }
 
 /// The words of the first record at that version.
@@ -77,6 +137,11 @@ fn edit(row: &AgentRow, count: u64) -> Commit {
         digest: 6,
         number: Number(1),
     });
+    commit.tokens = vec![TokenRow {
+        agent: Some(row.scope.agent),
+        last_used_at: Some(at(version as i64)),
+        ..token(1)
+    }];
     commit.sessions = vec![SessionRow {
         id: SessionId::from_bytes([9; 16]),
         agent: row.scope.agent,
@@ -153,6 +218,8 @@ async fn assert_replaced(path: &Path, store: &SqliteStore, found: &Snapshot) {
         (version, &words(version))
     );
     assert_eq!(found.prompts, words(version));
+    let token = store.token(&token(1).digest).await.unwrap().unwrap();
+    assert_eq!(token.last_used_at, Some(at(version as i64)));
     assert_eq!(found.agent.prompts_version, version);
     for old in 1..version {
         assert!(!is_on_disk(path, &words(old).0), "{old} of {version}");
@@ -184,9 +251,10 @@ async fn spec_6_2_killed_at_every_point_it_is_the_old_state_or_the_new() {
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         assert_survived(&path, last_acknowledged(&said), &states).await;
+        assert_access_survived(&path, &said).await;
         if output.status.success() {
             assert_eq!(last_acknowledged(&said), 404);
-            assert!(said.contains("appended"));
+            assert!(said.contains("forgotten"));
             break;
         }
         kills += 1;
@@ -195,9 +263,10 @@ async fn spec_6_2_killed_at_every_point_it_is_the_old_state_or_the_new() {
         assert!(output.status.success(), "after kill {kills}");
         assert_survived(&path, 404, &states).await;
     }
-    // 4 while the file is made, 3 for the account, 11 for each of five edits, 3 more for each that took
-    // words out of the log, and 4 for the entry over all logs.
-    assert_eq!(kills, 4 + 3 + 5 * 11 + 4 * 3 + 4);
+    // 4 while the file is made, 3 for the account, 12 for each of five edits, 3 more for each that took
+    // words out of the log, 4 for the entry over all logs, and 4 for each of six changes that have to do
+    // with coming in.
+    assert_eq!(kills, 4 + 3 + 5 * 12 + 4 * 3 + 4 + 6 * 4);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::{
     io::{Seek, SeekFrom, Write},
 };
 
-use memoir_store::{Error, Fleet, RecordFilter, Selection, Store, Wanted};
+use memoir_store::{
+    Access, AgentRow, Error, Fleet, RecordFilter, Selection, Store, StoredText, TokenRow, Wanted,
+};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -13,7 +15,24 @@ use crate::common::*;
 
 const WITHOUT_TRIGGERS: &str = "DROP TRIGGER audit_records_unchanged; \
     DROP TRIGGER audit_records_bodies; DROP TRIGGER audit_records_undeleted; \
-    DROP TRIGGER log_leaves_unchanged; DROP TRIGGER log_leaves_undeleted;";
+    DROP TRIGGER log_leaves_unchanged; DROP TRIGGER log_leaves_undeleted; \
+    DROP TRIGGER tokens_unchanged; DROP TRIGGER tokens_stay_revoked;";
+
+/// A token of each sort, a user, and a request that was answered.
+async fn let_in(store: &SqliteStore, agent: &AgentRow) {
+    let theirs = TokenRow {
+        agent: Some(agent.scope.agent),
+        ..token(0xBB)
+    };
+    store.put_token(&theirs).await.unwrap();
+    store.put_token(&token(0xCC)).await.unwrap();
+    store.create_user(&user()).await.unwrap();
+    store.begin_reply(&reply()).await.unwrap();
+    let answer = Some((200, StoredText(vec![1])));
+    let key = reply().key_digest;
+    let ended = store.end_reply(account().id, &key, answer);
+    ended.await.unwrap();
+}
 
 #[tokio::test]
 async fn a_row_that_cannot_be_is_named_by_its_number() {
@@ -98,14 +117,48 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             "row 1",
             "UPDATE audit_records SET session_id = x'01'",
         ),
+        (
+            "tokens",
+            "bbbbbbbb-",
+            "UPDATE tokens SET digest = x'00' WHERE agent_id NOT NULL",
+        ),
+        (
+            "tokens",
+            "bbbbbbbb-",
+            "UPDATE tokens SET agent_id = x'00' WHERE agent_id NOT NULL",
+        ),
+        (
+            "tokens",
+            "bbbbbbbb-",
+            "UPDATE tokens SET revoked_at = 9223372036854775807 WHERE agent_id NOT NULL",
+        ),
+        (
+            "users",
+            "03030303-",
+            "UPDATE users SET name = CAST(x'ff' AS TEXT)",
+        ),
+        (
+            "users",
+            "03030303-",
+            "UPDATE users SET created_at = 9223372036854775807",
+        ),
+        ("replies", "row 0404", "UPDATE replies SET status = 65536"),
+        ("replies", "row 0404", "UPDATE replies SET status = NULL"),
+        ("replies", "row 0404", "UPDATE replies SET body = NULL"),
+        (
+            "replies",
+            "row 0404",
+            "UPDATE replies SET request_digest = x'00'",
+        ),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memoir.db");
         let (store, agent) = begin(&path).await;
         store.append_leaves(at(1)).await.unwrap();
+        let_in(&store, &agent).await;
         let raw = Connection::open(&path).unwrap();
         raw.execute_batch(&format!(
-            "PRAGMA ignore_check_constraints = ON; {WITHOUT_TRIGGERS} {change}"
+            "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; {WITHOUT_TRIGGERS} {change}"
         ))
         .unwrap();
         let wanted = Wanted {
@@ -118,7 +171,11 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             .await
             .map(drop);
         let leaves = store.leaves(0).await.map(drop);
-        let error = looked.and(read).and(leaves).unwrap_err();
+        let tokens = store.tokens(account().id).await.map(drop);
+        let user = store.user_named(account().id, "ada").await.map(drop);
+        let reply = store.begin_reply(&reply()).await.map(drop);
+        let known = tokens.and(user).and(reply);
+        let error = looked.and(read).and(leaves).and(known).unwrap_err();
         let Error::Inconsistent {
             table: found,
             problem,
@@ -177,12 +234,20 @@ async fn the_check_finds_what_does_not_agree() {
             "1 entries, from 7 to 7",
             "UPDATE log_leaves SET position = 7",
         ),
+        (
+            "row bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbbbbbb is of 01010101-",
+            "INSERT INTO accounts VALUES (zeroblob(16), 'b', 'b', 0); \
+             UPDATE tokens SET account_id = zeroblob(16) WHERE agent_id NOT NULL",
+        ),
+        ("`users`", "UPDATE users SET account_id = zeroblob(16)"),
+        ("`replies`", "UPDATE replies SET account_id = zeroblob(16)"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memoir.db");
         let (store, mut agent) = begin(&path).await;
         save(&store, &mut agent, 3, 10).await.unwrap();
         store.append_leaves(at(1)).await.unwrap();
+        let_in(&store, &agent).await;
         assert_holds(&store, &agent).await;
         let raw = Connection::open(&path).unwrap();
         raw.execute_batch(&format!(

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use memoir_store::{BodyRow, Error, Fleet, Store, StoredText};
+use memoir_store::{Access, BodyRow, Error, Fleet, Store, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -150,6 +150,39 @@ async fn spec_4_2_records_and_leaves_can_neither_be_changed_nor_deleted() {
     assert_holds(&store, &agent).await;
     let counted = "UPDATE audit_records SET body = x'01', body_version = body_version + 1";
     assert_eq!(raw.execute(counted, []).unwrap(), 1);
+}
+
+/// Only its use and its end can, and its end only once.
+#[tokio::test]
+async fn spec_5_5_whom_a_token_lets_in_cannot_be_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    store.put_token(&token(7)).await.unwrap();
+    let raw = Connection::open(&path).unwrap();
+    for column in [
+        "id",
+        "account_id",
+        "agent_id",
+        "digest",
+        "created_at",
+        "expires_at",
+    ] {
+        let sql = format!("UPDATE tokens SET {column} = {column}");
+        let error = raw.execute(&sql, []).unwrap_err().to_string();
+        assert!(error.contains("are never"), "{sql}: {error}");
+    }
+    for sql in [
+        "UPDATE tokens SET last_used_at = 5",
+        "UPDATE tokens SET revoked_at = 6",
+        "UPDATE tokens SET last_used_at = 7",
+    ] {
+        assert_eq!(raw.execute(sql, []).unwrap(), 1, "{sql}");
+    }
+    let sql = "UPDATE tokens SET revoked_at = NULL";
+    let error = raw.execute(sql, []).unwrap_err().to_string();
+    assert!(error.contains("are never"), "{error}");
+    assert_holds(&store, &agent).await;
 }
 
 /// Root may write anything: the child puts that right off before it looks.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{audit::Action, memory::Number, session::State};
 
 use super::fixtures::*;
-use crate::{AuditRow, Commit, DetailRow, Error, MemoryRow, Selection, Store, Wanted};
+use crate::{AuditRow, Commit, DetailRow, Error, MemoryRow, Selection, Store, TokenRow, Wanted};
 
 /// A commit that would write a row of every table.
 fn of_everything(author: &Author) -> Commit {
@@ -13,6 +13,10 @@ fn of_everything(author: &Author) -> Commit {
     Commit {
         sessions: vec![ended(session(77, author.id()), State::Completed)],
         details_added: vec![DetailRow { digest: 1, number }],
+        tokens: vec![TokenRow {
+            agent: Some(author.id()),
+            ..token(1, 77)
+        }],
         ..author.saving(vec![memory(number.0)])
     }
 }
@@ -34,6 +38,7 @@ pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
         assert_eq!(author.everything().await, before);
         let carriers = store.carriers(author.scope(), &[1], Number(9), 10).await;
         assert_eq!(carriers.unwrap(), []);
+        assert_eq!(store.tokens(account_id(1)).await.unwrap(), []);
     }
     // The writer goes on as if nothing had been.
     let commit = of_everything(&author);

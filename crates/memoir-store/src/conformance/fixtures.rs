@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     audit::{Action, ActorKind},
     memory::{Kind, Number, Tally},
     session::{Driver, Lease, Mode, State, Stats, Trigger, Usage},
 };
 
 use crate::{
-    AccountRow, AgentRow, AuditRow, Commit, MemoryRow, Result, Selection, SessionRow, Snapshot,
-    Store, StoredText, Wanted,
+    AccountRow, AgentRow, AuditRow, Commit, MemoryRow, ReplyRow, Result, Selection, SessionRow,
+    Snapshot, Store, StoredText, TokenRow, UserRow, Wanted,
 };
 
 /// `seconds` after 1970.
@@ -29,6 +29,17 @@ pub(super) fn agent_id(number: u128) -> AgentId {
 
 pub(super) fn session_id(number: u128) -> SessionId {
     SessionId::from_bytes((number | 0xC << 124).to_be_bytes())
+}
+
+pub(super) fn token_id(number: u128) -> TokenId {
+    TokenId::from_bytes((number | 0xD << 124).to_be_bytes())
+}
+
+/// A digest: that of no other number.
+pub(super) fn digest(number: u128) -> [u8; 32] {
+    let mut digest = [0xD0; 32];
+    digest[8..24].copy_from_slice(&number.to_be_bytes());
+    digest
 }
 
 pub(super) fn scope(account: u128, agent: u128) -> AgentScope {
@@ -186,6 +197,42 @@ pub(super) fn record(action: Action) -> AuditRow {
     }
 }
 
+/// An administrator's token, made at the second of its number.
+pub(super) fn token(account: u128, number: u128) -> TokenRow {
+    TokenRow {
+        id: token_id(number),
+        account: account_id(account),
+        agent: None,
+        digest: digest(number),
+        created_at: at(number as i64),
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+    }
+}
+
+pub(super) fn user(account: u128, number: u128, name: &str) -> UserRow {
+    UserRow {
+        id: UserId::from_bytes((number | 0xE << 124).to_be_bytes()),
+        account: account_id(account),
+        name: name.to_owned(),
+        folded_name: name.to_lowercase(),
+        password_hash: format!("$argon2id$v=19$m=8,t=1,p=1$salt{number}$hash"),
+        created_at: at(number as i64),
+    }
+}
+
+/// A request whose answer is not known, which came at the second of its number.
+pub(super) fn reply(account: u128, number: u128) -> ReplyRow {
+    ReplyRow {
+        account: account_id(account),
+        key_digest: digest(number),
+        request_digest: digest(number + 1_000),
+        recorded_at: at(number as i64),
+        answer: None,
+    }
+}
+
 /// What is counted of those memories.
 pub(super) fn tally<'rows>(memories: impl IntoIterator<Item = &'rows MemoryRow>) -> Tally {
     let mut tally = Tally::default();
@@ -265,6 +312,7 @@ impl Author {
             sessions: Vec::new(),
             details_removed: Vec::new(),
             details_added: Vec::new(),
+            tokens: Vec::new(),
             bodies: Vec::new(),
             records: Vec::new(),
             progress: None,

@@ -10,7 +10,8 @@ use memoir_domain::{
 
 use super::fixtures::*;
 use crate::{
-    AgentRow, BodyRow, Commit, DetailRow, Error, MemoryRow, RecordFilter, Selection, Store, Wanted,
+    AgentRow, BodyRow, Commit, DetailRow, Error, MemoryPage, MemoryRow, RecordFilter, Selection,
+    Store, Wanted,
 };
 
 pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
@@ -47,6 +48,13 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         );
         assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);
         assert_eq!(store.sessions(stranger, 9).await.unwrap(), []);
+        let page = MemoryPage {
+            limit: 9,
+            with_discarded: true,
+            ..MemoryPage::default()
+        };
+        assert_eq!(store.memory_page(stranger, &page).await.unwrap(), []);
+        assert_eq!(store.session_page(stranger, None, 9).await.unwrap(), []);
         let filter = RecordFilter::default();
         assert_eq!(store.records(stranger, &filter).await.unwrap(), []);
         assert_eq!(store.recount(stranger).await.unwrap(), Tally::default());
@@ -73,6 +81,10 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
     );
     assert_eq!(store.agents(account_id(2)).await.unwrap().len(), 1);
     assert_eq!(store.agents(account_id(3)).await.unwrap(), []);
+    for (account, agents) in [(2, 1), (3, 0)] {
+        let page = store.agent_page(account_id(account), None, 9).await;
+        assert_eq!(page.unwrap().len(), agents);
+    }
 
     // An agent of an account that does not exist is not made.
     let mut orphan = author.making();

@@ -121,6 +121,37 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
         ),
         (
             RecordFilter {
+                first: Some(0),
+                ..all()
+            },
+            &[],
+        ),
+        (
+            RecordFilter {
+                first: Some(2),
+                ..all()
+            },
+            &[1, 2],
+        ),
+        (
+            RecordFilter {
+                from_seq: 3,
+                action: updates,
+                first: Some(1),
+                ..all()
+            },
+            &[4],
+        ),
+        (
+            RecordFilter {
+                session: first,
+                first: Some(u32::MAX),
+                ..all()
+            },
+            &[2, 3, 5],
+        ),
+        (
+            RecordFilter {
                 session: first,
                 action: updates,
                 ..all()
@@ -134,6 +165,7 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
                 action: updates,
                 since: Some(at(40)),
                 last: Some(9),
+                first: None,
             },
             &[5],
         ),
@@ -275,6 +307,7 @@ pub(super) async fn spec_4_4_a_body_gives_way_to_the_next_one(store: Arc<dyn Sto
     let untouched = other.everything().await;
     for version in 2..=4 {
         let commit = Commit {
+            tokens: Vec::new(),
             bodies: vec![body(3, version), body(1, version)],
             ..author.recording(vec![record(Action::MemoryShredded)])
         };
@@ -289,6 +322,7 @@ pub(super) async fn spec_4_4_a_body_gives_way_to_the_next_one(store: Arc<dyn Sto
     }
     // One after the other in one decision.
     let commit = Commit {
+        tokens: Vec::new(),
         bodies: vec![body(2, 2), body(2, 3)],
         ..author.commit()
     };
@@ -303,6 +337,7 @@ pub(super) async fn spec_4_4_a_body_of_another_version_is_a_conflict(store: Arc<
     Author::new(&store, 1, 2).await.save(vec![memory(1)]).await;
     author.save(vec![memory(1), memory(2)]).await;
     let commit = Commit {
+        tokens: Vec::new(),
         bodies: vec![body(2, 2)],
         ..author.commit()
     };
@@ -320,6 +355,7 @@ pub(super) async fn spec_4_4_a_body_of_another_version_is_a_conflict(store: Arc<
         vec![body(1, 2), body(2, 4)],
     ] {
         let commit = Commit {
+            tokens: Vec::new(),
             bodies: bodies.clone(),
             prompts: Some(text("other prompts")),
             ..author.saving(vec![memory(3)])

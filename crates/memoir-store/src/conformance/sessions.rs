@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memoir_domain::{
     Timestamp,
-    session::{Lease, State},
+    session::{Driver, Lease, State},
 };
 
 use super::fixtures::*;
@@ -204,6 +204,53 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
     assert!(!renewed.await.unwrap());
     assert_eq!(store.sessions(author.scope(), 1).await.unwrap(), [over]);
+}
+
+pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
+    let mut waiting = Vec::new();
+    let held = session(0, agent_id(0)).lease;
+    // Of three accounts; two were begun in the same instant: the identifiers decide.
+    for (number, started_at, state, driver, lease) in [
+        (1, 50, State::Queued, Driver::Model, None),
+        (2, 30, State::Open, Driver::Model, None),
+        (3, 30, State::Asking, Driver::Model, None),
+        (4, 90, State::Queued, Driver::Model, None),
+        (5, 10, State::Queued, Driver::Agent, None),
+        (6, 10, State::Open, Driver::Model, held),
+        (7, 10, State::Failed, Driver::Model, None),
+        (8, 10, State::Completed, Driver::Model, None),
+    ] {
+        let mut author = Author::new(&store, number % 3, number).await;
+        let row = SessionRow {
+            state,
+            driver,
+            lease,
+            started_at: at(started_at),
+            ..session(number, author.id())
+        };
+        author.refine(vec![row]).await;
+        waiting.push((author, session_id(number)));
+    }
+    let order = [1, 2, 0, 3].map(|at: usize| (waiting[at].0.scope(), waiting[at].1));
+    for limit in [0, 1, 3, 4, 100, u32::MAX] {
+        let found = store.waiting_sessions(limit).await.unwrap();
+        assert_eq!(found, order[..order.len().min(limit as usize)]);
+    }
+
+    // Taken up, it waits no longer; handed back, it has its old place.
+    let row = SessionRow {
+        state: State::Open,
+        started_at: at(30),
+        ..session(2, waiting[1].0.id())
+    };
+    waiting[1].0.refine(vec![row.clone()]).await;
+    assert_eq!(store.waiting_sessions(9).await.unwrap(), order[1..]);
+    waiting[1]
+        .0
+        .refine(vec![SessionRow { lease: None, ..row }])
+        .await;
+    assert_eq!(store.waiting_sessions(9).await.unwrap(), order);
+    assert_sound(&store).await;
 }
 
 pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {

@@ -13,6 +13,9 @@ use crate::{
     terminal,
 };
 
+const NEW_KEY: &str =
+    "`openssl rand -hex 32` prints a new one; keep it in a safe place before you rotate";
+
 /// The master key, under which the agents' keys are wrapped
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -38,12 +41,30 @@ pub(crate) async fn run(global: &Global, Command::Rotate: Command) -> Outcome {
     let (new, wrapped, place) = match keys::source(global, &config)? {
         MasterSource::File(path) => {
             let (new, wrapped) = rotate_key_file(&path, &store).map_err(memoir_app::Error::from)?;
-            (new, wrapped, format!("it is in `{}`; keep a copy of it apart from the database", path.display()))
+            (
+                new,
+                wrapped,
+                format!(
+                    "it is in `{}`; keep a copy of it apart from the database",
+                    path.display()
+                ),
+            )
         }
         MasterSource::Given(_) => {
             let next = keys::from_environment(keys::NEXT)?.ok_or_else(no_next)?;
+            if next.key_id() == old {
+                return Err(Failure::new(format!(
+                    "{} is the master key {old}, which is in use already",
+                    keys::NEXT
+                ))
+                .hint(NEW_KEY));
+            }
             let wrapped = store.rotate(&next).map_err(memoir_app::Error::from)?;
-            let place = format!("give what is in {} as {} from now on", keys::NEXT, keys::GIVEN);
+            let place = format!(
+                "give what is in {} as {} from now on",
+                keys::NEXT,
+                keys::GIVEN
+            );
             (next.key_id(), wrapped, place)
         }
     };
@@ -71,8 +92,5 @@ fn no_next() -> Failure {
         keys::GIVEN,
         keys::NEXT
     ))
-    .hint(format!(
-        "put 64 random hexadecimal digits into {}, for example those of `openssl rand -hex 32`, and keep them in a safe place first",
-        keys::NEXT
-    ))
+    .hint(NEW_KEY)
 }

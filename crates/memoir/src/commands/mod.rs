@@ -21,10 +21,13 @@ pub(crate) mod remember;
 pub(crate) mod restore;
 pub(crate) mod rewind;
 pub(crate) mod rollback;
+pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod shred;
 pub(crate) mod sweep;
+pub(crate) mod token;
+pub(crate) mod user;
 
 use crate::{
     cli::{Arguments, Command},
@@ -56,6 +59,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Import(arguments) => import::run(&global, arguments).await,
         Command::Export(arguments) => export::run(&global, arguments).await,
         Command::Audit(command) => audit::run(&global, command).await,
+        Command::Token(command) => token::run(&global, command).await,
+        Command::User(command) => user::run(&global, command).await,
+        Command::Serve(arguments) => serve::run(&global, arguments).await,
         Command::Key(command) => key::run(&global, command).await,
         Command::Doctor(arguments) => doctor::run(&global, arguments).await,
     }

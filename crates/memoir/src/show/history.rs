@@ -118,7 +118,7 @@ fn lines(event: &Event) -> String {
     // Words that were taken out do not come back.
     let is_undone = !event.in_force && event.what != What::Shredded;
     let undone = match is_undone {
-        true => format!("  {YELLOW}taken back later{YELLOW:#}"),
+        true => format!(" {YELLOW}(taken back later){YELLOW:#}"),
         false => String::new(),
     };
     format!(
@@ -153,9 +153,7 @@ fn told(event: &Event) -> (String, String) {
             };
             (kind.to_owned(), new(content))
         }
-        What::Merged { from, content } => {
-            (format!("merged from {}", numbers(from)), new(content))
-        }
+        What::Merged { from, content } => (format!("merged from {}", numbers(from)), new(content)),
         What::MergedInto { number } => (format!("merged into {number}"), String::new()),
         What::TookDoubles { numbers: doubles } => (
             format!("kept, and its doubles {} cleaned up", numbers(doubles)),

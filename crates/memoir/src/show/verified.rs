@@ -9,7 +9,10 @@ use crate::terminal::{DIM, GREEN, RED, safe};
 
 /// A line for each agent, with what does not fit below it, and one for the checkpoint.
 pub(crate) fn told(agents: &[Verification], checkpoint: Option<&Growth>) -> String {
-    let mut text: String = agents.iter().map(|one| agent(one, &name(one, agents))).collect();
+    let mut text: String = agents
+        .iter()
+        .map(|one| agent(one, &name(one, agents)))
+        .collect();
     if agents.is_empty() {
         text.push_str("there is no agent yet\n");
     }
@@ -46,7 +49,7 @@ fn agent(agent: &Verification, name: &str) -> String {
             "{GREEN}valid{GREEN:#}   {name}: {records}, head {DIM}{head}{DIM:#}{erased}\n"
         );
     }
-    let mut text = format!("{RED}invalid{RED:#} {name}: {records} fit{erased}\n");
+    let mut text = format!("{RED}invalid{RED:#} {name}: the chain holds for {records}{erased}\n");
     for misfit in &agent.misfits {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "        {}", line(misfit));

@@ -1,9 +1,11 @@
 //! A home that no other test shares, and the binary run in it.
 
 use std::{
+    collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use memoir_testkit::{ScriptedServer, Step};
@@ -65,20 +67,7 @@ impl Bench {
     }
 
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
-        let mut child = self
-            .command(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(input.as_bytes())
-            .unwrap();
-        Ran::from_output(child.wait_with_output().unwrap())
+        Ran::with_input(&mut self.command(arguments), input)
     }
 
     /// Runs what must succeed, and gives its stdout.
@@ -172,6 +161,30 @@ impl Ran {
         Self::from_output(command.output().unwrap())
     }
 
+    /// One that may end without reading what it is given.
+    pub(crate) fn with_input(command: &mut Command, input: &str) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let written = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let ran = Self::from_output(child.wait_with_output().unwrap());
+        assert!(written.is_ok() || ran.code != Some(0), "{ran:?}");
+        ran
+    }
+
+    /// That it was refused with one error and a hint.
+    pub(crate) fn error(self) -> String {
+        let is_refused = (self.code, self.stdout.as_str()) == (Some(1), "");
+        let is_clear = self.stderr.starts_with("error: ")
+            && self.stderr.matches("error: ").count() == 1
+            && self.stderr.matches("\n\nhint: ").count() == 1;
+        assert!(is_refused && is_clear, "{self:?}");
+        self.stderr
+    }
+
     pub(crate) fn from_output(output: std::process::Output) -> Self {
         Self {
             code: output.status.code(),
@@ -189,10 +202,36 @@ impl Ran {
     }
 }
 
+/// All files below a folder, with what they hold.
+pub(crate) fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for name in names_in(folder) {
+        let path = folder.join(name);
+        if path.is_dir() {
+            files.extend(files_in(&path));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            files.insert(path, bytes);
+        }
+    }
+    files
+}
+
 /// What lies in a folder.
 pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect()
+}
+
+/// Waits for something that another process does.
+pub(crate) fn wait_until(mut done: impl FnMut() -> bool) {
+    for _ in 0..500 {
+        if done() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it did not come about within 10 s");
 }

@@ -1,6 +1,6 @@
 //! The demonstration.
 
-use crate::bench::{Bench, names_in};
+use crate::bench::{Bench, Ran, names_in};
 
 #[test]
 fn the_demo_ends_with_the_state_and_leaves_nothing_behind() {
@@ -19,6 +19,8 @@ fn the_demo_ends_with_the_state_and_leaves_nothing_behind() {
         "The audit records of the session",
         "yes: ",
         "nothing wrong",
+        "Is the audit as it was written?\n\nvalid   wren: ",
+        " records, head ",
     ] {
         assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
     }
@@ -27,6 +29,19 @@ fn the_demo_ends_with_the_state_and_leaves_nothing_behind() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn the_demo_needs_neither_the_users_keys_nor_a_home_to_write_to() {
+    let bench = Bench::new();
+    let ran = Ran::of(
+        bench
+            .command(&["demo"])
+            .env("MEMOIR_MASTER_KEY", "no key at all")
+            .env("HOME", "/nonexistent"),
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stdout.lines().last(), Some("completed"));
 }
 
 #[test]
@@ -41,4 +56,9 @@ fn the_demo_as_json_is_one_document_that_adds_up() {
     assert!(shown["before"].as_array().unwrap().len() > 50);
     assert!(shown["records"].as_array().unwrap().len() > 5);
     assert_eq!(shown["journal"]["kind"], "journal");
+    let verification = &shown["verification"];
+    let last = shown["records"].as_array().unwrap().last().unwrap();
+    assert_eq!(verification["valid"], true);
+    assert_eq!(verification["records"], last["seq"]);
+    assert_eq!(verification["head"], last["hash"]);
 }

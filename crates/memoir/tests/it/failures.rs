@@ -2,7 +2,7 @@
 
 use memoir_testkit::Step;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, names_in};
 
 #[test]
 fn each_limit_is_told_with_the_size_given() {
@@ -175,6 +175,23 @@ fn a_file_that_is_no_database_stays_as_it_is() {
         "{refused}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+
+    let file = bench.write("theirs.db", b"");
+    let theirs = rusqlite::Connection::open(&file).unwrap();
+    theirs
+        .execute_batch("CREATE TABLE theirs (theirs)")
+        .unwrap();
+    drop(theirs);
+    let bytes = std::fs::read(&file).unwrap();
+    let refused = bench.refused(&["agent", "list", "--database", &file]);
+    assert!(
+        refused.contains("is not a database of Memoir") && refused.contains("hint: "),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    let mut beside = names_in(&bench.path(""));
+    beside.sort();
+    assert_eq!(beside, ["diary.txt", "theirs.db", "tmp"]);
 }
 
 #[test]
@@ -201,7 +218,7 @@ fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
     for (url, told) in [
         (
             "no/such/folder/m.db",
-            "cannot open the database `no/such/folder/m.db`",
+            "cannot open the database `no/such/folder/m.db`: there is no folder `no/such/folder`",
         ),
         ("tmp", "cannot open the database `tmp`"),
         ("postgres://localhost/memoir", "SQLite only"),
@@ -232,11 +249,13 @@ fn on_small_disk(bench: &Bench, script: &str) -> Option<crate::bench::Ran> {
     command
         .args(["--mount", "--map-root-user", "sh", "-c"])
         .arg(format!(
-            "mount -t tmpfs -o size=300k none \"$1\" || exit 77\n{script}"
+            "mount -t tmpfs -o size=600k none \"$1\" || exit 77\n{script}"
         ))
         .arg("sh")
         .arg(&disk)
         .arg(env!("CARGO_BIN_EXE_memoir"))
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
         .env("HOME", bench.path(""));
     let ran = crate::bench::Ran::from_output(command.output().ok()?);
     let is_allowed = ran.code != Some(77) && !ran.stderr.contains("unshare");

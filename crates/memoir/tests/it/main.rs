@@ -1,11 +1,17 @@
 //! Whole transcripts: the real binary, in a home of its own.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod archives;
+mod audit;
 mod bench;
 mod commands;
 mod configuration;
 mod demo;
 mod failures;
 mod files;
+mod gone;
+mod history;
+mod keys;
 mod output;
+mod rewind;
 mod sessions;

@@ -5,7 +5,7 @@ use std::{process::Stdio, time::Duration};
 use memoir_testkit::Step;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Ran, script};
+use crate::bench::{Bench, Ran, script, wait_until};
 
 const TEXTS: [&str; 6] = [
     "The kettle is in the kitchen, on the left of the window.",
@@ -444,14 +444,4 @@ fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
         "{shown}"
     );
     bench.ok(&["refine", "wren"]);
-}
-
-fn wait_until(mut done: impl FnMut() -> bool) {
-    for _ in 0..500 {
-        if done() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("it did not come about within 10 s");
 }

@@ -114,6 +114,16 @@ impl Machine {
         self.usage
     }
 
+    /// Counts in what was used before the session was taken up.
+    pub(crate) fn add_usage(&mut self, earlier: Usage) {
+        self.usage.calls = self.usage.calls.saturating_add(earlier.calls);
+        self.usage.input_tokens = self.usage.input_tokens.saturating_add(earlier.input_tokens);
+        self.usage.output_tokens = self
+            .usage
+            .output_tokens
+            .saturating_add(earlier.output_tokens);
+    }
+
     /// What follows from `event`, which happened `at` after the beginning.
     pub(crate) fn handle(&mut self, event: Event, at: Duration) -> Vec<Effect> {
         match event {

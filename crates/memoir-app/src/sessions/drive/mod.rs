@@ -146,7 +146,30 @@ impl<'a> Drive<'a> {
             .agent
             .consent_prompt(self.model.context_tokens())
             .await?;
-        let mut event = Event::Begun { consent };
+        self.follow(Event::Begun { consent }, observer).await
+    }
+
+    /// Goes on with a session that is open already: the agent consented to it before.
+    pub(crate) async fn go_on(
+        mut self,
+        opened: super::OpenedSession,
+        observer: &mut Observer<'_>,
+    ) -> Result<SessionView> {
+        observer(&Progress::opened(&opened));
+        let session = self.agent.session(self.hold.id).await?.session;
+        self.machine.add_usage(session.usage);
+        let event = Event::Opened {
+            prompt: opened.prompt,
+            tools: super::tool_definitions(session.mode),
+        };
+        self.follow(event, observer).await
+    }
+
+    async fn follow(
+        &mut self,
+        mut event: Event,
+        observer: &mut Observer<'_>,
+    ) -> Result<SessionView> {
         loop {
             let at = self.started.elapsed();
             let effects = self.machine.handle(event, at);

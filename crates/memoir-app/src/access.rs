@@ -1,0 +1,339 @@
+//! Who may come in: tokens of administrators and agents, and administrators with names and passwords
+//! (SPEC 5.5).
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, agent, audit::Actor, manage,
+};
+use memoir_store::{TokenRow, UserRow, Wanted};
+use memoir_vault::{
+    password::Password,
+    token::{self, TokenSecret},
+};
+use serde::Serialize;
+
+use crate::{Account, AgentHandle, Error, Memoir, Result, codec::Beside};
+
+/// Whoever holds a token that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Principal {
+    /// The tenant.
+    pub account: AccountId,
+    /// The agent; `None` for an administrator of the account.
+    pub agent: Option<AgentId>,
+    /// By which token.
+    pub token: TokenId,
+}
+
+/// In what role a token lets somebody in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Administrator of an account: sees no content.
+    Admin,
+    /// One agent: sees its own content.
+    Agent,
+}
+
+/// A token as it is shown: never its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
+pub struct TokenView {
+    pub id: TokenId,
+    pub role: Role,
+    pub agent_id: Option<AgentId>,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl From<TokenRow> for TokenView {
+    fn from(row: TokenRow) -> Self {
+        Self {
+            id: row.id,
+            role: role(row.agent),
+            agent_id: row.agent,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            last_used_at: row.last_used_at,
+            revoked_at: row.revoked_at,
+        }
+    }
+}
+
+fn role(agent: Option<AgentId>) -> Role {
+    agent.map_or(Role::Admin, |_| Role::Agent)
+}
+
+/// A token that was just made, with its secret: the only time that it is shown.
+#[derive(Debug)]
+pub struct NewToken {
+    /// What is kept of it.
+    pub view: TokenView,
+    /// What opens the door.
+    pub secret: TokenSecret,
+}
+
+/// A user as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
+pub struct UserView {
+    pub id: UserId,
+    pub name: String,
+    pub created_at: Timestamp,
+}
+
+/// Whether an agent may be given a token without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provision {
+    /// Only while it has no memories: by an administrator.
+    First,
+    /// At any time: by the agent itself, or by the owner of the machine.
+    Any,
+}
+
+/// When tokens were last used, until it is written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Uses(Arc<Mutex<HashMap<TokenId, Timestamp>>>);
+
+impl Memoir {
+    /// Whoever presents the secret of a token that is neither expired nor revoked; `None` for anybody
+    /// else. Its use is noted, and written with the next [`Memoir::write_uses`].
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn authenticate(&self, presented: &str) -> Result<Option<Principal>> {
+        let Some(digest) = token::digest_of(presented) else {
+            return Ok(None);
+        };
+        let Some(row) = self.store.token(&digest).await? else {
+            return Ok(None);
+        };
+        let now = self.now();
+        let is_over = row.revoked_at.is_some() || row.expires_at.is_some_and(|at| at <= now);
+        if is_over {
+            return Ok(None);
+        }
+        let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.insert(row.id, now);
+        Ok(Some(Principal {
+            account: row.account,
+            agent: row.agent,
+            token: row.id,
+        }))
+    }
+
+    /// Writes when tokens were last used.
+    ///
+    /// # Errors
+    /// The store fails; the uses are kept for the next time.
+    pub async fn write_uses(&self) -> Result<()> {
+        let uses: Vec<(TokenId, Timestamp)> = {
+            let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+            uses.drain().collect()
+        };
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let written = self.store.note_uses(&uses).await;
+        if written.is_err() {
+            let mut kept = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+            for (token, at) in uses {
+                kept.entry(token).or_insert(at);
+            }
+        }
+        Ok(written?)
+    }
+
+    /// The account that a token lets into, named by its identifier.
+    pub fn account_of(&self, principal: &Principal) -> Account {
+        Account {
+            memoir: self.clone(),
+            id: principal.account,
+            name: principal.account.to_string(),
+        }
+    }
+
+    /// Whether text on this machine is for agents alone: once there is an administrator with a name.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn has_users(&self) -> Result<bool> {
+        Ok(self.store.has_users().await?)
+    }
+
+    fn token_row(
+        &self,
+        scope: (AccountId, Option<AgentId>),
+        expires_at: Option<Timestamp>,
+    ) -> Result<(TokenRow, TokenSecret)> {
+        let now = self.now();
+        if expires_at.is_some_and(|at| at <= now) {
+            return Err(memoir_domain::memory::Invalid::new(
+                "expires_at",
+                "is in the past; give a later time, or none",
+            )
+            .into());
+        }
+        let secret = TokenSecret::generate()?;
+        let row = TokenRow {
+            id: self.ids().token()?,
+            account: scope.0,
+            agent: scope.1,
+            digest: secret.digest(),
+            created_at: now,
+            expires_at,
+            last_used_at: None,
+            revoked_at: None,
+        };
+        Ok((row, secret))
+    }
+}
+
+impl Account {
+    /// Makes a token for an administrator of the account.
+    ///
+    /// # Errors
+    /// `expires_at` is in the past; the store fails.
+    pub async fn create_token(&self, expires_at: Option<Timestamp>) -> Result<NewToken> {
+        let (row, secret) = self.memoir.token_row((self.id, None), expires_at)?;
+        self.memoir.store.put_token(&row).await?;
+        let view = row.into();
+        Ok(NewToken { view, secret })
+    }
+
+    /// The account's tokens, oldest first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn tokens(&self) -> Result<Vec<TokenView>> {
+        let rows = self.memoir.store.tokens(self.id).await?;
+        Ok(rows.into_iter().map(TokenView::from).collect())
+    }
+
+    /// Revokes a token: from now on it opens nothing. Repeating it is no error.
+    ///
+    /// # Errors
+    /// The account has none of that identifier; the store fails.
+    pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
+        let rows = self.memoir.store.tokens(self.id).await?;
+        let row = rows.into_iter().find(|row| row.id == id);
+        let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
+        if row.revoked_at.is_some() {
+            return Ok(row.into());
+        }
+        let row = TokenRow {
+            revoked_at: Some(self.memoir.now()),
+            ..row
+        };
+        match row.agent {
+            None => self.memoir.store.put_token(&row).await?,
+            Some(agent) => {
+                let scope = AgentScope {
+                    account: self.id,
+                    agent,
+                };
+                let agent = self.memoir.handle(scope);
+                match agent.note_token(&row, None, actor).await {
+                    // Of an agent that is gone, nothing but the token is left to be closed.
+                    Err(Error::Erased { .. }) => self.memoir.store.put_token(&row).await?,
+                    done => done?,
+                }
+            }
+        }
+        Ok(row.into())
+    }
+
+    /// Makes an administrator of the account with a name and a password.
+    ///
+    /// # Errors
+    /// The name is not allowed, or is taken; the store fails.
+    pub async fn create_user(&self, name: &str, password: Password) -> Result<UserView> {
+        let name = agent::parse_name(name)?;
+        let hash = tokio::task::spawn_blocking(move || password.hash());
+        let password_hash = hash.await.map_err(|_| Error::Random)??;
+        let row = UserRow {
+            id: self.memoir.ids().user()?,
+            account: self.id,
+            folded_name: agent::fold_name(&name),
+            name,
+            password_hash,
+            created_at: self.memoir.now(),
+        };
+        match self.memoir.store.create_user(&row).await {
+            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(row.name)),
+            other => Ok(other.map(|()| UserView {
+                id: row.id,
+                name: row.name,
+                created_at: row.created_at,
+            })?),
+        }
+    }
+
+    /// Whether the account has a user of that name and password. Takes as long where there is no such
+    /// user.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn check_password(&self, name: &str, password: Password) -> Result<bool> {
+        let folded = agent::fold_name(name.trim());
+        let user = self.memoir.store.user_named(self.id, &folded).await?;
+        let hash = user.map(|user| user.password_hash);
+        let fits = tokio::task::spawn_blocking(move || password.fits(hash.as_deref()));
+        fits.await.map_err(|_| Error::Random)
+    }
+}
+
+impl AgentHandle {
+    /// Makes a token for the agent; it is on the record of the agent.
+    ///
+    /// # Errors
+    /// [`Error::ConsentNeeded`] where only the first one may be made and the agent has memories;
+    /// `expires_at` is in the past; the store fails.
+    pub async fn create_token(
+        &self,
+        provision: Provision,
+        expires_at: Option<Timestamp>,
+        actor: &Actor,
+    ) -> Result<NewToken> {
+        let scope = (self.scope.account, Some(self.scope.agent));
+        let (row, secret) = self.memoir.token_row(scope, expires_at)?;
+        self.note_token(&row, Some(provision), actor).await?;
+        let view = row.into();
+        Ok(NewToken { view, secret })
+    }
+
+    /// Writes a token of the agent with its record: a new one, where `new` says under which condition, or
+    /// one that was revoked.
+    async fn note_token(
+        &self,
+        row: &TokenRow,
+        new: Option<Provision>,
+        actor: &Actor,
+    ) -> Result<()> {
+        for _ in 0..crate::ATTEMPTS {
+            let loaded = self.load(&Wanted::default()).await?;
+            // Memories that were discarded since are memories too.
+            let has_memories = loaded.agent.next_number.0 > 1;
+            if new == Some(Provision::First) && has_memories {
+                return Err(Error::ConsentNeeded(self.name.clone()));
+            }
+            let (now, created) = (self.memoir.now(), new.is_some());
+            let decision = manage::token(loaded.agent, created, row.id, row.expires_at, actor, now);
+            let beside = Beside {
+                tokens: vec![row.clone()],
+                ..Beside::default()
+            };
+            match self.commit(&loaded.base, decision, beside).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                done => return done.map(drop),
+            }
+        }
+        Err(Error::Contended)
+    }
+}

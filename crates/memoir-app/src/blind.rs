@@ -1,0 +1,182 @@
+//! What an administrator may see of an agent: counts, sizes, dates, flags, never words (SPEC 5.1). And
+//! pages of long lists, with words or without.
+
+use memoir_domain::{
+    SessionId, Timestamp,
+    memory::{Kind, Memory, Number},
+};
+use memoir_store::{MemoryPage, MemoryRow, RecordFilter, Selection};
+use serde::Serialize;
+
+use crate::{
+    AgentHandle, Error, MemoryView, RecordQuery, RecordView, Result, SessionView, codec,
+    memories::wanted,
+};
+
+/// With whose eyes something is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Eyes {
+    /// The agent's own: words too.
+    Agent,
+    /// An administrator's: no words. Nothing is unsealed.
+    Administrator,
+}
+
+/// A memory as an administrator sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
+pub struct BlindMemoryView {
+    pub number: Number,
+    pub kind: Kind,
+    pub tokens: u64,
+    pub constitutional: bool,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub discarded_at: Option<Timestamp>,
+    pub shredded_at: Option<Timestamp>,
+}
+
+impl From<MemoryRow> for BlindMemoryView {
+    fn from(row: MemoryRow) -> Self {
+        Self {
+            number: row.number,
+            kind: row.kind,
+            tokens: row.tokens,
+            constitutional: row.constitutional,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            discarded_at: row.discarded_at,
+            shredded_at: row.shredded_at,
+        }
+    }
+}
+
+impl From<&Memory> for BlindMemoryView {
+    fn from(memory: &Memory) -> Self {
+        Self {
+            number: memory.number,
+            kind: memory.kind,
+            tokens: memory.tokens(),
+            constitutional: memory.is_constitutional(),
+            created_at: memory.created_at,
+            updated_at: memory.updated_at,
+            discarded_at: memory.discarded_at,
+            shredded_at: memory.shredded_at,
+        }
+    }
+}
+
+impl AgentHandle {
+    /// One memory, discarded or not.
+    ///
+    /// # Errors
+    /// There is none of that number; the store fails.
+    pub async fn memory(&self, number: Number) -> Result<MemoryView> {
+        let loaded = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
+        let memory = loaded.memories.into_iter().next();
+        Ok(memory.ok_or(Error::NoMemory(number))?.into())
+    }
+
+    /// As [`AgentHandle::memory`], without words.
+    ///
+    /// # Errors
+    /// As [`AgentHandle::memory`].
+    pub async fn blind_memory(&self, number: Number) -> Result<BlindMemoryView> {
+        let rows = self.memoir.store.memories(self.scope, &[number]).await?;
+        let row = rows.into_iter().next();
+        Ok(row.ok_or(Error::NoMemory(number))?.into())
+    }
+
+    /// One page of memories, by number.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<MemoryView>> {
+        let rows = self.memoir.store.memory_page(self.scope, page).await?;
+        let Some(key) = self.key().await? else {
+            return Err(self.erased().await);
+        };
+        crate::parallel::map(rows, |row| codec::memory(&key, row).map(MemoryView::from))
+            .into_iter()
+            .collect()
+    }
+
+    /// As [`AgentHandle::memory_page`], without words.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn blind_memory_page(&self, page: &MemoryPage) -> Result<Vec<BlindMemoryView>> {
+        let rows = self.memoir.store.memory_page(self.scope, page).await?;
+        Ok(rows.into_iter().map(BlindMemoryView::from).collect())
+    }
+
+    /// One page of sessions, newest first: those begun before that one.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn session_page(
+        &self,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+        eyes: Eyes,
+    ) -> Result<Vec<SessionView>> {
+        let store = &self.memoir.store;
+        let rows = store.session_page(self.scope, before, limit).await?;
+        let key = match eyes {
+            Eyes::Agent => self.key().await?,
+            Eyes::Administrator => None,
+        };
+        rows.into_iter()
+            .map(|row| {
+                let (session, _) = codec::session(key.as_ref(), row)?;
+                Ok(SessionView::new(&self.name, session))
+            })
+            .collect()
+    }
+
+    /// The session as an administrator sees it.
+    ///
+    /// # Errors
+    /// The agent has none of that identifier; the store fails.
+    pub async fn blind_session(&self, id: SessionId) -> Result<SessionView> {
+        let wanted = memoir_store::Wanted {
+            session: Some(id),
+            ..memoir_store::Wanted::default()
+        };
+        let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
+        let row = snapshot.and_then(|snapshot| snapshot.session);
+        let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
+        let (session, _) = codec::session(None, row)?;
+        Ok(SessionView::new(&self.name, session))
+    }
+
+    /// One page of the log, oldest first: from the record at `from_seq` on.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn record_page(
+        &self,
+        query: &RecordQuery,
+        from_seq: u64,
+        limit: u32,
+        eyes: Eyes,
+    ) -> Result<Vec<RecordView>> {
+        let filter = RecordFilter {
+            from_seq,
+            session: query.session,
+            action: query.action,
+            since: query.since,
+            last: None,
+            first: Some(limit),
+        };
+        self.record_views(&filter, eyes).await
+    }
+
+    /// Why an agent cannot be read that was there.
+    async fn erased(&self) -> Error {
+        match self.load(&memoir_store::Wanted::default()).await {
+            Err(error) => error,
+            Ok(_) => Error::Contended,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What requests with an idempotency key were answered. Answers may hold an agent's words: they are kept
+//! sealed, under a key of the account.
+
+use memoir_domain::{AccountId, AgentId, AgentScope};
+use memoir_store::{ReplyRow, StoredText};
+use memoir_vault::{
+    AgentKey,
+    seal::{Nonce, Place, Row},
+};
+
+use crate::{Memoir, Result};
+
+/// How long answers are kept.
+const KEPT_DAYS: i64 = 2;
+
+/// A request with an idempotency key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplyKey {
+    /// The tenant.
+    pub account: AccountId,
+    /// The digest of whoever asks and the key.
+    pub key_digest: [u8; 32],
+    /// The digest of the request.
+    pub request_digest: [u8; 32],
+}
+
+/// What is known of a request with a key that was used before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeptReply {
+    /// The key was used for another request.
+    OtherRequest,
+    /// It was begun, and nobody knows what came of it.
+    Unknown,
+    /// It was answered so.
+    Answer {
+        /// The status.
+        status: u16,
+        /// The body.
+        body: Vec<u8>,
+    },
+}
+
+impl Memoir {
+    /// Notes that a request is about to be carried out; what is known of it where it was before.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn begin_reply(&self, key: &ReplyKey) -> Result<Option<KeptReply>> {
+        let row = ReplyRow {
+            account: key.account,
+            key_digest: key.key_digest,
+            request_digest: key.request_digest,
+            recorded_at: self.now(),
+            answer: None,
+        };
+        let Some(kept) = self.store.begin_reply(&row).await? else {
+            return Ok(None);
+        };
+        if kept.request_digest != key.request_digest {
+            return Ok(Some(KeptReply::OtherRequest));
+        }
+        let Some((status, sealed)) = kept.answer else {
+            return Ok(Some(KeptReply::Unknown));
+        };
+        let account = self.reply_key(key.account).await?;
+        let body = account.open(&place(key), &columns(key, status), &sealed.0)?;
+        Ok(Some(KeptReply::Answer {
+            status,
+            body: body.to_vec(),
+        }))
+    }
+
+    /// Notes what a request was answered; `None` lets it be made again.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn end_reply(&self, key: &ReplyKey, answer: Option<(u16, Vec<u8>)>) -> Result<()> {
+        let answer = match answer {
+            None => None,
+            Some((status, body)) => {
+                let mut nonce = [0; 24];
+                self.random.fill(&mut nonce)?;
+                let account = self.reply_key(key.account).await?;
+                let nonce = Nonce::from_random(nonce);
+                let sealed = account.seal(&place(key), &columns(key, status), &body, nonce);
+                Some((status, StoredText(sealed)))
+            }
+        };
+        let store = &self.store;
+        Ok(store
+            .end_reply(key.account, &key.key_digest, answer)
+            .await?)
+    }
+
+    /// Forgets answers that are old enough that nobody asks again.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn forget_replies(&self) -> Result<()> {
+        let before = self.now().plus_days(-KEPT_DAYS);
+        Ok(self.store.forget_replies(before).await?)
+    }
+
+    /// The account's key for answers: that of an agent that nobody can be.
+    async fn reply_key(&self, account: AccountId) -> Result<AgentKey> {
+        let scope = AgentScope {
+            account,
+            agent: AgentId::from_bytes([0; 16]),
+        };
+        match self.keys.of(scope).await? {
+            Some(key) => Ok(key),
+            None => self.keys.create(scope, self.now()).await,
+        }
+    }
+}
+
+fn place(key: &ReplyKey) -> Place {
+    let mut row = [0; 16];
+    row.copy_from_slice(&key.key_digest[..16]);
+    Place {
+        row: Row::Reply(row),
+        version: 1,
+    }
+}
+
+fn columns(key: &ReplyKey, status: u16) -> Vec<u8> {
+    [
+        key.key_digest.as_slice(),
+        key.request_digest.as_slice(),
+        status.to_be_bytes().as_slice(),
+    ]
+    .concat()
+}

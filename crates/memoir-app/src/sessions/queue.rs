@@ -1,0 +1,202 @@
+//! Sessions that wait for a worker (SPEC 3.2, 3.18): begun by somebody who does not wait for them, or
+//! handed back by a worker that had to stop.
+
+use std::sync::Arc;
+
+use memoir_domain::{
+    AgentScope, SessionId,
+    lifecycle::{self, Start, StartRefusal},
+    session::{Driver, Lease, State, Trigger},
+};
+use memoir_model::Model;
+use memoir_store::{Selection, Wanted};
+
+use super::{
+    RefineOptions,
+    begin::OpenedSession,
+    drive::{Drive, Driven, Hold, Observer, Progress},
+    end::with_session,
+};
+use crate::{AgentHandle, Error, Memoir, Result, SessionView};
+
+/// A session that a worker took up.
+pub struct TakenUp {
+    hold: Hold,
+    model: Arc<dyn Model>,
+    state: State,
+    rehearsal: bool,
+}
+
+impl Memoir {
+    /// The sessions that wait for a worker, oldest first, of all accounts.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn waiting_sessions(&self, most: u32) -> Result<Vec<(AgentScope, SessionId)>> {
+        Ok(self.store.waiting_sessions(most).await?)
+    }
+
+    /// Takes a waiting session up; `None` where another worker was faster, or it is over.
+    ///
+    /// # Errors
+    /// The store fails. A model that cannot be used ends the session as `failed` and is no error.
+    pub async fn take_up(&self, scope: AgentScope, id: SessionId) -> Result<Option<TakenUp>> {
+        let mut agent = self.handle(scope);
+        agent.name = agent.load(&Wanted::default()).await?.agent.name;
+        let holder = self.ids().holder()?;
+        let taken = agent
+            .decide(&with_session(id), |mut loaded, _| {
+                let session = loaded.take_session(id)?;
+                let lease = Lease {
+                    until: self.lease_until(),
+                    holder,
+                };
+                let Some(session) = lifecycle::take_up(session, lease) else {
+                    return Ok((None, None));
+                };
+                let decision = memoir_domain::draft::Decision::of_sessions(
+                    loaded.agent,
+                    vec![session.clone()],
+                );
+                Ok((Some(decision), Some(session)))
+            })
+            .await?;
+        let Some(session) = taken else {
+            return Ok(None);
+        };
+        let name = session.model.as_deref().unwrap_or_default().parse();
+        let model = name
+            .map_err(Error::from)
+            .and_then(|name| Ok(self.models.connect(&name)?));
+        match model {
+            Ok(model) => Ok(Some(TakenUp {
+                hold: Hold { agent, id, holder },
+                model,
+                state: session.state,
+                rehearsal: session.rehearsal,
+            })),
+            Err(error) => {
+                agent.fail(id, &error.to_string(), session.usage).await?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl TakenUp {
+    /// The session.
+    pub fn id(&self) -> SessionId {
+        self.hold.id
+    }
+
+    /// Brings the session to its end.
+    ///
+    /// # Errors
+    /// The store fails, or the session was closed by somebody else.
+    pub async fn drive(&self, observer: &mut Observer<'_>) -> Result<Driven> {
+        let Self {
+            hold,
+            model,
+            state,
+            rehearsal,
+        } = self;
+        let agent = &hold.agent;
+        observer(&Progress::Begun {
+            session: hold.id,
+            agent: agent.name.clone(),
+            model: model.name().to_string(),
+            rehearsal: *rehearsal,
+        });
+        if *rehearsal {
+            return agent.rehearse(hold, model.clone(), observer).await;
+        }
+        let drive = Drive::new(agent.clone(), hold, model.clone());
+        let session = if *state == State::Open {
+            let opened = agent.reopen(hold.id, model.context_tokens()).await?;
+            drive.go_on(opened, observer).await?
+        } else {
+            drive.run(observer).await?
+        };
+        Ok(Driven {
+            session,
+            changes: None,
+        })
+    }
+
+    /// Leaves the session to another worker. Its edits stay, and whoever takes it up goes on with the
+    /// edits that are left.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn hand_back(&self) -> Result<()> {
+        let hold = &self.hold;
+        hold.agent
+            .decide(&with_session(hold.id), |mut loaded, _| {
+                let session = loaded.take_session(hold.id)?;
+                let back = lifecycle::hand_back(session, hold.holder);
+                let decision = back.map(|session| {
+                    memoir_domain::draft::Decision::of_sessions(loaded.agent, vec![session])
+                });
+                Ok((decision, ()))
+            })
+            .await
+    }
+}
+
+impl AgentHandle {
+    /// Leaves a session for a worker to run.
+    ///
+    /// # Errors
+    /// No session can be begun, or no model is set.
+    pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionView> {
+        let model = self.model(options).await?;
+        self.close_if_lapsed().await?;
+        let id = self.memoir.ids().session()?;
+        let queued = self
+            .decide(&Wanted::default(), |loaded, now| {
+                let start = Start {
+                    id,
+                    mode: options.mode,
+                    driver: Driver::Model,
+                    trigger: options.trigger.unwrap_or(Trigger::Request),
+                    rehearsal: options.rehearsal,
+                    model: Some(model.name().to_string()),
+                    lease: None,
+                };
+                let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+                let session = decision.sessions.first().cloned();
+                let session = session.ok_or(Error::SessionLost(id))?;
+                Ok((Some(decision), SessionView::new(&self.name, session)))
+            })
+            .await;
+        match queued {
+            Err(Error::Store(memoir_store::Error::SessionRunning)) => {
+                let running = self.load(&Wanted::default()).await?.running_session;
+                Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
+            }
+            other => other,
+        }
+    }
+
+    /// The prompt of a session that is open already.
+    async fn reopen(&self, id: SessionId, context_tokens: Option<u32>) -> Result<OpenedSession> {
+        let wanted = Wanted {
+            memories: Selection::KeptCore,
+            session: Some(id),
+            ..Wanted::default()
+        };
+        let mut loaded = self.load(&wanted).await?;
+        let session = super::begin::running(loaded.take_session(id)?)?;
+        let budget = self.ledger_budget(&loaded.agent, context_tokens);
+        let (prompt, ledger, gauge) =
+            lifecycle::resume(&loaded.agent, &session, &loaded.memories, budget);
+        Ok(OpenedSession {
+            prompt,
+            ledger,
+            pre_session_tokens: gauge.pre_session_tokens,
+            threshold: gauge.threshold.share(),
+            removable_tokens: gauge.removable_tokens(),
+            duplicates_removed: 0,
+        })
+    }
+}

@@ -1,0 +1,339 @@
+//! An agent goes to another installation, and is there what it was (SPEC 4.1, 4.2, 5.4).
+
+use std::{collections::BTreeMap, fs};
+
+use memoir_app::{AgentHandle, Error, RecordQuery};
+use memoir_domain::{memory::Number, session::State};
+use memoir_testkit::Turn;
+use memoir_vault::archive::Passphrase;
+use serde_json::{Value, json};
+
+use crate::{
+    lab::{Lab, input, memoir_on},
+    story::{edits, first_part, second_part},
+    world::{World, complete, delete, person, state},
+};
+
+fn passphrase() -> Passphrase {
+    Passphrase::from_text("a passphrase that is long enough").unwrap()
+}
+
+/// Memories, settings, sessions and records as JSON, the identifiers and hashes left out: sessions are
+/// named by their place.
+async fn told(agent: &AgentHandle) -> BTreeMap<&'static str, Vec<Value>> {
+    let mut sessions = agent.sessions(u32::MAX).await.unwrap();
+    sessions.sort_by_key(|session| session.started_at);
+    let names: BTreeMap<String, String> = (1..)
+        .zip(&sessions)
+        .map(|(place, session)| (session.id.to_string(), format!("session {place}")))
+        .collect();
+    let without = |value: Value, left_out: &[&str]| {
+        let mut text = value.to_string();
+        for (id, name) in &names {
+            text = text.replace(id, name);
+        }
+        let mut value: Value = serde_json::from_str(&text).unwrap();
+        for name in left_out {
+            value.as_object_mut().unwrap().remove(*name);
+        }
+        value
+    };
+    let mut details = Vec::new();
+    for session in &sessions {
+        let detail = agent.session(session.id).await.unwrap();
+        details.push(without(serde_json::to_value(detail).unwrap(), &["agent"]));
+    }
+    let records = agent.records(&RecordQuery::default()).await.unwrap();
+    let records = records.into_iter().map(|record| {
+        let mut record = without(
+            serde_json::to_value(record).unwrap(),
+            &["agent", "hash", "previous_hash"],
+        );
+        // The hashes of sealed texts, which are others here.
+        record["data"].as_object_mut().unwrap().remove("replaced");
+        record
+    });
+    let memories = agent.memories(true).await.unwrap();
+    let shown = serde_json::to_value(agent.show().await.unwrap()).unwrap();
+    BTreeMap::from([
+        (
+            "memories",
+            memories.into_iter().map(|memory| json!(memory)).collect(),
+        ),
+        ("settings", vec![without(shown, &["id", "name"])]),
+        ("sessions", details),
+        ("records", records.collect()),
+        (
+            "history",
+            vec![without(json!(agent.history(None).await.unwrap()), &[])],
+        ),
+    ])
+}
+
+/// Another installation, with another master key and an account of another name.
+async fn elsewhere(lab: &Lab) -> memoir_app::Account {
+    let memoir = lab.memoir_at(&lab.database());
+    memoir.create_account("guests").await.unwrap();
+    memoir.account("guests").await.unwrap()
+}
+
+async fn with_a_story(lab: &Lab) -> World {
+    let world = lab.world().await;
+    let completed = first_part(lab, &world).await;
+    second_part(lab, &world, completed).await;
+    world
+}
+
+#[tokio::test]
+async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
+    let lab = Lab::new();
+    let world = with_a_story(&lab).await;
+    // Two that were shredded, one of them twice in the same record.
+    world
+        .agent
+        .shred(Number(12), "another one", &person())
+        .await
+        .unwrap();
+    let sealed = world.agent.archive(passphrase()).await.unwrap();
+    let here = told(&world.agent).await;
+    let now = lab.now();
+
+    let other = Lab::new();
+    let memoir = memoir_on(
+        std::sync::Arc::new(memoir_store_sqlite::SqliteStore::open(&other.database()).unwrap()),
+        other.keys.clone(),
+        lab.clock.clone(),
+        world.model.clone(),
+    );
+    memoir.create_account("guests").await.unwrap();
+    let account = memoir.account("guests").await.unwrap();
+    lab.tick();
+    let adopted = account
+        .adopt(sealed.clone(), passphrase(), None, &person())
+        .await
+        .unwrap();
+    assert_eq!(adopted.name, "wren");
+    let agent = account.agent("wren").await.unwrap();
+    assert_ne!(agent.scope(), world.agent.scope());
+    let verified = memoir.verify_all().await.unwrap();
+    assert!(verified.iter().all(|one| one.valid), "{verified:?}");
+
+    let there = told(&agent).await;
+    for part in ["memories", "settings", "sessions", "history"] {
+        assert_eq!(there[part], here[part], "{part}");
+    }
+    let count = here["records"].len();
+    assert_eq!(there["records"][..count], here["records"]);
+    assert_eq!(there["records"].len(), count + 1);
+    let last = &there["records"][count];
+    assert_eq!(last["action"], "agent_imported");
+    let own = world.agent.records(&RecordQuery::default()).await.unwrap();
+    assert_eq!(last["data"]["head"][0][1], own[count - 1].hash);
+
+    // It goes on there: another session, an undo of an old one, a way back, another word less.
+    let there = World {
+        memoir: memoir.clone(),
+        store: world.store.clone(),
+        keys: other.keys.clone(),
+        clock: lab.clock.clone(),
+        model: world.model.clone(),
+        agent: agent.clone(),
+    };
+    lab.tick();
+    let (session, _) = there.refine([delete(10), complete()]).await;
+    assert_eq!(
+        (state(&session), session.session.edits),
+        (State::Completed, 1)
+    );
+    let old = agent.sessions(u32::MAX).await.unwrap();
+    let old = old
+        .iter()
+        .filter(|session| {
+            session.state == State::Completed && !session.rehearsal && session.undone_at.is_none()
+        })
+        .min_by_key(|session| session.started_at)
+        .unwrap()
+        .id;
+    lab.tick();
+    let undone = agent.roll_back(old, true, &person()).await.unwrap();
+    assert!(undone.undone_at.is_some());
+    lab.tick();
+    let rewound = agent.rewind(now, &person()).await.unwrap();
+    assert!(rewound.changes.changed > 0);
+    let kept = |told: &BTreeMap<&str, Vec<Value>>| -> Vec<Value> {
+        let kept = told["memories"]
+            .iter()
+            .filter(|memory| memory["discarded_at"].is_null());
+        kept.cloned().collect()
+    };
+    assert_eq!(kept(&told(&agent).await), kept(&here));
+    lab.tick();
+    agent
+        .shred(Number(8), "a third one", &person())
+        .await
+        .unwrap();
+    let verified = memoir.verify_all().await.unwrap();
+    assert!(verified.iter().all(|one| one.valid), "{verified:?}");
+    assert_eq!(
+        told(&world.agent).await,
+        here,
+        "where it came from nothing changed"
+    );
+
+    // It can travel on, under two names at once.
+    let sealed = agent.archive(passphrase()).await.unwrap();
+    for name in ["first", "second"] {
+        account
+            .adopt(sealed.clone(), passphrase(), Some(name), &person())
+            .await
+            .unwrap();
+    }
+    let taken = account
+        .adopt(sealed, passphrase(), Some("FIRST"), &person())
+        .await;
+    assert_eq!(taken.unwrap_err().code(), "name_taken");
+    let first = told(&account.agent("first").await.unwrap()).await;
+    let second = told(&account.agent("second").await.unwrap()).await;
+    assert_eq!(first["memories"], second["memories"]);
+    assert_eq!(first["sessions"], second["sessions"]);
+    let verified = memoir.verify_all().await.unwrap();
+    assert_eq!(verified.len(), 3);
+    assert!(verified.iter().all(|one| one.valid), "{verified:?}");
+    assert_eq!(
+        memoir_store::Fleet::check(
+            &memoir_store_sqlite::SqliteStore::open(&other.database()).unwrap()
+        )
+        .await
+        .unwrap(),
+        []
+    );
+}
+
+#[tokio::test]
+async fn an_archive_that_cannot_be_opened_writes_nothing() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember("Marta prefers linen thread.").await;
+    let sealed = world.agent.archive(passphrase()).await.unwrap();
+    let other = Lab::new();
+    let account = elsewhere(&other).await;
+    let state = || {
+        let connection = rusqlite::Connection::open(other.database()).unwrap();
+        let rows: i64 = connection
+            .query_row(
+                "SELECT (SELECT count(*) FROM agents) + (SELECT count(*) FROM memories) + \
+                 (SELECT count(*) FROM audit_records)",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        let keys: i64 = rusqlite::Connection::open(other.path().join("memoir.keys"))
+            .unwrap()
+            .query_row("SELECT count(*) FROM agent_keys", [], |row| row.get(0))
+            .unwrap();
+        (rows, keys)
+    };
+    let flipped = |at: usize| {
+        let mut bytes = sealed.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let wrong = Passphrase::from_text("another passphrase that is long").unwrap();
+    let right = passphrase;
+    let cases = [
+        (
+            sealed.clone(),
+            wrong,
+            "the passphrase does not open the archive",
+        ),
+        (flipped(3), right(), "not an archive"),
+        (
+            flipped(60),
+            right(),
+            "the passphrase does not open the archive",
+        ),
+        (
+            flipped(sealed.len() / 2),
+            right(),
+            "the archive was changed",
+        ),
+        (
+            flipped(sealed.len() - 1),
+            right(),
+            "the archive was changed",
+        ),
+        (
+            sealed[..sealed.len() - 1].to_vec(),
+            right(),
+            "the archive is cut off",
+        ),
+        (sealed[..10].to_vec(), right(), "not an archive"),
+        (
+            [sealed.clone(), vec![0]].concat(),
+            right(),
+            "something stands after the end",
+        ),
+        (Vec::new(), right(), "not an archive"),
+    ];
+    for (bytes, passphrase, expected) in cases {
+        let length = bytes.len();
+        let error = account
+            .adopt(bytes, passphrase, None, &person())
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), "invalid_argument", "{error}");
+        assert!(error.to_string().contains(expected), "{length}: {error}");
+        assert_eq!(state(), (0, 0));
+    }
+    account
+        .adopt(sealed, passphrase(), None, &person())
+        .await
+        .unwrap();
+    assert_eq!(state(), (1 + 1 + 3, 1), "the count can differ");
+}
+
+#[tokio::test]
+async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    for memory in crate::story::memories() {
+        world.agent.save(&[memory], &person()).await.unwrap();
+    }
+    world.refine(edits()).await;
+    let before = told(&world.agent).await;
+    let sealed = world.agent.archive(passphrase()).await.unwrap();
+    let file = lab.path().join("wren.archive");
+    fs::write(&file, &sealed).unwrap();
+    world.agent.erase(&person()).await.unwrap();
+    assert!(matches!(
+        world.agent.archive(passphrase()).await,
+        Err(Error::Erased { .. })
+    ));
+    let account = world.memoir.account("default").await.unwrap();
+    account
+        .adopt(fs::read(&file).unwrap(), passphrase(), None, &person())
+        .await
+        .unwrap();
+    let agent = account.agent("wren").await.unwrap();
+    assert_ne!(agent.scope(), world.agent.scope());
+    let after = told(&agent).await;
+    for part in ["memories", "settings", "sessions"] {
+        assert_eq!(after[part], before[part], "{part}");
+    }
+    agent
+        .save(&[input("Something new.")], &person())
+        .await
+        .unwrap();
+    world.script([Turn::text("YES"), complete()]);
+    let options = memoir_app::sessions::RefineOptions::default();
+    let driven = agent.refine(&options, &mut |_| {}).await.unwrap();
+    assert_eq!(state(&driven), State::Completed);
+    let verified = world.memoir.verify_all().await.unwrap();
+    assert_eq!(verified.len(), 2);
+    assert!(verified.iter().all(|one| one.valid), "{verified:?}");
+    assert_eq!(
+        world.agent.memories(true).await.unwrap_err().code(),
+        "erased",
+        "the other one stays what it is"
+    );
+}

@@ -1,0 +1,625 @@
+//! Words that must not exist any more: of one memory (SPEC 4.4), and of a whole agent (SPEC 5.4).
+
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
+
+use memoir_app::{Error, RecordQuery, sessions::RefineOptions};
+use memoir_domain::{SessionId, agent::Field, memory::Number, recall::Query, session::State};
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::Turn;
+use memoir_vault::{
+    archive::{self, Passphrase},
+    seal::{Place, Row},
+};
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::{
+    lab::{Lab, agent_of, input, intrude, keys_in},
+    story::{self, first_part, second_part},
+    world::{World, complete, person, state},
+};
+
+/// Every sealed text of the database, as it stands there.
+fn sealed_texts(path: &Path) -> BTreeSet<Vec<u8>> {
+    let connection = Connection::open(path).unwrap();
+    let mut texts = BTreeSet::new();
+    for (table, column) in [
+        ("agents", "seal"),
+        ("agent_prompts", "body"),
+        ("memories", "body"),
+        ("sessions", "body"),
+        ("audit_records", "body"),
+    ] {
+        let mut statement = connection
+            .prepare(&format!("SELECT {column} FROM {table}"))
+            .unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        texts.extend(rows.map(Result::<Vec<u8>, _>::unwrap));
+    }
+    texts
+}
+
+/// Whether a stretch of `needle` is anywhere in the folder's files. The parts of a text that is spread
+/// over pages stand apart from each other, so a piece must do.
+fn is_in_files(dir: &Path, needle: &[u8]) -> bool {
+    let piece = &needle[needle.len() - 24..];
+    fs::read_dir(dir).unwrap().any(|entry| {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        bytes.windows(piece.len()).any(|window| window == piece)
+    })
+}
+
+fn code<T>(result: Result<T, Error>) -> &'static str {
+    match result {
+        Ok(_) => "done",
+        Err(error) => error.code(),
+    }
+}
+
+fn passphrase() -> Passphrase {
+    Passphrase::from_text("a passphrase that is long enough").unwrap()
+}
+
+/// What every use case answers, by its name.
+async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'static str)> {
+    let agent = &world.agent;
+    let now = world.memoir.now();
+    let name = [(Field::Name, Some("another"))];
+    let options = RefineOptions::default();
+    world.script([Turn::text("YES"), complete()]);
+    vec![
+        ("show", code(agent.show().await)),
+        ("configure", code(agent.configure(&name, &person()).await)),
+        (
+            "save",
+            code(agent.save(&[input("Something.")], &person()).await),
+        ),
+        ("recall", code(agent.recall(&Query::default()).await)),
+        ("memories", code(agent.memories(false).await)),
+        ("context", code(agent.context(None).await)),
+        ("restore", code(agent.restore(Number(9), &person()).await)),
+        (
+            "shred",
+            code(agent.shred(Number(1), "a reason", &person()).await),
+        ),
+        ("rewind", code(agent.rewind(now, &person()).await)),
+        ("preview", code(agent.preview_rewind(now, &person()).await)),
+        ("history", code(agent.history(None).await)),
+        ("refine", code(agent.refine(&options, &mut |_| {}).await)),
+        ("session", code(agent.session(session).await)),
+        ("cancel", code(agent.cancel(session, &person()).await)),
+        (
+            "roll back",
+            code(agent.roll_back(session, true, &person()).await),
+        ),
+        (
+            "apply",
+            code(agent.apply_rehearsal(session, &person()).await),
+        ),
+        (
+            "call",
+            code(
+                agent
+                    .call_tool(session, "search_memories", Some(&json!({"query": "a"})))
+                    .await,
+            ),
+        ),
+        ("archive", code(agent.archive(passphrase()).await)),
+        ("erase", code(agent.erase(&person()).await)),
+    ]
+}
+
+#[tokio::test]
+async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let magpie = agent_of(&world.memoir, "magpie").await;
+    magpie
+        .save(&[input("The river is high.")], &person())
+        .await
+        .unwrap();
+    let completed = first_part(&lab, &world).await;
+    let story = second_part(&lab, &world, completed).await;
+    let note = world.memoir.checkpoint().await.unwrap();
+    let actions = world.actions().await;
+    let hashes = |records: &[memoir_app::RecordView]| -> Vec<String> {
+        records.iter().map(|record| record.hash.clone()).collect()
+    };
+    let records = world.agent.records(&RecordQuery::default()).await.unwrap();
+    let before = hashes(&records);
+    let of_magpie = magpie.memories(true).await.unwrap();
+    drop((world, magpie));
+    let backup = lab.path().join("backup");
+    lab.copy_to(&backup);
+    let key = {
+        let world = lab.world().await;
+        lab.keys.key(world.agent.scope()).unwrap().unwrap()
+    };
+
+    let world = lab.world().await;
+    let erased = world.agent.erase(&person()).await.unwrap();
+    assert!(erased.memories.core_count > 5);
+    for (name, answer) in all_answers(&world, story.completed).await {
+        assert_eq!(answer, "erased", "{name}");
+    }
+    // The list of what was done is all that is left, and has no words.
+    let records = world.agent.records(&RecordQuery::default()).await.unwrap();
+    assert_eq!(hashes(&records)[..before.len()], before);
+    let left: Vec<String> = actions
+        .into_iter()
+        .chain(["agent_erased".to_owned()])
+        .collect();
+    assert_eq!(world.actions().await, left);
+    let shown = serde_json::to_string(&records).unwrap();
+    let sessions = world.agent.sessions(u32::MAX).await.unwrap();
+    let shown = shown + &serde_json::to_string(&sessions).unwrap();
+    for word in [
+        "Marta",
+        "paper",
+        "4711",
+        "doubles",
+        "middle of something",
+        "key is",
+    ] {
+        assert!(!shown.contains(word), "{word}");
+    }
+    assert!(
+        records
+            .iter()
+            .all(|record| record.before.is_none() && record.after.is_none())
+    );
+    let verified = world.memoir.verify_all().await.unwrap();
+    assert!(verified.iter().all(|one| one.valid), "{verified:?}");
+    assert_eq!(
+        verified
+            .iter()
+            .filter(|one| one.erased_at.is_some())
+            .count(),
+        1
+    );
+    let checkpoint = note.checkpoint.as_bytes();
+    assert!(
+        world
+            .memoir
+            .check_growth(checkpoint, None)
+            .await
+            .unwrap()
+            .grew
+    );
+    world.check().await;
+
+    // Its name is free, and the new one is another agent.
+    let account = world.memoir.account("default").await.unwrap();
+    let listed: Vec<String> = account
+        .agents()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|agent| agent.name)
+        .collect();
+    assert_eq!(listed, ["magpie"]);
+    account.create_agent("WREN", &[], &person()).await.unwrap();
+    let second = account.agent("wren").await.unwrap();
+    assert_ne!(second.scope(), world.agent.scope());
+    second
+        .save(&[input("A new life.")], &person())
+        .await
+        .unwrap();
+    assert_eq!(second.memories(true).await.unwrap().len(), 1);
+    assert_eq!(code(world.agent.memories(true).await), "erased");
+    let magpie = agent_of(&world.memoir, "magpie").await;
+    assert_eq!(magpie.memories(true).await.unwrap(), of_magpie);
+
+    // A copy of the database from before, with the key store of today.
+    let old = lab.memoir_at(&backup);
+    let account = old.account("default").await.unwrap();
+    let wren = account.agent("wren").await.unwrap();
+    assert_eq!(code(wren.memories(true).await), "erased");
+    assert_eq!(code(wren.show().await), "erased");
+    let verified = old.verify_all().await.unwrap();
+    let erased: Vec<_> = verified
+        .iter()
+        .filter(|one| one.erased_at.is_some())
+        .collect();
+    assert_eq!(erased.len(), 1);
+    let magpie = account.agent("magpie").await.unwrap();
+    assert_eq!(magpie.memories(true).await.unwrap(), of_magpie);
+    // With the key that was destroyed it could be read: the search for words above can fail.
+    let connection = Connection::open(&backup).unwrap();
+    let body: Vec<u8> = connection
+        .query_row(
+            "SELECT body FROM audit_records WHERE agent_id = ?1 AND seq = 2 AND body_version = 1",
+            [wren.scope().agent.as_bytes()],
+            |row| row.get(0),
+        )
+        .unwrap();
+    let place = Place {
+        row: Row::Record(2),
+        version: 1,
+    };
+    let plain = key.open(&place, &[], &body).unwrap();
+    assert!(String::from_utf8_lossy(&plain).contains("Marta"));
+}
+
+#[tokio::test]
+async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world
+        .remember("Marta prefers linen thread for every book.")
+        .await;
+    let scope = world.agent.scope();
+    assert!(lab.keys.key(scope).unwrap().is_some());
+    // The key store is not where it was, so that nothing can be changed in it.
+    let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    let failed = world.agent.erase(&person()).await.unwrap_err();
+    assert_eq!(failed.code(), "key_unavailable", "{failed}");
+    assert_eq!(world.actions().await.last().unwrap(), "agent_erased");
+    assert_eq!(code(world.agent.memories(true).await), "erased");
+    assert_eq!(code(world.agent.show().await), "erased");
+    assert!(world.agent.verify().await.unwrap().valid);
+    fs::rename(&aside, &path).unwrap();
+    assert!(lab.keys.key(scope).unwrap().is_some(), "it is still there");
+
+    lab.tick();
+    let erased = world.agent.erase(&person()).await.unwrap();
+    assert_eq!(erased.memories.core_count, 1);
+    assert!(lab.keys.key(scope).unwrap().is_none());
+    let actions = world.actions().await;
+    assert_eq!(
+        actions
+            .iter()
+            .filter(|action| *action == "agent_erased")
+            .count(),
+        1
+    );
+    let verified = world.agent.verify().await.unwrap();
+    assert!(verified.valid, "{verified:?}");
+    assert_eq!(code(world.agent.erase(&person()).await), "erased");
+}
+
+#[tokio::test]
+async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
+    let lab = Lab::new();
+    let world = Arc::new(lab.world().await);
+    world
+        .remember("Marta prefers linen thread for every book.")
+        .await;
+    let (tried, answer) = std::sync::mpsc::channel();
+    let runtime = tokio::runtime::Handle::current();
+    let other = world.clone();
+    let during = Turn::respond(move |_| {
+        let (other, tried) = (other.clone(), tried.clone());
+        // A thread of its own: this one is in the middle of the session.
+        let runtime = runtime.clone();
+        std::thread::spawn(move || {
+            let tell = runtime.block_on(async {
+                let now = other.memoir.now();
+                [
+                    code(other.agent.erase(&person()).await),
+                    code(other.agent.shred(Number(1), "a reason", &person()).await),
+                    code(other.agent.rewind(now, &person()).await),
+                    code(other.agent.archive(passphrase()).await),
+                ]
+            });
+            tried.send(tell).unwrap();
+        });
+        complete().after(std::time::Duration::from_millis(500))
+    });
+    let (driven, _) = world.refine([during]).await;
+    assert_eq!(state(&driven), State::Completed);
+    let answers = tokio::task::spawn_blocking(move || answer.recv().unwrap());
+    assert_eq!(answers.await.unwrap(), ["session_open"; 4]);
+    assert!(world.agent.erase(&person()).await.is_ok());
+}
+
+/// All that is kept of the agent, in the clear: its archive, opened.
+async fn everything(world: &World) -> String {
+    let sealed = world.agent.archive(passphrase()).await.unwrap();
+    let plain = archive::open(&passphrase(), sealed.as_slice()).unwrap();
+    String::from_utf8(plain.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
+    const WORD: &str = "zilpzalp";
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let agent = &world.agent;
+    let mut secret =
+        input("The Zilpzalp password of the house in Lisbon is 4711 and was set on 3 May 2024.");
+    secret.tags = vec!["zilpzalp".into()];
+    secret.source = Some("a note of Zilpzalp".into());
+    agent.save(&[secret], &person()).await.unwrap();
+    for number in 0..8 {
+        let text = format!(
+            "A long and quiet memory number {number} of a day at the sea, with nothing in it."
+        );
+        world.remember(&text).await;
+    }
+    let rehearsal = RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    };
+    // A merge of the memory and another one, and what was made of it rewritten.
+    let rehearse = [
+        Turn::call(
+            "consolidate_memories",
+            json!({"ids": [1, 2], "content": "The Zilpzalp password of the house is 4711; and a long and quiet memory of a day at the sea."}),
+        ),
+        Turn::call(
+            "update_memory",
+            json!({"id": 10, "content": "The Zilpzalp password is 4711; and a long and quiet memory of a day at the sea."}),
+        ),
+        complete(),
+    ];
+    let (rehearsed, _) = world.refine_with(&rehearsal, rehearse).await;
+    assert_eq!(
+        (state(&rehearsed), rehearsed.session.edits),
+        (State::Completed, 2)
+    );
+    let rewritten =
+        "The Zilpzalp password of the house in Lisbon is 4711, and was set in May 2024.";
+    let (session, _) = world
+        .refine([
+            Turn::call("update_memory", json!({"id": 1, "content": rewritten})),
+            Turn::call("protect_memory", json!({"id": 1})),
+            complete(),
+        ])
+        .await;
+    assert_eq!(session.session.edits, 1);
+    agent
+        .roll_back(session.session.id, false, &person())
+        .await
+        .unwrap();
+    let before_all = lab.now();
+    lab.tick();
+    world.memoir.checkpoint().await.unwrap();
+    let before = everything(&world).await.to_lowercase();
+    assert!(before.matches(WORD).count() > 10);
+    drop(world);
+    let old = sealed_texts(&lab.database());
+
+    let world = lab.world().await;
+    let agent = &world.agent;
+    let shredded = agent
+        .shred(Number(1), "it is a password", &person())
+        .await
+        .unwrap();
+    assert!(shredded.redacted_records >= 4, "{shredded:?}");
+    let now = everything(&world).await.to_lowercase();
+    assert_eq!(now.matches(WORD).count(), 0, "{now}");
+    assert!(!now.contains("4711") && !now.contains("lisbon"));
+    assert!(now.contains("it is a password"), "what remains says why");
+    let query = Query {
+        text: "Zilpzalp".into(),
+        limit: 9,
+        ..Query::default()
+    };
+    assert!(agent.recall(&query).await.unwrap().is_empty());
+    let details: i64 = Connection::open(lab.database())
+        .unwrap()
+        .query_row(
+            "SELECT count(*) FROM memory_details WHERE number = 1",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(details, 0);
+
+    // What was sealed over those words is in no file, while it is open and after it was closed.
+    let new = sealed_texts(&lab.database());
+    let replaced: Vec<&Vec<u8>> = old.difference(&new).collect();
+    assert!(
+        replaced.len() as u64 > shredded.redacted_records,
+        "{}",
+        replaced.len()
+    );
+    let left = |dir: &Path| {
+        replaced
+            .iter()
+            .filter(|text| is_in_files(dir, text))
+            .count()
+    };
+    assert_eq!(left(lab.path()), 0);
+    assert!(
+        new.iter().all(|text| is_in_files(lab.path(), text)),
+        "the search finds what is there"
+    );
+
+    assert!(world.agent.verify().await.unwrap().valid);
+    world.check().await;
+
+    // Nothing gives it back.
+    assert_eq!(
+        code(agent.shred(Number(1), "again", &person()).await),
+        "shredded"
+    );
+    assert_eq!(code(agent.restore(Number(1), &person()).await), "shredded");
+    assert_eq!(
+        code(agent.apply_rehearsal(rehearsed.session.id, &person()).await),
+        "not_applicable"
+    );
+    lab.tick();
+    agent.rewind(before_all, &person()).await.unwrap();
+    let gone = agent.memories(true).await.unwrap();
+    let gone = gone
+        .iter()
+        .find(|memory| memory.number == Number(1))
+        .unwrap();
+    assert!(gone.discarded_at.is_some() && gone.content.expose().is_empty());
+    assert_eq!(
+        everything(&world)
+            .await
+            .to_lowercase()
+            .matches(WORD)
+            .count(),
+        0
+    );
+    assert!(world.agent.verify().await.unwrap().valid);
+    drop(world);
+    assert_eq!(left(lab.path()), 0);
+}
+
+#[tokio::test]
+async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let agent = &world.agent;
+    for text in [
+        "The Zilpzalp key of the back door is 4711, as Marta said in May.",
+        "The Zilpzalp key of the back door is 4711, as Marta said in spring.",
+    ] {
+        world.remember(text).await;
+    }
+    for number in 0..6 {
+        world
+            .remember(&format!(
+                "A long and quiet memory number {number} of a day at the sea."
+            ))
+            .await;
+    }
+    let merged = "The Zilpzalp key of the back door is 4711, as Marta said in May, in spring.";
+    let (session, _) = world
+        .refine([
+            Turn::call(
+                "consolidate_memories",
+                json!({"ids": [1, 2], "content": merged}),
+            ),
+            complete(),
+        ])
+        .await;
+    let merged = session.session;
+    assert_eq!(merged.edits, 1);
+    let words = |text: &str| text.matches("Zilpzalp").count();
+    let mut left = words(&everything(&world).await);
+    // The merged memory is 9, and 10 the journal entry.
+    for number in [9, 1, 2] {
+        lab.tick();
+        agent
+            .shred(Number(number), "a key", &person())
+            .await
+            .unwrap();
+        let now = words(&everything(&world).await);
+        assert!(now < left, "{number}: {now} of {left}");
+        left = now;
+        let verified = agent.verify().await.unwrap();
+        assert!(verified.valid, "{number}: {verified:?}");
+    }
+    assert_eq!(left, 0);
+    // The undo finds what it can give back, and that is none of these.
+    lab.tick();
+    let undone = agent.roll_back(merged.id, true, &person()).await;
+    assert!(undone.is_ok(), "{undone:?}");
+    assert_eq!(world.kept().await, [3, 4, 5, 6, 7, 8]);
+    assert!(agent.verify().await.unwrap().valid);
+    world.check().await;
+}
+
+/// The numbers that a rehearsal gives to new memories are not those of the agent's.
+#[tokio::test]
+async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let agent = &world.agent;
+    for memory in story::memories() {
+        agent.save(&[memory], &person()).await.unwrap();
+    }
+    let rehearsal = RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    };
+    let merged = "The cat sleeps on the paper that was delivered this morning.";
+    let (rehearsed, _) = world
+        .refine_with(
+            &rehearsal,
+            [
+                Turn::call(
+                    "consolidate_memories",
+                    json!({"ids": [4, 5], "content": "The cat sleeps on the paper delivered in the morning."}),
+                ),
+                Turn::call("update_memory", json!({"id": 14, "content": merged})),
+                complete(),
+            ],
+        )
+        .await;
+    assert_eq!(rehearsed.session.edits, 2);
+    assert_eq!(
+        world.remember("Something that is not to be kept.").await,
+        14
+    );
+    agent.shred(Number(14), "a slip", &person()).await.unwrap();
+    let applied = agent
+        .apply_rehearsal(rehearsed.session.id, &person())
+        .await
+        .unwrap();
+    assert_eq!(applied.edits, 2);
+    let texts: Vec<String> = agent
+        .memories(false)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|memory| memory.content.into_exposed())
+        .collect();
+    assert!(texts.iter().any(|text| text == merged), "{texts:?}");
+    assert!(texts.iter().all(|text| !text.is_empty()));
+}
+
+/// Another process reads meanwhile, so that the words stay in the log of the database for a while: the
+/// next start takes them out.
+#[tokio::test]
+async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world
+        .remember("The Zilpzalp key of the back door is 4711.")
+        .await;
+    let old = sealed_texts(&lab.database());
+    let reader = Connection::open(lab.database()).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let count: i64 = reader
+        .query_row("SELECT count(*) FROM memories", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(count, 1);
+    world
+        .agent
+        .shred(Number(1), "a key", &person())
+        .await
+        .unwrap();
+    let new = sealed_texts(&lab.database());
+    let replaced: Vec<Vec<u8>> = old.difference(&new).cloned().collect();
+    assert!(
+        replaced.iter().any(|text| is_in_files(lab.path(), text)),
+        "held by the reader: the search can fail"
+    );
+    drop(reader);
+    drop(world);
+    drop(SqliteStore::open(&lab.database()).unwrap());
+    assert!(replaced.iter().all(|text| !is_in_files(lab.path(), text)));
+    let world = lab.world().await;
+    assert!(world.agent.verify().await.unwrap().valid);
+}
+
+/// A row that says that its agent was erased is not believed where the key is there: it destroys nothing by
+/// itself, and is found.
+#[tokio::test]
+async fn a_row_that_only_says_that_it_was_erased_is_found() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember("Marta prefers linen thread.").await;
+    let scope = world.agent.scope();
+    drop(world);
+    intrude(&lab.database(), |connection| {
+        connection
+            .execute("UPDATE agents SET erased_at = 1", [])
+            .unwrap();
+    });
+    let memoir = lab.memoir_at(&lab.database());
+    let verified = memoir.verify_all().await.unwrap();
+    assert!(!verified[0].valid);
+    assert!(lab.keys.key(scope).unwrap().is_some());
+    let account = memoir.account("default").await.unwrap();
+    let wren = account.agent("wren").await.unwrap();
+    assert_eq!(code(wren.memories(true).await), "erased");
+}

@@ -1,0 +1,229 @@
+//! Two processes on one database and one key store (SPEC 5.4): what one does to the keys, the other notes
+//! at its next call.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use memoir_app::{AgentHandle, Memoir, RecordQuery};
+use memoir_domain::{SessionId, memory::Number};
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::{ModelScript, Turn};
+use memoir_vault::{KeyStore, MasterKey, MasterSource, rotate_key_file, unlock};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::{
+    lab::{agent_of, database_in, input, keys_in, memoir_on, no_model},
+    world::{OneModel, StandingClock, complete, delete, person},
+};
+
+struct Process {
+    keys: Arc<KeyStore>,
+    memoir: Memoir,
+    model: OneModel,
+    agent: AgentHandle,
+}
+
+async fn process(dir: &Path) -> Process {
+    let source = MasterSource::File(dir.join("master.key"));
+    let keys = Arc::new(unlock(&source, &keys_in(dir), false).unwrap());
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&database_in(dir)).unwrap());
+    let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
+    let model = no_model();
+    let memoir = memoir_on(store, keys.clone(), clock, model.clone());
+    let agent = agent_of(&memoir, "wren").await;
+    Process {
+        keys,
+        memoir,
+        model,
+        agent,
+    }
+}
+
+impl Process {
+    fn script(&self, turns: impl IntoIterator<Item = Turn>) {
+        *self.model.0.lock().unwrap() = Arc::new(ModelScript::new(turns));
+    }
+
+    async fn count(&self) -> usize {
+        self.agent.memories(true).await.unwrap().len()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
+    let dir = TempDir::new().unwrap();
+    let first = process(dir.path()).await;
+    let second = process(dir.path()).await;
+    first
+        .agent
+        .save(&[input("Before.")], &person())
+        .await
+        .unwrap();
+    let old = second.keys.key_id();
+    let writer = first.agent.clone();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let writing = tokio::spawn(async move {
+        let mut saved = 0;
+        // Bounded, should nobody stop it.
+        while saved < 500 && stopped.try_recv().is_err() {
+            writer
+                .save(&[input("Meanwhile.")], &person())
+                .await
+                .unwrap();
+            saved += 1;
+            assert_eq!(writer.memories(true).await.unwrap().len(), saved + 1);
+            tokio::task::yield_now().await;
+        }
+        saved
+    });
+    let mut ids = vec![old];
+    for _ in 0..3 {
+        let (id, wrapped) = rotate_key_file(&dir.path().join("master.key"), &second.keys).unwrap();
+        assert!(wrapped >= 1);
+        ids.push(id);
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+    }
+    stop.send(()).unwrap();
+    let saved = writing.await.unwrap();
+    assert!(saved > 3, "{saved}");
+    ids.dedup();
+    assert_eq!(ids.len(), 4, "each is another");
+
+    // What needs the master key itself: a new agent, the key of the log, a restart.
+    let magpie = agent_of(&first.memoir, "magpie").await;
+    magpie.save(&[input("After.")], &person()).await.unwrap();
+    let checkpoint = first.memoir.checkpoint().await.unwrap();
+    assert_eq!(first.keys.key_id(), ids[3], "it followed");
+    drop(first);
+    let third = process(dir.path()).await;
+    assert_eq!(third.count().await, saved + 1);
+    let note = checkpoint.checkpoint.as_bytes();
+    assert!(third.memoir.check_growth(note, None).await.unwrap().grew);
+    let verified = third.memoir.verify_all().await.unwrap();
+    assert!(verified.iter().all(|one| one.valid), "{verified:?}");
+    assert_eq!(third.keys.key_id(), ids[3]);
+}
+
+/// A master key that was given, and not read from a file: a process that holds the old one goes on with the
+/// agents that it knows, and says what is wrong with the others.
+#[tokio::test]
+async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
+    let dir = TempDir::new().unwrap();
+    let (old, new) = (
+        MasterKey::generate().unwrap(),
+        MasterKey::generate().unwrap(),
+    );
+    let open = |master: &MasterKey| Arc::new(KeyStore::open(&keys_in(dir.path()), master).unwrap());
+    let store =
+        || -> Arc<dyn Store> { Arc::new(SqliteStore::open(&database_in(dir.path())).unwrap()) };
+    let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
+    let first = memoir_on(store(), open(&old), clock.clone(), no_model());
+    let wren = agent_of(&first, "wren").await;
+    let second = open(&old);
+    let other = memoir_on(store(), second.clone(), clock, no_model());
+    let magpie = agent_of(&other, "magpie").await;
+    magpie.save(&[input("Mine.")], &person()).await.unwrap();
+    assert_eq!(second.rotate(&new).unwrap(), 2);
+
+    wren.save(&[input("I go on.")], &person()).await.unwrap();
+    assert_eq!(wren.memories(true).await.unwrap().len(), 1);
+    let account = first.account("default").await.unwrap();
+    let unknown = account.agent("magpie").await.unwrap();
+    let refused = unknown.memories(true).await.unwrap_err();
+    assert_eq!(refused.code(), "key_unavailable", "{refused}");
+    let refused = account
+        .create_agent("rook", &[], &person())
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code(), "key_unavailable", "{refused}");
+    assert!(account.agent("rook").await.is_err(), "nothing was written");
+    assert_eq!(magpie.memories(true).await.unwrap().len(), 1);
+}
+
+/// One process holds an agent's session as it left it; the other ends the session and erases the agent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
+    let dir = TempDir::new().unwrap();
+    let first = process(dir.path()).await;
+    let second = Arc::new(process(dir.path()).await);
+    for number in 0..8 {
+        let text = format!("A long and quiet memory number {number} of a day at the sea.");
+        first.agent.save(&[input(&text)], &person()).await.unwrap();
+    }
+    let session: Arc<Mutex<Option<SessionId>>> = Arc::default();
+    let runtime = tokio::runtime::Handle::current();
+    let (other, noted) = (second.clone(), session.clone());
+    let (told, erased) = std::sync::mpsc::channel();
+    // Between two calls of the session, while the first process knows how it left it.
+    let between = Turn::respond(move |_| {
+        let (other, noted, told) = (other.clone(), noted.clone(), told.clone());
+        let runtime = runtime.clone();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                let running = other.agent.sessions(1).await.unwrap()[0].id;
+                *noted.lock().unwrap() = Some(running);
+                other.agent.cancel(running, &person()).await.unwrap();
+                other.agent.erase(&person()).await.unwrap();
+                told.send(
+                    other
+                        .agent
+                        .records(&RecordQuery::default())
+                        .await
+                        .unwrap()
+                        .len(),
+                )
+                .unwrap();
+            });
+        });
+        thread.join().unwrap();
+        delete(2)
+    });
+    first.script([Turn::text("YES"), delete(1), between, delete(3), complete()]);
+    let options = memoir_app::sessions::RefineOptions::default();
+    let ended = first.agent.refine(&options, &mut |_| {}).await;
+    let ended = ended.unwrap_err();
+    assert_eq!(ended.code(), "erased", "{ended}");
+    let session = session.lock().unwrap().unwrap();
+    let call = |tool: &'static str, arguments| {
+        let agent = first.agent.clone();
+        async move {
+            let answer = agent.call_tool(session, tool, Some(&arguments)).await;
+            answer.unwrap_err().code()
+        }
+    };
+    assert_eq!(call("delete_memory", json!({"id": 4})).await, "erased");
+    assert_eq!(
+        call("search_memories", json!({"query": "sea"})).await,
+        "erased"
+    );
+    assert_eq!(call("nonsense", json!({})).await, "erased");
+    let saved = first.agent.save(&[input("Once more.")], &person()).await;
+    assert_eq!(saved.unwrap_err().code(), "erased");
+    let restored = first.agent.restore(Number(1), &person()).await;
+    assert_eq!(restored.unwrap_err().code(), "erased");
+
+    let records = second.agent.records(&RecordQuery::default()).await.unwrap();
+    assert_eq!(
+        records.len(),
+        erased.recv().unwrap(),
+        "nothing was written since"
+    );
+    let actions: Vec<&str> = records
+        .iter()
+        .map(|record| record.action.as_str())
+        .collect();
+    assert_eq!(
+        actions[actions.len() - 3..],
+        [
+            "memory_refinement_delete",
+            "memory_refinement_abandoned",
+            "agent_erased"
+        ]
+    );
+    let verified = first.memoir.verify_all().await.unwrap();
+    assert!(verified.iter().all(|one| one.valid), "{verified:?}");
+}

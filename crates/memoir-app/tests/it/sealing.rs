@@ -1,0 +1,641 @@
+//! No word of an agent's in the open: not in any file of the installation, not in what is logged, not in an
+//! error (SPEC 5.1, 5.3).
+//!
+//! A word that stands nowhere else goes into every kind of text, and is then looked for in every byte.
+
+use std::{
+    fmt::{self, Write as _},
+    fs,
+    path::Path,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use memoir_app::{Error, MemoryInput, RecordQuery, sessions::RefineOptions};
+use memoir_domain::{
+    agent::Field,
+    audit::{Action, Actor},
+    memory::{Kind, Number},
+    recall::Query,
+    session::State,
+};
+use memoir_model::{ErrorCode, ModelError};
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::Turn;
+use memoir_vault::{MasterSource, archive::Passphrase, rotate_key_file, unlock};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field as TraceField, Visit},
+    span,
+};
+
+use crate::{
+    lab::{agent_of, database_in, keys_in, memoir_on, no_model},
+    world::{StandingClock, World, complete, delete, person, state},
+};
+
+/// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that
+/// another is a part of.
+const CANARIES: [(&str, &str); 22] = [
+    ("a core memory", "zilpzalp01q"),
+    ("a journal entry", "wiedehopf02q"),
+    ("a tag", "zaunkoenig03q"),
+    ("a source", "rohrdommel04q"),
+    ("a protected wording", "eisvogel05q"),
+    ("the system prompt", "pirol06q"),
+    ("the reflection prompt", "neuntoeter07q"),
+    ("the memory reflection prompt", "grasmuecke08q"),
+    ("the refinement prompt", "kleiber09q"),
+    ("a summary", "girlitz10q"),
+    ("a reason for declining", "bachstelze11q"),
+    ("a rehearsed wording", "haubenmeise12q"),
+    ("a lost detail", "schwarzspecht13q"),
+    ("a reason for shredding", "turmfalke14q"),
+    ("a query", "waldkauz15q"),
+    ("an old wording", "mauersegler16q"),
+    ("a discarded memory", "feldlerche17q"),
+    ("a refused argument", "goldammer18q"),
+    ("a shredded memory", "steinkauz19q"),
+    ("a prompt that was replaced", "sperling20q"),
+    ("an answer of the model", "uferschnepfe21q"),
+    ("the name of an unknown tool", "brachvogel22q"),
+];
+
+fn canary(what: &str) -> &'static str {
+    CANARIES
+        .iter()
+        .find(|(kind, _)| *kind == what)
+        .unwrap_or_else(|| panic!("no word for {what}"))
+        .1
+}
+
+/// The canaries found in `bytes`, in any of the forms in which a text can stand there.
+fn found(bytes: &[u8]) -> Vec<&'static str> {
+    let lower = bytes.to_ascii_lowercase();
+    let is_in = |needle: &[u8]| lower.windows(needle.len()).any(|window| window == needle);
+    CANARIES
+        .iter()
+        .filter(|(_, word)| {
+            let escaped: String = word
+                .chars()
+                .map(|letter| format!("\\u{:04x}", letter as u32))
+                .collect();
+            let utf16: Vec<u8> = word.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let utf16_be: Vec<u8> = word.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            let hex: String = word.bytes().map(|byte| format!("{byte:02x}")).collect();
+            [
+                word.as_bytes(),
+                escaped.as_bytes(),
+                &utf16,
+                &utf16_be,
+                hex.as_bytes(),
+            ]
+            .iter()
+            .any(|needle| is_in(needle))
+        })
+        .map(|(kind, _)| *kind)
+        .collect()
+}
+
+/// Every file of the folder, by name, with the canaries found in it.
+fn search(dir: &Path) -> Vec<(String, Vec<&'static str>)> {
+    let files = fs::read_dir(dir).unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let bytes = fs::read(entry.path()).unwrap();
+        (name, found(&bytes))
+    });
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    files
+}
+
+/// Everything that Memoir's crates trace, at every level.
+struct Tracer;
+
+static TRACED: Mutex<String> = Mutex::new(String::new());
+
+struct Writer<'a>(&'a mut String);
+
+impl Visit for Writer<'_> {
+    fn record_debug(&mut self, field: &TraceField, value: &dyn fmt::Debug) {
+        let _ = write!(self.0, " {field}={value:?}");
+    }
+}
+
+fn trace(write: impl FnOnce(&mut String)) {
+    write(&mut TRACED.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+impl Subscriber for Tracer {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("memoir")
+    }
+
+    fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
+        trace(|text| {
+            let _ = write!(text, "\n{}", attributes.metadata().name());
+            attributes.record(&mut Writer(text));
+        });
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
+        trace(|text| values.record(&mut Writer(text)));
+    }
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        trace(|text| {
+            let metadata = event.metadata();
+            let _ = write!(text, "\n{} {}", metadata.level(), metadata.target());
+            event.record(&mut Writer(text));
+        });
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// Once for the whole process: what is traced comes from threads of all kinds.
+fn traced() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| tracing::subscriber::set_global_default(Tracer).unwrap());
+}
+
+/// What was said in errors, in both forms.
+#[derive(Default)]
+struct Said(String, usize);
+
+impl Said {
+    fn error<T>(&mut self, result: Result<T, Error>) -> Error {
+        let Err(error) = result else {
+            panic!("there was no error")
+        };
+        let _ = writeln!(self.0, "{error} {error:?} {:?}", error.hint());
+        self.1 += 1;
+        error
+    }
+
+    fn value(&mut self, value: &impl fmt::Debug) {
+        let _ = writeln!(self.0, "{value:?}");
+    }
+}
+
+fn text_with(what: &str, rest: &str) -> String {
+    format!("The {} of {rest}", canary(what))
+}
+
+async fn save(world: &World, input: MemoryInput) -> Number {
+    world.agent.save(&[input], &person()).await.unwrap()[0]
+        .memory
+        .number
+}
+
+fn with(content: String) -> MemoryInput {
+    MemoryInput {
+        content: content.into(),
+        ..MemoryInput::default()
+    }
+}
+
+/// Puts every word where it belongs.
+async fn tell(world: &World, said: &mut Said) {
+    let agent = &world.agent;
+    let prompt = |field, what| (field, text_with(what, "a prompt that nobody else may read"));
+    let prompts = [
+        prompt(Field::SystemPrompt, "a prompt that was replaced"),
+        prompt(Field::ReflectionPrompt, "the reflection prompt"),
+        prompt(
+            Field::MemoryReflectionPrompt,
+            "the memory reflection prompt",
+        ),
+        prompt(Field::RefinementPrompt, "the refinement prompt"),
+    ];
+    let prompts: Vec<_> = prompts
+        .iter()
+        .map(|(field, text)| (*field, Some(text.as_str())))
+        .collect();
+    agent.configure(&prompts, &person()).await.unwrap();
+    let system = text_with("the system prompt", "who this agent is");
+    let system = [(Field::SystemPrompt, Some(system.as_str()))];
+    agent.configure(&system, &person()).await.unwrap();
+
+    let core = with(text_with(
+        "a core memory",
+        "the bookbinder lies on the shelf by the door",
+    ));
+    save(
+        world,
+        MemoryInput {
+            tags: vec![canary("a tag").into()],
+            source: Some(canary("a source").into()),
+            ..core
+        },
+    )
+    .await;
+    let journal = with(text_with(
+        "a journal entry",
+        "this morning was quiet and long",
+    ));
+    let journal = MemoryInput {
+        kind: Some(Kind::Journal),
+        ..journal
+    };
+    save(world, journal).await;
+    let protected = with(text_with(
+        "a protected wording",
+        "a vow that is kept for all time",
+    ));
+    let protected = MemoryInput {
+        constitutional: true,
+        ..protected
+    };
+    save(world, protected).await;
+    let old = save(
+        world,
+        with(text_with(
+            "an old wording",
+            "the press was oiled on the first day of May",
+        )),
+    )
+    .await;
+    let discarded = save(
+        world,
+        with(text_with(
+            "a discarded memory",
+            "the cat came in from the garden",
+        )),
+    )
+    .await;
+    let detail = canary("a lost detail");
+    let detailed = save(
+        world,
+        with(format!(
+            "They met in {} on 3 May 2024 at noon.",
+            capital(detail)
+        )),
+    )
+    .await;
+    let shredded = save(
+        world,
+        with(text_with(
+            "a shredded memory",
+            "the key of the back door, 4711",
+        )),
+    )
+    .await;
+    for number in 0..6 {
+        let filler = format!(
+            "A long and quiet memory number {number} of a day by the sea, with nothing in it to remove."
+        );
+        save(world, with(filler)).await;
+    }
+
+    let (session, _) = world
+        .refine([
+            Turn::call("search_memories", json!({"query": canary("a query")})),
+            Turn::call(
+                "update_memory",
+                json!({"id": old.0, "content": "The press was oiled on the first day of May, as it is."}),
+            ),
+            Turn::call(
+                "update_memory",
+                json!({"id": detailed.0, "content": "They met on 3 May 2024 at noon, in a place by a river."}),
+            ),
+            delete(discarded.0),
+            Turn::call("delete_memory", json!({"id": canary("a refused argument")})),
+            Turn::malformed_call("delete_memory", canary("a refused argument")),
+            Turn::call(canary("the name of an unknown tool"), json!({"id": 1})),
+            Turn::text(canary("an answer of the model")),
+            Turn::call(
+                "complete_refinement",
+                json!({"summary": text_with("a summary", "what was done and why")}),
+            ),
+        ])
+        .await;
+    assert_eq!(state(&session), State::Completed);
+    assert_eq!(session.session.edits, 3);
+    said.value(&session);
+    let lost = agent
+        .records(&RecordQuery {
+            action: Some(Action::MemoryRefinementUpdate),
+            ..RecordQuery::default()
+        })
+        .await
+        .unwrap();
+    let lost = serde_json::to_string(&lost).unwrap().to_lowercase();
+    assert!(lost.contains(detail), "the lost detail is in the record");
+
+    let refusal = format!(
+        "No. {}",
+        text_with("a reason for declining", "why I will not")
+    );
+    world.script([Turn::text(&refusal)]);
+    let declined = agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(state(&declined), State::Declined);
+    let rehearsal = RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    };
+    let reworded = text_with(
+        "a rehearsed wording",
+        "a long and quiet memory of a day by the sea, number 0",
+    );
+    let (rehearsed, _) = world
+        .refine_with(
+            &rehearsal,
+            [
+                Turn::call("update_memory", json!({"id": 8, "content": reworded})),
+                complete(),
+            ],
+        )
+        .await;
+    assert_eq!(state(&rehearsed), State::Completed);
+    said.value(&rehearsed);
+    let broken = ModelError::Rejected {
+        status: 400,
+        code: ErrorCode::new("context_length_exceeded"),
+        hint: None,
+    };
+    let (failed, _) = world.refine([Turn::Error(broken)]).await;
+    assert_eq!(state(&failed), State::Failed);
+    said.value(&failed);
+    agent
+        .shred(
+            shredded,
+            &text_with("a reason for shredding", "what must not be"),
+            &person(),
+        )
+        .await
+        .unwrap();
+    provoke(world, said, session.session.id, shredded).await;
+}
+
+fn capital(word: &str) -> String {
+    word[..1].to_uppercase() + &word[1..]
+}
+
+/// Every way in which something can be refused that has words in it.
+async fn provoke(
+    world: &World,
+    said: &mut Said,
+    session: memoir_domain::SessionId,
+    shredded: Number,
+) {
+    let agent = &world.agent;
+    let word = canary("a refused argument");
+    let query = Query {
+        text: canary("a query").into(),
+        limit: 5,
+        ..Query::default()
+    };
+    said.value(&agent.recall(&query).await.unwrap());
+    let long = Query {
+        text: word.repeat(1_000).into(),
+        ..query
+    };
+    said.error(agent.recall(&long).await);
+    let too_long = with(word.repeat(1_000));
+    said.error(agent.save(&[too_long], &person()).await);
+    said.error(agent.save(&[with(format!("{word}\0"))], &person()).await);
+    let tagged = MemoryInput {
+        tags: vec![format!("{word}\n{word}").into()],
+        ..with(word.to_owned())
+    };
+    said.error(agent.save(&[tagged], &person()).await);
+    let sourced = MemoryInput {
+        source: Some(word.repeat(1_000).into()),
+        ..with(word.to_owned())
+    };
+    said.error(agent.save(&[sourced], &person()).await);
+    let prompt = word.repeat(10_001);
+    let prompt = [(Field::SystemPrompt, Some(prompt.as_str()))];
+    said.error(agent.configure(&prompt, &person()).await);
+    let threshold = [(Field::RefinementThreshold, Some(word))];
+    said.error(agent.configure(&threshold, &person()).await);
+    said.error(agent.shred(Number(1), &word.repeat(1_000), &person()).await);
+    said.error(agent.shred(shredded, word, &person()).await);
+    said.error(agent.restore(Number(1), &person()).await);
+    said.error(agent.restore(Number(999), &person()).await);
+    said.error(agent.history(Some(Number(999))).await);
+    said.error(agent.apply_rehearsal(session, &person()).await);
+    let bad = memoir_app::import::read(
+        format!("{{\"content\": \"{word}\", \"{word}\": 1}}\n{word}").as_bytes(),
+    );
+    assert_eq!(bad.bad.len(), 2);
+    said.value(&bad);
+    said.error(world.memoir.check_growth(word.as_bytes(), None).await);
+    let account = world.memoir.account("default").await.unwrap();
+    let passphrase = || Passphrase::from_text("a passphrase that is long enough").unwrap();
+    said.error(
+        account
+            .adopt(word.into(), passphrase(), None, &person())
+            .await,
+    );
+    let answer = agent
+        .call_tool(session, word, Some(&json!({word: word})))
+        .await
+        .unwrap();
+    said.value(&answer);
+}
+
+/// Everything that whoever has the key may read, and everything that was written, as one text.
+async fn plain(world: &World) -> String {
+    let agent = &world.agent;
+    let mut all: Vec<Value> = Vec::new();
+    let mut add = |value: serde_json::Result<Value>| all.push(value.unwrap());
+    add(serde_json::to_value(agent.memories(true).await.unwrap()));
+    add(serde_json::to_value(
+        agent.records(&RecordQuery::default()).await.unwrap(),
+    ));
+    add(serde_json::to_value(agent.show().await.unwrap()));
+    add(serde_json::to_value(agent.history(None).await.unwrap()));
+    for session in agent.sessions(u32::MAX).await.unwrap() {
+        add(serde_json::to_value(
+            agent.session(session.id).await.unwrap(),
+        ));
+    }
+    Value::from(all).to_string()
+}
+
+/// These are told to nobody, and kept nowhere: the words of what was shredded, and what a model or a
+/// person said that came to nothing.
+const KEPT_NOWHERE: [&str; 5] = [
+    "a query",
+    "a refused argument",
+    "a shredded memory",
+    "an answer of the model",
+    "the name of an unknown tool",
+];
+
+#[tokio::test]
+async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
+    traced();
+    let dir = TempDir::new().unwrap();
+    let key_file = MasterSource::File(dir.path().join("master.key"));
+    let keys = std::sync::Arc::new(unlock(&key_file, &keys_in(dir.path()), false).unwrap());
+    let clock = std::sync::Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
+    let model = no_model();
+    let store: std::sync::Arc<dyn memoir_store::Store> =
+        std::sync::Arc::new(SqliteStore::open(&database_in(dir.path())).unwrap());
+    let memoir = memoir_on(store.clone(), keys.clone(), clock.clone(), model.clone());
+    let agent = agent_of(&memoir, "wren").await;
+    let world = World {
+        memoir,
+        store,
+        keys,
+        clock,
+        model,
+        agent,
+    };
+    let mut said = Said::default();
+    tell(&world, &mut said).await;
+    world.memoir.checkpoint().await.unwrap();
+    rotate_key_file(&dir.path().join("master.key"), &world.keys).unwrap();
+
+    // The search finds what is there to be found: each word in a plain export.
+    let plain = plain(&world).await;
+    let kinds: Vec<&str> = CANARIES
+        .iter()
+        .map(|(kind, _)| *kind)
+        .filter(|kind| !KEPT_NOWHERE.contains(kind))
+        .collect();
+    assert_eq!(found(plain.as_bytes()), kinds);
+    let utf16: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(found(&utf16), kinds);
+
+    // Opened, with the log of the database and its index beside it; then closed.
+    let open = search(dir.path());
+    let names: Vec<&str> = open.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "master.key",
+            "memoir.db",
+            "memoir.db-shm",
+            "memoir.db-wal",
+            "memoir.keys"
+        ]
+    );
+    let none: Vec<_> = open.iter().filter(|(_, words)| !words.is_empty()).collect();
+    assert!(none.is_empty(), "{none:?}");
+    said.error(world.memoir.account("nobody").await.map(drop));
+    drop(world);
+    let closed = search(dir.path());
+    assert!(
+        closed.iter().all(|(_, words)| words.is_empty()),
+        "{closed:?}"
+    );
+
+    // A file in which they stand, so that it is seen that the search opens files.
+    fs::write(dir.path().join("export.json"), &plain).unwrap();
+    let with_export = search(dir.path());
+    assert_eq!(with_export[0], ("export.json".to_owned(), kinds));
+
+    assert!(said.1 >= 15, "{} errors", said.1);
+    assert_eq!(found(said.0.as_bytes()), [] as [&str; 0], "{}", said.0);
+}
+
+#[tokio::test]
+async fn spec_5_1_no_word_of_an_agents_is_traced() {
+    traced();
+    // An agent that cannot be read, in two ways: what is said of it is traced.
+    let lab = crate::lab::Lab::new();
+    let world = lab.world().await;
+    let mut said = Said::default();
+    tell(&world, &mut said).await;
+    let account = world.memoir.account("default").await.unwrap();
+    drop(world);
+    crate::lab::intrude(&lab.database(), |connection| {
+        let sql = "UPDATE agents SET settings = ?1";
+        let settings =
+            json!({"model": canary("a refused argument"), "nothing": canary("a core memory")});
+        connection.execute(sql, [settings.to_string()]).unwrap();
+        let sql = "UPDATE sessions SET state = 'open', lease_until = 1, lease_holder = 1 \
+                   WHERE id = (SELECT min(id) FROM sessions)";
+        connection.execute(sql, []).unwrap();
+    });
+    account.due_agents().await.unwrap();
+    let memoir = lab.memoir_at(&lab.database());
+    memoir.close_lapsed_sessions().await.unwrap();
+    let traced = TRACED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    assert!(traced.contains("an agent was passed over"), "{traced}");
+    assert!(
+        traced.contains("a session left behind was not closed"),
+        "{traced}"
+    );
+    assert_eq!(found(traced.as_bytes()), [] as [&str; 0], "{traced}");
+}
+
+/// What is wrong with a row is told by its place, and never by what stands in it.
+#[tokio::test]
+async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
+    let lab = crate::lab::Lab::new();
+    let world = lab.world().await;
+    let mut said = Said::default();
+    tell(&world, &mut said).await;
+    drop(world);
+    let word = canary("a refused argument");
+    // Words in the open where none belong, as from a broken import by hand.
+    for (table, column) in [
+        ("memories", "kind"),
+        ("memories", "body"),
+        ("sessions", "mode"),
+        ("sessions", "body"),
+        ("audit_records", "actor_kind"),
+        ("audit_records", "facts"),
+        ("audit_records", "body"),
+        ("agent_prompts", "body"),
+        ("agents", "settings"),
+        ("agents", "seal"),
+    ] {
+        let copy = lab.path().join("copy");
+        lab.copy_to(&copy);
+        crate::lab::intrude(&copy, |connection| {
+            let sql = format!("UPDATE {table} SET {column} = ?1");
+            let value = match column {
+                "body" | "seal" => rusqlite::types::Value::Blob(word.repeat(9).into()),
+                _ => rusqlite::types::Value::Text(word.to_owned()),
+            };
+            connection.execute(&sql, [value]).unwrap();
+        });
+        let memoir = lab.memoir_at(&copy);
+        let verified = memoir.verify_all().await.unwrap();
+        assert!(!verified[0].valid, "{table}.{column}");
+        said.value(&verified);
+        said.value(&serde_json::to_string(&verified).unwrap());
+        let account = memoir.account("default").await.unwrap();
+        let Ok(agent) = account.agent("wren").await else {
+            continue;
+        };
+        let mut failed = 0;
+        macro_rules! note {
+            ($result:expr) => {
+                if let Err(error) = $result {
+                    said.error::<()>(Err(error));
+                    failed += 1;
+                }
+            };
+        }
+        note!(agent.memories(true).await);
+        note!(agent.records(&RecordQuery::default()).await);
+        note!(agent.sessions(9).await);
+        note!(agent.show().await);
+        note!(agent.context(None).await);
+        note!(agent.erase(&Actor::system()).await);
+        assert!(failed > 0, "{table}.{column}");
+        let findings = memoir.examine(&account).await;
+        said.value(&findings);
+    }
+    assert_eq!(found(said.0.as_bytes()), [] as [&str; 0], "{}", said.0);
+}

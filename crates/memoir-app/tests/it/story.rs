@@ -1,0 +1,161 @@
+//! An agent to whom everything happened that can happen, for what must hold whatever happened.
+
+use memoir_app::sessions::RefineOptions;
+use memoir_domain::{SessionId, agent::Field, memory::Number, session::State};
+use memoir_model::ModelError;
+use memoir_testkit::Turn;
+use serde_json::json;
+
+use crate::{
+    lab::{Lab, input, journal},
+    world::{World, complete, delete, person, state},
+};
+
+/// The memory that is shredded in the end.
+pub const SHREDDED: Number = Number(13);
+/// The memory that is rewritten, so that it has an earlier wording.
+pub const REWRITTEN: Number = Number(2);
+
+pub struct Story {
+    /// Completed: two merged, one rewritten, one protected, one deleted.
+    pub completed: SessionId,
+    /// Undone after its end.
+    pub undone: SessionId,
+    /// Rehearsed and completed.
+    pub rehearsed: SessionId,
+}
+
+pub fn memories() -> Vec<memoir_app::MemoryInput> {
+    let mut memories: Vec<_> = [
+        "Marta prefers linen thread for the spine of every book.",
+        "The workshop opens at nine, and Joaquín is always there first, before the baker.",
+        "I promised Marta to keep the ledger of orders in order.",
+        "The cat sleeps on the paper that was delivered in the morning.",
+        "The cat sleeps on the paper which was delivered in the morning.",
+        "The old press came from Lisbon and needs oil every month.",
+        "The rain came early today, and the paper had to be carried in.",
+        "Lena brings the paper on Fridays, and stays for coffee.",
+        "The spring fair is in the second week of May, near the river.",
+        "Evan carried the boxes up to the attic, and hurt his back a little.",
+        "Ruth asked for a blue cover with silver letters on the spine.",
+        "The roof above the press leaks when the wind comes from the west.",
+        "The key of the back door lies under the blue pot, and its number is 4711.",
+    ]
+    .map(input)
+    .into();
+    memories[0].tags = vec!["craft".into(), "Marta".into()];
+    memories[0].source = Some("a letter of May".into());
+    memories[2].constitutional = true;
+    memories[6] = journal("The rain came early today, and the paper had to be carried in.");
+    memories[12].tags = vec!["house".into()];
+    memories
+}
+
+/// What the model does in the session that completes.
+pub fn edits() -> Vec<Turn> {
+    vec![
+        Turn::call(
+            "consolidate_memories",
+            json!({"ids": [4, 5], "content": "The cat sleeps on the paper delivered in the morning."}),
+        ),
+        Turn::call(
+            "update_memory",
+            json!({"id": 2, "content": "The workshop opens at nine; Joaquín is always there first."}),
+        ),
+        Turn::call("protect_memory", json!({"id": 6})),
+        delete(9),
+        complete(),
+    ]
+}
+
+/// Up to the session that completed.
+pub async fn first_part(lab: &Lab, world: &World) -> SessionId {
+    for memory in memories() {
+        lab.tick();
+        world.agent.save(&[memory], &person()).await.unwrap();
+    }
+    let prompts = [
+        (
+            Field::SystemPrompt,
+            "I am Wren, who lives with bookbinders.",
+        ),
+        (Field::ReflectionPrompt, "Keep what was promised."),
+        (Field::MemoryReflectionPrompt, "Promote what lasts."),
+        (Field::RefinementPrompt, "Tidy slowly, and change little."),
+    ];
+    let prompts = prompts.map(|(field, text)| (field, Some(text)));
+    lab.tick();
+    world.agent.configure(&prompts, &person()).await.unwrap();
+    lab.tick();
+    let (driven, _) = world.refine(edits()).await;
+    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.session.edits, 3);
+    driven.session.id
+}
+
+/// From there on to a memory that was shredded.
+pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Story {
+    let agent = &world.agent;
+    lab.tick();
+    let strict = [(Field::RefinementThreshold, Some("0.95"))];
+    agent.configure(&strict, &person()).await.unwrap();
+    lab.tick();
+    let (tripped, _) = world.refine([delete(10), delete(11), complete()]).await;
+    assert_eq!(state(&tripped), State::RolledBack);
+    lab.tick();
+    let lax = [(Field::RefinementThreshold, Some("0.5"))];
+    agent.configure(&lax, &person()).await.unwrap();
+    lab.tick();
+    let (undone, _) = world.refine([delete(10), complete()]).await;
+    lab.tick();
+    agent
+        .roll_back(undone.session.id, false, &person())
+        .await
+        .unwrap();
+    lab.tick();
+    agent.restore(Number(9), &person()).await.unwrap();
+    let before = lab.now();
+    lab.tick();
+    agent
+        .save(&[input("A thing that will not have been.")], &person())
+        .await
+        .unwrap();
+    lab.tick();
+    let rewound = agent.rewind(before, &person()).await.unwrap();
+    assert_eq!(rewound.changes.discarded, 1);
+    lab.tick();
+    world.script([Turn::text("No, I am in the middle of something.")]);
+    let declined = agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(state(&declined), State::Declined);
+    lab.tick();
+    let broken = ModelError::BadAnswer {
+        what: "a web page".to_owned(),
+        retryable: false,
+        hint: None,
+    };
+    let (failed, _) = world.refine([Turn::Error(broken)]).await;
+    assert_eq!(state(&failed), State::Failed);
+    lab.tick();
+    let rehearsal = RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    };
+    let (rehearsed, _) = world
+        .refine_with(&rehearsal, [delete(11), complete()])
+        .await;
+    assert_eq!(state(&rehearsed), State::Completed);
+    lab.tick();
+    agent
+        .shred(SHREDDED, "it tells where the key is", &person())
+        .await
+        .unwrap();
+    lab.tick();
+    Story {
+        completed,
+        undone: undone.session.id,
+        rehearsed: rehearsed.session.id,
+    }
+}

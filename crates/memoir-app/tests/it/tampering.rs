@@ -1,0 +1,1207 @@
+//! Whatever is changed in the database by somebody else than Memoir is found and named (SPEC 4.2, 5.3).
+//!
+//! One agent with a long story, another one beside it, and a copy of the database for each way of tampering
+//! with it. "Yesterday" is the database as it was after the first half of the story.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use memoir_app::{CheckpointView, Growth, Verification, sessions::RefineOptions};
+use rusqlite::{Connection, params, types::Value};
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+
+use crate::{
+    lab::{Lab, agent_of, input, intrude},
+    story::{REWRITTEN, Story, first_part, second_part},
+    world::{complete, person},
+};
+
+/// The tables that hold something of an agent.
+const TABLES: [&str; 7] = [
+    "agents",
+    "agent_prompts",
+    "memories",
+    "sessions",
+    "audit_records",
+    "memory_details",
+    "log_leaves",
+];
+
+/// Tables that hold an agent's identifier and nothing of what it is: who may come in.
+const LEFT_OUT: [&str; 1] = ["tokens"];
+
+struct Evidence {
+    lab: Lab,
+    story: Story,
+    wren: [u8; 16],
+    magpie: [u8; 16],
+    /// The database in the middle of the story, and at its end.
+    yesterday: PathBuf,
+    today: PathBuf,
+    /// Taken at the end of the story, after one in its middle.
+    checkpoint: CheckpointView,
+}
+
+/// What verifying came to.
+struct Verdict {
+    verified: Result<Vec<Verification>, String>,
+    growth: Result<Growth, String>,
+}
+
+impl Verdict {
+    /// Whether the database fits itself, without anything kept outside.
+    fn is_valid(&self) -> bool {
+        matches!(&self.verified, Ok(all) if all.iter().all(|one| one.valid))
+    }
+
+    fn grew(&self) -> bool {
+        matches!(&self.growth, Ok(growth) if growth.grew)
+    }
+
+    /// All that is said to be wrong.
+    fn text(&self) -> String {
+        let said: Vec<String> = match &self.verified {
+            Err(error) => vec![error.clone()],
+            Ok(all) => {
+                let named = |one: &Verification| {
+                    let misfits = one.misfits.iter();
+                    misfits
+                        .map(|misfit| match misfit.seq {
+                            Some(seq) => format!("record {seq}: {}", misfit.problem),
+                            None => misfit.problem.clone(),
+                        })
+                        .map(|problem| format!("{} {problem}", one.agent_id))
+                        .collect::<Vec<_>>()
+                };
+                all.iter().flat_map(named).collect()
+            }
+        };
+        said.join("\n")
+    }
+
+    /// That it is found without anything kept outside, and that all of `names` are said.
+    #[track_caller]
+    fn names(&self, names: &[&str]) {
+        let text = self.text();
+        assert!(!self.is_valid(), "not found");
+        for name in names {
+            assert!(text.contains(name), "`{name}` is not named in: {text}");
+        }
+    }
+}
+
+impl Evidence {
+    async fn gather() -> Self {
+        let lab = Lab::new();
+        let world = lab.world().await;
+        let magpie = agent_of(&world.memoir, "magpie").await;
+        let saved = ["The river is high.", "The cat is at the neighbours'."].map(input);
+        magpie.save(&saved, &person()).await.unwrap();
+        let completed = first_part(&lab, &world).await;
+        world.memoir.checkpoint().await.unwrap();
+        let wren = *world.agent.scope().agent.as_bytes();
+        let magpie_id = *magpie.scope().agent.as_bytes();
+        drop((world, magpie));
+        let yesterday = lab.path().join("yesterday");
+        lab.copy_to(&yesterday);
+        let world = lab.world().await;
+        let magpie = agent_of(&world.memoir, "magpie").await;
+        magpie.save(&saved, &person()).await.unwrap();
+        let story = second_part(&lab, &world, completed).await;
+        let checkpoint = world.memoir.checkpoint().await.unwrap();
+        drop((world, magpie));
+        let today = lab.path().join("today");
+        lab.copy_to(&today);
+        Self {
+            lab,
+            story,
+            wren,
+            magpie: magpie_id,
+            yesterday,
+            today,
+            checkpoint,
+        }
+    }
+
+    /// What verifying says of a copy that was tampered with.
+    async fn judge(&self, tamper: impl FnOnce(&Connection)) -> Verdict {
+        let dir = TempDir::new().unwrap();
+        let copy = dir.path().join("copy");
+        fs::copy(&self.today, &copy).unwrap();
+        intrude(&copy, tamper);
+        self.judge_file(&copy).await
+    }
+
+    async fn judge_file(&self, path: &Path) -> Verdict {
+        let memoir = self.lab.memoir_at(path);
+        let verified = memoir.verify_all().await;
+        let note = self.checkpoint.checkpoint.as_bytes();
+        let growth = memoir.check_growth(note, None).await;
+        Verdict {
+            verified: verified.map_err(|error| error.to_string()),
+            growth: growth.map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Whether it is about the row of the rehearsal.
+    fn is_untold(&self, mutation: &Mutation) -> bool {
+        let id = self.story.rehearsed.as_bytes().to_vec();
+        mutation.key.contains(&("id".to_owned(), Value::Blob(id)))
+    }
+
+    /// Makes yesterday's database readable as `old` for the tampering.
+    fn attach_yesterday(&self, connection: &Connection) {
+        let path = self.yesterday.to_str().unwrap();
+        connection
+            .execute("ATTACH DATABASE ?1 AS old", [path])
+            .unwrap();
+    }
+}
+
+/// Made once: none of the tests changes it.
+async fn evidence() -> &'static Evidence {
+    static EVIDENCE: OnceCell<Evidence> = OnceCell::const_new();
+    EVIDENCE.get_or_init(Evidence::gather).await
+}
+
+fn change(connection: &Connection, sql: &str, values: impl rusqlite::Params) {
+    let changed = connection.execute(sql, values).unwrap();
+    assert!(changed > 0, "nothing was tampered with: {sql}");
+}
+
+fn one<T: rusqlite::types::FromSql>(connection: &Connection, sql: &str) -> T {
+    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn spec_4_2_what_was_not_tampered_with_is_valid() {
+    let evidence = evidence().await;
+    let verdict = evidence.judge(|_| {}).await;
+    assert!(verdict.is_valid() && verdict.grew(), "{}", verdict.text());
+    let verdict = evidence.judge_file(&evidence.yesterday).await;
+    assert!(
+        verdict.is_valid(),
+        "a copy of the whole database fits itself: {}",
+        verdict.text()
+    );
+    assert!(!verdict.grew(), "only what is kept outside tells");
+    let growth = verdict.growth.unwrap();
+    assert!(growth.problem.unwrap().contains("cut off"));
+}
+
+#[tokio::test]
+async fn spec_5_3_no_table_of_agents_is_left_out_here() {
+    let evidence = evidence().await;
+    let today = Connection::open(&evidence.today).unwrap();
+    let found: Vec<String> = today
+        .prepare(
+            "SELECT DISTINCT tables.name FROM sqlite_master AS tables \
+             JOIN pragma_table_info(tables.name) AS columns \
+             WHERE tables.type = 'table' AND columns.name = 'agent_id' ORDER BY 1",
+        )
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert!(found.len() >= 6, "{found:?}");
+    for table in found {
+        let table = table.as_str();
+        assert!(
+            TABLES.contains(&table) || LEFT_OUT.contains(&table),
+            "{table}"
+        );
+    }
+}
+
+/// Columns that no seal, no hash and no checkpoint covers, on purpose.
+const UNBOUND: [(&str, &str); 2] = [
+    // A lease is prolonged every few seconds, without the agent's key.
+    ("sessions", "lease_until"),
+    ("sessions", "lease_holder"),
+];
+
+/// Columns that only the checkpoint covers.
+const KEPT_OUTSIDE: [(&str, &str); 1] = [("log_leaves", "recorded_at")];
+
+struct Column {
+    table: &'static str,
+    name: String,
+    nullable: bool,
+    /// The columns of the table's key.
+    key: Vec<String>,
+}
+
+fn columns(connection: &Connection) -> Vec<Column> {
+    let mut found = Vec::new();
+    for table in TABLES {
+        let mut statement = connection
+            .prepare(&format!("PRAGMA table_info({table})"))
+            .unwrap();
+        let read: Vec<(String, bool, bool)> = statement
+            .query_map([], |row| {
+                Ok((
+                    row.get("name")?,
+                    row.get::<_, i64>("notnull")? == 0,
+                    row.get::<_, i64>("pk")? > 0,
+                ))
+            })
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let key: Vec<String> = read
+            .iter()
+            .filter(|(_, _, is_key)| *is_key)
+            .map(|(name, ..)| name.clone())
+            .collect();
+        found.extend(read.into_iter().map(|(name, nullable, _)| Column {
+            table,
+            name,
+            nullable,
+            key: key.clone(),
+        }));
+    }
+    found
+}
+
+/// One column of one row, and another value for it.
+struct Mutation {
+    table: &'static str,
+    column: String,
+    key: Vec<(String, Value)>,
+    from: Value,
+    to: Value,
+}
+
+/// For each column: of the first, a middle and the last row, and of one without and one with a value,
+/// everything that [`others`] makes of it.
+fn mutations(connection: &Connection) -> Vec<Mutation> {
+    let mut mutations = Vec::new();
+    for column in columns(connection) {
+        let (table, name) = (column.table, &column.name);
+        let keys = column.key.join(", ");
+        let sql = format!("SELECT {name}, {keys} FROM {table} ORDER BY {keys}");
+        let mut statement = connection.prepare(&sql).unwrap();
+        let rows: Vec<(Value, Vec<Value>)> = statement
+            .query_map([], |row| {
+                let key = (1..=column.key.len()).map(|at| row.get(at));
+                Ok((row.get(0)?, key.collect::<Result<_, _>>()?))
+            })
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        if rows.is_empty() {
+            continue;
+        }
+        let is_null = |row: &(Value, Vec<Value>)| row.0 == Value::Null;
+        let mut chosen: Vec<Option<usize>> = vec![
+            Some(0),
+            Some(rows.len() / 2),
+            Some(rows.len() - 1),
+            rows.iter().position(is_null),
+            rows.iter().position(|row| !is_null(row)),
+        ];
+        chosen.sort_unstable();
+        chosen.dedup();
+        for (value, key) in chosen.into_iter().flatten().map(|at| &rows[at]) {
+            let elsewhere = rows
+                .iter()
+                .map(|row| &row.0)
+                .filter(|other| *other != value);
+            for to in others(&column, value, elsewhere) {
+                mutations.push(Mutation {
+                    table,
+                    column: name.clone(),
+                    key: column.key.iter().cloned().zip(key.clone()).collect(),
+                    from: value.clone(),
+                    to,
+                });
+            }
+        }
+    }
+    mutations
+}
+
+/// Other values for a column: one more, one letter or bit different, nothing, and a word or an
+/// identifier that stands in the same column of another row.
+fn others<'a>(
+    column: &Column,
+    value: &Value,
+    mut elsewhere: impl Iterator<Item = &'a Value>,
+) -> Vec<Value> {
+    let flipped = |bytes: &[u8], at: usize| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let mut others = match value {
+        Value::Integer(number @ (0 | 1)) => vec![Value::Integer(1 - number)],
+        Value::Integer(number) => vec![Value::Integer(number + 1)],
+        Value::Real(number) => vec![Value::Real(number - 0.01)],
+        Value::Text(text) if text.is_empty() => vec![Value::Text("x".to_owned())],
+        Value::Text(text) => {
+            let letter = text.char_indices().nth(text.chars().count() / 2).unwrap();
+            let mut changed = text.clone();
+            let other = if letter.1 == 'x' { "y" } else { "x" };
+            changed.replace_range(letter.0..letter.0 + letter.1.len_utf8(), other);
+            vec![Value::Text(changed)]
+        }
+        Value::Blob(bytes) => [0, bytes.len() / 2, bytes.len() - 1]
+            .map(|at| Value::Blob(flipped(bytes, at)))
+            .into(),
+        Value::Null => Vec::new(),
+    };
+    if column.nullable && *value != Value::Null {
+        others.push(Value::Null);
+    }
+    let is_wide = matches!(value, Value::Blob(bytes) if bytes.len() > 32);
+    if !is_wide {
+        others.extend(elsewhere.find(|other| **other != Value::Null).cloned());
+    }
+    if others.is_empty() {
+        // A column that no row has a value in.
+        others.push(Value::Integer(1));
+    }
+    others
+}
+
+impl Mutation {
+    /// `false` where SQLite itself refuses: two rows of one key.
+    fn apply(&self, connection: &Connection) -> bool {
+        let (table, column) = (self.table, &self.column);
+        let wheres: Vec<String> = (2..)
+            .zip(&self.key)
+            .map(|(at, (name, _))| format!("{name} = ?{at}"))
+            .collect();
+        let sql = format!(
+            "UPDATE {table} SET {column} = ?1 WHERE {}",
+            wheres.join(" AND ")
+        );
+        let values = std::iter::once(&self.to).chain(self.key.iter().map(|(_, value)| value));
+        match connection.execute(&sql, rusqlite::params_from_iter(values)) {
+            Ok(changed) => {
+                assert_eq!(changed, 1, "{self}");
+                true
+            }
+            Err(error) => {
+                let code = error.sqlite_error_code();
+                assert_eq!(
+                    code,
+                    Some(rusqlite::ErrorCode::ConstraintViolation),
+                    "{self}: {error}"
+                );
+                false
+            }
+        }
+    }
+
+    /// What must be named: the table, or the record.
+    fn is_named_in(&self, text: &str) -> bool {
+        let number = |column: &str| {
+            let found = self.key.iter().find(|(name, _)| name == column);
+            match found {
+                Some((_, Value::Integer(number))) => number.to_string(),
+                _ => panic!("{self} has no {column}"),
+            }
+        };
+        match self.table {
+            "agents" => [
+                "table `agents`",
+                "the log ends elsewhere than the agent's row says",
+                "the key store has no key",
+                "the database has none of that identifier",
+                "its hash does not fit",
+                // Its row is there under another identifier, and nothing else is.
+                "table `agent_prompts`",
+            ]
+            .iter()
+            .any(|named| text.contains(named)),
+            "memories" => {
+                // By the number that it has now, where that is what was changed.
+                let number = match &self.to {
+                    Value::Integer(number) if self.column == "number" => number.to_string(),
+                    _ => number("number"),
+                };
+                [
+                    format!("table `memories`, memory #{number},"),
+                    format!("table `memories`, row #{number}:"),
+                    format!("table `memories`, row {number} has"),
+                ]
+                .iter()
+                .any(|named| text.contains(named))
+            }
+            "audit_records" => {
+                let seq = number("seq");
+                text.contains(&format!("record {seq}:"))
+                    || text.contains(&format!("row {seq} has a"))
+            }
+            "log_leaves" => {
+                text.contains("the log over all heads") || text.contains("`log_leaves`")
+            }
+            table => text.contains(&format!("`{table}`")),
+        }
+    }
+}
+
+impl std::fmt::Display for Mutation {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let short = |value: &Value| match value {
+            Value::Blob(bytes) if bytes.len() > 32 => format!("{} bytes", bytes.len()),
+            value => format!("{value:?}"),
+        };
+        let (table, column) = (self.table, &self.column);
+        write!(formatter, "{table}.{column} of ")?;
+        for (name, value) in &self.key {
+            write!(formatter, "{name} {}, ", short(value))?;
+        }
+        write!(formatter, "{} to {}", short(&self.from), short(&self.to))
+    }
+}
+
+/// SPEC 4.2, 5.3: one byte, one letter or one count of any column of any row.
+#[tokio::test]
+async fn spec_5_3_a_change_of_any_column_is_found_and_named() {
+    let evidence = evidence().await;
+    let today = Connection::open(&evidence.today).unwrap();
+    let mut missed = Vec::new();
+    let (mut tried, mut refused) = (BTreeSet::new(), 0);
+    let (mut count, mut untold) = (0, 0);
+    for mutation in mutations(&today) {
+        let place = (mutation.table, mutation.column.as_str());
+        if UNBOUND.contains(&place) {
+            continue;
+        }
+        let mut is_done = false;
+        let verdict = evidence
+            .judge(|connection| is_done = mutation.apply(connection))
+            .await;
+        if !is_done {
+            refused += 1;
+            continue;
+        }
+        count += 1;
+        tried.insert((mutation.table, mutation.column.clone()));
+        let text = verdict.text();
+        if KEPT_OUTSIDE.contains(&place) {
+            if verdict.grew() {
+                missed.push(format!("{mutation}: the log over all heads is as it was"));
+            }
+        } else if place == ("sessions", "agent_id") && evidence.is_untold(&mutation) {
+            // Findings: a rehearsal that was completed leaves no record, so that nothing tells of its row.
+            assert!(verdict.is_valid(), "found now: take this exception away");
+            untold += 1;
+        } else if verdict.is_valid() {
+            missed.push(format!("{mutation}: not found"));
+        } else if !mutation.is_named_in(&text) {
+            missed.push(format!("{mutation}: found, and not named in: {text}"));
+        }
+    }
+    assert!(untold > 0, "the rehearsal was not tried");
+    assert!(
+        missed.is_empty(),
+        "{} of {count}:\n{}",
+        missed.len(),
+        missed.join("\n")
+    );
+    assert!(
+        refused < count / 10,
+        "{refused} of {count} were refused by SQLite"
+    );
+    for column in columns(&today) {
+        let place = (column.table, column.name.clone());
+        let is_unbound = UNBOUND.contains(&(column.table, column.name.as_str()));
+        assert!(
+            is_unbound || tried.contains(&place),
+            "{place:?} was not tried"
+        );
+    }
+}
+
+/// Exchanges a column of two rows of one table.
+fn swap(connection: &Connection, table: &str, column: &str, one_row: &str, other_row: &str) {
+    let read = |row: &str| -> Value {
+        one(
+            connection,
+            &format!("SELECT {column} FROM {table} WHERE {row}"),
+        )
+    };
+    let (first, second) = (read(one_row), read(other_row));
+    assert_ne!(first, second, "there is nothing to exchange");
+    for (row, value) in [(one_row, second), (other_row, first)] {
+        let sql = format!("UPDATE {table} SET {column} = ?1 WHERE {row}");
+        change(connection, &sql, [value]);
+    }
+}
+
+/// A row's key as it is written in SQL.
+fn row_of(agent: &[u8; 16], name: &str, number: u64) -> String {
+    format!("agent_id = {} AND {name} = {number}", blob(agent))
+}
+
+fn blob(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("x'{digits}'")
+}
+
+#[tokio::test]
+async fn spec_5_3_rows_and_texts_cannot_be_swapped() {
+    let evidence = evidence().await;
+    let wren = &evidence.wren;
+    let memory = |number| row_of(wren, "number", number);
+    let verdict = evidence
+        .judge(|connection| swap(connection, "memories", "body", &memory(1), &memory(8)))
+        .await;
+    verdict.names(&[
+        "table `memories`, memory #1,",
+        "memory #8,",
+        "not authentic",
+    ]);
+
+    // All of the rows but their numbers.
+    let verdict = evidence
+        .judge(|connection| {
+            for column in ["version", "tokens", "created_at", "updated_at", "body"] {
+                swap(connection, "memories", column, &memory(1), &memory(2));
+            }
+        })
+        .await;
+    verdict.names(&[
+        "table `memories`, memory #1,",
+        "memory #2,",
+        "not authentic",
+    ]);
+
+    // The numbers of two rows.
+    let verdict = evidence
+        .judge(|connection| {
+            for (from, to) in [(1, 1_000_000), (2, 1), (1_000_000, 2)] {
+                let sql = format!("UPDATE memories SET number = {to} WHERE {}", memory(from));
+                change(connection, &sql, []);
+            }
+        })
+        .await;
+    verdict.names(&[
+        "table `memories`, memory #1,",
+        "memory #2,",
+        "not authentic",
+    ]);
+
+    let record = |seq| row_of(wren, "seq", seq);
+    let verdict = evidence
+        .judge(|connection| swap(connection, "audit_records", "body", &record(3), &record(4)))
+        .await;
+    verdict.names(&[
+        "record 3: its sealed text was changed",
+        "record 4: its sealed text",
+    ]);
+    let verdict = evidence
+        .judge(|connection| {
+            for column in ["body", "body_commitment"] {
+                swap(connection, "audit_records", column, &record(3), &record(4));
+            }
+        })
+        .await;
+    verdict.names(&["record 3: it was changed: its hash does not fit"]);
+
+    let session = |id: memoir_domain::SessionId| format!("id = {}", blob(id.as_bytes()));
+    let (first, second) = (
+        session(evidence.story.completed),
+        session(evidence.story.undone),
+    );
+    let verdict = evidence
+        .judge(|connection| swap(connection, "sessions", "body", &first, &second))
+        .await;
+    verdict.names(&[
+        &format!("session {}", evidence.story.completed),
+        &format!("session {}", evidence.story.undone),
+    ]);
+}
+
+#[tokio::test]
+async fn spec_5_3_nothing_is_moved_or_copied_from_one_agent_to_another() {
+    let evidence = evidence().await;
+    let (wren, magpie) = (&evidence.wren, &evidence.magpie);
+    let ids = [wren, magpie].map(|id| memoir_domain::AgentId::from_bytes(*id).to_string());
+    // The two have a memory of each of these numbers.
+    let body = |agent, number| {
+        let row = row_of(agent, "number", number);
+        format!("(SELECT body FROM memories WHERE {row})")
+    };
+    let verdict = evidence
+        .judge(|connection| {
+            let row = row_of(wren, "number", 1);
+            let sql = format!("UPDATE memories SET body = {} WHERE {row}", body(magpie, 1));
+            change(connection, &sql, []);
+        })
+        .await;
+    verdict.names(&[&ids[0], "table `memories`, memory #1,", "not authentic"]);
+
+    // A whole row, in the place of another and as one more.
+    for number in [1, 900] {
+        let verdict = evidence
+            .judge(|connection| {
+                let mut columns: Vec<String> = columns(connection)
+                    .into_iter()
+                    .filter(|column| column.table == "memories")
+                    .map(|column| column.name)
+                    .collect();
+                let names = columns.join(", ");
+                columns[0] = blob(wren);
+                columns[1] = number.to_string();
+                let sql = format!(
+                    "INSERT OR REPLACE INTO memories ({names}) SELECT {} FROM memories WHERE {}",
+                    columns.join(", "),
+                    row_of(magpie, "number", 1),
+                );
+                change(connection, &sql, []);
+            })
+            .await;
+        verdict.names(&[&ids[0], &format!("memory #{number},"), "not authentic"]);
+    }
+
+    let verdict = evidence
+        .judge(|connection| {
+            let sql = format!(
+                "UPDATE memories SET agent_id = {} WHERE {}",
+                blob(magpie),
+                row_of(wren, "number", 12)
+            );
+            change(connection, &sql, []);
+        })
+        .await;
+    verdict.names(&[&ids[0], &ids[1], "row #12: is missing", "memory #12,"]);
+
+    for (table, named) in [
+        ("agent_prompts", "`agent_prompts`"),
+        ("audit_records", "record"),
+    ] {
+        let verdict = evidence
+            .judge(|connection| {
+                let sql = format!(
+                    "UPDATE {table} SET agent_id = CASE agent_id WHEN {wren} THEN {magpie} ELSE {wren} END",
+                    wren = blob(wren),
+                    magpie = blob(magpie),
+                );
+                exchange_agents(connection, table, &sql);
+            })
+            .await;
+        verdict.names(&[&ids[0], &ids[1], named]);
+    }
+}
+
+/// An update of the keys of all rows of a table: by way of a copy, since it meets itself on the way.
+fn exchange_agents(connection: &Connection, table: &str, sql: &str) {
+    let aside = sql.replace(table, "aside");
+    connection
+        .execute_batch(&format!(
+            "CREATE TEMP TABLE aside AS SELECT * FROM {table}; {aside}; DELETE FROM {table};
+             INSERT INTO {table} SELECT * FROM aside; DROP TABLE aside;"
+        ))
+        .unwrap();
+}
+
+#[tokio::test]
+async fn spec_4_2_records_cannot_be_cut_off_left_out_or_put_in() {
+    let evidence = evidence().await;
+    let wren = &evidence.wren;
+    let id = blob(wren);
+    for cut in [1, 2, 5] {
+        for adjusted in [false, true] {
+            let mut last = 0_i64;
+            let verdict = evidence
+                .judge(|connection| {
+                    let next: i64 = one(
+                        connection,
+                        &format!("SELECT next_seq FROM agents WHERE id = {id}"),
+                    );
+                    last = next - 1 - cut;
+                    change(
+                        connection,
+                        &format!("DELETE FROM audit_records WHERE agent_id = {id} AND seq > ?1"),
+                        [last],
+                    );
+                    if adjusted {
+                        change(
+                            connection,
+                            &format!(
+                                "UPDATE agents SET next_seq = ?1 + 1, head = (SELECT hash FROM audit_records \
+                                 WHERE agent_id = {id} AND seq = ?1) WHERE id = {id}"
+                            ),
+                            [last],
+                        );
+                    }
+                })
+                .await;
+            if adjusted {
+                verdict.names(&["table `agents`", "not authentic", "the record is missing"]);
+            } else {
+                let missing = last + 1;
+                verdict.names(&[&format!("record {missing}: the log ends elsewhere")]);
+            }
+        }
+    }
+    let in_the_middle = row_of(wren, "seq", 10);
+    let verdict = evidence
+        .judge(|connection| {
+            let sql = format!("DELETE FROM audit_records WHERE {in_the_middle}");
+            change(connection, &sql, []);
+        })
+        .await;
+    verdict.names(&["record 10: missing; record 11 stands in its place"]);
+    // The later ones moved up.
+    let verdict = evidence
+        .judge(|connection| {
+            let sql = format!("DELETE FROM audit_records WHERE {in_the_middle}");
+            change(connection, &sql, []);
+            let last: i64 = one(connection, "SELECT max(seq) FROM audit_records");
+            for seq in 11..=last {
+                let sql = format!(
+                    "UPDATE audit_records SET seq = seq - 1 WHERE {}",
+                    row_of(wren, "seq", seq as u64)
+                );
+                change(connection, &sql, []);
+            }
+        })
+        .await;
+    verdict.names(&["record 10: it was changed: its hash does not fit"]);
+    // One more at the end, with and without the agent's row, in the words of the one before it.
+    for adjusted in [false, true] {
+        let mut forged = 0_i64;
+        let verdict = evidence
+            .judge(|connection| {
+                forged = one(
+                    connection,
+                    &format!("SELECT next_seq FROM agents WHERE id = {id}"),
+                );
+                let names: Vec<String> = columns(connection)
+                    .into_iter()
+                    .filter(|column| column.table == "audit_records")
+                    .map(|column| column.name)
+                    .collect();
+                let values = names.join(", ").replace("seq", "seq + 1");
+                change(
+                    connection,
+                    &format!(
+                        "INSERT INTO audit_records ({}) SELECT {values} FROM audit_records \
+                         WHERE agent_id = {id} AND seq = ?1 - 1",
+                        names.join(", ")
+                    ),
+                    [forged],
+                );
+                if adjusted {
+                    change(
+                        connection,
+                        &format!("UPDATE agents SET next_seq = next_seq + 1 WHERE id = {id}"),
+                        [],
+                    );
+                }
+            })
+            .await;
+        verdict.names(&[&format!(
+            "record {forged}: it was changed: its hash does not fit"
+        )]);
+    }
+    // One that is forged as well as anybody can who has no key: its hash fits the one before it.
+    let verdict = evidence
+        .judge(|connection| forge_record(connection, evidence))
+        .await;
+    verdict.names(&["table `agents`, version", "not authentic"]);
+    assert!(!verdict.text().contains("its hash does not fit"));
+}
+
+/// A record at the end of wren's log whose hash is right, and an agent's row that says so.
+fn forge_record(connection: &Connection, evidence: &Evidence) {
+    use memoir_domain::Timestamp;
+    use memoir_vault::chain::{self, RecordHash};
+    let id = blob(&evidence.wren);
+    let (next, head, account): (i64, [u8; 32], [u8; 16]) = connection
+        .query_row(
+            &format!("SELECT next_seq, head, account_id FROM agents WHERE id = {id}"),
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .unwrap();
+    let scope = memoir_domain::AgentScope {
+        account: memoir_domain::AccountId::from_bytes(account),
+        agent: memoir_domain::AgentId::from_bytes(evidence.wren),
+    };
+    let body = b"\x01 nobody's words".as_slice();
+    let record = chain::Record {
+        seq: next as u64,
+        recorded_at: Timestamp::from_microseconds(1_772_625_600_000_000).unwrap(),
+        actor_kind: "administrator",
+        actor_name: "test",
+        action: "memory_saved",
+        session: None,
+        memory: None,
+        facts: b"{}",
+        body: chain::body_commitment(body),
+    };
+    let hash = record.hash(scope, &RecordHash(head));
+    change(
+        connection,
+        &format!(
+            "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, \
+             session_id, memory, body_version, body_commitment, hash, facts, body) \
+             VALUES ({id}, ?1, ?2, 'administrator', 'test', 'memory_saved', NULL, NULL, 1, ?3, ?4, '{{}}', ?5)"
+        ),
+        params![
+            next,
+            record.recorded_at.microseconds(),
+            record.body.0,
+            hash.0,
+            body
+        ],
+    );
+    change(
+        connection,
+        &format!("UPDATE agents SET next_seq = ?1 + 1, head = ?2 WHERE id = {id}"),
+        params![next, hash.0],
+    );
+}
+
+/// What of an agent is put back as it was yesterday.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PutBack {
+    AgentRow,
+    Prompts,
+    /// All rows of the agent, the log included.
+    Agent,
+    /// These, and the log over all heads.
+    AgentAndLeaves,
+}
+
+fn put_back(evidence: &Evidence, connection: &Connection, what: PutBack) {
+    evidence.attach_yesterday(connection);
+    let id = blob(&evidence.wren);
+    let replace = |table: &str, rows: &str| {
+        let sql = format!(
+            "DELETE FROM main.{table} WHERE {rows}; \
+             INSERT INTO main.{table} SELECT * FROM old.{table} WHERE {rows}"
+        );
+        connection.execute_batch(&sql).unwrap();
+    };
+    match what {
+        PutBack::AgentRow => replace("agents", &format!("id = {id}")),
+        PutBack::Prompts => replace("agent_prompts", &format!("agent_id = {id}")),
+        PutBack::Agent | PutBack::AgentAndLeaves => {
+            for table in TABLES {
+                let rows = match table {
+                    "agents" => format!("id = {id}"),
+                    "log_leaves" if what == PutBack::Agent => continue,
+                    "log_leaves" => "true".to_owned(),
+                    _ => format!("agent_id = {id}"),
+                };
+                replace(table, &rows);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn spec_4_2_what_is_put_back_as_it_was_is_found() {
+    let evidence = evidence().await;
+    for (what, named) in [
+        (
+            PutBack::AgentRow,
+            "the log ends elsewhere than the agent's row says",
+        ),
+        (PutBack::Prompts, "table `agent_prompts`"),
+        (PutBack::Agent, "the log over all heads has another hash"),
+    ] {
+        let verdict = evidence
+            .judge(|connection| put_back(evidence, connection, what))
+            .await;
+        verdict.names(&[named]);
+        assert!(verdict.grew(), "the log over all heads is as it was");
+    }
+    // All of one agent, and the log over all heads: it fits itself, and only the checkpoint tells.
+    let verdict = evidence
+        .judge(|connection| put_back(evidence, connection, PutBack::AgentAndLeaves))
+        .await;
+    assert!(verdict.is_valid(), "{}", verdict.text());
+    assert!(!verdict.grew());
+}
+
+/// Puts the rows of a table back as they were in another copy of the database.
+fn put_rows_back(path: &Path, from: &Path, table: &str, rows: &str) {
+    intrude(path, |connection| {
+        let from = from.to_str().unwrap();
+        connection
+            .execute("ATTACH DATABASE ?1 AS old", [from])
+            .unwrap();
+        let sql = format!(
+            "DELETE FROM main.{table} WHERE {rows}; \
+             INSERT INTO main.{table} SELECT * FROM old.{table} WHERE {rows}"
+        );
+        connection.execute_batch(&sql).unwrap();
+    });
+}
+
+/// The chain cannot tell of an old row; what the log tells of can.
+#[tokio::test]
+async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let memories = crate::story::memories();
+    world.agent.save(&memories, &person()).await.unwrap();
+    let agent = *world.agent.scope().agent.as_bytes();
+    drop(world);
+    let copy = |name: &str| {
+        let path = lab.path().join(name);
+        lab.copy_to(&path);
+        path
+    };
+    let old = copy("old");
+    let world = lab.world().await;
+    let (driven, _) = world.refine(crate::story::edits()).await;
+    drop(world);
+    let ended = copy("ended");
+    let world = lab.world().await;
+    world
+        .agent
+        .roll_back(driven.session.id, false, &person())
+        .await
+        .unwrap();
+    drop(world);
+    let undone = copy("undone");
+    let world = lab.world().await;
+    let rehearsal = RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    };
+    world.refine_with(&rehearsal, [complete()]).await;
+    drop(world);
+    let today = copy("today");
+
+    let rewritten = row_of(&agent, "number", REWRITTEN.0);
+    let session = format!("id = {}", blob(driven.session.id.as_bytes()));
+    let sessions = format!("agent_id = {}", blob(&agent));
+    let row = format!("id = {}", blob(&agent));
+    type Case<'a> = (&'a Path, &'a [(&'a str, &'a str)], Option<&'a str>);
+    let cases: [Case<'_>; 6] = [
+        // Since it was undone, the memory is what it was: only its version is another.
+        (&old, &[("memories", &rewritten)], None),
+        (&ended, &[("memories", &rewritten)], Some("row #2: content")),
+        (
+            &ended,
+            &[("sessions", &session)],
+            Some("`undone_at` is not as recorded"),
+        ),
+        (
+            &ended,
+            &[("agents", &row)],
+            Some("the log ends elsewhere than the agent's row says"),
+        ),
+        // A rehearsal leaves no record, but its row is of a later version than the agent's.
+        (
+            &undone,
+            &[("agents", &row)],
+            Some("table `agents`: the row is of version"),
+        ),
+        // Finding: with its row gone as well, nothing tells of it.
+        (&undone, &[("agents", &row), ("sessions", &sessions)], None),
+    ];
+    for (from, tables, named) in cases {
+        let to = copy("tampered");
+        for (table, rows) in tables {
+            put_rows_back(&to, from, table, rows);
+        }
+        let verified = lab.memoir_at(&to).verify_all().await.unwrap();
+        let text = format!("{:?}", verified[0].misfits);
+        assert_eq!(verified[0].valid, named.is_none(), "{tables:?}: {text}");
+        assert!(
+            text.contains(named.unwrap_or_default()),
+            "{named:?}: {text}"
+        );
+    }
+    assert!(lab.memoir_at(&today).verify_all().await.unwrap()[0].valid);
+}
+
+/// Of an erased agent nobody has the key: what is left to verify is its log, and that it ends as it must.
+#[tokio::test]
+async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
+    /// Columns of the agent's row that its log vouches for.
+    const VOUCHED: [&str; 5] = ["id", "account_id", "next_seq", "erased_at", "head"];
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let completed = first_part(&lab, &world).await;
+    second_part(&lab, &world, completed).await;
+    world.agent.erase(&person()).await.unwrap();
+    drop(world);
+    let today = lab.path().join("today");
+    lab.copy_to(&today);
+    let mutations = mutations(&Connection::open(&today).unwrap());
+    let mutations = mutations
+        .into_iter()
+        .filter(|mutation| match mutation.table {
+            "audit_records" => true,
+            "agents" => VOUCHED.contains(&mutation.column.as_str()),
+            _ => false,
+        });
+    let (mut count, mut missed) = (0, Vec::new());
+    for mutation in mutations {
+        let copy = lab.path().join("copy");
+        fs::copy(&today, &copy).unwrap();
+        let mut is_done = false;
+        intrude(&copy, |connection| is_done = mutation.apply(connection));
+        if !is_done {
+            continue;
+        }
+        count += 1;
+        let verdict = Verdict {
+            verified: lab
+                .memoir_at(&copy)
+                .verify_all()
+                .await
+                .map_err(|error| error.to_string()),
+            growth: Err("none was kept".to_owned()),
+        };
+        let text = verdict.text();
+        if verdict.is_valid() {
+            missed.push(format!("{mutation}: not found"));
+        } else if !mutation.is_named_in(&text) {
+            missed.push(format!("{mutation}: found, and not named in: {text}"));
+        }
+    }
+    assert!(
+        missed.is_empty(),
+        "{} of {count}:\n{}",
+        missed.len(),
+        missed.join("\n")
+    );
+    assert!(count > 60, "{count}");
+    // Its end cut off, and the row made to fit: the key store knows better.
+    intrude(&today, |connection| {
+        let sql = "DELETE FROM audit_records WHERE action = 'agent_erased'";
+        change(connection, sql, []);
+        let sql = "UPDATE agents SET erased_at = NULL, next_seq = next_seq - 1, \
+                   head = (SELECT hash FROM audit_records ORDER BY seq DESC LIMIT 1)";
+        change(connection, sql, []);
+    });
+    let verified = lab.memoir_at(&today).verify_all().await.unwrap();
+    let problem = &verified[0].first_bad.as_ref().unwrap().problem;
+    assert!(problem.contains("no record tells of it"), "{problem}");
+}
+
+#[tokio::test]
+async fn spec_4_2_a_forged_log_over_all_heads_is_found() {
+    let evidence = evidence().await;
+    let leaves =
+        |connection: &Connection| -> i64 { one(connection, "SELECT count(*) FROM log_leaves") };
+    // Cut off; the last one first, since one that is missing in the middle leaves a gap.
+    let verdict = evidence
+        .judge(|connection| {
+            let last = leaves(connection) - 1;
+            change(
+                connection,
+                "DELETE FROM log_leaves WHERE position = ?1",
+                [last],
+            );
+        })
+        .await;
+    assert!(verdict.is_valid(), "what is left fits: {}", verdict.text());
+    assert!(!verdict.grew());
+    assert!(verdict.growth.unwrap().problem.unwrap().contains("cut off"));
+    let verdict = evidence
+        .judge(|connection| change(connection, "DELETE FROM log_leaves WHERE position = 1", []))
+        .await;
+    verdict.names(&["`log_leaves`", "row 1 is missing"]);
+    assert!(verdict.growth.is_err());
+    // Two exchanged: each fits its agent, and the root is another.
+    let verdict = evidence
+        .judge(|connection| {
+            for column in ["agent_id", "seq", "head", "recorded_at"] {
+                let read = |at: i64| -> Value {
+                    one(
+                        connection,
+                        &format!("SELECT {column} FROM log_leaves WHERE position = {at}"),
+                    )
+                };
+                let (first, second) = (read(0), read(1));
+                let sql = format!("UPDATE log_leaves SET {column} = ?1 WHERE position = ?2");
+                change(connection, &sql, params![second, 0]);
+                change(connection, &sql, params![first, 1]);
+            }
+        })
+        .await;
+    assert!(verdict.is_valid());
+    assert!(
+        verdict
+            .growth
+            .unwrap()
+            .problem
+            .unwrap()
+            .contains("rewritten")
+    );
+    // One more, of an agent that there is, with a hash of no record of its.
+    let verdict = evidence
+        .judge(|connection| {
+            let next = leaves(connection);
+            change(
+                connection,
+                "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+                 SELECT ?1, agent_id, seq, randomblob(32), recorded_at FROM log_leaves WHERE position = 0",
+                [next],
+            );
+        })
+        .await;
+    verdict.names(&["the log over all heads has another hash for this record"]);
+    assert!(verdict.grew(), "added to at its end");
+    // One more, of nobody.
+    let verdict = evidence
+        .judge(|connection| {
+            let next = leaves(connection);
+            change(
+                connection,
+                "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+                 VALUES (?1, randomblob(16), 1, randomblob(32), 0)",
+                [next],
+            );
+        })
+        .await;
+    verdict.names(&["the database has none of that identifier"]);
+}
+
+#[tokio::test]
+async fn spec_4_2_an_agent_that_was_taken_away_is_missed() {
+    let evidence = evidence().await;
+    let take_away = |connection: &Connection, with_leaves: bool| {
+        let id = blob(&evidence.wren);
+        for table in TABLES {
+            if table == "log_leaves" && !with_leaves {
+                continue;
+            }
+            let column = if table == "agents" { "id" } else { "agent_id" };
+            let sql = format!("DELETE FROM {table} WHERE {column} = {id}");
+            change(connection, &sql, []);
+        }
+        if with_leaves {
+            renumber_leaves(connection);
+        }
+    };
+    let verdict = evidence
+        .judge(|connection| take_away(connection, false))
+        .await;
+    let wren = memoir_domain::AgentId::from_bytes(evidence.wren).to_string();
+    verdict.names(&[&wren, "the database has none of that identifier"]);
+    let verdict = evidence
+        .judge(|connection| take_away(connection, true))
+        .await;
+    assert!(verdict.is_valid(), "{}", verdict.text());
+    assert!(!verdict.grew(), "only what is kept outside tells");
+}
+
+fn renumber_leaves(connection: &Connection) {
+    connection
+        .execute_batch(
+            "CREATE TEMP TABLE aside AS SELECT * FROM log_leaves ORDER BY position; DELETE FROM log_leaves;
+             INSERT INTO log_leaves SELECT rowid - 1, agent_id, seq, head, recorded_at FROM aside;
+             DROP TABLE aside;",
+        )
+        .unwrap();
+}

@@ -1,0 +1,428 @@
+//! Back to any moment, and forward again (SPEC 4.3), through the use cases and on a real store.
+
+use std::time::Duration;
+
+use memoir_app::{Error, sessions::RefineOptions};
+use memoir_domain::{
+    SessionId, Timestamp, agent::Field, manage::ChangeRefusal, memory::Number, session::State,
+};
+use memoir_testkit::Turn;
+use serde_json::{Value, json};
+
+use crate::{
+    lab::{Lab, input},
+    story,
+    world::{World, complete, delete, person, state},
+};
+
+/// Numbers that look random and are the same in each run (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+
+    fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        let at = self.roll(all.len().max(1) as u64);
+        all.get(at as usize)
+    }
+}
+
+/// A moment to return to, and what was kept then.
+struct Moment {
+    at: Timestamp,
+    kept: Vec<Value>,
+}
+
+/// The kept memories, oldest first, but those of `without`.
+async fn kept(world: &World, without: &[u64]) -> Vec<Value> {
+    let memories = world.agent.memories(false).await.unwrap();
+    memories
+        .into_iter()
+        .filter(|memory| !without.contains(&memory.number.0))
+        .map(|memory| serde_json::to_value(memory).unwrap())
+        .collect()
+}
+
+fn others(moment: &Moment, without: &[u64]) -> Vec<Value> {
+    let is_left = |memory: &&Value| !without.contains(&memory["number"].as_u64().unwrap());
+    moment.kept.iter().filter(is_left).cloned().collect()
+}
+
+const WORDS: [&str; 8] = [
+    "river", "paper", "quiet", "Marta", "4711", "spring", "not", "thread",
+];
+
+fn text(dice: &mut Dice) -> String {
+    let length = 8 + dice.roll(8);
+    let words: Vec<&str> = (0..length).map(|_| WORDS[dice.roll(8) as usize]).collect();
+    words.join(" ")
+}
+
+/// What a walk did, so that none passes for good in which nothing happened.
+#[derive(Debug, Default)]
+struct Done {
+    rewinds: u32,
+    completed: u32,
+    tripped: u32,
+    undone: u32,
+    cascades: u32,
+    restored: u32,
+    shredded: u32,
+    redone: u32,
+    rehearsed: u32,
+}
+
+async fn session(world: &World, dice: &mut Dice, done: &mut Done) {
+    let kept: Vec<u64> = world.kept().await;
+    let mut turns = Vec::new();
+    for _ in 0..=dice.roll(4) {
+        let Some(&id) = dice.one_of(&kept) else { break };
+        let other = *dice.one_of(&kept).unwrap_or(&id);
+        turns.push(match dice.roll(6) {
+            0 => delete(id),
+            1 => Turn::call("protect_memory", json!({"id": id})),
+            2 => Turn::call(
+                "consolidate_memories",
+                json!({"ids": [id, other], "content": text(dice)}),
+            ),
+            _ => Turn::call("update_memory", json!({"id": id, "content": text(dice)})),
+        });
+    }
+    turns.push(complete());
+    let options = RefineOptions {
+        rehearsal: dice.roll(6) == 0,
+        ..RefineOptions::default()
+    };
+    let (driven, _) = world.refine_with(&options, turns).await;
+    match state(&driven) {
+        _ if options.rehearsal => done.rehearsed += 1,
+        State::Completed => done.completed += 1,
+        State::RolledBack => done.tripped += 1,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
+    let sessions = world.agent.sessions(u32::MAX).await.unwrap();
+    let ended: Vec<SessionId> = sessions
+        .iter()
+        .filter(|session| {
+            session.state == State::Completed && !session.rehearsal && session.undone_at.is_none()
+        })
+        .map(|session| session.id)
+        .collect();
+    let Some(id) = dice.one_of(&ended) else {
+        return;
+    };
+    match world.agent.roll_back(*id, false, &person()).await {
+        Ok(_) => done.undone += 1,
+        Err(Error::InTheWay { obstacles, .. }) => {
+            assert!(!obstacles.is_empty());
+            world.agent.roll_back(*id, true, &person()).await.unwrap();
+            done.cascades += 1;
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Goes to a moment, looks, and where it is told to goes back to where it was.
+async fn rewind(world: &World, moment: &Moment, shredded: &[u64], stay: bool, done: &mut Done) {
+    let before = kept(world, shredded).await;
+    let just_before = world.memoir.now();
+    world.clock.advance(Duration::from_secs(1));
+    let preview = world
+        .agent
+        .preview_rewind(moment.at, &person())
+        .await
+        .unwrap();
+    assert_eq!(
+        kept(world, shredded).await,
+        before,
+        "a preview changes nothing"
+    );
+    let rewound = world.agent.rewind(moment.at, &person()).await.unwrap();
+    assert_eq!(rewound.changes, preview.changes);
+    assert_eq!(kept(world, shredded).await, others(moment, shredded));
+    done.rewinds += 1;
+    if stay {
+        return;
+    }
+    world.clock.advance(Duration::from_secs(1));
+    world.agent.rewind(just_before, &person()).await.unwrap();
+    assert_eq!(kept(world, shredded).await, before, "forward again");
+    done.redone += 1;
+}
+
+/// A walk of `steps`, which at random moments remembers what is kept, and returns there later.
+async fn walk(seed: u64, steps: u32) -> Done {
+    let (mut dice, mut done) = (
+        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+        Done::default(),
+    );
+    let world = World::new(&[]).await;
+    let memoir = world
+        .memoir
+        .clone()
+        .with_random(std::sync::Arc::new(memoir_app::clock::SystemRandom));
+    let account = memoir.account("default").await.unwrap();
+    let agent = account.agent("wren").await.unwrap();
+    let world = World {
+        memoir,
+        agent,
+        ..world
+    };
+    let threshold = if seed % 2 == 0 { "0.85" } else { "0.6" };
+    let threshold = [(Field::RefinementThreshold, Some(threshold))];
+    world.agent.configure(&threshold, &person()).await.unwrap();
+    for _ in 0..6 {
+        world.remember(&text(&mut dice)).await;
+    }
+    let (mut moments, mut shredded): (Vec<Moment>, Vec<u64>) = (Vec::new(), Vec::new());
+    for _ in 0..steps {
+        world.clock.advance(Duration::from_secs(60));
+        match dice.roll(16) {
+            0..3 => drop(world.remember(&text(&mut dice)).await),
+            3..8 => session(&world, &mut dice, &mut done).await,
+            8..11 => undo(&world, &mut dice, &mut done).await,
+            11 | 12 => {
+                let all = world.memories().await;
+                let discarded: Vec<u64> = all
+                    .iter()
+                    .filter(|memory| !memory["discarded_at"].is_null())
+                    .map(|memory| memory["number"].as_u64().unwrap())
+                    .filter(|number| !shredded.contains(number))
+                    .collect();
+                if let Some(number) = dice.one_of(&discarded) {
+                    world
+                        .agent
+                        .restore(Number(*number), &person())
+                        .await
+                        .unwrap();
+                    done.restored += 1;
+                }
+            }
+            13 => {
+                let kept = world.kept().await;
+                if let Some(&number) = dice.one_of(&kept).filter(|_| shredded.len() < 3) {
+                    world
+                        .agent
+                        .shred(Number(number), "a slip", &person())
+                        .await
+                        .unwrap();
+                    shredded.push(number);
+                    done.shredded += 1;
+                }
+            }
+            _ => {
+                let stay = dice.roll(2) == 0;
+                if let Some(moment) = dice.one_of(&moments) {
+                    rewind(&world, moment, &shredded, stay, &mut done).await;
+                }
+            }
+        }
+        if dice.roll(3) == 0 {
+            moments.push(Moment {
+                at: world.memoir.now(),
+                kept: kept(&world, &[]).await,
+            });
+        }
+        if dice.roll(3) == 0 {
+            let verified = world.agent.verify().await.unwrap();
+            assert!(verified.valid, "seed {seed}: {verified:?}");
+        }
+    }
+    for moment in moments.iter().rev().step_by(3) {
+        world.clock.advance(Duration::from_secs(60));
+        rewind(&world, moment, &shredded, false, &mut done).await;
+    }
+    let verified = world.agent.verify().await.unwrap();
+    assert!(verified.valid, "seed {seed}: {verified:?}");
+    world.check().await;
+    done
+}
+
+#[tokio::test]
+async fn spec_4_3_any_moment_of_any_story_can_be_returned_to() {
+    let mut all = Done::default();
+    for seed in 1..=6 {
+        let done = walk(seed, 36).await;
+        all.rewinds += done.rewinds;
+        all.completed += done.completed;
+        all.tripped += done.tripped;
+        all.undone += done.undone;
+        all.cascades += done.cascades;
+        all.restored += done.restored;
+        all.shredded += done.shredded;
+        all.redone += done.redone;
+        all.rehearsed += done.rehearsed;
+    }
+    let counts = [
+        all.rewinds,
+        all.completed,
+        all.tripped,
+        all.undone,
+        all.cascades,
+        all.restored,
+        all.shredded,
+        all.redone,
+        all.rehearsed,
+    ];
+    assert!(counts.iter().all(|count| *count > 2), "{all:?}");
+}
+
+#[tokio::test]
+async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let agent = &world.agent;
+    for memory in story::memories() {
+        agent.save(&[memory], &person()).await.unwrap();
+    }
+    let undone = async |id: SessionId| agent.session(id).await.unwrap().session.undone_at;
+    let start = lab.now();
+    lab.tick();
+    let (driven, _) = world.refine(story::edits()).await;
+    let (id, end) = (driven.session.id, driven.session.ended_at);
+    let done = lab.now();
+    assert_eq!(undone(id).await, None);
+
+    lab.tick();
+    let before_rewind = lab.now();
+    lab.tick();
+    let at = lab.now();
+    agent.rewind(start, &person()).await.unwrap();
+    assert_eq!(undone(id).await, Some(at));
+    let again = agent.roll_back(id, true, &person()).await.unwrap_err();
+    assert!(matches!(again, Error::NotUndoable { .. }), "{again}");
+    lab.tick();
+    agent.rewind(before_rewind, &person()).await.unwrap();
+    assert_eq!(undone(id).await, None, "it is in force again");
+
+    lab.tick();
+    let at = lab.now();
+    agent.roll_back(id, false, &person()).await.unwrap();
+    assert_eq!(undone(id).await, Some(at));
+    lab.tick();
+    agent.rewind(done, &person()).await.unwrap();
+    assert_eq!(undone(id).await, None, "the undo was taken back");
+    let shown = agent.session(id).await.unwrap().session;
+    assert_eq!(
+        (shown.state, shown.ended_at),
+        (State::Completed, end),
+        "it keeps its end"
+    );
+    assert!(agent.verify().await.unwrap().valid);
+
+    // To where it is: nothing is written.
+    lab.tick();
+    let count = world.actions().await.len();
+    let idle = agent.rewind(lab.now(), &person()).await.unwrap();
+    assert_eq!((idle.seq, idle.changes.changed), (None, 0));
+    assert_eq!(world.actions().await.len(), count);
+
+    // To before there was anything: all is discarded, and can be had again.
+    lab.tick();
+    let full = kept(&world, &[]).await;
+    let before = lab.now();
+    lab.tick();
+    let long_ago: Timestamp = "1999-01-01T00:00:00Z".parse().unwrap();
+    let emptied = agent.rewind(long_ago, &person()).await.unwrap();
+    assert_eq!((emptied.to_seq, emptied.changes.core_tokens_after), (0, 0));
+    assert_eq!(kept(&world, &[]).await, [] as [Value; 0]);
+    assert_eq!(agent.show().await.unwrap().name, "wren", "settings stay");
+    lab.tick();
+    agent.rewind(before, &person()).await.unwrap();
+    assert_eq!(kept(&world, &[]).await, full);
+    assert!(agent.verify().await.unwrap().valid);
+    world.check().await;
+}
+
+#[tokio::test]
+async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world
+        .remember("Marta prefers linen thread for every book.")
+        .await;
+    let before = lab.now();
+    lab.tick();
+    let agent = world.agent.clone();
+    let (told, answer) = std::sync::mpsc::channel();
+    let runtime = tokio::runtime::Handle::current();
+    let during = Turn::respond(move |_| {
+        let (agent, told, runtime) = (agent.clone(), told.clone(), runtime.clone());
+        std::thread::spawn(move || {
+            let refused = runtime.block_on(agent.rewind(before, &person()));
+            told.send(refused.map(drop)).unwrap();
+        });
+        complete().after(Duration::from_millis(300))
+    });
+    let (driven, _) = world.refine([during]).await;
+    assert_eq!(state(&driven), State::Completed);
+    let refused = tokio::task::spawn_blocking(move || answer.recv().unwrap());
+    let refused = refused.await.unwrap().unwrap_err();
+    let running = driven.session.id;
+    assert!(
+        matches!(&refused, Error::Change(ChangeRefusal::SessionRunning(id)) if *id == running),
+        "{refused:?}"
+    );
+    assert_eq!(refused.code(), "session_open");
+    assert!(world.agent.rewind(before, &person()).await.is_ok());
+}
+
+/// What was undone by a rewind is not counted towards the erosion floor (SPEC 3.14), and is again once that
+/// is taken back.
+#[tokio::test]
+async fn spec_3_14_erosion_follows_the_time() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let agent = &world.agent;
+    let lax = [
+        (Field::RefinementThreshold, Some("0.2")),
+        (Field::DetailGuard, Some("off")),
+    ];
+    agent.configure(&lax, &person()).await.unwrap();
+    for number in 0..10 {
+        let text = format!("A long and quiet memory number {number} of a day at the sea.");
+        agent.save(&[input(&text)], &person()).await.unwrap();
+    }
+    let start = lab.now();
+    lab.tick();
+    let deletes = |numbers: std::ops::RangeInclusive<u64>| numbers.map(delete).chain([complete()]);
+    let (first, _) = world.refine(deletes(1..=6)).await;
+    assert_eq!((state(&first), first.session.edits), (State::Completed, 6));
+    let full = [
+        (Field::RefinementThreshold, Some("0.9")),
+        (Field::CoreTokenBudget, Some("9")),
+    ];
+    agent.configure(&full, &person()).await.unwrap();
+    lab.tick();
+    let (refused, _) = world.refine([delete(7), complete()]).await;
+    assert_eq!(
+        (state(&refused), refused.session.edits),
+        (State::Completed, 0)
+    );
+    let eroded = lab.now();
+    lab.tick();
+    agent.rewind(start, &person()).await.unwrap();
+    lab.tick();
+    let (allowed, _) = world.refine([delete(7), complete()]).await;
+    assert_eq!(
+        (state(&allowed), allowed.session.edits),
+        (State::Completed, 1)
+    );
+    lab.tick();
+    agent.rewind(eroded, &person()).await.unwrap();
+    lab.tick();
+    let (refused, _) = world.refine([delete(7), complete()]).await;
+    assert_eq!(
+        (state(&refused), refused.session.edits),
+        (State::Completed, 0)
+    );
+    assert!(agent.verify().await.unwrap().valid);
+}

@@ -1,0 +1,20 @@
+//! SPEC 5.6: what is private is asked for by one agent, or it does not compile.
+//!
+//! The cases are compiled against the library with a target folder of their own, `target/tests`: the first
+//! run takes a minute, every other one seconds. `TRYBUILD=overwrite` writes what the compiler says anew.
+
+#[path = "ui/scoped.rs"]
+mod scoped;
+
+#[test]
+fn spec_5_6_what_is_not_scoped_to_one_agent_does_not_compile() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/app/*.rs");
+    cases.compile_fail("tests/ui/store/*.rs");
+}
+
+/// The cases fail for the reason that they are there for, and not for one that would stop these too.
+#[test]
+fn the_scoped_forms_compile() {
+    let _ = (scoped::read_one, scoped::read_rows);
+}

@@ -1,0 +1,14 @@
+//! Neither an account nor an installation gives what is an agent's.
+
+use memoir_app::{Account, Memoir, RecordQuery};
+
+pub async fn read_all(memoir: &Memoir, account: &Account) {
+    let _ = account.memories(true).await;
+    let _ = account.records(&RecordQuery::default()).await;
+    let _ = account.export().await;
+    let _ = memoir.memories(true).await;
+    let _ = memoir.records(&RecordQuery::default()).await;
+    let _ = memoir.export().await;
+}
+
+fn main() {}

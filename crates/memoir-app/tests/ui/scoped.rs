@@ -1,0 +1,25 @@
+//! The look-ups of what is private, each with its agent.
+
+use memoir_app::{Account, RecordQuery};
+use memoir_domain::AgentScope;
+use memoir_store::{RecordFilter, Store, Wanted};
+
+/// An account gives the handle of one agent, and the handle what is that agent's.
+pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
+    let agent = account.agent("wren").await?;
+    agent.memories(true).await?;
+    agent.records(&RecordQuery::default()).await?;
+    agent.export().await?;
+    Ok(())
+}
+
+/// A store gives what is private for the scope of one agent.
+pub(crate) async fn read_rows(store: &dyn Store, scope: AgentScope) -> memoir_store::Result<()> {
+    store.snapshot(scope, &Wanted::default()).await?;
+    store.memories(scope, &[]).await?;
+    store.records(scope, &RecordFilter::default()).await?;
+    store.sessions(scope, 1).await?;
+    store.details(scope).await?;
+    store.scopes().await?;
+    Ok(())
+}

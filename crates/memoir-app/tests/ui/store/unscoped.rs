@@ -1,0 +1,13 @@
+//! No look-up of what is private goes without an agent.
+
+use memoir_store::{RecordFilter, Store, Wanted};
+
+pub async fn read_all(store: &dyn Store) {
+    let _ = store.snapshot(&Wanted::default()).await;
+    let _ = store.memories(&[]).await;
+    let _ = store.records(&RecordFilter::default()).await;
+    let _ = store.sessions(1).await;
+    let _ = store.details().await;
+}
+
+fn main() {}

@@ -1,0 +1,130 @@
+//! Who makes a request, and what of an agent is theirs to see and to do (SPEC 5.1, 5.5).
+//!
+//! The agent of a path is reached through [`Caller`] alone. An agent reaches itself; an administrator
+//! reaches the agents of the account, and gets a handle that shows no words. What belongs to somebody
+//! else is not there: the answer is the same as for what does not exist.
+
+use axum::{
+    extract::FromRequestParts,
+    http::{header, request::Parts},
+};
+use memoir_app::{Account, AgentHandle, Error, Eyes, Principal};
+use memoir_domain::{AgentId, SessionId, audit::Actor};
+
+use crate::{Problem, Service};
+
+/// Whoever makes the request.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) principal: Principal,
+    pub(crate) account: Account,
+}
+
+/// An agent that the caller reaches, and with whose eyes.
+pub(crate) struct Reached {
+    pub(crate) agent: AgentHandle,
+    pub(crate) eyes: Eyes,
+    pub(crate) actor: Actor,
+}
+
+impl Caller {
+    /// Whoever holds the token in the request's head.
+    pub(crate) async fn of(service: &Service, parts: &Parts) -> Result<Self, Problem> {
+        let presented = parts
+            .headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, token)| token.trim())
+            .ok_or_else(Problem::unauthorized)?;
+        let principal = service.memoir.authenticate(presented).await?;
+        let principal = principal.ok_or_else(Problem::unauthorized)?;
+        Ok(Self {
+            account: service.memoir.account_of(&principal),
+            principal,
+        })
+    }
+
+    /// The administrator of the account.
+    pub(crate) fn administrator(&self) -> Result<(&Account, Actor), Problem> {
+        match self.principal.agent {
+            None => Ok((&self.account, self.administrating())),
+            Some(_) => Err(Problem::forbidden(
+                "this is for an administrator of the account; the token is an agent's",
+            )),
+        }
+    }
+
+    fn administrating(&self) -> Actor {
+        Actor::administrator(format!("token {}", self.principal.token))
+    }
+
+    /// The agent of that name or identifier, by its own eyes or an administrator's.
+    pub(crate) async fn reach(&self, agent: &str) -> Result<Reached, Problem> {
+        let found = self.account.agent(agent).await?;
+        self.reached(found)
+            .map_err(|_| Error::NoAgent(agent.to_owned()).into())
+    }
+
+    /// As [`Caller::reach`], for the agent itself only.
+    pub(crate) async fn reach_own(&self, agent: &str) -> Result<Reached, Problem> {
+        let reached = self.reach(agent).await?;
+        match reached.eyes {
+            Eyes::Agent => Ok(reached),
+            Eyes::Administrator => Err(Problem::forbidden(
+                "this is for the agent itself; an administrator sees no words and speaks for no agent",
+            )),
+        }
+    }
+
+    /// As [`Caller::reach`], for an administrator only.
+    pub(crate) async fn reach_managed(&self, agent: &str) -> Result<Reached, Problem> {
+        self.administrator()?;
+        self.reach(agent).await
+    }
+
+    /// The agent of a session.
+    pub(crate) async fn reach_session(
+        &self,
+        session: &str,
+    ) -> Result<(Reached, SessionId), Problem> {
+        let (agent, id) = self.account.session_agent(session).await?;
+        let reached = self.reached(agent);
+        let reached = reached.map_err(|_| Error::NoSession(session.to_owned()))?;
+        Ok((reached, id))
+    }
+
+    fn reached(&self, agent: AgentHandle) -> Result<Reached, NotReached> {
+        let id: AgentId = agent.scope().agent;
+        match self.principal.agent {
+            None => Ok(Reached {
+                agent,
+                eyes: Eyes::Administrator,
+                actor: self.administrating(),
+            }),
+            Some(own) if own == id => Ok(Reached {
+                actor: Actor::agent(agent.name()),
+                agent,
+                eyes: Eyes::Agent,
+            }),
+            Some(_) => Err(NotReached),
+        }
+    }
+}
+
+/// Somebody else's.
+struct NotReached;
+
+impl FromRequestParts<Service> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Service) -> Result<Self, Problem> {
+        // The guard in front of every route of `/v1` has put it there.
+        parts
+            .extensions
+            .get::<Self>()
+            .cloned()
+            .ok_or_else(Problem::unauthorized)
+    }
+}

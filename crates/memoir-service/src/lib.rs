@@ -1,0 +1,92 @@
+//! The service: REST under `/v1`, tokens, limits, and the workers that run queued sessions.
+//!
+//! A door like the command line: it parses, calls a use case, and shows what came of it. Who may see
+//! words is decided in one place, `caller.rs`; what is shown, in `wire.rs`. Owns no rule of refining.
+
+mod caller;
+mod extract;
+mod limits;
+mod page;
+mod problem;
+mod replies;
+mod routes;
+mod server;
+mod wire;
+mod workers;
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::Memoir;
+
+pub use problem::Problem;
+pub use routes::openapi;
+pub use server::serve;
+
+/// How the service is to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Sessions that run at once.
+    pub concurrency: usize,
+    /// Requests a second for each token; twice as many at once.
+    pub requests_per_second: u32,
+    /// Most bytes of a request's body.
+    pub body_bytes: usize,
+    /// How long a request may take, its body included.
+    pub request_time: Duration,
+    /// How long a stop waits for running requests and sessions.
+    pub stop_time: Duration,
+    /// Most open connections; further ones wait.
+    pub connections: usize,
+    /// Whether a proxy in front of the service speaks TLS to the outside.
+    pub behind_proxy: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            concurrency: 4,
+            requests_per_second: 5_000,
+            body_bytes: 16 << 20,
+            request_time: Duration::from_secs(30),
+            stop_time: Duration::from_secs(30),
+            connections: 20_000,
+            behind_proxy: false,
+        }
+    }
+}
+
+/// What every request reaches.
+#[derive(Clone)]
+pub(crate) struct Service(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) memoir: Memoir,
+    pub(crate) options: Options,
+    pub(crate) limiter: limits::Limiter,
+    pub(crate) in_flight: replies::InFlight,
+    /// Woken when a session was queued.
+    pub(crate) queued: Arc<tokio::sync::Notify>,
+    /// Whether only loopback reaches it.
+    pub(crate) is_local: bool,
+}
+
+impl std::ops::Deref for Service {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Service {
+    pub(crate) fn new(memoir: Memoir, options: Options, is_local: bool) -> Self {
+        Self(Arc::new(Inner {
+            memoir,
+            limiter: limits::Limiter::new(options.requests_per_second),
+            options,
+            in_flight: replies::InFlight::default(),
+            queued: Arc::default(),
+            is_local,
+        }))
+    }
+}

@@ -1,0 +1,81 @@
+//! Lists by pages (`?limit=&cursor=`). A cursor holds where the last page ended, so that what is written
+//! meanwhile shifts nothing.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::Problem;
+
+/// Items of a page where no limit is given.
+const DEFAULT_LIMIT: u32 = 50;
+/// Most items of a page.
+const MOST: u32 = 200;
+
+/// One page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Page<T> {
+    /// The items.
+    pub(crate) items: Vec<T>,
+    /// Gives the next page; null on the last one.
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// Which page.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Wanted {
+    /// At most so many items, 1 to 200; 50 where it is left out.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
+impl Wanted {
+    /// The limit.
+    pub(crate) fn limit(&self) -> Result<u32, Problem> {
+        match self.limit {
+            None => Ok(DEFAULT_LIMIT),
+            Some(limit @ 1..=MOST) => Ok(limit),
+            Some(limit) => Err(Problem::invalid(format!(
+                "limit: is {limit}; give 1 to {MOST}"
+            ))),
+        }
+    }
+
+    /// Where the page before ended.
+    pub(crate) fn after<C: DeserializeOwned>(&self) -> Result<Option<C>, Problem> {
+        let unknown =
+            || Problem::invalid("cursor: is none that this list gave; leave it out to begin anew");
+        self.cursor
+            .as_ref()
+            .map(|cursor| {
+                let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| unknown())?;
+                serde_json::from_slice(&bytes).map_err(|_| unknown())
+            })
+            .transpose()
+    }
+}
+
+impl<T> Page<T> {
+    /// From up to `limit + 1` items: one more than wanted shows that there is a next page.
+    pub(crate) fn of<V, C: Serialize>(
+        mut items: Vec<V>,
+        limit: u32,
+        place: impl Fn(&V) -> C,
+        show: impl FnMut(V) -> T,
+    ) -> Self {
+        let limit = limit as usize;
+        let has_more = items.len() > limit;
+        items.truncate(limit);
+        let cursor = items
+            .last()
+            .filter(|_| has_more)
+            .and_then(|last| serde_json::to_vec(&place(last)).ok());
+        Self {
+            items: items.into_iter().map(show).collect(),
+            next_cursor: cursor.map(|cursor| URL_SAFE_NO_PAD.encode(cursor)),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What a request that was not carried out is answered: RFC 9457 problem documents with stable codes. No
+//! agent's words are in any of them.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use memoir_app::Error;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A problem document.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Problem {
+    /// A reference to the page about the code.
+    #[serde(rename = "type")]
+    #[schema(rename = "type")]
+    kind: String,
+    /// The status in words.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// A stable code for programs.
+    code: &'static str,
+    /// What was wrong, the limit, and what to do.
+    detail: String,
+    /// What to do about it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// The session in question: the one that is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Uuid)]
+    session_id: Option<memoir_domain::SessionId>,
+    /// What stands in the way of an undo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    obstacles: Option<Vec<memoir_domain::rollback::Obstacle>>,
+    /// Seconds to wait before another attempt.
+    #[serde(skip)]
+    retry_after: Option<u64>,
+}
+
+impl Problem {
+    /// A problem of that status and code.
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("/docs/errors/{code}"),
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            code,
+            detail: detail.into(),
+            hint: None,
+            session_id: None,
+            obstacles: None,
+            retry_after: None,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    pub(crate) fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_argument", detail)
+    }
+
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
+    }
+
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", detail)
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "the request carries no token that counts",
+        )
+        .hint("send `Authorization: Bearer TOKEN`; `memoir token create` makes one")
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let code = error.code();
+        let status = status_of(code);
+        let hint = error.hint();
+        let mut problem = if status.is_server_error() {
+            // What went wrong inside is for the log, and holds no words either.
+            tracing::error!(%error, "a request failed");
+            Self::new(status, code, "the service could not carry this out")
+        } else {
+            Self::new(status, code, error.to_string())
+        };
+        problem.hint = hint.filter(|_| !status.is_server_error());
+        match error {
+            Error::Start(memoir_domain::lifecycle::StartRefusal::SessionOpen(id))
+            | Error::Change(memoir_domain::manage::ChangeRefusal::SessionRunning(id)) => {
+                problem.session_id = Some(id);
+            }
+            Error::InTheWay { session, obstacles } => {
+                problem.session_id = Some(session);
+                problem.obstacles = Some(obstacles);
+            }
+            _ => {}
+        }
+        problem
+    }
+}
+
+/// The status that goes with a code of the application.
+fn status_of(code: &str) -> StatusCode {
+    match code {
+        "not_found" => StatusCode::NOT_FOUND,
+        "invalid_argument" | "too_long" | "bad_lines" => StatusCode::BAD_REQUEST,
+        "erased" => StatusCode::GONE,
+        "consent_required" => StatusCode::FORBIDDEN,
+        "contended" => StatusCode::SERVICE_UNAVAILABLE,
+        "internal" | "key_unavailable" | "tampered" => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => StatusCode::CONFLICT,
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}

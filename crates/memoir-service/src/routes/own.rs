@@ -1,0 +1,112 @@
+//! `/v1/agents/{agent}/self/{field}`: what an agent sets about itself (SPEC 2.7).
+
+use axum::response::{IntoResponse, Response};
+use memoir_domain::{PrivateJson, agent::Field};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::{
+    Problem,
+    caller::{Caller, Reached},
+    extract::{Body, Path},
+};
+
+/// A setting of the agent's own.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Config {
+    /// `config`
+    #[serde(rename = "type")]
+    #[schema(rename = "type")]
+    kind: &'static str,
+    field: &'static str,
+    /// The value in force; null where there is none.
+    #[schema(value_type = Option<Object>)]
+    value: PrivateJson,
+    /// Whether that is the default.
+    is_default: bool,
+    agent: String,
+}
+
+/// A new value, as text; null returns to the default.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewValue {
+    #[schema(value_type = Option<String>)]
+    value: PrivateJson,
+}
+
+fn field(name: &str) -> Result<Field, Problem> {
+    let own = |field: &Field| field.is_own();
+    let parsed: Option<Field> = name.parse().ok().filter(own);
+    parsed.ok_or_else(|| {
+        let names: Vec<&str> = Field::ALL
+            .into_iter()
+            .filter(own)
+            .map(Field::as_str)
+            .collect();
+        Problem::not_found(format!(
+            "an agent has no such setting of its own; those are {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// One setting of the agent's own.
+#[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}", tag = "agents",
+    params(("agent" = String, Path, description = "Its name or identifier"), ("field" = String, Path)),
+    responses((status = 200, body = Config), (status = "4XX", body = Problem)))]
+pub(crate) async fn show(
+    caller: Caller,
+    Path((agent, name)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach_own(&agent).await?;
+    shown(&reached, field(&name)?).await
+}
+
+async fn shown(reached: &Reached, field: Field) -> Result<Response, Problem> {
+    let own = reached.agent.own_setting(field).await?;
+    Ok(axum::Json(Config {
+        kind: "config",
+        field: field.as_str(),
+        value: own.value,
+        is_default: own.is_default,
+        agent: own.agent,
+    })
+    .into_response())
+}
+
+/// Sets one setting of the agent's own. The change is on the record with its before and after.
+#[utoipa::path(put, path = "/v1/agents/{agent}/self/{field}", tag = "agents", request_body = NewValue,
+    params(("agent" = String, Path, description = "Its name or identifier"), ("field" = String, Path)),
+    responses((status = 200, body = Config), (status = "4XX", body = Problem)))]
+pub(crate) async fn change(
+    caller: Caller,
+    Path((agent, name)): Path<(String, String)>,
+    Body(NewValue { value }): Body<NewValue>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach_own(&agent).await?;
+    let field = field(&name)?;
+    let text = match value.expose() {
+        Value::Null => None,
+        Value::String(text) => Some(text.as_str()),
+        Value::Number(number) => {
+            let text = number.to_string();
+            reached
+                .agent
+                .configure(&[(field, Some(&text))], &reached.actor)
+                .await?;
+            return shown(&reached, field).await;
+        }
+        _ => {
+            return Err(Problem::invalid(
+                "value: must be a text, or null for the default",
+            ));
+        }
+    };
+    reached
+        .agent
+        .configure(&[(field, text)], &reached.actor)
+        .await?;
+    shown(&reached, field).await
+}

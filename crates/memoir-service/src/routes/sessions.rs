@@ -1,0 +1,251 @@
+//! `/v1/agents/{agent}/sessions` and `/v1/sessions`
+
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use memoir_app::{
+    Error, Eyes,
+    sessions::{OpenedSession, RefineOptions, tool_definitions},
+};
+use memoir_domain::{PrivateJson, SessionId, Timestamp, session::Mode};
+use memoir_model::ModelName;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::{
+    Problem, Service,
+    caller::Caller,
+    extract::{Body, Path, Query},
+    page::{Page, Wanted},
+    wire::{OpenSession, Session, ToolDefinition},
+};
+
+/// A session to begin.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewSession {
+    /// `full` (the default) or `dedup_only`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, pattern = "^(full|dedup_only)$")]
+    mode: Option<Mode>,
+    /// `agent`: the agent runs the loop itself, and opening is its consent. `model`: Memoir asks the
+    /// agent's model and drives it; the session is queued.
+    #[schema(value_type = String, pattern = "^(agent|model)$")]
+    driver: memoir_domain::session::Driver,
+    /// On a copy; nothing changes until it is applied. For `driver: model`.
+    #[serde(default)]
+    rehearsal: Option<bool>,
+    /// Gives the agent its own open session back where there is one.
+    #[serde(default)]
+    resume: Option<bool>,
+    /// A model for this one session instead of the agent's own. For `driver: model`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    model: Option<ModelName>,
+}
+
+/// Begins a session.
+#[utoipa::path(post, path = "/v1/agents/{agent}/sessions", tag = "sessions", request_body = NewSession,
+    params(("agent" = String, Path, description = "Its name or identifier")),
+    responses((status = 201, description = "Open: the agent has the knife", body = OpenSession),
+        (status = 202, description = "Queued", body = Session), (status = "4XX", body = Problem)))]
+pub(crate) async fn begin(
+    State(service): State<Service>,
+    caller: Caller,
+    Path(agent): Path<String>,
+    Body(new): Body<NewSession>,
+) -> Result<Response, Problem> {
+    match new.driver {
+        memoir_domain::session::Driver::Agent => open(&caller, &agent, &new).await,
+        memoir_domain::session::Driver::Model => enqueue(&service, &caller, &agent, new).await,
+    }
+}
+
+async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response, Problem> {
+    let reached = caller.reach_own(agent).await?;
+    if new.rehearsal == Some(true) || new.model.is_some() {
+        return Err(Problem::invalid(
+            "rehearsal and model: are for sessions with `driver: model`",
+        ));
+    }
+    if new.resume == Some(true)
+        && let Some((session, opened)) = reached.agent.take_up_own().await?
+    {
+        return Ok(opened_session(StatusCode::OK, session.into(), opened));
+    }
+    let (session, opened) = reached.agent.open_own(new.mode.unwrap_or_default()).await?;
+    Ok(opened_session(StatusCode::CREATED, session.into(), opened))
+}
+
+fn opened_session(status: StatusCode, session: Session, opened: OpenedSession) -> Response {
+    let tools = tool_definitions(session.mode())
+        .into_iter()
+        .map(|tool| ToolDefinition {
+            name: tool.name,
+            description: tool.description,
+            parameters: tool.parameters,
+        })
+        .collect();
+    let body = OpenSession {
+        session,
+        prompt: opened.prompt.text(),
+        tools,
+    };
+    (status, axum::Json(body)).into_response()
+}
+
+async fn enqueue(
+    service: &Service,
+    caller: &Caller,
+    agent: &str,
+    new: NewSession,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(agent).await?;
+    if new.resume == Some(true) {
+        return Err(Problem::invalid(
+            "resume: is for sessions with `driver: agent`",
+        ));
+    }
+    let options = RefineOptions {
+        mode: new.mode.unwrap_or_default(),
+        model: new.model,
+        rehearsal: new.rehearsal.unwrap_or(false),
+        trigger: None,
+    };
+    let session = Session::from(reached.agent.enqueue(&options).await?);
+    service.queued.notify_one();
+    Ok((
+        StatusCode::ACCEPTED,
+        axum::Json(seen(session, reached.eyes)),
+    )
+        .into_response())
+}
+
+fn seen(session: Session, eyes: Eyes) -> Session {
+    match eyes {
+        Eyes::Agent => session,
+        Eyes::Administrator => session.blind(),
+    }
+}
+
+/// The agent's sessions, newest first.
+#[utoipa::path(get, path = "/v1/agents/{agent}/sessions", tag = "sessions",
+    params(("agent" = String, Path, description = "Its name or identifier"), Wanted),
+    responses((status = 200, body = Page<Session>), (status = "4XX", body = Problem)))]
+pub(crate) async fn list(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(&agent).await?;
+    let limit = wanted.limit()?;
+    let before: Option<(Timestamp, SessionId)> = wanted.after()?;
+    let sessions = reached
+        .agent
+        .session_page(before, limit + 1, reached.eyes)
+        .await?;
+    let place = |session: &memoir_app::SessionView| (session.started_at, session.id);
+    let page = Page::of(sessions, limit, place, |session| {
+        seen(session.into(), reached.eyes)
+    });
+    Ok(axum::Json(page).into_response())
+}
+
+/// One session.
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "The session")),
+    responses((status = 200, body = Session), (status = "4XX", body = Problem)))]
+pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let (reached, id) = caller.reach_session(&id).await?;
+    let session = match reached.eyes {
+        Eyes::Agent => reached.agent.session(id).await?.session,
+        Eyes::Administrator => reached.agent.blind_session(id).await?,
+    };
+    Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
+}
+
+/// Calls a tool of an open session. A refusal is an ordinary answer.
+#[utoipa::path(post, path = "/v1/sessions/{id}/tools/{tool}", tag = "sessions", request_body = Object,
+    params(("id" = String, Path, description = "The session"), ("tool" = String, Path)),
+    responses((status = 200, description = "The tool's result, refusals included", body = Object),
+        (status = "4XX", body = Problem)))]
+pub(crate) async fn call_tool(
+    caller: Caller,
+    Path((id, tool)): Path<(String, String)>,
+    Body(arguments): Body<PrivateJson>,
+) -> Result<Response, Problem> {
+    let (reached, id) = caller.reach_session(&id).await?;
+    if reached.eyes == Eyes::Administrator {
+        return Err(Problem::forbidden("the knife is in the agent's hand alone"));
+    }
+    let result = reached
+        .agent
+        .call_tool(id, &tool, Some(arguments.expose()))
+        .await?;
+    Ok(axum::Json(result).into_response())
+}
+
+/// Does for real what a rehearsal came to, in one step.
+#[utoipa::path(post, path = "/v1/sessions/{id}/apply", tag = "sessions",
+    params(("id" = String, Path, description = "The rehearsal")),
+    responses((status = 200, body = Session), (status = "4XX", body = Problem)))]
+pub(crate) async fn apply(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let (reached, id) = caller.reach_session(&id).await?;
+    let session = reached.agent.apply_rehearsal(id, &reached.actor).await?;
+    Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
+}
+
+/// How to undo.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RollBack {
+    /// Later changes of the same memories too.
+    #[serde(default)]
+    cascade: Option<bool>,
+}
+
+/// Undoes a session: an administrator any, the agent its last one.
+#[utoipa::path(post, path = "/v1/sessions/{id}/rollback", tag = "time machine", request_body = RollBack,
+    params(("id" = String, Path, description = "The session")),
+    responses((status = 200, body = Session),
+        (status = 409, description = "With what stands in the way", body = Problem),
+        (status = "4XX", body = Problem)))]
+pub(crate) async fn roll_back(
+    caller: Caller,
+    Path(id): Path<String>,
+    Body(RollBack { cascade }): Body<RollBack>,
+) -> Result<Response, Problem> {
+    let (reached, id) = caller.reach_session(&id).await?;
+    if reached.eyes == Eyes::Agent {
+        let last = reached.agent.session_page(None, 1, Eyes::Agent).await?;
+        if last.first().map(|session| session.id) != Some(id) {
+            return Err(Problem::forbidden(
+                "an agent can undo its last session; an administrator can undo any",
+            ));
+        }
+    }
+    let cascade = cascade.unwrap_or(false);
+    let session = reached.agent.roll_back(id, cascade, &reached.actor).await?;
+    Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
+}
+
+/// Cancels a running session; its edits stay.
+#[utoipa::path(post, path = "/v1/sessions/{id}/cancel", tag = "sessions",
+    params(("id" = String, Path, description = "The session")),
+    responses((status = 200, body = Session), (status = "4XX", body = Problem)))]
+pub(crate) async fn cancel(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let (reached, id) = caller.reach_session(&id).await?;
+    let session = match reached.agent.cancel(id, &reached.actor).await {
+        Err(Error::SessionLost(id)) => {
+            return Err(Problem::new(
+                StatusCode::CONFLICT,
+                "session_over",
+                format!("session {id} is over"),
+            ));
+        }
+        other => other?,
+    };
+    Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
+}

@@ -1,0 +1,64 @@
+//! `/v1/agents/{agent}/tokens`
+
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use memoir_app::{Eyes, Provision};
+use memoir_domain::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    Problem,
+    caller::Caller,
+    extract::{Body, Path},
+};
+
+/// A token to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewToken {
+    /// From when on it opens nothing; never where it is left out.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+}
+
+/// A token: the only time that its secret is shown.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct MadeToken {
+    /// What opens the door.
+    token: String,
+    #[schema(value_type = String, format = Uuid)]
+    id: memoir_domain::TokenId,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+}
+
+/// Makes a token for the agent. An administrator can while the agent has no memories; afterwards only the
+/// agent itself can.
+#[utoipa::path(post, path = "/v1/agents/{agent}/tokens", tag = "tokens", request_body = NewToken,
+    params(("agent" = String, Path, description = "Its name or identifier")),
+    responses((status = 201, body = MadeToken), (status = "4XX", body = Problem)))]
+pub(crate) async fn create(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Body(NewToken { expires_at }): Body<NewToken>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(&agent).await?;
+    let provision = match reached.eyes {
+        Eyes::Agent => Provision::Any,
+        Eyes::Administrator => Provision::First,
+    };
+    let made = reached
+        .agent
+        .create_token(provision, expires_at, &reached.actor)
+        .await?;
+    let body = MadeToken {
+        token: made.secret.expose().to_owned(),
+        id: made.view.id,
+        expires_at: made.view.expires_at,
+    };
+    Ok((StatusCode::CREATED, axum::Json(body)).into_response())
+}

@@ -1,0 +1,454 @@
+//! What goes over the wire, under the names that programs are written against.
+
+use memoir_app::{
+    AgentView, BlindMemoryView, ContextView, MemoryInput, MemoryView, RecordView, RefinementDue,
+    Saved, SessionView, Verification,
+};
+use memoir_domain::{
+    PrivateJson, PrivateText, Timestamp,
+    memory::{Kind, Tally},
+    session::{Driver, Mode, Stats, Usage},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A memory. `content`, `tags` and `source` are for the agent itself only.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Memory {
+    /// Its number within the agent, from 1.
+    number: u64,
+    #[schema(value_type = String, pattern = "^(core|journal)$")]
+    kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    content: Option<PrivateText>,
+    /// Its size: characters / 4, rounded up.
+    tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
+    tags: Option<Vec<PrivateText>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    source: Option<PrivateText>,
+    /// Whether no session can delete or merge it.
+    constitutional: bool,
+    /// The origin date.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    discarded_at: Option<Timestamp>,
+    /// When its words were taken out for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    shredded_at: Option<Timestamp>,
+}
+
+impl From<MemoryView> for Memory {
+    fn from(view: MemoryView) -> Self {
+        Self {
+            number: view.number.0,
+            kind: view.kind,
+            tokens: view.tokens,
+            tags: Some(view.tags.iter().map(PrivateText::from).collect()),
+            content: Some(view.content),
+            source: view.source,
+            constitutional: view.constitutional,
+            created_at: view.created_at,
+            updated_at: view.updated_at,
+            discarded_at: view.discarded_at,
+            shredded_at: None,
+        }
+    }
+}
+
+impl From<BlindMemoryView> for Memory {
+    fn from(view: BlindMemoryView) -> Self {
+        Self {
+            number: view.number.0,
+            kind: view.kind,
+            content: None,
+            tokens: view.tokens,
+            tags: None,
+            source: None,
+            constitutional: view.constitutional,
+            created_at: view.created_at,
+            updated_at: view.updated_at,
+            discarded_at: view.discarded_at,
+            shredded_at: view.shredded_at,
+        }
+    }
+}
+
+impl Memory {
+    /// Without words, for an administrator.
+    pub(crate) fn blind(self) -> Self {
+        Self {
+            content: None,
+            tags: None,
+            source: None,
+            ..self
+        }
+    }
+
+    /// Changes with every change of the memory.
+    pub(crate) fn etag(&self) -> String {
+        let discarded = self.discarded_at.map(|at| at.microseconds());
+        format!(
+            "\"{}-{}-{}-{}\"",
+            self.number,
+            self.updated_at.microseconds(),
+            discarded.unwrap_or_default(),
+            u8::from(self.constitutional)
+        )
+    }
+}
+
+/// A memory that was saved.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SavedMemory {
+    #[serde(flatten)]
+    pub(crate) memory: Memory,
+    /// When a journal entry leaves the prompt; null for a core memory.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    fades_at: Option<Timestamp>,
+    /// Whether a session is due now, and why.
+    #[schema(value_type = Option<Due>)]
+    refinement_due: Option<RefinementDue>,
+}
+
+impl From<Saved> for SavedMemory {
+    fn from(saved: Saved) -> Self {
+        Self {
+            memory: saved.memory.into(),
+            fades_at: saved.fades_at,
+            refinement_due: saved.refinement_due,
+        }
+    }
+}
+
+/// That a session is due.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Due {
+    /// `weekly` or `budget`.
+    reason: String,
+}
+
+/// A memory to save.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewMemory {
+    /// 1 to 10,000 characters after trimming.
+    #[schema(value_type = String)]
+    content: PrivateText,
+    #[serde(default)]
+    #[schema(value_type = Option<String>, pattern = "^(core|journal)$")]
+    kind: Option<Kind>,
+    /// Up to 16, each 1 to 50 characters.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<String>>)]
+    tags: Option<Vec<PrivateText>>,
+    /// Where it came from: up to 200 characters.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    source: Option<PrivateText>,
+    /// The origin date; now where it is left out.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    created_at: Option<Timestamp>,
+    /// Beyond the reach of sessions: for an administrator to set.
+    #[serde(default)]
+    pub(crate) constitutional: Option<bool>,
+}
+
+impl From<NewMemory> for MemoryInput {
+    fn from(new: NewMemory) -> Self {
+        Self {
+            content: new.content,
+            kind: new.kind,
+            tags: new.tags.unwrap_or_default(),
+            source: new.source,
+            created_at: new.created_at,
+            constitutional: new.constitutional.unwrap_or(false),
+        }
+    }
+}
+
+/// An agent: its settings as set (null where unset), those in force beside them, and its counts.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Agent {
+    #[schema(value_type = String, format = Uuid)]
+    id: memoir_domain::AgentId,
+    name: String,
+    /// The settings; prompts that the agent itself has set are left out for an administrator.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    settings: PrivateJson,
+    effective_model: Option<String>,
+    effective_refinement_threshold: f64,
+    effective_core_token_budget: u64,
+    effective_refinement_trigger_tokens: u64,
+    effective_immutable_tags: Vec<String>,
+    #[schema(value_type = String)]
+    effective_duplicate_match: memoir_domain::agent::DuplicateMatch,
+    #[schema(value_type = String)]
+    effective_detail_guard: memoir_domain::agent::DetailGuard,
+    /// The mass.
+    core_tokens: u64,
+    core_count: u64,
+    journal_count: u64,
+    constitutional_count: u64,
+    discarded_count: u64,
+    shredded_count: u64,
+    needs_refinement: bool,
+    #[schema(value_type = Option<Due>)]
+    refinement_due: Option<RefinementDue>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_refinement_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    next_refinement_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<AgentView> for Agent {
+    fn from(view: AgentView) -> Self {
+        let Tally {
+            core_tokens,
+            core_count,
+            journal_count,
+            constitutional_count,
+            discarded_count,
+            shredded_count,
+        } = view.tally;
+        Self {
+            id: view.id,
+            name: view.name,
+            settings: view.settings,
+            effective_model: view.effective_model,
+            effective_refinement_threshold: view.effective_refinement_threshold,
+            effective_core_token_budget: view.effective_core_token_budget,
+            effective_refinement_trigger_tokens: view.effective_refinement_trigger_tokens,
+            effective_immutable_tags: view.effective_immutable_tags,
+            effective_duplicate_match: view.effective_duplicate_match,
+            effective_detail_guard: view.effective_detail_guard,
+            core_tokens,
+            core_count,
+            journal_count,
+            constitutional_count,
+            discarded_count,
+            shredded_count,
+            needs_refinement: view.needs_refinement,
+            refinement_due: view.refinement_due,
+            last_refinement_at: view.last_refinement_at,
+            next_refinement_at: view.next_refinement_at,
+            created_at: view.created_at,
+        }
+    }
+}
+
+/// A refinement session. `summary`, and a `reason` in words, are for the agent itself only.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Session {
+    #[schema(value_type = String, format = Uuid)]
+    id: memoir_domain::SessionId,
+    agent: String,
+    /// `queued`, `asking`, `open`, or how it ended: `completed`, `rolled_back`, `declined`, `abandoned`,
+    /// `failed`.
+    #[schema(value_type = String)]
+    state: memoir_domain::session::State,
+    #[schema(value_type = String)]
+    mode: Mode,
+    #[schema(value_type = String)]
+    driver: Driver,
+    #[schema(value_type = String)]
+    trigger: memoir_domain::session::Trigger,
+    rehearsal: bool,
+    model: Option<String>,
+    pre_session_tokens: Option<u64>,
+    post_session_tokens: Option<u64>,
+    threshold: Option<f64>,
+    edits: u32,
+    #[schema(value_type = Object)]
+    stats: Stats,
+    removed_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    summary: Option<PrivateText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    reason: Option<PrivateText>,
+    end_reason: Option<&'static str>,
+    #[schema(value_type = String, format = DateTime)]
+    started_at: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    ended_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    undone_at: Option<Timestamp>,
+    #[schema(value_type = Object)]
+    usage: Usage,
+}
+
+impl From<SessionView> for Session {
+    fn from(view: SessionView) -> Self {
+        Self {
+            id: view.id,
+            agent: view.agent,
+            state: view.state,
+            mode: view.mode,
+            driver: view.driver,
+            trigger: view.trigger,
+            rehearsal: view.rehearsal,
+            model: view.model,
+            pre_session_tokens: view.pre_session_tokens,
+            post_session_tokens: view.post_session_tokens,
+            threshold: view.threshold,
+            edits: view.edits,
+            stats: view.stats,
+            removed_tokens: view.removed_tokens,
+            summary: view.summary,
+            reason: view.reason,
+            end_reason: view.end_reason,
+            started_at: view.started_at,
+            ended_at: view.ended_at,
+            undone_at: view.undone_at,
+            usage: view.usage,
+        }
+    }
+}
+
+impl Agent {
+    /// The settings as set.
+    pub(crate) fn settings(&self) -> &PrivateJson {
+        &self.settings
+    }
+}
+
+impl Session {
+    /// Which tools it has.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Without words, for an administrator: the coded reason stays.
+    pub(crate) fn blind(self) -> Self {
+        Self {
+            summary: None,
+            reason: self.end_reason.map(PrivateText::from),
+            ..self
+        }
+    }
+}
+
+/// A session whose knife the agent was handed, with what it is told and the tools that it has.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OpenSession {
+    #[serde(flatten)]
+    pub(crate) session: Session,
+    /// Everything that the agent is told, as one text.
+    #[schema(value_type = String)]
+    pub(crate) prompt: PrivateText,
+    pub(crate) tools: Vec<ToolDefinition>,
+}
+
+/// A tool of the session.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ToolDefinition {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    /// The JSON schema of its arguments.
+    #[schema(value_type = Object)]
+    pub(crate) parameters: serde_json::Value,
+}
+
+/// A record of the audit. `before`, `after` and words in `data` are for the agent itself only.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Record {
+    pub(crate) seq: u64,
+    #[schema(value_type = String, format = DateTime)]
+    recorded_at: Timestamp,
+    agent: String,
+    #[schema(value_type = Object)]
+    actor: memoir_domain::audit::Actor,
+    #[schema(value_type = String)]
+    action: memoir_domain::audit::Action,
+    #[schema(value_type = Option<String>, format = Uuid)]
+    session_id: Option<memoir_domain::SessionId>,
+    memory: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    before: Option<PrivateJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    after: Option<PrivateJson>,
+    #[schema(value_type = Object)]
+    data: PrivateJson,
+    /// The hash of the record and of all before it, in hexadecimal.
+    hash: String,
+    /// That of the record before it.
+    previous_hash: String,
+}
+
+impl From<RecordView> for Record {
+    fn from(view: RecordView) -> Self {
+        Self {
+            seq: view.seq,
+            recorded_at: view.recorded_at,
+            agent: view.agent,
+            actor: view.actor,
+            action: view.action,
+            session_id: view.session_id,
+            memory: view.memory.map(|number| number.0),
+            before: view.before,
+            after: view.after,
+            data: view.data,
+            hash: view.hash,
+            previous_hash: view.previous_hash,
+        }
+    }
+}
+
+/// What came of verifying an agent's log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Verified {
+    valid: bool,
+    records: u64,
+    head: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    first_bad: Option<memoir_app::Misfit>,
+}
+
+impl From<Verification> for Verified {
+    fn from(verification: Verification) -> Self {
+        Self {
+            valid: verification.valid,
+            records: verification.records,
+            head: verification.head,
+            first_bad: verification.first_bad,
+        }
+    }
+}
+
+/// The text for the agent's prompt.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Context {
+    #[schema(value_type = String)]
+    pub(crate) text: PrivateText,
+    core_tokens: u64,
+    journal_tokens: u64,
+    #[schema(value_type = Option<Due>)]
+    refinement_due: Option<RefinementDue>,
+}
+
+impl From<ContextView> for Context {
+    fn from(view: ContextView) -> Self {
+        Self {
+            text: view.text,
+            core_tokens: view.core_tokens,
+            journal_tokens: view.journal_tokens,
+            refinement_due: view.refinement_due,
+        }
+    }
+}

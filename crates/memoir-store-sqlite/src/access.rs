@@ -1,0 +1,250 @@
+//! Who may come in, and what was answered: tokens, users and replies. Nothing here reads an agent's
+//! memories.
+
+use memoir_domain::{AccountId, Timestamp, TokenId};
+use memoir_store::{AgentRow, Error, ReplyRow, StoredText, TokenRow, UserRow};
+use rusqlite::{Connection, params};
+
+use crate::{
+    agent::{all, first},
+    commit::Outcome,
+    decode::{self, reply_columns, token_columns, user_columns},
+    encode::{self, Text},
+    error::{Result, constraint, inconsistent},
+    fault,
+};
+
+/// The token of that digest.
+pub(crate) fn token(connection: &Connection, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
+    first(
+        connection,
+        concat!(
+            "SELECT ",
+            token_columns!(),
+            " FROM tokens WHERE digest = ?1"
+        ),
+        [digest],
+        decode::token,
+    )
+}
+
+/// The account's tokens, oldest first.
+pub(crate) fn tokens(connection: &Connection, account: AccountId) -> Result<Vec<TokenRow>> {
+    all(
+        connection,
+        concat!(
+            "SELECT ",
+            token_columns!(),
+            " FROM tokens WHERE account_id = ?1 ORDER BY created_at, id"
+        ),
+        [account.as_bytes()],
+        decode::token,
+    )
+}
+
+/// That the tokens of a decision are those of its agent.
+pub(crate) fn check_tokens(agent: &AgentRow, tokens: &[TokenRow]) -> Result<()> {
+    let stranger = tokens.iter().find(|token| {
+        token.account != agent.scope.account || token.agent != Some(agent.scope.agent)
+    });
+    match stranger {
+        Some(token) => Err(inconsistent(
+            "tokens",
+            format!("{} belongs to another agent", token.id),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Writes tokens whose agents, where they have one, are there.
+pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Result<()> {
+    if tokens.is_empty() {
+        return Ok(());
+    }
+    // A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO tokens (id, account_id, agent_id, digest, created_at, expires_at, \
+             last_used_at, revoked_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+         ON CONFLICT (id) DO UPDATE SET \
+             last_used_at = coalesce(max(last_used_at, excluded.last_used_at), last_used_at, \
+                 excluded.last_used_at), \
+             revoked_at = excluded.revoked_at \
+         WHERE account_id = excluded.account_id AND agent_id IS excluded.agent_id \
+             AND digest = excluded.digest AND created_at = excluded.created_at \
+             AND expires_at IS excluded.expires_at \
+             AND (revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)",
+    )?;
+    for token in tokens {
+        let about = |problem: &str| Error::Inconsistent {
+            table: "tokens",
+            problem: format!("{} {problem}", token.id),
+        };
+        let has_twin = || about("has the digest of another token");
+        let written = statement
+            .execute(params![
+                token.id.as_bytes(),
+                token.account.as_bytes(),
+                token.agent.as_ref().map(|agent| agent.as_bytes()),
+                token.digest,
+                token.created_at.microseconds(),
+                encode::time(token.expires_at),
+                encode::time(token.last_used_at),
+                encode::time(token.revoked_at),
+            ])
+            .map_err(|error| constraint(error, "tokens", has_twin(), Error::Conflict))?;
+        if written == 0 {
+            return Err(about("is another token, or was revoked").into());
+        }
+    }
+    Ok(())
+}
+
+/// Writes one token by itself.
+pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Outcome> {
+    if let Some(agent) = token.agent {
+        let is_theirs = connection
+            .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
+            .exists([agent.as_bytes(), token.account.as_bytes()])?;
+        if !is_theirs {
+            return Err(inconsistent(
+                "tokens",
+                format!("{} is of an agent that its account has not", token.id),
+            ));
+        }
+    }
+    write_tokens(connection, std::slice::from_ref(token))?;
+    fault::point("token.written");
+    Ok(Outcome::WRITTEN)
+}
+
+/// Notes when tokens were last used.
+pub(crate) fn note_uses(connection: &Connection, uses: &[(TokenId, Timestamp)]) -> Result<Outcome> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE tokens SET last_used_at = ?2 \
+         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
+    )?;
+    let mut noted = 0;
+    for (token, used_at) in uses {
+        noted += statement.execute(params![token.as_bytes(), used_at.microseconds()])?;
+    }
+    fault::point("token.uses");
+    Ok(Outcome::written(noted))
+}
+
+/// Writes a new user.
+pub(crate) fn create_user(connection: &Connection, user: &UserRow) -> Result<Outcome> {
+    connection
+        .prepare_cached(
+            "INSERT INTO users (id, account_id, name, folded_name, created_at, password_hash) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            user.id.as_bytes(),
+            user.account.as_bytes(),
+            user.name,
+            user.folded_name,
+            user.created_at.microseconds(),
+            user.password_hash,
+        ])
+        .map_err(|error| constraint(error, "users", Error::NameTaken, Error::Conflict))?;
+    fault::point("user.created");
+    Ok(Outcome::WRITTEN)
+}
+
+/// The account's user of that folded name.
+pub(crate) fn user_named(
+    connection: &Connection,
+    account: AccountId,
+    folded_name: &str,
+) -> Result<Option<UserRow>> {
+    first(
+        connection,
+        concat!(
+            "SELECT ",
+            user_columns!(),
+            " FROM users WHERE account_id = ?1 AND folded_name = ?2"
+        ),
+        params![account.as_bytes(), folded_name],
+        decode::user,
+    )
+}
+
+/// Whether any account has a user.
+pub(crate) fn has_users(connection: &Connection) -> Result<bool> {
+    Ok(connection
+        .prepare_cached("SELECT 1 FROM users LIMIT 1")?
+        .exists([])?)
+}
+
+/// Enters a request, unless its key was used before; then what is there comes with the outcome.
+pub(crate) fn begin_reply(connection: &Connection, reply: &ReplyRow) -> Result<Outcome> {
+    let entered = connection
+        .prepare_cached(
+            "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
+             VALUES (?1, ?2, ?3, ?4) ON CONFLICT (account_id, key_digest) DO NOTHING",
+        )?
+        .execute(params![
+            reply.account.as_bytes(),
+            reply.key_digest,
+            reply.request_digest,
+            reply.recorded_at.microseconds(),
+        ])
+        .map_err(|error| constraint(error, "replies", Error::Conflict, Error::Conflict))?;
+    fault::point("reply.begun");
+    if entered > 0 {
+        return Ok(Outcome::WRITTEN);
+    }
+    Ok(Outcome {
+        reply: reply_of(connection, reply.account, &reply.key_digest)?.map(Box::new),
+        ..Outcome::UNCHANGED
+    })
+}
+
+fn reply_of(
+    connection: &Connection,
+    account: AccountId,
+    key_digest: &[u8; 32],
+) -> Result<Option<ReplyRow>> {
+    first(
+        connection,
+        concat!(
+            "SELECT ",
+            reply_columns!(),
+            " FROM replies WHERE account_id = ?1 AND key_digest = ?2"
+        ),
+        params![account.as_bytes(), key_digest],
+        decode::reply,
+    )
+}
+
+/// Enters the answer of a request, or forgets the request.
+pub(crate) fn end_reply(
+    connection: &Connection,
+    account: AccountId,
+    key_digest: &[u8; 32],
+    answer: Option<&(u16, StoredText)>,
+) -> Result<Outcome> {
+    let ended = match answer {
+        Some((status, body)) => connection
+            .prepare_cached(
+                "UPDATE replies SET status = ?3, body = ?4 \
+                 WHERE account_id = ?1 AND key_digest = ?2",
+            )?
+            .execute(params![account.as_bytes(), key_digest, status, Text(body)])?,
+        None => connection
+            .prepare_cached("DELETE FROM replies WHERE account_id = ?1 AND key_digest = ?2")?
+            .execute(params![account.as_bytes(), key_digest])?,
+    };
+    fault::point("reply.ended");
+    Ok(Outcome::written(ended))
+}
+
+/// Forgets the requests that came before.
+pub(crate) fn forget_replies(connection: &Connection, before: Timestamp) -> Result<Outcome> {
+    let forgotten = connection
+        .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
+        .execute([before.microseconds()])?;
+    fault::point("reply.forgotten");
+    Ok(Outcome::written(forgotten))
+}

@@ -1,0 +1,298 @@
+//! Tokens and users: who may come in (SPEC 5.5).
+
+use std::sync::Arc;
+
+use memoir_domain::Timestamp;
+
+use super::fixtures::*;
+use crate::{Commit, Error, Store, TokenRow};
+
+fn is_inconsistent(answer: &Result<(), Error>) -> bool {
+    matches!(
+        answer,
+        Err(Error::Inconsistent {
+            table: "tokens",
+            ..
+        })
+    )
+}
+
+pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store>) {
+    let author = Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    let full = TokenRow {
+        agent: Some(author.id()),
+        digest: [0xFF; 32],
+        created_at: Timestamp::MIN,
+        expires_at: Some(Timestamp::MAX),
+        last_used_at: Some(at(-1)),
+        revoked_at: Some(at(7)),
+        ..token(1, 3)
+    };
+    // Oldest first, and of one instant by identifier; not in the order in which they were written.
+    let tokens = [
+        full,
+        token(1, 1),
+        token(1, 2),
+        TokenRow {
+            created_at: at(2),
+            ..token(1, 4)
+        },
+    ];
+    for written in [3, 1, 0, 2] {
+        store.put_token(&tokens[written]).await.unwrap();
+    }
+    let elsewhere = token(2, 5);
+    store.put_token(&elsewhere).await.unwrap();
+    for token in tokens.iter().chain([&elsewhere]) {
+        let found = store.token(&token.digest).await.unwrap();
+        assert_eq!(found.as_ref(), Some(token));
+    }
+    assert_eq!(store.token(&digest(99)).await.unwrap(), None);
+    assert_eq!(store.tokens(account_id(1)).await.unwrap(), tokens);
+    assert_eq!(store.tokens(account_id(2)).await.unwrap(), [elsewhere]);
+    assert_eq!(store.tokens(account_id(3)).await.unwrap(), []);
+
+    // Of an account that is not there, of an agent that is not, and of another account's.
+    for stranger in [
+        token(3, 6),
+        TokenRow {
+            agent: Some(agent_id(9)),
+            ..token(1, 6)
+        },
+        TokenRow {
+            agent: Some(agent_id(2)),
+            ..token(1, 6)
+        },
+    ] {
+        let answer = store.put_token(&stranger).await;
+        assert!(is_inconsistent(&answer), "{answer:?}");
+    }
+    assert_eq!(store.token(&digest(6)).await.unwrap(), None);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    Author::new(&store, 1, 2).await;
+    Author::new(&store, 2, 3).await;
+    let id = author.id();
+    let theirs = |number| TokenRow {
+        agent: Some(id),
+        ..token(1, number)
+    };
+    let made = vec![theirs(1), theirs(2)];
+    let commit = Commit {
+        tokens: made.clone(),
+        ..author.saving(vec![memory(1)])
+    };
+    author.write(commit).await.unwrap();
+    assert_eq!(store.tokens(account_id(1)).await.unwrap(), made);
+
+    let before = author.everything().await;
+    for stranger in [
+        token(1, 3),
+        TokenRow {
+            agent: Some(agent_id(2)),
+            ..token(1, 3)
+        },
+        TokenRow {
+            account: account_id(2),
+            ..theirs(3)
+        },
+        // One that is there already, of somebody else.
+        TokenRow {
+            digest: digest(2),
+            ..theirs(3)
+        },
+    ] {
+        let commit = Commit {
+            tokens: vec![theirs(4), stranger],
+            ..author.saving(vec![memory(2)])
+        };
+        let answer = store.commit(commit).await;
+        assert!(is_inconsistent(&answer), "{answer:?}");
+        assert_eq!(author.everything().await, before);
+        assert_eq!(store.tokens(account_id(1)).await.unwrap(), made);
+    }
+
+    // One is replaced by another, in one decision.
+    let revoked = TokenRow {
+        revoked_at: Some(at(5)),
+        ..theirs(1)
+    };
+    let next = theirs(5);
+    let commit = Commit {
+        tokens: vec![revoked.clone(), next.clone()],
+        ..author.commit()
+    };
+    author.write(commit).await.unwrap();
+    let expected = [revoked, made[1].clone(), next];
+    assert_eq!(store.tokens(account_id(1)).await.unwrap(), expected);
+
+    // An agent can be made with one.
+    let new = Author {
+        store: Arc::clone(&store),
+        agent: agent(1, 6, "new"),
+    };
+    let first = TokenRow {
+        agent: Some(agent_id(6)),
+        ..token(1, 6)
+    };
+    let commit = Commit {
+        tokens: vec![first.clone()],
+        ..new.making()
+    };
+    store.commit(commit).await.unwrap();
+    assert_eq!(store.token(&first.digest).await.unwrap(), Some(first));
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_a_secret_has_one_token(store: Arc<dyn Store>) {
+    Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    let first = token(1, 1);
+    store.put_token(&first).await.unwrap();
+    store.put_token(&token(1, 2)).await.unwrap();
+    for account in [1, 2] {
+        let twin = TokenRow {
+            digest: first.digest,
+            ..token(account, 3)
+        };
+        let answer = store.put_token(&twin).await;
+        assert!(is_inconsistent(&answer), "{answer:?}");
+    }
+    // Nor does one that is there take another's.
+    let twin = TokenRow {
+        digest: first.digest,
+        ..token(1, 2)
+    };
+    let answer = store.put_token(&twin).await;
+    assert!(is_inconsistent(&answer), "{answer:?}");
+    assert_eq!(
+        store.tokens(account_id(1)).await.unwrap(),
+        [first, token(1, 2)]
+    );
+    assert_eq!(store.tokens(account_id(2)).await.unwrap(), []);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_a_revoked_token_stays_revoked(store: Arc<dyn Store>) {
+    let author = Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    let made = token(1, 1);
+    store.put_token(&made).await.unwrap();
+    let revoked = TokenRow {
+        revoked_at: Some(at(9)),
+        ..made.clone()
+    };
+    store.put_token(&revoked).await.unwrap();
+    // As it was, and with something else of it changed.
+    for change in [
+        made.clone(),
+        TokenRow {
+            account: account_id(2),
+            ..revoked.clone()
+        },
+        TokenRow {
+            agent: Some(author.id()),
+            ..revoked.clone()
+        },
+        TokenRow {
+            digest: digest(2),
+            ..revoked.clone()
+        },
+        TokenRow {
+            created_at: at(2),
+            ..revoked.clone()
+        },
+        TokenRow {
+            expires_at: Some(at(2)),
+            ..revoked.clone()
+        },
+    ] {
+        let answer = store.put_token(&change).await;
+        assert!(is_inconsistent(&answer), "{answer:?}");
+    }
+    assert_eq!(
+        store.token(&made.digest).await.unwrap(),
+        Some(revoked.clone())
+    );
+    assert_eq!(store.tokens(account_id(1)).await.unwrap(), [revoked]);
+    assert_eq!(store.tokens(account_id(2)).await.unwrap(), []);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_uses_never_go_back(store: Arc<dyn Store>) {
+    Author::new(&store, 1, 1).await;
+    for number in [1, 2, 3] {
+        store.put_token(&token(1, number)).await.unwrap();
+    }
+    let used = async |number| {
+        let found = store.token(&digest(number)).await.unwrap();
+        found.unwrap().last_used_at
+    };
+    store.note_uses(&[]).await.unwrap();
+    // One of them is used twice, and one does not exist.
+    let uses = [
+        (token_id(1), at(30)),
+        (token_id(9), at(30)),
+        (token_id(2), at(20)),
+        (token_id(1), at(10)),
+    ];
+    store.note_uses(&uses).await.unwrap();
+    for (number, expected) in [(1, Some(30)), (2, Some(20)), (3, None)] {
+        assert_eq!(used(number).await, expected.map(at));
+    }
+    let uses = [(token_id(1), at(29)), (token_id(2), at(21))];
+    store.note_uses(&uses).await.unwrap();
+    assert_eq!(used(1).await, Some(at(30)));
+    assert_eq!(used(2).await, Some(at(21)));
+
+    // A row that was read before a use was noted does not take it back; a later one is written.
+    for (last_used_at, expected) in [(None, 30), (Some(at(5)), 30), (Some(at(31)), 31)] {
+        let row = TokenRow {
+            last_used_at,
+            revoked_at: Some(at(40)),
+            ..token(1, 1)
+        };
+        store.put_token(&row).await.unwrap();
+        assert_eq!(used(1).await, Some(at(expected)));
+    }
+    assert_eq!(store.token(&digest(9)).await.unwrap(), None);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store: Arc<dyn Store>) {
+    Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    assert!(!store.has_users().await.unwrap());
+    let ada = user(1, 1, "Ada");
+    store.create_user(&ada).await.unwrap();
+    assert!(store.has_users().await.unwrap());
+    for name in ["Ada", "ADA", "ada"] {
+        let answer = store.create_user(&user(1, 2, name)).await;
+        assert!(matches!(answer, Err(Error::NameTaken)), "{answer:?}");
+    }
+    let namesake = user(2, 3, "ADA");
+    store.create_user(&namesake).await.unwrap();
+    let grace = user(1, 4, "Grüße 名前 🦊");
+    store.create_user(&grace).await.unwrap();
+    for (account, row) in [(1, &ada), (2, &namesake), (1, &grace)] {
+        let found = store.user_named(account_id(account), &row.folded_name);
+        assert_eq!(found.await.unwrap().as_ref(), Some(row));
+    }
+    for (account, name) in [(2, grace.folded_name.as_str()), (3, "ada"), (1, "Ada")] {
+        let found = store.user_named(account_id(account), name).await.unwrap();
+        assert_eq!(found, None);
+    }
+    let answer = store.create_user(&user(3, 5, "nobody")).await;
+    assert!(
+        matches!(answer, Err(Error::Inconsistent { table: "users", .. })),
+        "{answer:?}"
+    );
+    // The identifier of another one.
+    let answer = store.create_user(&user(1, 1, "other")).await;
+    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    assert_sound(&store).await;
+}

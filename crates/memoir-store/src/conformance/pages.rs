@@ -1,0 +1,373 @@
+//! Pages: each begins where the one before ended, whatever is written in between (SPEC 6.1).
+
+use std::sync::Arc;
+
+use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Kind, session::State};
+
+use super::fixtures::*;
+use crate::{AgentRow, Commit, MemoryPage, MemoryRow, SessionRow, Store};
+
+pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    let dated = |memory: MemoryRow, seconds| MemoryRow {
+        created_at: at(seconds),
+        ..memory
+    };
+    // Origin dates in another order than that of the numbers.
+    let rows = vec![
+        dated(memory(1), 50),
+        dated(journal(2), 40),
+        discarded(dated(memory(3), 30)),
+        dated(memory(4), 20),
+        shredded(dated(journal(5), 10)),
+        dated(journal(6), 60),
+    ];
+    author.save(rows.clone()).await;
+    other.save((1..=9).map(memory).collect()).await;
+
+    let all = MemoryPage {
+        limit: 9,
+        with_discarded: true,
+        ..MemoryPage::default()
+    };
+    let kept = MemoryPage {
+        with_discarded: false,
+        ..all.clone()
+    };
+    let (core, entries) = (Some(Kind::Core), Some(Kind::Journal));
+    for (page, expected) in [
+        (all.clone(), &[1, 2, 3, 4, 5, 6][..]),
+        (kept.clone(), &[1, 2, 4, 6]),
+        (
+            MemoryPage {
+                after: 2,
+                ..all.clone()
+            },
+            &[3, 4, 5, 6],
+        ),
+        (
+            MemoryPage {
+                after: 6,
+                ..all.clone()
+            },
+            &[],
+        ),
+        (
+            MemoryPage {
+                after: u64::MAX,
+                ..all.clone()
+            },
+            &[],
+        ),
+        (
+            MemoryPage {
+                limit: 0,
+                ..all.clone()
+            },
+            &[],
+        ),
+        (
+            MemoryPage {
+                limit: 2,
+                ..all.clone()
+            },
+            &[1, 2],
+        ),
+        (
+            MemoryPage {
+                limit: u32::MAX,
+                ..all.clone()
+            },
+            &[1, 2, 3, 4, 5, 6],
+        ),
+        (
+            MemoryPage {
+                limit: 2,
+                after: 1,
+                ..kept.clone()
+            },
+            &[2, 4],
+        ),
+        (
+            MemoryPage {
+                kind: core,
+                ..all.clone()
+            },
+            &[1, 3, 4],
+        ),
+        (
+            MemoryPage {
+                kind: core,
+                ..kept.clone()
+            },
+            &[1, 4],
+        ),
+        (
+            MemoryPage {
+                kind: entries,
+                ..all.clone()
+            },
+            &[2, 5, 6],
+        ),
+        (
+            MemoryPage {
+                since: Some(at(40)),
+                ..all.clone()
+            },
+            &[1, 2, 6],
+        ),
+        (
+            MemoryPage {
+                until: Some(at(40)),
+                ..all.clone()
+            },
+            &[2, 3, 4, 5],
+        ),
+        (
+            MemoryPage {
+                since: Some(at(20)),
+                until: Some(at(40)),
+                ..all.clone()
+            },
+            &[2, 3, 4],
+        ),
+        (
+            MemoryPage {
+                since: Some(at(41)),
+                until: Some(at(40)),
+                ..all.clone()
+            },
+            &[],
+        ),
+        (
+            MemoryPage {
+                after: 1,
+                limit: 1,
+                kind: entries,
+                since: Some(at(5)),
+                until: Some(at(60)),
+                with_discarded: false,
+            },
+            &[2],
+        ),
+    ] {
+        let found = store.memory_page(author.scope(), &page).await.unwrap();
+        let expected: Vec<MemoryRow> = expected
+            .iter()
+            .map(|number: &usize| rows[number - 1].clone())
+            .collect();
+        assert_eq!(found, expected, "{page:?}");
+    }
+}
+
+pub(super) async fn pages_of_sessions_come_newest_first(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    other
+        .refine(vec![ended(session(99, other.id()), State::Failed)])
+        .await;
+    let id = author.id();
+    // Three of one instant: the identifiers decide.
+    let row = |(number, started_at)| SessionRow {
+        started_at: at(started_at),
+        ..ended(session(number, id), State::Completed)
+    };
+    let mut rows = [(1, 10), (2, 30), (3, 20), (4, 20), (5, 20), (6, 40)].map(row);
+    author.refine(rows.to_vec()).await;
+    rows.sort_by_key(|row| (row.started_at, row.id));
+    rows.reverse();
+    for limit in [1, 2, 3, 6, 7, u32::MAX] {
+        let mut walked: Vec<SessionRow> = Vec::new();
+        loop {
+            let before = walked.last().map(|last| (last.started_at, last.id));
+            let page = store.session_page(author.scope(), before, limit);
+            let page = page.await.unwrap();
+            assert!(page.len() <= limit as usize);
+            if page.is_empty() {
+                break;
+            }
+            walked.extend(page);
+        }
+        assert_eq!(walked, rows, "by {limit}");
+    }
+    // From an instant, and a session, of which there is none.
+    let before = Some((at(20), session_id(0)));
+    let found = store.session_page(author.scope(), before, 9).await;
+    assert_eq!(found.unwrap(), rows[5..]);
+    let before = Some((at(35), session_id(0)));
+    let found = store.session_page(author.scope(), before, 2).await;
+    assert_eq!(found.unwrap(), rows[1..3]);
+    let found = store.session_page(author.scope(), None, 0).await;
+    assert_eq!(found.unwrap(), []);
+}
+
+pub(super) async fn pages_of_agents_come_by_name_without_the_erased_ones(store: Arc<dyn Store>) {
+    let mut expected = Vec::new();
+    for number in 1..=20 {
+        let account = if number == 7 { 2 } else { 1 };
+        let mut author = Author::new(&store, account, number).await;
+        let mut commit = author.commit();
+        // Names in no order, and some that begin alike.
+        let name = format!(
+            "{}{}",
+            ["wren", "Ä", "Wren "][number as usize % 3],
+            number * 7 % 20
+        );
+        commit.agent.folded_name = name.to_lowercase();
+        commit.agent.name = name;
+        commit.agent.erased_at = (number % 5 == 0).then(|| at(1));
+        author.write(commit).await.unwrap();
+        if account == 1 && author.agent.erased_at.is_none() {
+            expected.push(author.agent);
+        }
+    }
+    expected.sort_by(|left, right| left.folded_name.cmp(&right.folded_name));
+    for limit in [1, 2, 15, 16, u32::MAX] {
+        let mut walked: Vec<AgentRow> = Vec::new();
+        loop {
+            let after = walked.last().map(|last| last.folded_name.as_str());
+            let page = store.agent_page(account_id(1), after, limit).await.unwrap();
+            assert!(page.len() <= limit as usize);
+            if page.is_empty() {
+                break;
+            }
+            walked.extend(page);
+        }
+        assert_eq!(walked, expected, "by {limit}");
+    }
+    // From a name that nobody has, and from behind the last one.
+    let after = |name| store.agent_page(account_id(1), Some(name), 99);
+    assert_eq!(after("wren").await.unwrap().len(), {
+        let follows = |row: &&AgentRow| *row.folded_name > *"wren";
+        expected.iter().filter(follows).count()
+    });
+    assert_eq!(after("").await.unwrap(), expected);
+    assert_eq!(after("\u{10FFFF}").await.unwrap(), []);
+    let page = store.agent_page(account_id(1), None, 0).await.unwrap();
+    assert_eq!(page, []);
+}
+
+/// Rows that were there all the time come exactly once; of those that come and go meanwhile, none twice.
+pub(super) async fn spec_6_1_a_walk_through_pages_misses_nothing_while_others_write(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    author.save((1..=60).map(memory).collect()).await;
+    let id = author.id();
+    let over = move |number| ended(session(number, id), State::Completed);
+    author.refine((1..=30).map(over).collect()).await;
+    let mut agents = vec!["agent-1".to_owned()];
+    for number in 100..130 {
+        agents.push(Author::new(&store, 1, number).await.agent.folded_name);
+    }
+    let scope = author.scope();
+    let writer = tokio::spawn(write_meanwhile(author));
+    let mut rounds = 0;
+    while !writer.is_finished() || rounds == 0 {
+        let numbers = walk_memories(&store, scope).await;
+        // Every third one is discarded and kept again all the time.
+        let steady = numbers
+            .iter()
+            .filter(|number| **number <= 60 && **number % 3 != 0);
+        let expected: Vec<u64> = (1..=60).filter(|number| number % 3 != 0).collect();
+        assert!(steady.eq(&expected), "{numbers:?}");
+
+        let sessions = walk_sessions(&store, scope).await;
+        let steady = sessions.iter().filter(|id| **id <= session_id(30));
+        assert_eq!(steady.count(), 30);
+
+        let names = walk_agents(&store, scope.account).await;
+        assert!(agents.iter().all(|name| names.contains(name)));
+        rounds += 1;
+    }
+    writer.await.unwrap();
+    assert_sound(&store).await;
+}
+
+/// Numbers of the kept memories, by pages.
+async fn walk_memories(store: &Arc<dyn Store>, scope: AgentScope) -> Vec<u64> {
+    let mut numbers: Vec<u64> = Vec::new();
+    loop {
+        let page = MemoryPage {
+            after: numbers.last().copied().unwrap_or(0),
+            limit: 7,
+            ..MemoryPage::default()
+        };
+        let found = store.memory_page(scope, &page).await.unwrap();
+        if found.is_empty() {
+            break;
+        }
+        numbers.extend(found.iter().map(|memory| memory.number.0));
+    }
+    assert!(numbers.is_sorted_by(|left, right| left < right));
+    numbers
+}
+
+/// Identifiers of the sessions, by pages.
+async fn walk_sessions(store: &Arc<dyn Store>, scope: AgentScope) -> Vec<SessionId> {
+    let mut started: Vec<(Timestamp, SessionId)> = Vec::new();
+    loop {
+        let before = started.last().copied();
+        let page = store.session_page(scope, before, 7).await.unwrap();
+        if page.is_empty() {
+            break;
+        }
+        started.extend(page.iter().map(|row| (row.started_at, row.id)));
+    }
+    assert!(started.is_sorted_by(|left, right| left > right));
+    started.into_iter().map(|(_, id)| id).collect()
+}
+
+/// Names of the agents, by pages.
+async fn walk_agents(store: &Arc<dyn Store>, account: AccountId) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    loop {
+        let after = names.last().map(String::as_str);
+        let page = store.agent_page(account, after, 7).await.unwrap();
+        if page.is_empty() {
+            break;
+        }
+        names.extend(page.into_iter().map(|row| row.folded_name));
+    }
+    assert!(names.is_sorted_by(|left, right| left < right));
+    names
+}
+
+/// Makes memories, sessions and agents, and discards memories and takes them back.
+async fn write_meanwhile(mut author: Author) {
+    for round in 0..60_u64 {
+        let changing = 3 * (round % 20 + 1);
+        let row = match round {
+            20..40 => memory(changing),
+            _ => discarded(memory(changing)),
+        };
+        let mut commit = Commit {
+            sessions: vec![ended(
+                session(31 + u128::from(round), author.id()),
+                State::Failed,
+            )],
+            ..author.saving(vec![memory(author.agent.next_number.0)])
+        };
+        match row.discarded_at {
+            Some(_) => {
+                commit.agent.tally.core_count -= 1;
+                commit.agent.tally.core_tokens -= 10;
+                commit.agent.tally.discarded_count += 1;
+            }
+            None => {
+                commit.agent.tally.core_count += 1;
+                commit.agent.tally.core_tokens += 10;
+                commit.agent.tally.discarded_count -= 1;
+            }
+        }
+        commit.memories.push(row);
+        author.write(commit).await.unwrap();
+        if round % 4 == 0 {
+            let mut other = Author::new(&author.store, 1, u128::from(200 + round)).await;
+            let mut commit = other.commit();
+            commit.agent.erased_at = (round % 8 == 0).then(|| at(1));
+            other.write(commit).await.unwrap();
+        }
+    }
+}

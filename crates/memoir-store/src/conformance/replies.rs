@@ -1,0 +1,127 @@
+//! What requests with an idempotency key were answered (SPEC 6.2).
+
+use std::sync::Arc;
+
+use super::fixtures::*;
+use crate::{Error, ReplyRow, Store};
+
+async fn begin(store: &Arc<dyn Store>, reply: &ReplyRow) -> Option<ReplyRow> {
+    store.begin_reply(reply).await.unwrap()
+}
+
+pub(super) async fn spec_6_2_of_requests_at_once_exactly_one_enters(store: Arc<dyn Store>) {
+    Author::new(&store, 1, 1).await;
+    for round in 0..20 {
+        let mut tasks = Vec::new();
+        for contender in 0..8 {
+            let store = Arc::clone(&store);
+            // The same key with different requests.
+            let row = ReplyRow {
+                request_digest: digest(contender),
+                ..reply(1, round)
+            };
+            tasks.push(tokio::spawn(async move {
+                (row.clone(), begin(&store, &row).await)
+            }));
+        }
+        let mut entered = Vec::new();
+        let mut seen = Vec::new();
+        for task in tasks {
+            match task.await.unwrap() {
+                (row, None) => entered.push(row),
+                (_, Some(found)) => seen.push(found),
+            }
+        }
+        assert_eq!(entered.len(), 1, "round {round}");
+        assert_eq!(seen, vec![entered[0].clone(); 7], "round {round}");
+    }
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<dyn Store>) {
+    Author::new(&store, 1, 1).await;
+    for number in [10, 20, 30, 40] {
+        assert_eq!(begin(&store, &reply(1, number)).await, None);
+    }
+    let end = async |number: u128, answer| {
+        let key_digest = digest(number);
+        let ended = store.end_reply(account_id(1), &key_digest, answer);
+        ended.await.unwrap();
+    };
+    // With and without words; one is given up, and one is not there.
+    let answers = [
+        Some((201, text("answer"))),
+        Some((u16::MAX, crate::StoredText(Vec::new()))),
+    ];
+    end(10, answers[0].clone()).await;
+    end(20, answers[1].clone()).await;
+    end(30, None).await;
+    end(99, answers[0].clone()).await;
+    end(98, None).await;
+    for (number, answer) in [(10, &answers[0]), (20, &answers[1]), (40, &None)] {
+        let expected = ReplyRow {
+            answer: answer.clone(),
+            ..reply(1, number)
+        };
+        // Whatever else the one that comes again says.
+        let again = ReplyRow {
+            request_digest: digest(77),
+            recorded_at: at(500),
+            answer: Some((500, text("other"))),
+            ..reply(1, number)
+        };
+        assert_eq!(begin(&store, &again).await, Some(expected));
+    }
+    // What was given up, or never was, enters anew, and without an answer.
+    for number in [30, 99] {
+        let row = ReplyRow {
+            answer: Some((500, text("other"))),
+            ..reply(1, number)
+        };
+        assert_eq!(begin(&store, &row).await, None);
+        assert_eq!(begin(&store, &row).await, Some(reply(1, number)));
+    }
+
+    // Those that came before, answered or not; not the one of that very instant.
+    store.forget_replies(at(30)).await.unwrap();
+    assert_eq!(begin(&store, &reply(1, 10)).await, None);
+    assert_eq!(begin(&store, &reply(1, 20)).await, None);
+    assert_eq!(begin(&store, &reply(1, 30)).await, Some(reply(1, 30)));
+    assert_eq!(begin(&store, &reply(1, 40)).await, Some(reply(1, 40)));
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_6_2_a_key_is_of_one_account(store: Arc<dyn Store>) {
+    Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    assert_eq!(begin(&store, &reply(1, 5)).await, None);
+    assert_eq!(begin(&store, &reply(2, 5)).await, None);
+    let answer = Some((200, text("of the first")));
+    let end = async |account, answer| {
+        let key_digest = digest(5);
+        let ended = store.end_reply(account_id(account), &key_digest, answer);
+        ended.await.unwrap();
+    };
+    end(1, answer.clone()).await;
+    assert_eq!(begin(&store, &reply(2, 5)).await, Some(reply(2, 5)));
+    end(2, None).await;
+    // Nor does an account that is not there reach it.
+    end(3, None).await;
+    let expected = ReplyRow {
+        answer,
+        ..reply(1, 5)
+    };
+    assert_eq!(begin(&store, &reply(1, 5)).await, Some(expected));
+    let refused = store.begin_reply(&reply(3, 5)).await;
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Inconsistent {
+                table: "replies",
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    assert_sound(&store).await;
+}

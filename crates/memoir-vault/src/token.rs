@@ -1,0 +1,78 @@
+//! Tokens: what opens a door of the service. The secret is shown once and kept nowhere; what is kept is
+//! its digest (SPEC 5.5).
+
+use std::fmt;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::{Error, Result};
+
+/// What every token begins with, so that scanners for leaked secrets know it.
+const PREFIX: &str = "memoir_";
+/// Random bytes of a token.
+const RANDOM_BYTES: usize = 32;
+/// A longer text is not looked at.
+const LONGEST_BYTES: usize = 128;
+
+/// A token's secret. Wiped when dropped; `Debug` prints its type's name only.
+pub struct TokenSecret(Zeroizing<String>);
+
+impl TokenSecret {
+    /// A new one of 256 random bits.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn generate() -> Result<Self> {
+        let mut random = Zeroizing::new([0; RANDOM_BYTES]);
+        getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
+        // Room for all of it at once, so that growing leaves no copy behind.
+        let mut text = Zeroizing::new(String::with_capacity(LONGEST_BYTES));
+        text.push_str(PREFIX);
+        URL_SAFE_NO_PAD.encode_string(random.as_slice(), &mut text);
+        Ok(Self(text))
+    }
+
+    /// The secret, to be shown to the one who is to hold it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// What is kept of it.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.0.as_bytes()).into()
+    }
+}
+
+impl fmt::Debug for TokenSecret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TokenSecret")
+    }
+}
+
+/// The digest of what somebody presents; `None` for what cannot be a token. With 256 random bits a token
+/// cannot be guessed from its digest, and a look-up by digest tells nothing by the time that it takes.
+pub fn digest_of(presented: &str) -> Option<[u8; 32]> {
+    let may_be = presented.starts_with(PREFIX) && presented.len() <= LONGEST_BYTES;
+    may_be.then(|| Sha256::digest(presented.as_bytes()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_5_5_a_token_is_known_by_its_digest_alone() {
+        let (one, other) = (
+            TokenSecret::generate().unwrap(),
+            TokenSecret::generate().unwrap(),
+        );
+        assert_eq!(digest_of(one.expose()), Some(one.digest()));
+        assert_ne!(one.digest(), other.digest());
+        assert_eq!(one.expose().len(), PREFIX.len() + 43);
+        assert_eq!(format!("{one:?}"), "TokenSecret");
+        assert_eq!(digest_of("Bearer"), None);
+        assert_eq!(digest_of(&format!("{PREFIX}{}", "a".repeat(200))), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! `memoir serve`: the service.
+
+use std::net::SocketAddr;
+
+use memoir_service::Options;
+use tokio::net::TcpListener;
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Failure, Outcome},
+    installation,
+    interrupt::interrupted,
+    terminal,
+};
+
+/// Run the service: REST for programs, agents and administrators, and the workers of queued sessions
+///
+/// The command line works beside it on the same database. Stop it with Ctrl-C or a TERM signal: running
+/// requests finish, running sessions are handed back.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8750")]
+    listen: SocketAddr,
+    /// How many sessions run at once
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    concurrency: u16,
+    /// A proxy in front of the service speaks TLS to the outside
+    #[arg(long)]
+    behind_proxy: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let memoir = installation::memoir(global)?;
+    // The default account is made before anybody asks for it.
+    memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
+    let closed = memoir.close_lapsed_sessions().await?;
+    if closed > 0 {
+        terminal::note(&format!(
+            "closed {} left behind by a process that died; the edits stay",
+            crate::show::counted(closed as u64, "session", "sessions")
+        ));
+    }
+    raise_file_limit();
+    let address = arguments.listen;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        Failure::new(format!("cannot listen on {address}: {error}"))
+            .hint("give another address with `--listen ADDRESS:PORT`")
+    })?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
+    tell(global, address, arguments.behind_proxy)?;
+    let options = Options {
+        concurrency: usize::from(arguments.concurrency),
+        behind_proxy: arguments.behind_proxy,
+        ..Options::default()
+    };
+    memoir_service::serve(memoir, options, listener, interrupted())
+        .await
+        .map_err(|error| Failure::new(format!("the service ended: {error}")))?;
+    terminal::note("stopped");
+    Ok(Ending::Done)
+}
+
+fn tell(global: &Global, address: SocketAddr, behind_proxy: bool) -> Result<(), Failure> {
+    if global.json {
+        terminal::json(&serde_json::json!({"listening": address.to_string()}))?;
+    } else {
+        terminal::print(&format!("listening on http://{address}\n"))?;
+    }
+    if !address.ip().is_loopback() && !behind_proxy {
+        terminal::note(
+            "others can reach this address, and what they send is not encrypted: passwords are refused; put a proxy with TLS in front of it and say `--behind-proxy`",
+        );
+    }
+    Ok(())
+}
+
+/// Room for as many connections as the system allows: each is an open file.
+fn raise_file_limit() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        };
+        // Where it is refused, there is less room.
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+}

@@ -1,0 +1,154 @@
+//! `memoir token`: what opens the doors of the service.
+
+use memoir_app::{Provision, Role, TokenView};
+use memoir_domain::{Timestamp, TokenId};
+use serde::Serialize;
+
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, administrator},
+    show::{List, Table, moment},
+    terminal,
+};
+
+/// Tokens, which open the doors of the service
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Create(CreateArguments),
+    /// List the account's tokens, without their secrets
+    List,
+    /// Revoke a token: from now on it opens nothing
+    Revoke {
+        /// Its identifier, as `memoir token list` shows it
+        #[arg(value_name = "TOKEN")]
+        token: String,
+    },
+}
+
+/// Make a token; it is printed once and kept nowhere
+#[derive(Debug, clap::Args)]
+pub(crate) struct CreateArguments {
+    /// In what role it lets somebody in
+    #[arg(long, value_enum)]
+    role: RoleArgument,
+    /// The agent, for the role `agent`
+    #[arg(long, value_name = "NAME", required_if_eq("role", "agent"))]
+    agent: Option<String>,
+    /// From when on it opens nothing
+    #[arg(long, value_name = "TIME", value_parser = parse::time)]
+    expires_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum RoleArgument {
+    /// Administrator of the account: sees no words
+    Admin,
+    /// One agent: sees its own words
+    Agent,
+}
+
+#[derive(Serialize)]
+struct Made<'a> {
+    token: &'a str,
+    #[serde(flatten)]
+    view: TokenView,
+}
+
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
+    match command {
+        Command::Create(arguments) => create(global, arguments).await,
+        Command::List => list(global).await,
+        Command::Revoke { token } => revoke(global, &token).await,
+    }
+}
+
+async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let expires_at = arguments.expires_at;
+    let made = match (arguments.role, &arguments.agent) {
+        (RoleArgument::Admin, None) => installation.account.create_token(expires_at).await?,
+        (RoleArgument::Admin, Some(_)) => {
+            return Err(Failure::new("a token for an administrator is of no agent")
+                .hint("leave `--agent` out, or give `--role agent`"));
+        }
+        (RoleArgument::Agent, name) => {
+            let agent = installation
+                .agent(name.as_deref().unwrap_or_default())
+                .await?;
+            // On a machine that is somebody's own, its owner acts for the agents; where administrators
+            // have names, the agent itself must.
+            let provision = if installation.memoir.has_users().await? {
+                Provision::First
+            } else {
+                Provision::Any
+            };
+            agent
+                .create_token(provision, expires_at, &administrator())
+                .await?
+        }
+    };
+    let secret = made.secret.expose();
+    if global.json {
+        terminal::json(&Made {
+            token: secret,
+            view: made.view,
+        })?;
+    } else {
+        terminal::print(&format!("{secret}\n"))?;
+        terminal::note("this is the only time that it is shown");
+    }
+    Ok(Ending::Done)
+}
+
+async fn list(global: &Global) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let tokens = installation.account.tokens().await?;
+    if global.json {
+        terminal::json(&List::whole(tokens))?;
+        return Ok(Ending::Done);
+    }
+    if tokens.is_empty() {
+        terminal::note("there is no token yet; `memoir token create` makes one");
+        return Ok(Ending::Done);
+    }
+    let mut table = Table::new(["token", "role", "agent", "made", "last used", "ends"]);
+    let time = |time: Option<Timestamp>| time.map(moment).unwrap_or_default();
+    for token in tokens {
+        table.row([
+            token.id.to_string(),
+            match token.role {
+                Role::Admin => "admin".to_owned(),
+                Role::Agent => "agent".to_owned(),
+            },
+            token.agent_id.map(|id| id.to_string()).unwrap_or_default(),
+            moment(token.created_at),
+            time(token.last_used_at),
+            match token.revoked_at {
+                Some(at) => format!("revoked {}", moment(at)),
+                None => time(token.expires_at),
+            },
+        ]);
+    }
+    terminal::print(&table.to_string())?;
+    Ok(Ending::Done)
+}
+
+async fn revoke(global: &Global, token: &str) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let id: TokenId = token
+        .trim()
+        .parse()
+        .map_err(|_| memoir_app::Error::NoToken(token.to_owned()))?;
+    let revoked = installation
+        .account
+        .revoke_token(id, &administrator())
+        .await?;
+    if global.json {
+        terminal::json(&revoked)?;
+    } else {
+        terminal::print(&format!("revoked {}\n", revoked.id))?;
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,201 @@
+//! A whole agent in a sealed file, from one installation to another.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::bench::{Bench, Ran, files_in};
+
+const VARIABLE: &str = "MEMOIR_ARCHIVE_PASSPHRASE";
+const PASSPHRASE: &str = "correct horse battery";
+
+fn with_a_past() -> Bench {
+    let bench = Bench::with_agent();
+    bench.remember(&["Kanarienvogel", "Kanarienvogel", "kanarienvogel!", "once"]);
+    bench.ok(&["refine", "wren"]);
+    bench.ok(&[
+        "remember", "wren", "A day.", "--kind", "journal", "--tag", "a",
+    ]);
+    bench
+}
+
+fn with_passphrase(bench: &Bench, passphrase: &str, arguments: &[&str]) -> Ran {
+    Ran::of(bench.command(arguments).env(VARIABLE, passphrase))
+}
+
+/// The agent's log without what belongs to an installation.
+fn actions(bench: &Bench) -> Vec<String> {
+    let list = Ran::of(&mut bench.command(&["audit", "list", "wren", "--json"]));
+    let records = list.lines().into_iter();
+    records
+        .map(|record| format!("{} {}", record["action"], record["recorded_at"]))
+        .collect()
+}
+
+#[test]
+fn an_agent_goes_into_an_archive_and_comes_out_as_it_was_in_another_installation() {
+    let (from, to) = (with_a_past(), Bench::new());
+    let sealed = to.path("wren.memoir");
+    let file = sealed.to_str().unwrap();
+    let export = ["export", "wren", "--format", "archive", "--output", file];
+    let ran = with_passphrase(&from, PASSPHRASE, &export);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str(), ran.stderr),
+        (Some(0), "", format!("wrote `wren` to `{file}`\n"))
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(&sealed).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let bytes = fs::read(&sealed).unwrap();
+    assert!(!bytes.windows(13).any(|part| part == b"Kanarienvogel"));
+
+    let ran = with_passphrase(&to, PASSPHRASE, &["import", "wren", file]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stdout
+            .starts_with("made the agent `wren` from the archive: ")
+            && ran.stdout.ends_with(" core tokens, and its whole log\n"),
+        "{ran:?}"
+    );
+    assert_eq!(to.ok(&["export", "wren"]), from.ok(&["export", "wren"]));
+    let (old, new) = (actions(&from), actions(&to));
+    assert_eq!(old, new[..old.len()]);
+    assert_eq!(new.len(), old.len() + 1);
+    assert!(new.last().unwrap().starts_with("\"agent_imported\""));
+    assert!(to.ok(&["audit", "verify", "wren"]).starts_with("valid"));
+    // Its past can be taken back here too.
+    to.ok(&["rollback", &to.last_session()]);
+
+    let taken = with_passphrase(&to, PASSPHRASE, &["import", "WREN", file]).error();
+    assert!(taken.contains("the name `WREN` is taken"), "{taken}");
+    let other = with_passphrase(&to, PASSPHRASE, &["import", "robin", file, "--json"]);
+    assert_eq!(other.lines().len(), 1, "{other:?}");
+    assert_eq!(other.lines()[0]["name"], "robin");
+}
+
+#[test]
+fn a_passphrase_comes_from_a_file_or_stdin() {
+    let bench = with_a_past();
+    let passphrase = bench.write("passphrase", format!("{PASSPHRASE}\r\n"));
+    let export = ["export", "wren", "--format", "archive", "--output", "x"];
+    bench.ok(&[&export[..], &["--passphrase-file", &passphrase]].concat());
+    let import = ["import", "robin", "x", "--passphrase-file", "-"];
+    let ran = bench.run_with_input(&import, PASSPHRASE);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    // The file goes before the variable.
+    let import = ["import", "linnet", "x", "--passphrase-file", &passphrase];
+    let ran = with_passphrase(&bench, "another passphrase", &import);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn without_a_passphrase_one_is_made_and_shown_once_on_stderr() {
+    let bench = with_a_past();
+    let ran = bench.run(&["export", "wren", "--format", "archive", "--output", "x"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
+    let made = ran.stderr.lines().last().unwrap();
+    assert_eq!(ran.stderr.matches(made).count(), 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("shown once and kept nowhere"),
+        "{ran:?}"
+    );
+    assert_eq!((made.len(), made.split('-').count()), (39, 8), "{made}");
+    let imported = with_passphrase(&bench, made, &["import", "robin", "x"]);
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+    let kept = files_in(&bench.path(""));
+    assert!(kept.values().all(|bytes| {
+        !bytes
+            .windows(made.len())
+            .any(|part| part == made.as_bytes())
+    }));
+
+    let json = bench.json(&["export", "wren", "--format", "archive", "--output", "y"]);
+    assert_eq!(json["file"], "y");
+    let made = json["passphrase"].as_str().unwrap();
+    let imported = with_passphrase(&bench, made, &["import", "linnet", "y"]);
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+}
+
+#[test]
+fn an_archive_goes_to_a_pipe_whole_and_not_among_json() {
+    let bench = with_a_past();
+    let output = bench
+        .command(&["export", "wren", "--format", "archive"])
+        .env(VARIABLE, PASSPHRASE)
+        .output()
+        .unwrap();
+    assert!(output.status.success() && output.stderr.is_empty());
+    bench.write("x", &output.stdout);
+    let ran = with_passphrase(&bench, PASSPHRASE, &["import", "robin", "x"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let error = bench
+        .run(&["export", "wren", "--format", "archive", "--json"])
+        .error();
+    assert!(
+        error.contains("an archive is not JSON") && error.contains("`--output FILE`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_archive_that_cannot_be_opened_makes_no_agent() {
+    let bench = with_a_past();
+    let export = ["export", "wren", "--format", "archive", "--output", "good"];
+    let ran = with_passphrase(&bench, PASSPHRASE, &export);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let good = fs::read(bench.path("good")).unwrap();
+    let mut changed = good.clone();
+    changed[good.len() - 100] ^= 1;
+    bench.write("changed", changed);
+    bench.write("cut", &good[..good.len() - 100]);
+    bench.write("more", [&good[..], b"x"].concat());
+    bench.write("other", "{\"content\": \"x\"}");
+    for (file, passphrase, told) in [
+        ("good", "another passphrase", "the passphrase does not open"),
+        (
+            "good",
+            "Correct horse battery",
+            "the passphrase does not open",
+        ),
+        ("changed", PASSPHRASE, "the archive was changed"),
+        ("cut", PASSPHRASE, "the archive"),
+        ("more", PASSPHRASE, "the archive"),
+        ("other", PASSPHRASE, "not an archive of Memoir"),
+    ] {
+        let import = ["import", "robin", file, "--format", "archive"];
+        let error = with_passphrase(&bench, passphrase, &import).error();
+        assert!(
+            error.contains(told) && !error.contains(passphrase),
+            "{file}: {told}: {error}"
+        );
+    }
+    for (passphrase, told) in [
+        (Some("short"), "must have at least 8 characters"),
+        (None, "the archive's passphrase is not given"),
+    ] {
+        let mut command = bench.command(&["import", "robin", "good"]);
+        command.envs(passphrase.map(|passphrase| (VARIABLE, passphrase)));
+        let ran = Ran::of(&mut command);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
+        assert!(
+            ran.stderr.contains(told) && !ran.stderr.contains("short"),
+            "{ran:?}"
+        );
+    }
+    let agents = bench.json(&["agent", "list"]);
+    assert_eq!(agents["items"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn lines_written_to_a_file_are_told_in_json() {
+    let bench = with_a_past();
+    let json = bench.json(&["export", "wren", "--output", "lines.jsonl"]);
+    let lines = fs::read_to_string(bench.path("lines.jsonl")).unwrap();
+    assert_eq!(
+        json,
+        json!({"file": "lines.jsonl", "memories": lines.lines().count()})
+    );
+}

@@ -1,0 +1,293 @@
+//! Verifying logs, and the checkpoints that are kept outside.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, Ran};
+
+const DATABASE: &str = ".local/share/memoir/memoir.db";
+
+/// A session of `wren`, and a second agent.
+fn with_a_log() -> Bench {
+    let bench = Bench::with_agent();
+    bench.remember(&["twice", "twice", "Twice!", "once"]);
+    bench.ok(&["refine", "wren"]);
+    bench.ok(&["agent", "create", "robin"]);
+    bench
+}
+
+/// Writes a checkpoint to a file, and gives the file and the public key.
+fn checkpoint(bench: &Bench, name: &str) -> (String, String) {
+    let ran = bench.run(&["audit", "checkpoint"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let key = ran.stderr.lines().last().unwrap().to_owned();
+    (bench.write(name, ran.stdout), key)
+}
+
+/// Turns one bit of the words of a row, in the file itself.
+fn flip(bench: &Bench, query: &str) {
+    let path: PathBuf = bench.path(DATABASE);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let body: Vec<u8> = connection.query_row(query, [], |row| row.get(0)).unwrap();
+    connection.close().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    let places: Vec<usize> = bytes
+        .windows(body.len())
+        .enumerate()
+        .filter_map(|(place, window)| (window == body).then_some(place))
+        .collect();
+    assert_eq!(places.len(), 1, "sealed words stand in one place");
+    bytes[places[0] + body.len() / 2] ^= 1;
+    fs::write(&path, bytes).unwrap();
+}
+
+#[test]
+fn spec_4_2_one_agent_or_all_are_verified() {
+    let bench = with_a_log();
+    let records = Ran::of(&mut bench.command(&["audit", "list", "wren", "--json"])).lines();
+    let last = records.last().unwrap();
+    assert_eq!(
+        bench.ok(&["audit", "verify", "wren"]),
+        format!(
+            "valid   wren: {} records, head {}\n",
+            last["seq"],
+            last["hash"].as_str().unwrap()
+        )
+    );
+    let one = bench.json(&["audit", "verify", "WREN"]);
+    assert_eq!(
+        (&one["valid"], &one["records"], &one["head"]),
+        (&json!(true), &last["seq"], &last["hash"])
+    );
+    assert_eq!(one.get("first_bad"), None);
+
+    bench.ok(&["account", "create", "lab"]);
+    bench.ok(&["agent", "create", "wren", "--account", "lab"]);
+    let all = bench.ok(&["audit", "verify", "--all"]);
+    assert_eq!(all.matches("valid   ").count(), 3, "{all}");
+    // Of two with the same name each says which one it is.
+    assert_eq!(all.matches("valid   wren (").count(), 2, "{all}");
+    let all = bench.json(&["audit", "verify", "--all"]);
+    assert_eq!(all["valid"], true);
+    assert_eq!(all["agents"].as_array().unwrap().len(), 3);
+    assert_eq!(all.get("checkpoint"), None);
+}
+
+#[test]
+fn records_hold_the_hash_of_the_one_before() {
+    let bench = with_a_log();
+    let records = Ran::of(&mut bench.command(&["audit", "list", "wren", "--json"])).lines();
+    assert!(records.len() > 5);
+    for pair in records.windows(2) {
+        assert_eq!(pair[0]["hash"], pair[1]["previous_hash"]);
+        assert_eq!(pair[1]["hash"].as_str().unwrap().len(), 64);
+    }
+}
+
+#[test]
+fn nothing_or_both_to_verify_is_wrong_usage() {
+    let bench = Bench::with_agent();
+    let note = bench.write("note", "");
+    for arguments in [
+        &["audit", "verify"][..],
+        &["audit", "verify", "wren", "--all"],
+        &["audit", "verify", "wren", "--public-key", "x+00000000+AA=="],
+        &[
+            "audit",
+            "verify",
+            "--checkpoint",
+            &note,
+            "--public-key",
+            "x",
+        ],
+        &["audit", "checkpoint", "wren"],
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    }
+}
+
+#[test]
+fn spec_4_2_a_flipped_bit_of_a_record_is_found_and_named() {
+    let bench = with_a_log();
+    flip(&bench, "SELECT body FROM audit_records WHERE seq = 3");
+    for arguments in [
+        &["audit", "verify", "wren"][..],
+        &["audit", "verify", "--all"],
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(
+            ran.stdout.contains("invalid wren: the chain holds for ")
+                && ran.stdout.contains("\n        record 3: "),
+            "{ran:?}"
+        );
+        assert!(
+            ran.stderr.starts_with("error: ") && ran.stderr.contains("\n\nhint: "),
+            "{ran:?}"
+        );
+    }
+    let ran = bench.run(&["audit", "verify", "wren", "--json"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let verified: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&verified["valid"], &verified["first_bad"]["seq"]),
+        (&json!(false), &json!(3))
+    );
+    // The other agent is not touched by it.
+    bench.ok(&["audit", "verify", "robin"]);
+}
+
+#[test]
+fn spec_4_2_a_flipped_bit_of_a_memory_is_found_and_named() {
+    let bench = with_a_log();
+    flip(&bench, "SELECT body FROM memories WHERE number = 4");
+    let ran = bench.run(&["audit", "verify", "wren"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stdout.starts_with("invalid wren: ") && ran.stdout.contains("`memories`"),
+        "{ran:?}"
+    );
+    let error = bench.run(&["ledger", "wren"]).error();
+    assert!(error.contains("`memoir audit verify --all`"), "{error}");
+}
+
+#[test]
+fn a_checkpoint_is_a_signed_note_and_nothing_else_on_stdout() {
+    let bench = with_a_log();
+    let ran = bench.run(&["audit", "checkpoint"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines: Vec<&str> = ran.stdout.split('\n').collect();
+    let [origin, size, root, "", signature, ""] = lines[..] else {
+        panic!("{ran:?}")
+    };
+    assert!(origin.starts_with("memoir/"), "{origin}");
+    assert_eq!((size, root.len()), ("2", 44));
+    assert!(
+        signature.starts_with(&format!("— {origin} ")),
+        "{signature}"
+    );
+
+    let signed = bench.json(&["audit", "checkpoint"]);
+    assert_eq!(signed["checkpoint"], ran.stdout, "nothing grew meanwhile");
+    assert_eq!(signed["origin"], origin);
+    assert_eq!(signed["size"], 2);
+    let key = signed["public_key"].as_str().unwrap();
+    assert!(ran.stderr.ends_with(&format!("{key}\n")), "{ran:?}");
+}
+
+#[test]
+fn spec_4_2_a_kept_checkpoint_shows_that_logs_only_grew() {
+    let bench = with_a_log();
+    let (note, key) = checkpoint(&bench, "kept/checkpoint.txt");
+    bench.remember(&["more"]);
+    bench.ok(&["audit", "checkpoint"]);
+
+    let text = bench.ok(&["audit", "verify", "--checkpoint", &note]);
+    assert_eq!(text.matches("valid   ").count(), 3, "{text}");
+    assert!(
+        text.ends_with(
+            "valid   the log over all heads (3 entries) only grew since the checkpoint\n"
+        ),
+        "{text}"
+    );
+    for arguments in [
+        &["audit", "verify", "wren", "--checkpoint", &note][..],
+        &["audit", "verify", "--all", "--checkpoint", &note],
+        &[
+            "audit",
+            "verify",
+            "--checkpoint",
+            &note,
+            "--public-key",
+            &key,
+        ],
+    ] {
+        let verified = bench.json(arguments);
+        assert_eq!(
+            (&verified["valid"], &verified["checkpoint"]["grew"]),
+            (&json!(true), &json!(true)),
+            "{arguments:?}"
+        );
+    }
+    let piped = bench.run_with_input(
+        &["audit", "verify", "--checkpoint", "-"],
+        &fs::read_to_string(&note).unwrap(),
+    );
+    assert_eq!(piped.code, Some(0), "{piped:?}");
+}
+
+#[test]
+fn spec_4_2_a_database_put_back_from_before_the_checkpoint_is_found() {
+    let bench = with_a_log();
+    let before = fs::read(bench.path(DATABASE)).unwrap();
+    bench.remember(&["more"]);
+    let (note, _) = checkpoint(&bench, "note");
+    fs::write(bench.path(DATABASE), before).unwrap();
+    // By itself the old state is one that once was.
+    bench.ok(&["audit", "verify", "--all"]);
+    let ran = bench.run(&["audit", "verify", "--checkpoint", &note]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stdout.contains("invalid the log was cut off: "),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr
+            .starts_with("error: the log is not the one of the checkpoint\n"),
+        "{ran:?}"
+    );
+    let ran = bench.run(&["audit", "verify", "--checkpoint", &note, "--json"]);
+    let verified: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (
+            ran.code,
+            &verified["valid"],
+            &verified["checkpoint"]["grew"]
+        ),
+        (Some(1), &json!(false), &json!(false))
+    );
+}
+
+#[test]
+fn a_checkpoint_of_another_installation_or_rubbish_is_refused() {
+    let (bench, other) = (with_a_log(), with_a_log());
+    let (foreign, foreign_key) = checkpoint(&other, "note");
+    let (own, _) = checkpoint(&bench, "note");
+    let signed = fs::read_to_string(&own).unwrap();
+    let changed = bench.write("changed", signed.replacen("\n2\n", "\n1\n", 1));
+    let empty = bench.write("empty", "");
+    let rubbish = bench.write("rubbish", [0xff; 2_000]);
+    for (arguments, told) in [
+        (&["--checkpoint", &foreign][..], "not signed by `memoir/"),
+        (&["--checkpoint", &changed], "the note was changed"),
+        (&["--checkpoint", &empty], "not a signed note"),
+        (&["--checkpoint", &rubbish], "not a signed note"),
+        (
+            &["--checkpoint", &own, "--public-key", &foreign_key],
+            "not signed by `memoir/",
+        ),
+    ] {
+        let error = bench
+            .run(&[&["audit", "verify"], arguments].concat())
+            .error();
+        assert!(
+            error.starts_with("error: the checkpoint cannot be used: ") && error.contains(told),
+            "{told}: {error}"
+        );
+    }
+    // By the other one's key the note is good, and tells of another log.
+    let ran = bench.run(&[
+        "audit",
+        "verify",
+        "--checkpoint",
+        &foreign,
+        "--public-key",
+        &foreign_key,
+    ]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains("invalid "), "{ran:?}");
+    let missing = bench.refused(&["audit", "verify", "--checkpoint", "nowhere"]);
+    assert!(missing.contains("cannot read `nowhere`"), "{missing}");
+}

@@ -1,0 +1,219 @@
+//! What is taken away for good: the words of one memory, and a whole agent.
+
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::bench::{Bench, Ran, files_in};
+
+const SECRET: &str = "the pasted key is Kanarienvogel";
+
+#[test]
+fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", SECRET]);
+    for input in ["2\n", "", "one\n", "1 2\n"] {
+        let error = bench.run_with_input(&["shred", "wren", "1"], input).error();
+        assert!(
+            error.starts_with("error: nothing was shredded: the number #1 was not typed\n"),
+            "{error}"
+        );
+    }
+    assert_eq!(bench.texts(), ["one", SECRET]);
+    let ran = bench.run_with_input(&["shred", "wren", "#2"], " #2 \n");
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (
+            Some(0),
+            "shredded #2: its words are gone, and taken out of 1 record\n"
+        ),
+        "{ran:?}"
+    );
+    for arguments in [
+        &["ledger", "wren", "--all"][..],
+        &["ledger", "wren", "--all", "--json"],
+        &["history", "wren"],
+        &["history", "wren", "2", "--json"],
+        &["audit", "list", "wren", "--json"],
+        &["export", "wren"],
+        &["recall", "wren", "Kanarienvogel", "--json"],
+    ] {
+        let shown = bench.ok(arguments);
+        assert!(!shown.contains("Kanarienvogel"), "{arguments:?}: {shown}");
+    }
+    let history = bench.ok(&["history", "wren", "2"]);
+    assert!(
+        history.contains("shredded: its words are gone  administrator (command line)")
+            && !history.contains("\n  + "),
+        "{history}"
+    );
+    assert!(bench.ok(&["audit", "verify", "wren"]).starts_with("valid"));
+    let again = bench.refused(&["shred", "wren", "2", "--yes"]);
+    assert!(again.contains("#2 was shredded"), "{again}");
+}
+
+#[test]
+fn shredding_takes_a_reason_and_asks_nobody_where_it_is_told_so() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", SECRET]);
+    let shredded = bench.json(&["shred", "wren", "2", "--yes", "--reason", "a leaked key"]);
+    assert_eq!(
+        (&shredded["number"], &shredded["redacted_records"]),
+        (&json!(2), &json!(1))
+    );
+    let list = [
+        "audit",
+        "list",
+        "wren",
+        "--action",
+        "memory_shredded",
+        "--json",
+    ];
+    let records = Ran::of(&mut bench.command(&list)).lines();
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0]["data"]["reason_text"], "a leaked key");
+    let missing = bench.refused(&["shred", "wren", "17", "--yes"]);
+    assert!(missing.contains("there is no memory #17"), "{missing}");
+    let long = "x".repeat(1_001);
+    let refused = bench.refused(&["shred", "wren", "1", "--yes", "--reason", &long]);
+    assert!(
+        refused.contains("reason: is 1001 characters long, and the limit is 1000"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn spec_4_4_a_rewind_brings_no_shredded_words_back() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", SECRET]);
+    bench.ok(&["shred", "wren", "2", "--yes"]);
+    bench.ok(&["rewind", "wren", "--to", "2020-01-01"]);
+    let history = bench.ok(&["history", "wren", "2"]);
+    assert!(
+        history.contains("shredded: its words are gone  administrator"),
+        "{history}"
+    );
+    let restored = bench.run(&["restore", "wren", "2"]);
+    assert_eq!(restored.code, Some(1), "{restored:?}");
+}
+
+#[test]
+fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", SECRET]);
+    bench.ok(&["refine", "wren"]);
+    let session = bench.last_session();
+    let before = bench.texts();
+    for input in ["robin\n", "", "\n", "wren robin\n"] {
+        let error = bench
+            .run_with_input(&["agent", "erase", "wren"], input)
+            .error();
+        assert!(
+            error.starts_with("error: nothing was erased: the name `wren` was not typed\n"),
+            "{error}"
+        );
+    }
+    let closed = Ran::of(
+        bench
+            .command(&["agent", "erase", "wren"])
+            .stdin(Stdio::null()),
+    );
+    assert!(
+        closed
+            .error()
+            .contains("hint: type the agent's name, or give `--yes`")
+    );
+    assert_eq!(bench.texts(), before);
+
+    let ran = bench.run_with_input(&["agent", "erase", "wren"], "  WREN \n");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stdout
+            .starts_with("erased `wren`: its key is destroyed, and its "),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("`memoir key rotate`"), "{ran:?}");
+
+    let file = bench.write("in.jsonl", "{\"content\": \"x\"}");
+    for arguments in [
+        &["agent", "show", "wren"][..],
+        &["agent", "set", "wren", "paused", "true"],
+        &["agent", "pause", "wren"],
+        &["agent", "resume", "wren"],
+        &["agent", "erase", "wren", "--yes"],
+        &["remember", "wren", "more"],
+        &["recall", "wren", "one"],
+        &["context", "wren"],
+        &["ledger", "wren"],
+        &["ledger", "wren", "--all"],
+        &["refine", "wren", "--model", "builtin:careful"],
+        &["apply", &session],
+        &["session", &session],
+        &["cancel", &session],
+        &["rollback", &session],
+        &["restore", "wren", "1"],
+        &["rewind", "wren", "--to", "2026-01-01"],
+        &["shred", "wren", "1", "--yes"],
+        &["history", "wren"],
+        &["history", "wren", "1"],
+        &["import", "wren", &file],
+        &["export", "wren"],
+        &["export", "wren", "--format", "archive", "--output", "x"],
+    ] {
+        let error = bench.run(arguments).error();
+        assert!(
+            error.starts_with("error: the agent `wren` was erased on ")
+                && error.contains("hint: `memoir audit verify NAME` still checks its log"),
+            "{arguments:?}: {error}"
+        );
+    }
+    assert!(!bench.path("x").exists());
+    // What is left to list is what was done and when.
+    let listed = bench.ok(&["audit", "list", "wren", "--json"]);
+    assert!(
+        listed.contains("agent_erased") && !listed.contains("Kanarienvogel"),
+        "{listed}"
+    );
+    let verified = bench.ok(&["audit", "verify", "wren"]);
+    assert!(
+        verified.starts_with("valid   wren: ")
+            && verified.contains("so that only the chain can be checked"),
+        "{verified}"
+    );
+    assert_eq!(bench.json(&["agent", "list"])["items"], json!([]));
+    assert_eq!(bench.run(&["doctor"]).code, Some(0));
+    assert_eq!(bench.run(&["sweep"]).code, Some(0));
+    assert!(
+        files_in(&bench.path(".local"))
+            .values()
+            .all(|bytes| !bytes.windows(13).any(|part| part == b"Kanarienvogel")),
+        "words stand in a file"
+    );
+
+    bench.ok(&["agent", "create", "Wren", "--model", "builtin:careful"]);
+    assert_eq!(bench.ok(&["remember", "wren", "a new life"]), "1\n");
+    assert_eq!(bench.texts(), ["a new life"]);
+    assert_eq!(
+        bench
+            .ok(&["audit", "verify", "--all"])
+            .matches("valid")
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn an_agent_is_erased_without_asking_where_it_is_told_so() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", "two"]);
+    let erased = bench.json(&["agent", "erase", "wren", "--yes"]);
+    assert_eq!(
+        (&erased["agent"], &erased["memories"]["core_count"]),
+        (&json!("wren"), &json!(2))
+    );
+    let verified = bench.json(&["audit", "verify", "wren"]);
+    assert_eq!(
+        (&verified["valid"], &verified["erased_at"]),
+        (&json!(true), &erased["erased_at"])
+    );
+}

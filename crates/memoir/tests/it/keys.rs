@@ -1,0 +1,430 @@
+//! The master key and the key store: where they are made, found, rotated and missed.
+
+use std::{fs, path::Path, process::Stdio, time::Duration};
+
+use memoir_testkit::Step;
+use serde_json::json;
+
+use crate::bench::{Bench, Ran, files_in, names_in, script, wait_until};
+
+/// A master key as somebody would give it.
+const GIVEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+const OTHER: &str = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
+
+/// An agent with a memory in a database that is named, alone in its folder.
+fn in_folder() -> (Bench, std::path::PathBuf) {
+    let bench = Bench::new();
+    let folder = bench.path("data");
+    fs::create_dir(&folder).unwrap();
+    bench.ok(&["--database", "data/m.db", "agent", "create", "wren"]);
+    bench.ok(&["--database", "data/m.db", "remember", "wren", "something"]);
+    (bench, folder)
+}
+
+fn sorted(folder: &Path) -> Vec<String> {
+    let mut names = names_in(folder);
+    names.sort();
+    names
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn spec_5_3_keys_are_made_on_first_use_for_their_owner_only() {
+    let bench = Bench::with_agent();
+    let data = bench.path(".local/share/memoir");
+    let configuration = bench.path(".config/memoir");
+    assert_eq!(sorted(&data), ["memoir.db", "memoir.db.keys"]);
+    assert_eq!(sorted(&configuration), ["master.key"]);
+    #[cfg(unix)]
+    {
+        assert_eq!(mode(&configuration.join("master.key")), 0o600);
+        assert_eq!(mode(&data.join("memoir.db.keys")), 0o600);
+        assert_eq!([mode(&data), mode(&configuration)], [0o700; 2]);
+    }
+    let (_bench, folder) = in_folder();
+    assert_eq!(sorted(&folder), ["m.db", "m.db.keys", "m.db.master-key"]);
+    #[cfg(unix)]
+    for name in sorted(&folder) {
+        assert_eq!(mode(&folder.join(&name)), 0o600, "{name}");
+    }
+}
+
+#[test]
+fn the_users_own_database_finds_its_key_however_it_is_named() {
+    let bench = Bench::with_agent();
+    let path = bench.path(".local/share/memoir/memoir.db");
+    let path = path.to_str().unwrap();
+    for named in [
+        path,
+        &format!("sqlite:{path}"),
+        ".local/share/memoir/memoir.db",
+        ".local/../.local/share/memoir/./memoir.db",
+    ] {
+        bench.ok(&["agent", "show", "wren", "--database", named]);
+    }
+    assert_eq!(
+        sorted(&bench.path(".local/share/memoir")),
+        ["memoir.db", "memoir.db.keys"]
+    );
+
+    let bench = Bench::new();
+    bench.ok(&[
+        "agent",
+        "create",
+        "wren",
+        "--database",
+        ".local/share/memoir/memoir.db",
+    ]);
+    bench.ok(&["agent", "show", "wren"]);
+}
+
+#[test]
+fn a_configured_master_key_file_is_used_and_must_have_an_absolute_path() {
+    let bench = Bench::new();
+    let file = bench.path("vault/memoir.key");
+    let config = format!("master_key_file = \"{}\"\n", file.display());
+    bench.write(".config/memoir/config.toml", config);
+    bench.ok(&["agent", "create", "wren"]);
+    bench.ok(&["--database", "m.db", "agent", "create", "wren"]);
+    assert!(file.is_file() && !bench.path("m.db.master-key").exists());
+    assert_eq!(sorted(&bench.path(".config/memoir")), ["config.toml"]);
+    bench.write(
+        ".config/memoir/config.toml",
+        "master_key_file = \"memoir.key\"",
+    );
+    let refused = bench.refused(&["agent", "list"]);
+    assert!(
+        refused.contains("`master_key_file` is `memoir.key`; give an absolute path"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_master_key_that_is_given_is_kept_in_no_file() {
+    let bench = Bench::new();
+    let with = |key: &str, arguments: &[&str]| {
+        Ran::of(bench.command(arguments).env("MEMOIR_MASTER_KEY", key))
+    };
+    let made = with(GIVEN, &["--database", "m.db", "agent", "create", "wren"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert_eq!(sorted(&bench.path("")), ["m.db", "m.db.keys", "tmp"]);
+    let found = with(
+        &format!("{}\n", GIVEN.to_uppercase()),
+        &["--database", "m.db", "agent", "show", "wren"],
+    );
+    assert_eq!(found.code, Some(0), "{found:?}");
+    let doctor = with(GIVEN, &["--database", "m.db", "doctor"]);
+    assert!(
+        doctor.stdout.contains("from MEMOIR_MASTER_KEY") && !doctor.stdout.contains(GIVEN),
+        "{doctor:?}"
+    );
+    let before = files_in(&bench.path(""));
+    for (key, told) in [
+        (OTHER, "the wrong master key: "),
+        ("rubbish-canary", "MEMOIR_MASTER_KEY holds no master key: "),
+    ] {
+        let error = with(key, &["--database", "m.db", "agent", "list"]).error();
+        assert!(
+            error.contains(told) && !error.contains("canary") && !error.contains(key),
+            "{error}"
+        );
+    }
+    // An empty variable is none.
+    let error = with("", &["--database", "m.db", "agent", "list"]).error();
+    assert!(error.contains("the master key is lost: "), "{error}");
+    assert_eq!(files_in(&bench.path("")), before);
+}
+
+#[test]
+fn spec_5_3_without_the_right_keys_there_is_one_clear_error_and_nothing_changes() {
+    type Fault = fn(&Path);
+    // What is done to the folder, what is told of it, and with which hint.
+    let faults: &[(&str, Fault, &str, &str)] = &[
+        (
+            "another key",
+            |folder| fs::write(folder.join("m.db.master-key"), OTHER).unwrap(),
+            "the wrong master key: the key store `data/m.db.keys` needs key ",
+            "last rotated with",
+        ),
+        (
+            "no key file",
+            |folder| fs::remove_file(folder.join("m.db.master-key")).unwrap(),
+            "and `data/m.db.master-key` does not exist",
+            "put the file back",
+        ),
+        (
+            "no key store",
+            |folder| fs::remove_file(folder.join("m.db.keys")).unwrap(),
+            "the key store `data/m.db.keys` does not exist",
+            "put it back",
+        ),
+        (
+            "neither",
+            |folder| {
+                fs::remove_file(folder.join("m.db.keys")).unwrap();
+                fs::remove_file(folder.join("m.db.master-key")).unwrap();
+            },
+            "the key store `data/m.db.keys` does not exist",
+            "put it back",
+        ),
+        (
+            "an empty key store",
+            |folder| fs::write(folder.join("m.db.keys"), b"").unwrap(),
+            "the key store `data/m.db.keys` does not exist",
+            "put it back",
+        ),
+        (
+            "rubbish for a key",
+            |folder| fs::write(folder.join("m.db.master-key"), "rubbish-canary").unwrap(),
+            "`data/m.db.master-key` holds no master key: ",
+            "put the key back",
+        ),
+        (
+            "rubbish for a key store",
+            |folder| fs::write(folder.join("m.db.keys"), "rubbish-canary ".repeat(100)).unwrap(),
+            "`data/m.db.keys` is not a key store of Memoir",
+            "put the key store back",
+        ),
+        #[cfg(unix)]
+        (
+            "a key that others can read",
+            |folder| set_mode(&folder.join("m.db.master-key"), 0o644),
+            "`data/m.db.master-key` can be used by others than its owner (mode 644)",
+            "`chmod 600 data/m.db.master-key`",
+        ),
+        #[cfg(unix)]
+        (
+            "a key store that others can read",
+            |folder| set_mode(&folder.join("m.db.keys"), 0o640),
+            "`data/m.db.keys` can be used by others than its owner (mode 640)",
+            "`chmod 600 data/m.db.keys`",
+        ),
+    ];
+    for (name, fault, told, hint) in faults {
+        let (bench, folder) = in_folder();
+        fault(&folder);
+        let before = files_in(&folder);
+        for arguments in [
+            &["agent", "list"][..],
+            &["remember", "wren", "more"],
+            &["refine", "wren", "--model", "builtin:careful"],
+            &["audit", "verify", "--all"],
+            &["agent", "erase", "wren", "--yes"],
+            &["key", "rotate"],
+        ] {
+            let arguments = [&["--database", "data/m.db"], arguments].concat();
+            let error = bench.run(&arguments).error();
+            let (problem, advice) = error.split_once("\n\nhint: ").unwrap();
+            assert!(problem.contains(told), "{name}: {arguments:?}: {error}");
+            assert!(advice.contains(hint), "{name}: {arguments:?}: {error}");
+            assert!(!error.contains("canary"), "{name}: {arguments:?}: {error}");
+        }
+        let doctor = bench.run(&["--database", "data/m.db", "doctor"]);
+        assert_eq!(doctor.code, Some(1), "{name}: {doctor:?}");
+        assert!(
+            doctor.stdout.contains("problem  key") && doctor.stdout.contains(told),
+            "{name}: {doctor:?}"
+        );
+        assert_eq!(files_in(&folder), before, "{name}");
+    }
+}
+
+#[test]
+fn a_master_key_file_is_rotated_in_its_place() {
+    let (bench, folder) = in_folder();
+    let file = folder.join("m.db.master-key");
+    let old = fs::read_to_string(&file).unwrap();
+    let old_store = fs::read(folder.join("m.db.keys")).unwrap();
+    let rotated = bench.run(&["--database", "data/m.db", "key", "rotate"]);
+    assert_eq!(rotated.code, Some(0), "{rotated:?}");
+    assert!(
+        rotated.stdout.starts_with("the master key is ")
+            && rotated.stdout.ends_with("1 key was wrapped anew\n"),
+        "{rotated:?}"
+    );
+    assert!(
+        rotated
+            .stderr
+            .contains("keep a copy of it apart from the database"),
+        "{rotated:?}"
+    );
+    let new = fs::read_to_string(&file).unwrap();
+    assert_ne!(old, new);
+    #[cfg(unix)]
+    assert_eq!(mode(&file), 0o600);
+    assert_eq!(sorted(&folder), ["m.db", "m.db.keys", "m.db.master-key"]);
+    for secret in [&old, &new] {
+        let shown = format!("{}{}", rotated.stdout, rotated.stderr);
+        assert!(!shown.contains(secret.trim()), "a key was printed");
+    }
+    bench.ok(&["--database", "data/m.db", "ledger", "wren"]);
+
+    let again = bench.json(&["--database", "data/m.db", "key", "rotate"]);
+    assert_eq!(again["wrapped"], 1);
+    assert_ne!(again["old_key"], again["new_key"]);
+
+    // The old key opens nothing but the key store of its time.
+    fs::write(&file, &old).unwrap();
+    let wrong = bench.run(&["--database", "data/m.db", "ledger", "wren"]);
+    assert!(wrong.error().contains("the wrong master key"));
+    fs::write(folder.join("m.db.keys"), old_store).unwrap();
+    bench.ok(&["--database", "data/m.db", "ledger", "wren"]);
+}
+
+#[test]
+fn a_master_key_that_is_given_is_rotated_to_the_next_one_that_is_given() {
+    let bench = Bench::new();
+    let with = |key: &str, next: Option<&str>, arguments: &[&str]| {
+        let mut command = bench.command(arguments);
+        command.env("MEMOIR_MASTER_KEY", key);
+        command.envs(next.map(|next| ("MEMOIR_NEW_MASTER_KEY", next)));
+        Ran::of(&mut command)
+    };
+    assert_eq!(
+        with(GIVEN, None, &["agent", "create", "wren"]).code,
+        Some(0)
+    );
+    for (next, told) in [
+        (None, "there is no next one in MEMOIR_NEW_MASTER_KEY"),
+        (Some("canary"), "MEMOIR_NEW_MASTER_KEY holds no master key"),
+        (Some(GIVEN), "which is in use already"),
+    ] {
+        let error = with(GIVEN, next, &["key", "rotate"]).error();
+        assert!(
+            error.contains(told) && error.contains("openssl rand -hex 32"),
+            "{error}"
+        );
+        assert!(!error.contains("canary") && !error.contains(GIVEN));
+    }
+    let rotated = with(GIVEN, Some(OTHER), &["key", "rotate"]);
+    assert_eq!(rotated.code, Some(0), "{rotated:?}");
+    assert!(
+        rotated
+            .stderr
+            .contains("give what is in MEMOIR_NEW_MASTER_KEY as MEMOIR_MASTER_KEY from now on"),
+        "{rotated:?}"
+    );
+    let wrong = with(GIVEN, None, &["agent", "show", "wren"]).error();
+    assert!(wrong.contains("the wrong master key"), "{wrong}");
+    assert_eq!(with(OTHER, None, &["agent", "show", "wren"]).code, Some(0));
+}
+
+#[test]
+fn there_is_nothing_to_rotate_before_first_use() {
+    let bench = Bench::new();
+    let error = bench.run(&["key", "rotate"]).error();
+    assert!(
+        error.contains("there is no database") && error.contains("hint: it is made on first use"),
+        "{error}"
+    );
+    assert!(!bench.path(".config").exists());
+}
+
+#[test]
+fn a_session_goes_on_while_the_master_key_is_rotated() {
+    for given in [false, true] {
+        let bench = Bench::new();
+        let command = |key: &str, arguments: &[&str]| {
+            let mut command = bench.command(arguments);
+            if given {
+                command.env("MEMOIR_MASTER_KEY", key);
+                command.env("MEMOIR_NEW_MASTER_KEY", OTHER);
+            }
+            command
+        };
+        for arguments in [
+            &["agent", "create", "wren"][..],
+            &["remember", "wren", "Marta waxes her linen thread twice."],
+            &["remember", "wren", "The second memory of this agent."],
+        ] {
+            let ran = Ran::of(&mut command(GIVEN, arguments));
+            assert_eq!(ran.code, Some(0), "{ran:?}");
+        }
+        let mut steps = script(&[(
+            "update_memory",
+            json!({"id": 1, "content": "Marta waxes her thread twice."}),
+        )]);
+        steps[1] = Step::Slow(Duration::from_secs(2), Box::new(steps[1].clone()));
+        let server = bench.scripted(steps);
+        let session = command(GIVEN, &["refine", "wren", "--model", "lab:small"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_until(|| server.received().len() == 2);
+        let rotated = Ran::of(&mut command(GIVEN, &["key", "rotate"]));
+        assert_eq!(rotated.code, Some(0), "{rotated:?}");
+        let ran = Ran::from_output(session.wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stdout.starts_with("completed\n"), "{ran:?}");
+        let verified = Ran::of(&mut command(OTHER, &["audit", "verify", "wren"]));
+        assert!(
+            verified.stdout.starts_with("valid   wren: "),
+            "{verified:?}"
+        );
+    }
+}
+
+#[test]
+fn other_processes_go_on_while_the_master_key_is_rotated_again_and_again() {
+    const TIMES: usize = 12;
+    let bench = Bench::with_agent();
+    std::thread::scope(|scope| {
+        let remembering = scope.spawn(|| {
+            for time in 0..TIMES {
+                bench.ok(&["remember", "wren", &format!("memory {time}")]);
+            }
+        });
+        for _ in 0..TIMES {
+            bench.ok(&["key", "rotate"]);
+        }
+        remembering.join().unwrap();
+    });
+    assert_eq!(bench.texts().len(), TIMES);
+    assert!(bench.ok(&["audit", "verify", "--all"]).starts_with("valid"));
+    assert_eq!(sorted(&bench.path(".config/memoir")), ["master.key"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
+    let bench = Bench::with_agent();
+    bench.remember(&["something"]);
+    let server = bench.scripted([Step::Slow(
+        Duration::from_secs(60),
+        Box::new(Step::text("YES")),
+    )]);
+    // As much as the machine allows, so that it is the program that takes it away.
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", "ulimit -c \"$(ulimit -H -c)\"; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_memoir"))
+        .args(["refine", "wren", "--model", "lab:small"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", bench.path(""))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until(|| !server.received().is_empty());
+    let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"))
+        .unwrap();
+    let numbers: Vec<&str> = line.split_whitespace().skip(4).take(2).collect();
+    assert_eq!(numbers, ["0", "0"], "{line}");
+}
