@@ -9,9 +9,11 @@ use std::{
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, agent, audit::Actor, manage,
 };
-use memoir_store::{TokenRow, UserRow, Wanted};
+use memoir_store::{StoredText, TokenRow, UserRow, Wanted};
 use memoir_vault::{
+    AgentKey,
     password::Password,
+    seal::{Nonce, Place, Row},
     token::{self, TokenSecret},
 };
 use serde::Serialize;
@@ -116,7 +118,7 @@ impl Memoir {
         };
         let now = self.now();
         let is_over = row.revoked_at.is_some() || row.expires_at.is_some_and(|at| at <= now);
-        if is_over {
+        if is_over || !self.is_own(&row).await? {
             return Ok(None);
         }
         let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,6 +169,40 @@ impl Memoir {
         Ok(self.store.has_users().await?)
     }
 
+    /// Whether the token's row is one that Memoir wrote: whoever can write to the database could put one
+    /// there otherwise, or bring one back to life.
+    async fn is_own(&self, row: &TokenRow) -> Result<bool> {
+        let key = match row.agent {
+            None => Some(self.account_key(row.account).await?),
+            Some(agent) => {
+                let account = row.account;
+                self.keys.of(AgentScope { account, agent }).await?
+            }
+        };
+        let opened = key.map(|key| key.open(&token_place(row), &token_columns(row), &row.seal.0));
+        match opened {
+            // Of an agent that was erased.
+            None => Ok(false),
+            Some(Ok(_)) => Ok(true),
+            Some(Err(error)) => {
+                tracing::error!(token = %row.id, %error, "a token is not believed");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Seals what a row's open columns say.
+    fn seal_columns(&self, key: &AgentKey, place: Place, columns: &[u8]) -> Result<StoredText> {
+        let mut nonce = [0; 24];
+        self.random.fill(&mut nonce)?;
+        let nonce = Nonce::from_random(nonce);
+        Ok(StoredText(key.seal(&place, columns, &[], nonce)))
+    }
+
+    fn seal_token(&self, key: &AgentKey, row: &TokenRow) -> Result<StoredText> {
+        self.seal_columns(key, token_place(row), &token_columns(row))
+    }
+
     fn token_row(
         &self,
         scope: (AccountId, Option<AgentId>),
@@ -190,6 +226,7 @@ impl Memoir {
             expires_at,
             last_used_at: None,
             revoked_at: None,
+            seal: StoredText::default(),
         };
         Ok((row, secret))
     }
@@ -201,7 +238,9 @@ impl Account {
     /// # Errors
     /// `expires_at` is in the past; the store fails.
     pub async fn create_token(&self, expires_at: Option<Timestamp>) -> Result<NewToken> {
-        let (row, secret) = self.memoir.token_row((self.id, None), expires_at)?;
+        let (mut row, secret) = self.memoir.token_row((self.id, None), expires_at)?;
+        let key = self.memoir.account_key(self.id).await?;
+        row.seal = self.memoir.seal_token(&key, &row)?;
         self.memoir.store.put_token(&row).await?;
         let view = row.into();
         Ok(NewToken { view, secret })
@@ -227,12 +266,16 @@ impl Account {
         if row.revoked_at.is_some() {
             return Ok(row.into());
         }
-        let row = TokenRow {
+        let mut row = TokenRow {
             revoked_at: Some(self.memoir.now()),
             ..row
         };
         match row.agent {
-            None => self.memoir.store.put_token(&row).await?,
+            None => {
+                let key = self.memoir.account_key(self.id).await?;
+                row.seal = self.memoir.seal_token(&key, &row)?;
+                self.memoir.store.put_token(&row).await?;
+            }
             Some(agent) => {
                 let scope = AgentScope {
                     account: self.id,
@@ -257,14 +300,19 @@ impl Account {
         let name = agent::parse_name(name)?;
         let hash = tokio::task::spawn_blocking(move || password.hash());
         let password_hash = hash.await.map_err(|_| Error::Random)??;
-        let row = UserRow {
+        let mut row = UserRow {
             id: self.memoir.ids().user()?,
             account: self.id,
             folded_name: agent::fold_name(&name),
             name,
             password_hash,
             created_at: self.memoir.now(),
+            seal: StoredText::default(),
         };
+        let key = self.memoir.account_key(self.id).await?;
+        row.seal = self
+            .memoir
+            .seal_columns(&key, user_place(&row), &user_columns(&row))?;
         match self.memoir.store.create_user(&row).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(row.name)),
             other => Ok(other.map(|()| UserView {
@@ -283,7 +331,14 @@ impl Account {
     pub async fn check_password(&self, name: &str, password: Password) -> Result<bool> {
         let folded = agent::fold_name(name.trim());
         let user = self.memoir.store.user_named(self.id, &folded).await?;
-        let hash = user.map(|user| user.password_hash);
+        let key = self.memoir.account_key(self.id).await?;
+        let is_own = |user: &UserRow| {
+            let opened = key.open(&user_place(user), &user_columns(user), &user.seal.0);
+            opened
+                .inspect_err(|error| tracing::error!(%error, "a user is not believed"))
+                .is_ok()
+        };
+        let hash = user.filter(is_own).map(|user| user.password_hash);
         let fits = tokio::task::spawn_blocking(move || password.fits(hash.as_deref()));
         fits.await.map_err(|_| Error::Random)
     }
@@ -325,8 +380,12 @@ impl AgentHandle {
             }
             let (now, created) = (self.memoir.now(), new.is_some());
             let decision = manage::token(loaded.agent, created, row.id, row.expires_at, actor, now);
+            let seal = self.memoir.seal_token(loaded.base.key(), row)?;
             let beside = Beside {
-                tokens: vec![row.clone()],
+                tokens: vec![TokenRow {
+                    seal,
+                    ..row.clone()
+                }],
                 ..Beside::default()
             };
             match self.commit(&loaded.base, decision, beside).await {
@@ -336,4 +395,59 @@ impl AgentHandle {
         }
         Err(Error::Contended)
     }
+}
+
+/// The version of a row whose columns say all that changes about it.
+const ONLY_VERSION: u64 = 1;
+
+fn token_place(row: &TokenRow) -> Place {
+    Place {
+        row: Row::Token(row.id),
+        version: ONLY_VERSION,
+    }
+}
+
+/// All columns but the last use, which is written without the key.
+fn token_columns(row: &TokenRow) -> Vec<u8> {
+    let time = |time: Option<Timestamp>| time.map_or([0; 9], time_bytes);
+    [
+        row.account.as_bytes().as_slice(),
+        row.agent
+            .as_ref()
+            .map_or(&[0; 16], AgentId::as_bytes)
+            .as_slice(),
+        &row.digest,
+        &time_bytes(row.created_at),
+        &time(row.expires_at),
+        &time(row.revoked_at),
+    ]
+    .concat()
+}
+
+fn user_place(row: &UserRow) -> Place {
+    Place {
+        row: Row::User(row.id),
+        version: ONLY_VERSION,
+    }
+}
+
+/// All columns; the one of no fixed length comes last.
+fn user_columns(row: &UserRow) -> Vec<u8> {
+    [
+        row.account.as_bytes().as_slice(),
+        &time_bytes(row.created_at),
+        &(row.name.len() as u64).to_be_bytes(),
+        row.name.as_bytes(),
+        &(row.folded_name.len() as u64).to_be_bytes(),
+        row.folded_name.as_bytes(),
+        row.password_hash.as_bytes(),
+    ]
+    .concat()
+}
+
+/// A mark that there is a time, and its microseconds.
+fn time_bytes(time: Timestamp) -> [u8; 9] {
+    let mut bytes = [1; 9];
+    bytes[1..].copy_from_slice(&time.microseconds().to_be_bytes());
+    bytes
 }

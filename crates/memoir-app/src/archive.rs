@@ -35,6 +35,7 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; what is stored does not fit the log; the store fails.
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
+        self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
             let loaded = self.load(&wanted(Selection::All)).await?;
             let log = RecordFilter::default();

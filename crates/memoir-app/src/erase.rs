@@ -27,6 +27,11 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; it was erased before; the store or the key store fails.
     pub async fn erase(&self, actor: &Actor) -> Result<Erased> {
+        match self.close_if_lapsed().await {
+            // Perhaps the erasing was interrupted.
+            Ok(_) | Err(Error::Erased { .. }) => {}
+            Err(error) => return Err(error),
+        }
         let recorded = self
             .decide(&Wanted::default(), |loaded, now| {
                 let tally = loaded.agent.tally;
@@ -41,6 +46,10 @@ impl AgentHandle {
             .await;
         match recorded {
             Ok(erased) => {
+                // Answers that are kept for repetitions are sealed under another key.
+                let account = Some(self.scope.account);
+                let store = &self.memoir.store;
+                store.forget_replies(Timestamp::MAX, account).await?;
                 let keys = &self.memoir.keys;
                 keys.destroy(self.scope, erased.erased_at).await?;
                 Ok(erased)

@@ -237,12 +237,16 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NoKey`] where it was not erased and has none all the same.
     async fn key(&self) -> Result<Option<AgentKey>> {
-        if let Some(key) = self.memoir.keys.of(self.scope).await? {
-            return Ok(Some(key));
-        }
-        match self.memoir.keys.destroyed_at(self.scope).await? {
-            Some(_) => Ok(None),
-            None => Err(Error::NoKey(self.name.clone())),
+        let snapshot = self
+            .memoir
+            .store
+            .snapshot(self.scope, &Wanted::default())
+            .await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        match self.key_of(&snapshot.agent).await {
+            Ok(key) => Ok(Some(key)),
+            Err(Error::Erased { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

@@ -1,5 +1,5 @@
 //! What requests with an idempotency key were answered. Answers may hold an agent's words: they are kept
-//! sealed, under a key of the account.
+//! sealed.
 
 use memoir_domain::{AccountId, AgentId, AgentScope};
 use memoir_store::{ReplyRow, StoredText};
@@ -8,7 +8,7 @@ use memoir_vault::{
     seal::{Nonce, Place, Row},
 };
 
-use crate::{Memoir, Result};
+use crate::{Error, Memoir, Result};
 
 /// How long answers are kept.
 const KEPT_DAYS: i64 = 2;
@@ -18,6 +18,8 @@ const KEPT_DAYS: i64 = 2;
 pub struct ReplyKey {
     /// The tenant.
     pub account: AccountId,
+    /// The agent that asks; `None` for an administrator.
+    pub agent: Option<AgentId>,
     /// The digest of whoever asks and the key.
     pub key_digest: [u8; 32],
     /// The digest of the request.
@@ -62,8 +64,8 @@ impl Memoir {
         let Some((status, sealed)) = kept.answer else {
             return Ok(Some(KeptReply::Unknown));
         };
-        let account = self.reply_key(key.account).await?;
-        let body = account.open(&place(key), &columns(key, status), &sealed.0)?;
+        let sealing = self.reply_key(key).await?;
+        let body = sealing.open(&place(key), &columns(key, status), &sealed.0)?;
         Ok(Some(KeptReply::Answer {
             status,
             body: body.to_vec(),
@@ -80,9 +82,9 @@ impl Memoir {
             Some((status, body)) => {
                 let mut nonce = [0; 24];
                 self.random.fill(&mut nonce)?;
-                let account = self.reply_key(key.account).await?;
+                let sealing = self.reply_key(key).await?;
                 let nonce = Nonce::from_random(nonce);
-                let sealed = account.seal(&place(key), &columns(key, status), &body, nonce);
+                let sealed = sealing.seal(&place(key), &columns(key, status), &body, nonce);
                 Some((status, StoredText(sealed)))
             }
         };
@@ -98,11 +100,23 @@ impl Memoir {
     /// The store fails.
     pub async fn forget_replies(&self) -> Result<()> {
         let before = self.now().plus_days(-KEPT_DAYS);
-        Ok(self.store.forget_replies(before).await?)
+        Ok(self.store.forget_replies(before, None).await?)
     }
 
-    /// The account's key for answers: that of an agent that nobody can be.
-    async fn reply_key(&self, account: AccountId) -> Result<AgentKey> {
+    /// What answers are sealed with: an agent's with its own key, so that they go with it.
+    async fn reply_key(&self, key: &ReplyKey) -> Result<AgentKey> {
+        let account = key.account;
+        match key.agent {
+            None => self.account_key(account).await,
+            Some(agent) => {
+                let own = self.keys.of(AgentScope { account, agent }).await?;
+                own.ok_or_else(|| Error::NoKey(agent.to_string()))
+            }
+        }
+    }
+
+    /// The account's key, for what is no agent's: that of an agent that nobody can be.
+    pub(crate) async fn account_key(&self, account: AccountId) -> Result<AgentKey> {
         let scope = AgentScope {
             account,
             agent: AgentId::from_bytes([0; 16]),

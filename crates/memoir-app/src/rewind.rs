@@ -33,6 +33,7 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; the store fails.
     pub async fn rewind(&self, to: Timestamp, actor: &Actor) -> Result<Rewound> {
+        self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
             match self.attempt_rewind(to, actor, true).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}

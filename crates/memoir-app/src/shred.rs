@@ -43,6 +43,7 @@ impl AgentHandle {
     /// its limit.
     pub async fn shred(&self, number: Number, reason: &str, actor: &Actor) -> Result<Shredded> {
         let reason = parse_text("reason", reason, REASON_LIMIT)?;
+        self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
             match self.attempt_shred(number, &reason, actor).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
@@ -93,6 +94,10 @@ impl AgentHandle {
             shredded_at: now,
             redacted_records: decision.redactions.len() as u64,
         };
+        // Answers that are kept for repetitions may hold the words; they go first, so that what the
+        // commit does to the file takes their bytes away too.
+        let account = Some(self.scope.account);
+        store.forget_replies(Timestamp::MAX, account).await?;
         let beside = Beside {
             rehearsals,
             body_versions,

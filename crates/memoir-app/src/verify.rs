@@ -140,6 +140,13 @@ fn report(
 ) -> Verification {
     // Stable: what names no record stays in the order in which it was found, after the others.
     misfits.sort_by_key(|misfit| misfit.seq.unwrap_or(u64::MAX));
+    // What is wrong with a record shows in more than one way; one of them is enough.
+    misfits.dedup_by_key(|misfit| {
+        (
+            misfit.seq,
+            misfit.seq.is_none().then(|| misfit.problem.clone()),
+        )
+    });
     misfits.truncate(NAMED);
     Verification {
         agent,
@@ -181,18 +188,14 @@ impl AgentHandle {
             }
             Err(error) => return Err(error),
         };
-        let key = self.key().await;
-        let mut misfits = Vec::new();
-        let key = match key {
-            Ok(key) => key,
-            Err(error @ Error::NoKey(_)) => {
-                misfits.push(Misfit::new(None, error));
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        let agent = &evidence.snapshot.agent;
+        // Whatever the row says of an erasing: it may have been changed.
+        let key = self.memoir.keys.of(self.scope).await?;
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
+        let mut misfits = Vec::new();
+        if key.is_none() && destroyed_at.is_none() {
+            misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
+        }
+        let agent = &evidence.snapshot.agent;
         let name = (agent.name.clone(), agent.scope.agent);
         let erased_at = destroyed_at.or(agent.erased_at);
         // Reading and unsealing a long log takes a while.

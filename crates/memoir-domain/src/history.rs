@@ -129,7 +129,9 @@ pub fn history(log: &[Record], only: Option<Number>) -> History {
     for record in log {
         for (number, what) in told(record, &memories) {
             if let Some(story) = memories.get_mut(&number) {
-                let in_force = standing.is_in_force(record.seq);
+                // Words that were taken out do not come back, whatever is taken back (SPEC 4.4).
+                let in_force =
+                    record.action == Action::MemoryShredded || standing.is_in_force(record.seq);
                 story.events.push(event(record, in_force, what));
             }
         }

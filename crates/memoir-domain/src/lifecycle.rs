@@ -317,6 +317,34 @@ pub fn fail(agent: Agent, session: Session, message: String, now: Timestamp) -> 
     )
 }
 
+/// Puts on the record how a rehearsal ended (SPEC 3.16). `session` is the rehearsal as it ended on the
+/// copy; the agent itself is left as it is.
+pub fn end_rehearsal(agent: Agent, session: Session, actor: &Actor, now: Timestamp) -> Decision {
+    let action = match session.state {
+        State::Completed => Action::MemoryRefinementComplete,
+        State::RolledBack => Action::MemoryRefinementRollback,
+        State::Declined => Action::MemoryRefinementDeclined,
+        State::Failed => Action::MemoryRefinementFailed,
+        _ => Action::MemoryRefinementAbandoned,
+    };
+    let mut facts = Facts::default()
+        .code("session", "rehearsal")
+        .count("edits", session.edits)
+        .count("tokens_removed", session.removed_tokens)
+        .stats(session.stats);
+    if let Some(why) = session.end_reason {
+        facts = facts.code("reason", why.as_str());
+    }
+    let body = Body {
+        summary: session.summary.clone(),
+        reason: session.reason.clone(),
+        ..Body::default()
+    };
+    let mut draft = Draft::new(agent, Some(session), now);
+    draft.record(actor.clone(), action, None, facts, body);
+    draft.finish()
+}
+
 fn end(
     mut agent: Agent,
     mut session: Session,

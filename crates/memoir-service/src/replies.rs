@@ -80,6 +80,7 @@ pub(crate) async fn once(
     let request_digest = digest([method, path, &body]);
     let reply = ReplyKey {
         account: caller.principal.account,
+        agent: caller.principal.agent,
         key_digest,
         request_digest,
     };

@@ -308,7 +308,9 @@ CREATE TABLE tokens (
     -- When it was last used, a little late; NULL where it never was.
     last_used_at INTEGER,
     -- When it was revoked; NULL where it was not.
-    revoked_at INTEGER
+    revoked_at INTEGER,
+    -- What shows that the row, but for its last use, is as it was written.
+    seal BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- One token of a secret; finds it.
@@ -344,7 +346,9 @@ CREATE TABLE users (
     -- When it was made.
     created_at INTEGER NOT NULL,
     -- The password's hash with its parameters and salt, as a PHC string.
-    password_hash TEXT NOT NULL
+    password_hash TEXT NOT NULL,
+    -- What shows that the row is as it was written.
+    seal BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- One user of a name in an account, whatever the case; finds it by name.

@@ -64,12 +64,12 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
     // A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
     let mut statement = connection.prepare_cached(
         "INSERT INTO tokens (id, account_id, agent_id, digest, created_at, expires_at, \
-             last_used_at, revoked_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+             last_used_at, revoked_at, seal) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
          ON CONFLICT (id) DO UPDATE SET \
              last_used_at = coalesce(max(last_used_at, excluded.last_used_at), last_used_at, \
                  excluded.last_used_at), \
-             revoked_at = excluded.revoked_at \
+             revoked_at = excluded.revoked_at, seal = excluded.seal \
          WHERE account_id = excluded.account_id AND agent_id IS excluded.agent_id \
              AND digest = excluded.digest AND created_at = excluded.created_at \
              AND expires_at IS excluded.expires_at \
@@ -91,6 +91,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
                 encode::time(token.expires_at),
                 encode::time(token.last_used_at),
                 encode::time(token.revoked_at),
+                Text(&token.seal),
             ])
             .map_err(|error| constraint(error, "tokens", has_twin(), Error::Conflict))?;
         if written == 0 {
@@ -136,8 +137,8 @@ pub(crate) fn note_uses(connection: &Connection, uses: &[(TokenId, Timestamp)]) 
 pub(crate) fn create_user(connection: &Connection, user: &UserRow) -> Result<Outcome> {
     connection
         .prepare_cached(
-            "INSERT INTO users (id, account_id, name, folded_name, created_at, password_hash) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO users (id, account_id, name, folded_name, created_at, password_hash, seal) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute(params![
             user.id.as_bytes(),
@@ -146,6 +147,7 @@ pub(crate) fn create_user(connection: &Connection, user: &UserRow) -> Result<Out
             user.folded_name,
             user.created_at.microseconds(),
             user.password_hash,
+            Text(&user.seal),
         ])
         .map_err(|error| constraint(error, "users", Error::NameTaken, Error::Conflict))?;
     fault::point("user.created");
@@ -241,10 +243,20 @@ pub(crate) fn end_reply(
 }
 
 /// Forgets the requests that came before.
-pub(crate) fn forget_replies(connection: &Connection, before: Timestamp) -> Result<Outcome> {
-    let forgotten = connection
-        .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
-        .execute([before.microseconds()])?;
+pub(crate) fn forget_replies(
+    connection: &Connection,
+    before: Timestamp,
+    account: Option<AccountId>,
+) -> Result<Outcome> {
+    let before = before.microseconds();
+    let forgotten = match account {
+        None => connection
+            .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
+            .execute([before])?,
+        Some(account) => connection
+            .prepare_cached("DELETE FROM replies WHERE account_id = ?2 AND recorded_at < ?1")?
+            .execute(params![before, account.as_bytes()])?,
+    };
     fault::point("reply.forgotten");
     Ok(Outcome::written(forgotten))
 }

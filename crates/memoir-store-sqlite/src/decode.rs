@@ -79,14 +79,14 @@ macro_rules! leaf_columns {
 /// The columns that [`token`] reads.
 macro_rules! token_columns {
     () => {
-        "id, account_id, agent_id, digest, created_at, expires_at, last_used_at, revoked_at"
+        "id, account_id, agent_id, digest, created_at, expires_at, last_used_at, revoked_at, seal"
     };
 }
 
 /// The columns that [`user`] reads.
 macro_rules! user_columns {
     () => {
-        "id, account_id, name, folded_name, created_at, password_hash"
+        "id, account_id, name, folded_name, created_at, password_hash, seal"
     };
 }
 
@@ -329,6 +329,7 @@ pub(crate) fn token(row: &Row<'_>) -> Result<TokenRow> {
         expires_at: columns.optional_time()?,
         last_used_at: columns.optional_time()?,
         revoked_at: columns.optional_time()?,
+        seal: columns.stored_text()?,
     })
 }
 
@@ -342,6 +343,7 @@ pub(crate) fn user(row: &Row<'_>) -> Result<UserRow> {
         folded_name: columns.text()?,
         created_at: columns.time()?,
         password_hash: columns.text()?,
+        seal: columns.stored_text()?,
     })
 }
 

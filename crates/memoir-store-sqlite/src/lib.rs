@@ -286,8 +286,8 @@ impl Access for SqliteStore {
         self.0.writer.write(change).await.map(drop)
     }
 
-    async fn forget_replies(&self, before: Timestamp) -> Result<()> {
-        let change = Change::RepliesForgotten { before };
+    async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()> {
+        let change = Change::RepliesForgotten { before, account };
         self.0.writer.write(change).await.map(drop)
     }
 }

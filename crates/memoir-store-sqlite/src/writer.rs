@@ -83,6 +83,8 @@ pub(crate) enum Change {
     },
     RepliesForgotten {
         before: Timestamp,
+        /// Of one account only.
+        account: Option<AccountId>,
     },
 }
 
@@ -604,6 +606,8 @@ fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
             key_digest,
             answer,
         } => access::end_reply(connection, *account, key_digest, answer.as_ref()),
-        Change::RepliesForgotten { before } => access::forget_replies(connection, *before),
+        Change::RepliesForgotten { before, account } => {
+            access::forget_replies(connection, *before, *account)
+        }
     }
 }

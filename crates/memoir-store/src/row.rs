@@ -213,6 +213,8 @@ pub struct TokenRow {
     pub last_used_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
+    /// What shows that the row, but for its last use, is as it was written.
+    pub seal: StoredText,
 }
 
 /// An administrator of an account, with a name and a password.
@@ -230,6 +232,8 @@ pub struct UserRow {
     pub password_hash: String,
     /// When it was made.
     pub created_at: Timestamp,
+    /// What shows that the row is as it was written.
+    pub seal: StoredText,
 }
 
 impl fmt::Debug for UserRow {

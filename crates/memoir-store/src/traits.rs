@@ -218,8 +218,8 @@ pub trait Access: Send + Sync {
         answer: Option<(u16, StoredText)>,
     ) -> Result<()>;
 
-    /// Forgets requests that came before.
-    async fn forget_replies(&self, before: Timestamp) -> Result<()>;
+    /// Forgets requests that came before, of one account or of all.
+    async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()>;
 }
 
 /// Content-blind look-ups across agents: nothing here returns a memory or a prompt.

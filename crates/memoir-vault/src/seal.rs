@@ -15,7 +15,7 @@
 
 use std::{fmt, sync::Arc};
 
-use memoir_domain::{AgentScope, SessionId, memory::Number};
+use memoir_domain::{AgentScope, SessionId, TokenId, UserId, memory::Number};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -52,6 +52,10 @@ pub enum Row {
     Record(u64),
     /// The answer to a request, by the first half of its key's digest.
     Reply([u8; 16]),
+    /// A token.
+    Token(TokenId),
+    /// A user.
+    User(UserId),
 }
 
 /// Where a sealed text stands, within its agent.
@@ -187,6 +191,8 @@ impl Row {
             Self::Record(seq) => (4, number(seq)),
             Self::Prompts => (5, number(0)),
             Self::Reply(key) => (6, key),
+            Self::Token(token) => (7, *token.as_bytes()),
+            Self::User(user) => (8, *user.as_bytes()),
         }
     }
 }
@@ -197,6 +203,8 @@ impl fmt::Display for Place {
             Row::Agent => formatter.write_str("table `agents`"),
             Row::Prompts => formatter.write_str("table `agent_prompts`"),
             Row::Reply(_) => formatter.write_str("table `replies`, a reply"),
+            Row::Token(token) => write!(formatter, "table `tokens`, token {token}"),
+            Row::User(user) => write!(formatter, "table `users`, user {user}"),
             Row::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
             Row::Session(session) => write!(formatter, "table `sessions`, session {session}"),
             Row::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),

@@ -183,7 +183,7 @@ impl AgentHandle {
             .iter_mut()
             .find(|session| session.id == id);
         let session = session.map(|session| {
-            self.prolong_own(session, self.memoir.now());
+            self.prolong(session, self.memoir.now());
             session.clone()
         });
         let agent = decision.agent.clone();

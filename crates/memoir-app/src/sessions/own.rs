@@ -10,8 +10,10 @@ use memoir_store::{Selection, Wanted};
 use super::begin::OpenedSession;
 use crate::{AgentHandle, Error, Result, SessionView};
 
-/// Once a call came so long after the last renewal, the hold of the agent is renewed.
-const RENEWED_AFTER_SECONDS: i64 = 60;
+/// Once a call came so long after the last renewal, the hold of the agent is renewed; and a hold lasts so
+/// much longer than an agent may be away, which is counted from its last call and not from the last
+/// renewal.
+const RENEWED_AFTER_SECONDS: i64 = 10;
 
 impl AgentHandle {
     /// Opens a session that the agent drives: opening it is its consent. Duplicates are put together,
@@ -113,20 +115,28 @@ impl AgentHandle {
     /// The hold of an agent on a session of its own, from now on.
     fn own_lease(&self, holder: u64, now: Timestamp) -> Lease {
         let idle = i64::try_from(self.memoir.settings.idle.as_micros()).unwrap_or(i64::MAX);
+        let spare = RENEWED_AFTER_SECONDS * 1_000_000;
         Lease {
-            until: now.plus_microseconds(idle),
+            until: now.plus_microseconds(idle.saturating_add(spare)),
             holder,
         }
     }
 
-    /// As [`AgentHandle::renew_own`], for a session that is about to be written.
-    pub(super) fn prolong_own(&self, session: &mut Session, now: Timestamp) {
-        if let (Some(lease), Driver::Agent) = (session.lease, session.driver) {
-            session.lease = Some(self.own_lease(lease.holder, now));
-        }
+    /// Prolongs the hold on a session that is about to be written. One that Memoir drives may have been
+    /// renewed since it was read: what was read must not take that back.
+    pub(super) fn prolong(&self, session: &mut Session, now: Timestamp) {
+        let Some(lease) = session.lease else { return };
+        let prolonged = match session.driver {
+            Driver::Agent => self.own_lease(lease.holder, now),
+            Driver::Model => Lease {
+                until: lease.until.max(self.memoir.lease_until()),
+                ..lease
+            },
+        };
+        session.lease = Some(prolonged);
     }
 
-    /// Notes that the agent is still there, at most once a minute. Does nothing for a session that
+    /// Notes that the agent is still there, not at each of many calls. Does nothing for a session that
     /// Memoir drives.
     pub(super) async fn renew_own(&self, session: &Session, now: Timestamp) -> Result<()> {
         let Some(lease) = session.lease.filter(|_| session.driver == Driver::Agent) else {

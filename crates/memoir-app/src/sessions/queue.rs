@@ -1,7 +1,7 @@
 //! Sessions that wait for a worker (SPEC 3.2, 3.18): begun by somebody who does not wait for them, or
 //! handed back by a worker that had to stop.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use memoir_domain::{
     AgentScope, SessionId,
@@ -70,7 +70,12 @@ impl Memoir {
             .and_then(|name| Ok(self.models.connect(&name)?));
         match model {
             Ok(model) => Ok(Some(TakenUp {
-                hold: Hold { agent, id, holder },
+                hold: Hold {
+                    agent,
+                    id,
+                    holder,
+                    used: Mutex::new(session.usage),
+                },
                 model,
                 state: session.state,
                 rehearsal: session.rehearsal,
@@ -132,7 +137,8 @@ impl TakenUp {
         let hold = &self.hold;
         hold.agent
             .decide(&with_session(hold.id), |mut loaded, _| {
-                let session = loaded.take_session(hold.id)?;
+                let mut session = loaded.take_session(hold.id)?;
+                session.usage = hold.used();
                 let back = lifecycle::hand_back(session, hold.holder);
                 let decision = back.map(|session| {
                     memoir_domain::draft::Decision::of_sessions(loaded.agent, vec![session])

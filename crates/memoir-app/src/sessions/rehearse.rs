@@ -204,7 +204,8 @@ impl AgentHandle {
                 ..rehearsed.clone()
             };
             let view = SessionView::new(&self.name, session.clone());
-            let decision = Decision::of_sessions(loaded.agent, vec![session]);
+            let (actor, now) = (self.as_actor(), self.memoir.now());
+            let decision = lifecycle::end_rehearsal(loaded.agent, session, &actor, now);
             let beside = codec::Beside::rehearsed(rehearsed.id, rehearsal.clone());
             match self.commit(&loaded.base, decision, beside).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}

@@ -285,8 +285,8 @@ impl memoir_store::Access for Watched {
     ) -> Result<()> {
         self.inner.end_reply(account, key_digest, answer).await
     }
-    async fn forget_replies(&self, before: Timestamp) -> Result<()> {
-        self.inner.forget_replies(before).await
+    async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()> {
+        self.inner.forget_replies(before, account).await
     }
 }
 

@@ -21,8 +21,6 @@ pub struct Story {
     pub completed: SessionId,
     /// Undone after its end.
     pub undone: SessionId,
-    /// Rehearsed and completed.
-    pub rehearsed: SessionId,
 }
 
 pub fn memories() -> Vec<memoir_app::MemoryInput> {
@@ -156,6 +154,5 @@ pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Stor
     Story {
         completed,
         undone: undone.session.id,
-        rehearsed: rehearsed.session.id,
     }
 }

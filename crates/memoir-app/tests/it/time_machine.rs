@@ -176,7 +176,11 @@ async fn walk(seed: u64, steps: u32) -> Done {
         agent,
         ..world
     };
-    let threshold = if seed % 2 == 0 { "0.85" } else { "0.6" };
+    let threshold = if seed.is_multiple_of(2) {
+        "0.85"
+    } else {
+        "0.6"
+    };
     let threshold = [(Field::RefinementThreshold, Some(threshold))];
     world.agent.configure(&threshold, &person()).await.unwrap();
     for _ in 0..6 {
@@ -342,7 +346,7 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     world.check().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
     let lab = Lab::new();
     let world = lab.world().await;
@@ -356,16 +360,16 @@ async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
     let runtime = tokio::runtime::Handle::current();
     let during = Turn::respond(move |_| {
         let (agent, told, runtime) = (agent.clone(), told.clone(), runtime.clone());
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let refused = runtime.block_on(agent.rewind(before, &person()));
             told.send(refused.map(drop)).unwrap();
         });
-        complete().after(Duration::from_millis(300))
+        thread.join().unwrap();
+        complete()
     });
     let (driven, _) = world.refine([during]).await;
     assert_eq!(state(&driven), State::Completed);
-    let refused = tokio::task::spawn_blocking(move || answer.recv().unwrap());
-    let refused = refused.await.unwrap().unwrap_err();
+    let refused = answer.recv().unwrap().unwrap_err();
     let running = driven.session.id;
     assert!(
         matches!(&refused, Error::Change(ChangeRefusal::SessionRunning(id)) if *id == running),

@@ -69,6 +69,7 @@ pub(crate) fn token(number: u8) -> TokenRow {
         expires_at: None,
         last_used_at: None,
         revoked_at: None,
+        seal: StoredText(vec![1, 2]),
     }
 }
 
@@ -80,6 +81,7 @@ pub(crate) fn user() -> UserRow {
         folded_name: "ada".to_owned(),
         password_hash: "$argon2id$".to_owned(),
         created_at: at(1),
+        seal: StoredText(vec![3]),
     }
 }
 

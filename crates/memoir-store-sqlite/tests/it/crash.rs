@@ -65,7 +65,7 @@ async fn play_access(store: &SqliteStore) {
     let ended = store.end_reply(account().id, &key, Some(answer()));
     ended.await.unwrap();
     say("answered");
-    store.forget_replies(at(9)).await.unwrap();
+    store.forget_replies(at(9), None).await.unwrap();
     say("forgotten");
 }
 

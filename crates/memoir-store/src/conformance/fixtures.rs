@@ -208,6 +208,7 @@ pub(super) fn token(account: u128, number: u128) -> TokenRow {
         expires_at: None,
         last_used_at: None,
         revoked_at: None,
+        seal: StoredText(vec![1, 2]),
     }
 }
 
@@ -219,6 +220,7 @@ pub(super) fn user(account: u128, number: u128, name: &str) -> UserRow {
         folded_name: name.to_lowercase(),
         password_hash: format!("$argon2id$v=19$m=8,t=1,p=1$salt{number}$hash"),
         created_at: at(number as i64),
+        seal: StoredText(vec![3]),
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     }
 
     // Those that came before, answered or not; not the one of that very instant.
-    store.forget_replies(at(30)).await.unwrap();
+    store.forget_replies(at(30), None).await.unwrap();
     assert_eq!(begin(&store, &reply(1, 10)).await, None);
     assert_eq!(begin(&store, &reply(1, 20)).await, None);
     assert_eq!(begin(&store, &reply(1, 30)).await, Some(reply(1, 30)));

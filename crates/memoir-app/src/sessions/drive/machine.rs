@@ -97,11 +97,12 @@ struct Conversation {
 }
 
 impl Machine {
-    pub(crate) fn new(limits: Limits, price: Option<Price>) -> Self {
+    /// `used` is what the session used before this worker took it up.
+    pub(crate) fn new(limits: Limits, price: Option<Price>, used: Usage) -> Self {
         Self {
             limits,
             price,
-            usage: Usage::default(),
+            usage: used,
             turns: 0,
             failures: 0,
             reminded: false,
@@ -112,16 +113,6 @@ impl Machine {
     /// What the model calls used so far.
     pub(crate) fn usage(&self) -> Usage {
         self.usage
-    }
-
-    /// Counts in what was used before the session was taken up.
-    pub(crate) fn add_usage(&mut self, earlier: Usage) {
-        self.usage.calls = self.usage.calls.saturating_add(earlier.calls);
-        self.usage.input_tokens = self.usage.input_tokens.saturating_add(earlier.input_tokens);
-        self.usage.output_tokens = self
-            .usage
-            .output_tokens
-            .saturating_add(earlier.output_tokens);
     }
 
     /// What follows from `event`, which happened `at` after the beginning.

@@ -7,13 +7,16 @@
 pub(crate) mod machine;
 mod progress;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use memoir_domain::{
     PrivateText, SessionId,
     audit::Actor,
     knife::{Request as ToolRequest, ToolResult},
-    session::EndReason,
+    session::{EndReason, Usage},
 };
 use memoir_model::{Arguments, Model, ToolCall};
 use serde_json::Value;
@@ -60,6 +63,7 @@ impl AgentHandle {
             agent: self.clone(),
             id,
             holder,
+            used: Mutex::default(),
         };
         let driven = if options.rehearsal {
             self.rehearse(&hold, model, observer).await
@@ -86,9 +90,20 @@ pub(crate) struct Hold {
     pub(crate) agent: AgentHandle,
     pub(crate) id: SessionId,
     pub(crate) holder: u64,
+    /// What the model calls of the session used so far, those of earlier workers included.
+    pub(crate) used: Mutex<Usage>,
 }
 
 impl Hold {
+    /// What the model calls used so far.
+    pub(crate) fn used(&self) -> Usage {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, used: Usage) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = used;
+    }
+
     /// Whether the session is still this worker's; prolongs the hold.
     async fn renew(&self) -> Result<bool> {
         let memoir = &self.agent.memoir;
@@ -130,7 +145,7 @@ impl<'a> Drive<'a> {
     pub(crate) fn new(agent: AgentHandle, hold: &'a Hold, model: Arc<dyn Model>) -> Self {
         let settings = &agent.memoir.settings;
         let price = settings.prices.get(model.name()).copied();
-        let machine = Machine::new(settings.limits, price);
+        let machine = Machine::new(settings.limits, price, hold.used());
         Self {
             agent,
             hold,
@@ -157,7 +172,6 @@ impl<'a> Drive<'a> {
     ) -> Result<SessionView> {
         observer(&Progress::opened(&opened));
         let session = self.agent.session(self.hold.id).await?.session;
-        self.machine.add_usage(session.usage);
         let event = Event::Opened {
             prompt: opened.prompt,
             tools: super::tool_definitions(session.mode),
@@ -173,6 +187,7 @@ impl<'a> Drive<'a> {
         loop {
             let at = self.started.elapsed();
             let effects = self.machine.handle(event, at);
+            self.hold.note(self.machine.usage());
             let mut next = None;
             for effect in effects {
                 match effect {
