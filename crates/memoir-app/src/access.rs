@@ -7,9 +7,11 @@ use std::{
 };
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, agent, audit::Actor, manage,
+    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, agent,
+    audit::{Action, Actor, ActorKind},
+    manage,
 };
-use memoir_store::{StoredText, TokenRow, UserRow, Wanted};
+use memoir_store::{RecordFilter, StoredText, TokenRow, UserRow, Wanted};
 use memoir_vault::{
     AgentKey,
     password::Password,
@@ -18,7 +20,7 @@ use memoir_vault::{
 };
 use serde::Serialize;
 
-use crate::{Account, AgentHandle, Error, Memoir, Result, codec::Beside};
+use crate::{Account, AgentHandle, Error, Loaded, Memoir, Result, codec::Beside};
 
 /// Whoever holds a token that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -363,6 +365,28 @@ impl AgentHandle {
         Ok(NewToken { view, secret })
     }
 
+    /// Whether the agent was ever given a memory, discarded since or not, other than the entries in which
+    /// Memoir itself tells it what an administrator has set.
+    async fn has_own_memories(&self, loaded: &Loaded) -> Result<bool> {
+        /// More than an administrator sets before the agent is put to use.
+        const MOST_TOLD: u64 = 100;
+        let given = loaded.agent.next_number.0 - 1;
+        if given == 0 || given > MOST_TOLD {
+            return Ok(given > 0);
+        }
+        let saved = RecordFilter {
+            action: Some(Action::MemorySaved),
+            ..RecordFilter::default()
+        };
+        // Opened, so that nobody who can write to the database makes an agent's memories out to be others.
+        let records = self.load_records(&saved).await?;
+        let told = records
+            .iter()
+            .filter(|record| record.actor.kind == ActorKind::System)
+            .count();
+        Ok(told as u64 != given)
+    }
+
     /// Writes a token of the agent with its record: a new one, where `new` says under which condition, or
     /// one that was revoked.
     async fn note_token(
@@ -373,9 +397,7 @@ impl AgentHandle {
     ) -> Result<()> {
         for _ in 0..crate::ATTEMPTS {
             let loaded = self.load(&Wanted::default()).await?;
-            // Memories that were discarded since are memories too.
-            let has_memories = loaded.agent.next_number.0 > 1;
-            if new == Some(Provision::First) && has_memories {
+            if new == Some(Provision::First) && self.has_own_memories(&loaded).await? {
                 return Err(Error::ConsentNeeded(self.name.clone()));
             }
             let (now, created) = (self.memoir.now(), new.is_some());

@@ -80,6 +80,16 @@ impl Memoir {
         }
     }
 
+    /// Without the prompts that the agent itself has set.
+    pub(crate) fn administrators_view(&self, agent: &Agent) -> AgentView {
+        let authored = &agent.settings.authored;
+        let settings = settings_map(agent, |field| !authored.contains(field.as_str()));
+        AgentView {
+            settings,
+            ..self.agent_view(agent)
+        }
+    }
+
     pub(crate) fn effective_model(&self, settings: &Settings) -> Option<String> {
         settings.model.clone().or_else(|| {
             self.settings
@@ -181,24 +191,23 @@ impl Account {
             .collect()
     }
 
-    /// The agent of that name, whatever the case, or of that identifier.
+    /// The agent of that identifier, or of that name, whatever the case. An agent can name itself: no
+    /// name stands in for another agent's identifier.
     ///
     /// # Errors
     /// [`Error::NoAgent`].
     pub async fn agent(&self, name: &str) -> Result<AgentHandle> {
         let store = &self.memoir.store;
-        let mut row = store
-            .agent_named(self.id, &agent::fold_name(name.trim()))
-            .await?;
-        if let (None, Ok(id)) = (&row, name.parse::<AgentId>()) {
-            let scope = AgentScope {
-                account: self.id,
-                agent: id,
-            };
-            row = store
-                .snapshot(scope, &Wanted::default())
-                .await?
-                .map(|snapshot| snapshot.agent);
+        let mut row = None;
+        if let Ok(agent) = name.parse::<AgentId>() {
+            let account = self.id;
+            let scope = AgentScope { account, agent };
+            let snapshot = store.snapshot(scope, &Wanted::default()).await?;
+            row = snapshot.map(|snapshot| snapshot.agent);
+        }
+        if row.is_none() {
+            let folded = agent::fold_name(name.trim());
+            row = store.agent_named(self.id, &folded).await?;
         }
         let row = row.ok_or_else(|| Error::NoAgent(name.to_owned()))?;
         Ok(AgentHandle {
@@ -257,12 +266,7 @@ impl AgentHandle {
     /// The agent is gone, or the store fails.
     pub async fn show_to_administrator(&self) -> Result<AgentView> {
         let agent = self.load(&Wanted::default()).await?.agent;
-        let authored = &agent.settings.authored;
-        let settings = settings_map(&agent, |field| !authored.contains(field.as_str()));
-        Ok(AgentView {
-            settings,
-            ..self.memoir.agent_view(&agent)
-        })
+        Ok(self.memoir.administrators_view(&agent))
     }
 
     /// One setting of the agent's own, with the value in force (SPEC 2.7).
@@ -297,9 +301,26 @@ impl AgentHandle {
         assignments: &[Assignment<'_>],
         actor: &Actor,
     ) -> Result<AgentView> {
+        self.configure_where(assignments, |_| true, actor).await
+    }
+
+    /// As [`AgentHandle::configure`], where the agent, as an administrator sees it, is as expected at the
+    /// moment of the change.
+    ///
+    /// # Errors
+    /// As [`AgentHandle::configure`]; [`Error::Changed`].
+    pub async fn configure_where(
+        &self,
+        assignments: &[Assignment<'_>],
+        is_expected: impl Fn(&AgentView) -> bool,
+        actor: &Actor,
+    ) -> Result<AgentView> {
         check_model(assignments)?;
         let configured = self
             .decide(&Wanted::default(), |loaded, now| {
+                if !is_expected(&self.memoir.administrators_view(&loaded.agent)) {
+                    return Err(Error::Changed);
+                }
                 let unchanged = loaded.agent.clone();
                 let decision = manage::configure(loaded.agent, assignments, actor, now)?;
                 let agent = decision

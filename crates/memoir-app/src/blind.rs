@@ -5,7 +5,8 @@ use memoir_domain::{
     SessionId, Timestamp,
     memory::{Kind, Memory, Number},
 };
-use memoir_store::{MemoryPage, MemoryRow, RecordFilter, Selection};
+use memoir_store::{MemoryPage, MemoryRow, RecordFilter, Selection, Wanted};
+use memoir_vault::AgentKey;
 use serde::Serialize;
 
 use crate::{
@@ -82,6 +83,7 @@ impl AgentHandle {
     /// # Errors
     /// As [`AgentHandle::memory`].
     pub async fn blind_memory(&self, number: Number) -> Result<BlindMemoryView> {
+        self.check_present().await?;
         let rows = self.memoir.store.memories(self.scope, &[number]).await?;
         let row = rows.into_iter().next();
         Ok(row.ok_or(Error::NoMemory(number))?.into())
@@ -92,10 +94,8 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<MemoryView>> {
+        let key = self.check_present().await?;
         let rows = self.memoir.store.memory_page(self.scope, page).await?;
-        let Some(key) = self.key().await? else {
-            return Err(self.erased().await);
-        };
         crate::parallel::map(rows, |row| codec::memory(&key, row).map(MemoryView::from))
             .into_iter()
             .collect()
@@ -106,6 +106,7 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub async fn blind_memory_page(&self, page: &MemoryPage) -> Result<Vec<BlindMemoryView>> {
+        self.check_present().await?;
         let rows = self.memoir.store.memory_page(self.scope, page).await?;
         Ok(rows.into_iter().map(BlindMemoryView::from).collect())
     }
@@ -120,12 +121,10 @@ impl AgentHandle {
         limit: u32,
         eyes: Eyes,
     ) -> Result<Vec<SessionView>> {
+        let key = self.check_present().await?;
         let store = &self.memoir.store;
         let rows = store.session_page(self.scope, before, limit).await?;
-        let key = match eyes {
-            Eyes::Agent => self.key().await?,
-            Eyes::Administrator => None,
-        };
+        let key = (eyes == Eyes::Agent).then_some(key);
         rows.into_iter()
             .map(|row| {
                 let (session, _) = codec::session(key.as_ref(), row)?;
@@ -139,9 +138,10 @@ impl AgentHandle {
     /// # Errors
     /// The agent has none of that identifier; the store fails.
     pub async fn blind_session(&self, id: SessionId) -> Result<SessionView> {
-        let wanted = memoir_store::Wanted {
+        self.check_present().await?;
+        let wanted = Wanted {
             session: Some(id),
-            ..memoir_store::Wanted::default()
+            ..Wanted::default()
         };
         let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
         let row = snapshot.and_then(|snapshot| snapshot.session);
@@ -172,11 +172,11 @@ impl AgentHandle {
         self.record_views(&filter, eyes).await
     }
 
-    /// Why an agent cannot be read that was there.
-    async fn erased(&self) -> Error {
-        match self.load(&memoir_store::Wanted::default()).await {
-            Err(error) => error,
-            Ok(_) => Error::Contended,
-        }
+    /// The key of an agent that was not erased.
+    async fn check_present(&self) -> Result<AgentKey> {
+        let store = &self.memoir.store;
+        let snapshot = store.snapshot(self.scope, &Wanted::default()).await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        self.key_of(&snapshot.agent).await
     }
 }

@@ -4,7 +4,7 @@ use memoir_domain::{Timestamp, audit::Actor, manage, memory::Tally};
 use memoir_store::Wanted;
 use serde::Serialize;
 
-use crate::{AgentHandle, Error, Result};
+use crate::{AgentHandle, AgentView, Error, Result};
 
 /// An agent that was erased.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +27,19 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; it was erased before; the store or the key store fails.
     pub async fn erase(&self, actor: &Actor) -> Result<Erased> {
+        self.erase_where(|_| true, actor).await
+    }
+
+    /// As [`AgentHandle::erase`], where the agent, as an administrator sees it, is as expected at the
+    /// moment of the change.
+    ///
+    /// # Errors
+    /// As [`AgentHandle::erase`]; [`Error::Changed`].
+    pub async fn erase_where(
+        &self,
+        is_expected: impl Fn(&AgentView) -> bool,
+        actor: &Actor,
+    ) -> Result<Erased> {
         match self.close_if_lapsed().await {
             // Perhaps the erasing was interrupted.
             Ok(_) | Err(Error::Erased { .. }) => {}
@@ -34,6 +47,9 @@ impl AgentHandle {
         }
         let recorded = self
             .decide(&Wanted::default(), |loaded, now| {
+                if !is_expected(&self.memoir.administrators_view(&loaded.agent)) {
+                    return Err(Error::Changed);
+                }
                 let tally = loaded.agent.tally;
                 let decision = manage::erase(loaded.agent, loaded.running_session, actor, now)?;
                 let erased = Erased {

@@ -110,6 +110,9 @@ pub enum Error {
     /// The session was closed by somebody else while this worker ran it.
     #[error("session {0} was closed by somebody else")]
     SessionLost(SessionId),
+    /// It is not any more what whoever asks has seen of it.
+    #[error("it was changed since it was read")]
+    Changed,
     /// The agent changed under every attempt to decide.
     #[error("the agent is being changed by too many others at once")]
     Contended,
@@ -188,6 +191,7 @@ impl Error {
             Self::NotApplicable { .. } | Self::EditRefused { .. } => "not_applicable",
             Self::BadLines { .. } => "bad_lines",
             Self::SessionLost(_) => "session_over",
+            Self::Changed => "precondition_failed",
             Self::Contended => "contended",
             Self::Erased { .. } => "erased",
             Self::Keys(_) | Self::NoKey(_) => "key_unavailable",

@@ -51,7 +51,7 @@ pub use doctor::{Examination, Severity};
 pub use erase::Erased;
 pub use error::{Error, Result};
 pub use memoir_store::MemoryPage;
-pub use memories::{MemoryInput, Saved};
+pub use memories::{Handling, MemoryInput, Saved};
 pub use replies::{KeptReply, ReplyKey};
 pub use rewind::Rewound;
 pub use settings::{Limits, Price, Settings};

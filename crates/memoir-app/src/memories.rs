@@ -9,12 +9,12 @@ use memoir_domain::{
     memory::{
         CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
     },
-    recall::{self, Query},
+    recall::{self, Place, Query},
 };
 use memoir_store::{Selection, Wanted};
 use serde::Serialize;
 
-use crate::{AgentHandle, Error, MemoryView, RefinementDue, Result};
+use crate::{AgentHandle, BlindMemoryView, Error, MemoryView, RefinementDue, Result};
 
 /// A memory as it is given from outside, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +65,19 @@ pub struct Saved {
     pub refinement_due: Option<RefinementDue>,
 }
 
+/// What is done with one memory outside of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handling {
+    /// [`AgentHandle::discard`].
+    Discard,
+    /// [`AgentHandle::protect`].
+    Protect,
+    /// [`AgentHandle::unprotect`].
+    Unprotect,
+    /// [`AgentHandle::restore`].
+    Restore,
+}
+
 impl AgentHandle {
     /// Saves memories, all of them or none, in their order.
     ///
@@ -102,15 +115,37 @@ impl AgentHandle {
     /// # Errors
     /// The query is too long, or the store fails.
     pub async fn recall(&self, query: &Query) -> Result<Vec<MemoryView>> {
-        let length = query.text.chars();
-        if length > recall::QUERY_LIMIT {
-            return Err(Invalid::too_long("query", length, recall::QUERY_LIMIT).into());
-        }
+        check_length(query)?;
         let loaded = self.load(&wanted(Selection::Kept)).await?;
         Ok(recall::recall(&loaded.memories, query)
             .into_iter()
             .cloned()
             .map(MemoryView::from)
+            .collect())
+    }
+
+    /// One page of what is found, best match first: from behind a place on, as many as the query says;
+    /// discarded memories too where wanted.
+    ///
+    /// # Errors
+    /// The query is too long, or the store fails.
+    pub async fn recall_page(
+        &self,
+        query: &Query,
+        after: Option<Place>,
+        with_discarded: bool,
+    ) -> Result<Vec<(Place, MemoryView)>> {
+        check_length(query)?;
+        let selection = if with_discarded {
+            Selection::All
+        } else {
+            Selection::Kept
+        };
+        let loaded = self.load(&wanted(selection)).await?;
+        let found = recall::recall_page(&loaded.memories, query, after, with_discarded);
+        Ok(found
+            .into_iter()
+            .map(|(place, memory)| (place, memory.clone().into()))
             .collect())
     }
 
@@ -133,12 +168,8 @@ impl AgentHandle {
     /// # Errors
     /// There is none of that number; it is constitutional, or discarded already.
     pub async fn discard(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
-        self.change_one(number, |agent, memory, now| {
-            manage::discard(agent, memory, actor, now)?
-                .ok_or(ChangeRefusal::Discarded(number).into())
-                .map(Some)
-        })
-        .await
+        self.handle(number, Handling::Discard, |_| true, actor)
+            .await
     }
 
     /// Makes one kept memory constitutional. Repeating it is no error.
@@ -146,10 +177,8 @@ impl AgentHandle {
     /// # Errors
     /// There is none of that number; it is discarded.
     pub async fn protect(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
-        self.change_one(number, |agent, memory, now| {
-            Ok(manage::protect(agent, memory, actor, now)?)
-        })
-        .await
+        self.handle(number, Handling::Protect, |_| true, actor)
+            .await
     }
 
     /// Takes the constitutional flag from one kept memory. Repeating it is no error.
@@ -157,8 +186,44 @@ impl AgentHandle {
     /// # Errors
     /// There is none of that number; it is discarded.
     pub async fn unprotect(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+        self.handle(number, Handling::Unprotect, |_| true, actor)
+            .await
+    }
+
+    /// Gives one discarded memory back.
+    ///
+    /// # Errors
+    /// There is none of that number, or it is kept.
+    pub async fn restore(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+        self.handle(number, Handling::Restore, |_| true, actor)
+            .await
+    }
+
+    /// Does one of these where the memory is as expected at the moment of the change.
+    ///
+    /// # Errors
+    /// As for each of them; [`Error::Changed`].
+    pub async fn handle(
+        &self,
+        number: Number,
+        handling: Handling,
+        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        actor: &Actor,
+    ) -> Result<MemoryView> {
         self.change_one(number, |agent, memory, now| {
-            Ok(manage::unprotect(agent, memory, actor, now)?)
+            if !is_expected(&memory.into()) {
+                return Err(Error::Changed);
+            }
+            match handling {
+                Handling::Discard => manage::discard(agent, memory, actor, now)?
+                    .ok_or(ChangeRefusal::Discarded(number).into())
+                    .map(Some),
+                Handling::Protect => Ok(manage::protect(agent, memory, actor, now)?),
+                Handling::Unprotect => Ok(manage::unprotect(agent, memory, actor, now)?),
+                Handling::Restore => manage::restore(agent, memory, actor, now)?
+                    .ok_or(Error::NotDiscarded(number))
+                    .map(Some),
+            }
         })
         .await
     }
@@ -180,19 +245,14 @@ impl AgentHandle {
         })
         .await
     }
+}
 
-    /// Gives one discarded memory back.
-    ///
-    /// # Errors
-    /// There is none of that number, or it is kept.
-    pub async fn restore(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
-        self.change_one(number, |agent, memory, now| {
-            manage::restore(agent, memory, actor, now)?
-                .ok_or(Error::NotDiscarded(number))
-                .map(Some)
-        })
-        .await
+fn check_length(query: &Query) -> Result<(), Invalid> {
+    let length = query.text.chars();
+    if length > recall::QUERY_LIMIT {
+        return Err(Invalid::too_long("query", length, recall::QUERY_LIMIT));
     }
+    Ok(())
 }
 
 pub(crate) fn wanted(memories: Selection) -> Wanted {

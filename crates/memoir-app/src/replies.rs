@@ -1,7 +1,7 @@
 //! What requests with an idempotency key were answered. Answers may hold an agent's words: they are kept
 //! sealed.
 
-use memoir_domain::{AccountId, AgentId, AgentScope};
+use memoir_domain::{AccountId, AgentId, AgentScope, text::Digester};
 use memoir_store::{ReplyRow, StoredText};
 use memoir_vault::{
     AgentKey,
@@ -22,7 +22,7 @@ pub struct ReplyKey {
     pub agent: Option<AgentId>,
     /// The digest of whoever asks and the key.
     pub key_digest: [u8; 32],
-    /// The digest of the request.
+    /// The digest of the request; it is kept under a key.
     pub request_digest: [u8; 32],
 }
 
@@ -48,23 +48,24 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn begin_reply(&self, key: &ReplyKey) -> Result<Option<KeptReply>> {
+        let sealing = self.reply_key(key).await?;
+        let request_digest = Digester::new(sealing.digest_key()).request(&key.request_digest);
         let row = ReplyRow {
             account: key.account,
             key_digest: key.key_digest,
-            request_digest: key.request_digest,
+            request_digest,
             recorded_at: self.now(),
             answer: None,
         };
         let Some(kept) = self.store.begin_reply(&row).await? else {
             return Ok(None);
         };
-        if kept.request_digest != key.request_digest {
+        if kept.request_digest != request_digest {
             return Ok(Some(KeptReply::OtherRequest));
         }
         let Some((status, sealed)) = kept.answer else {
             return Ok(Some(KeptReply::Unknown));
         };
-        let sealing = self.reply_key(key).await?;
         let body = sealing.open(&place(key), &columns(key, status), &sealed.0)?;
         Ok(Some(KeptReply::Answer {
             status,

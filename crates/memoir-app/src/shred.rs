@@ -13,7 +13,7 @@ use memoir_store::{RecordFilter, Selection, SessionRow};
 use serde::Serialize;
 
 use crate::{
-    AgentHandle, Error, MemoryView, Result,
+    AgentHandle, BlindMemoryView, Error, MemoryView, Result,
     codec::{self, Base, Beside},
     memories::wanted,
 };
@@ -27,7 +27,8 @@ pub struct Shredded {
     /// What is left of it.
     #[serde(flatten)]
     pub memory: MemoryView,
-    /// When.
+    /// When; shown with the memory.
+    #[serde(skip)]
     pub shredded_at: Timestamp,
     /// Earlier records from which its words were taken.
     pub redacted_records: u64,
@@ -42,10 +43,27 @@ impl AgentHandle {
     /// There is none of that number, it was shredded before, a session is running, or the reason is over
     /// its limit.
     pub async fn shred(&self, number: Number, reason: &str, actor: &Actor) -> Result<Shredded> {
+        self.shred_where(number, reason, |_| true, actor).await
+    }
+
+    /// As [`AgentHandle::shred`], where the memory is as expected at the moment of the change.
+    ///
+    /// # Errors
+    /// As [`AgentHandle::shred`]; [`Error::Changed`].
+    pub async fn shred_where(
+        &self,
+        number: Number,
+        reason: &str,
+        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        actor: &Actor,
+    ) -> Result<Shredded> {
         let reason = parse_text("reason", reason, REASON_LIMIT)?;
         self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
-            match self.attempt_shred(number, &reason, actor).await {
+            match self
+                .attempt_shred(number, &reason, &is_expected, actor)
+                .await
+            {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 done => return done,
             }
@@ -57,11 +75,15 @@ impl AgentHandle {
         &self,
         number: Number,
         reason: &PrivateText,
+        is_expected: impl Fn(&BlindMemoryView) -> bool,
         actor: &Actor,
     ) -> Result<Shredded> {
         let now = self.memoir.now();
         let loaded = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
         let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+        if !is_expected(&memory.into()) {
+            return Err(Error::Changed);
+        }
         let store = &self.memoir.store;
         let rows = store.records(self.scope, &RecordFilter::default()).await?;
         let body_versions = rows.iter().map(|row| (row.seq, row.body_version)).collect();

@@ -26,6 +26,9 @@ pub struct MemoryView {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub discarded_at: Option<Timestamp>,
+    /// When its words were taken out for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shredded_at: Option<Timestamp>,
 }
 
 impl From<Memory> for MemoryView {
@@ -41,6 +44,7 @@ impl From<Memory> for MemoryView {
             created_at: memory.created_at,
             updated_at: memory.updated_at,
             discarded_at: memory.discarded_at,
+            shredded_at: memory.shredded_at,
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Recall: an agent's kept memories by words and phrases, best match first (SPEC 2.8).
 
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Timestamp,
-    memory::{Kind, Memory},
+    memory::{Kind, Memory, Number},
     text::fold,
 };
 
@@ -28,15 +32,36 @@ pub struct Query {
     pub limit: usize,
 }
 
+/// Where a match stands in the order of all matches: the same whatever else is written or discarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place(Score, Timestamp, Number);
+
 /// Finds among `memories`, best first: those with more of the words, then those with the whole query
 /// as it stands, then those with more whole words, then the newest.
 pub fn recall<'a>(memories: &'a [Memory], query: &Query) -> Vec<&'a Memory> {
+    let query = Query {
+        limit: query.limit.min(RECALL_LIMIT),
+        ..query.clone()
+    };
+    recall_page(memories, &query, None, false)
+        .into_iter()
+        .map(|(_, memory)| memory)
+        .collect()
+}
+
+/// As [`recall`], from behind a place on, as many as the query says; discarded ones too where wanted.
+pub fn recall_page<'a>(
+    memories: &'a [Memory],
+    query: &Query,
+    after: Option<Place>,
+    with_discarded: bool,
+) -> Vec<(Place, &'a Memory)> {
     let whole = fold(query.text.expose().trim());
     let terms = terms(&whole);
     let tag = query.tag.as_ref().map(|tag| fold(tag.expose()));
-    let mut found: Vec<(Score, &Memory)> = memories
+    let mut found: Vec<(Place, &Memory)> = memories
         .iter()
-        .filter(|memory| memory.is_kept())
+        .filter(|memory| with_discarded || memory.is_kept())
         .filter(|memory| query.kind.is_none_or(|kind| memory.kind == kind))
         .filter(|memory| query.since.is_none_or(|since| memory.created_at >= since))
         .filter(|memory| query.until.is_none_or(|until| memory.created_at <= until))
@@ -44,18 +69,15 @@ pub fn recall<'a>(memories: &'a [Memory], query: &Query) -> Vec<&'a Memory> {
             tag.as_ref()
                 .is_none_or(|tag| memory.tags.iter().any(|own| fold(own) == *tag))
         })
-        .filter_map(|memory| Some((score(memory, &whole, &terms)?, memory)))
+        .filter_map(|memory| {
+            let score = score(memory, &whole, &terms)?;
+            Some((Place(score, memory.created_at, memory.number), memory))
+        })
+        .filter(|(place, _)| after.is_none_or(|after| *place < after))
         .collect();
-    found.sort_by(|(one, first), (other, second)| {
-        other
-            .cmp(one)
-            .then_with(|| (second.created_at, second.number).cmp(&(first.created_at, first.number)))
-    });
+    found.sort_by_key(|(place, _)| Reverse(*place));
+    found.truncate(query.limit);
     found
-        .into_iter()
-        .take(query.limit.min(RECALL_LIMIT))
-        .map(|(_, memory)| memory)
-        .collect()
 }
 
 /// Terms found, the whole query found, whole words found.

@@ -76,6 +76,14 @@ impl Digester {
         }
     }
 
+    /// Of a request that was made: its plain digest would let words be guessed that were in it.
+    pub fn request(&self, plain: &[u8; 32]) -> [u8; 32] {
+        let mut mac = self.0.clone();
+        mac.update(&[4]);
+        mac.update(plain);
+        mac.finalize().into_bytes().into()
+    }
+
     /// A short digest of a detail's canonical form, for finding the memories that carry it. Two
     /// details may share one; whoever looks them up compares the texts.
     pub fn detail(&self, key: &str) -> i64 {

@@ -1,29 +1,71 @@
-//! Bodies, queries and paths of requests, with problems that name what was wrong and never what was sent.
+//! Bodies, queries and paths of requests, with problems that name the field that was wrong and what it must
+//! be, and never what was sent.
+
+use std::{fmt, marker::PhantomData};
 
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Request},
-    http::{StatusCode, request::Parts},
+    http::{HeaderMap, StatusCode, header, request::Parts},
 };
-use serde::de::DeserializeOwned;
+use memoir_domain::{PrivateJson, Timestamp, memory::Number};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 
 use crate::{Problem, Service};
 
 /// A JSON body, whatever the request calls it: many clients call everything a form.
 pub(crate) struct Body<T>(pub(crate) T);
 
+/// The body of a request that takes nothing.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
+
 impl<T: DeserializeOwned> FromRequest<Service> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, service: &Service) -> Result<Self, Problem> {
-        let bytes = bytes(request, service).await?;
-        // A body that can be left out is an empty object.
-        let bytes = if bytes.is_empty() {
-            b"{}".as_slice()
-        } else {
-            &bytes
-        };
-        parse(bytes).map(Self)
+        let Object(body) = parse(&bytes(request, service).await?)?;
+        Ok(Self(body))
+    }
+}
+
+/// A JSON body of any kind: what a tool is called with, which says itself what it takes.
+pub(crate) struct Arguments(pub(crate) PrivateJson);
+
+impl FromRequest<Service> for Arguments {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, service: &Service) -> Result<Self, Problem> {
+        parse(&bytes(request, service).await?).map(Self)
+    }
+}
+
+/// Something that is written as an object. By itself, the parser takes a list of the values too, which
+/// nobody means.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
     }
 }
 
@@ -44,62 +86,128 @@ async fn bytes(request: Request, service: &Service) -> Result<Bytes, Problem> {
         })
 }
 
-/// The parser's message may quote what it read, so only names of fields that are known to be names are
-/// kept of it.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if std::str::from_utf8(bytes).is_err() {
         return Err(Problem::invalid("the body is not UTF-8"));
     }
-    serde_json::from_slice(bytes).map_err(|error| {
-        let place = format!("line {}, column {}", error.line(), error.column());
-        Problem::invalid(format!(
-            "the body cannot be read at {place}: {}",
-            safe(&error)
-        ))
-    })
+    // A body that can be left out is an empty object.
+    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let parsed = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let inner = error.inner();
+        match inner.classify() {
+            serde_json::error::Category::Data => {
+                Problem::invalid(told(&error.path().to_string(), &inner.to_string()))
+            }
+            _ => not_json(inner),
+        }
+    })?;
+    reader.end().map_err(|error| not_json(&error))?;
+    Ok(parsed)
 }
 
-/// What can be said of a parser's error without repeating what was sent: the names of fields.
-fn safe(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let named = ["unknown field `", "missing field `", "duplicate field `"]
-        .into_iter()
-        .find(|start| text.starts_with(start));
-    match named {
-        Some(start) => {
-            let rest = &text[start.len()..];
-            let name: String = rest.chars().take_while(|letter| *letter != '`').collect();
-            let is_name = name.len() <= 64
-                && name
-                    .chars()
-                    .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-            let name = if is_name { name } else { "…".to_owned() };
-            format!("{}{name}`", start)
-        }
-        None => match error.classify() {
-            serde_json::error::Category::Data => {
-                "a value is of the wrong type, or not one of those allowed".to_owned()
-            }
-            _ => "it is not valid JSON".to_owned(),
-        },
+fn not_json(error: &serde_json::Error) -> Problem {
+    Problem::invalid(format!(
+        "the body is not valid JSON: line {}, column {}",
+        error.line(),
+        error.column()
+    ))
+}
+
+/// Says what is wrong without repeating what was sent: of a parser's message only the names of fields are
+/// kept, and what this code says that it expects.
+fn told(path: &str, message: &str) -> String {
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let quoted = |start: &str| {
+        let rest = message.strip_prefix(start)?;
+        Some(name(rest.split('`').next().unwrap_or_default()))
+    };
+    // What is expected comes last, after whatever was found.
+    let expected = || message.rsplit_once(", expected ").map(|(_, what)| what);
+    if let Some(name) = quoted("unknown field `") {
+        return match expected() {
+            Some(known) => format!("{name}: is no field here; there are {}", listed(known)),
+            None => format!("{name}: is no field here; there are none"),
+        };
+    }
+    if let Some(name) = quoted("missing field `") {
+        return format!("{}: is missing", inside(path, &name));
+    }
+    if let Some(name) = quoted("duplicate field `") {
+        return format!("{name}: is given twice");
+    }
+    let place = match path {
+        "." | "" => "the body".to_owned(),
+        path => name(path),
+    };
+    if message.starts_with("not a time") {
+        return format!("{place}: {message}");
+    }
+    match expected() {
+        Some(what) => format!("{place}: must be {}", listed(what)),
+        None => format!("{place}: has a value of the wrong form"),
     }
 }
 
-/// What stands after the `?`.
+/// The parser's list of names as a sentence has it.
+fn listed(expected: &str) -> &str {
+    expected.strip_prefix("one of ").unwrap_or(expected)
+}
+
+/// A missing field's name behind the path of what lacks it.
+fn inside(path: &str, field: &str) -> String {
+    match path {
+        "." | "" => field.to_owned(),
+        // Where the path already ends with it, the parser stood there.
+        path if path.ends_with(field) => name(path),
+        path => format!("{}.{field}", name(path)),
+    }
+}
+
+/// A name as it was sent, if it is one: anything else might be words.
+pub(crate) fn name(text: &str) -> String {
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_-.[]".contains(letter);
+    if text.len() <= 80 && !text.is_empty() && text.chars().all(is_name) {
+        text.to_owned()
+    } else {
+        "a name that is none".to_owned()
+    }
+}
+
+/// What stands after the `?`. Whether a name is known is settled before, for every request
+/// (`routes/guard.rs`).
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Service> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &Service) -> Result<Self, Problem> {
-        let query = axum::extract::Query::<T>::try_from_uri(&parts.uri);
-        query
-            .map(|axum::extract::Query(value)| Self(value))
-            .map_err(|_| {
-                Problem::invalid("the query has a parameter that is unknown, or of the wrong form")
-                    .hint("`/docs` lists the parameters of each request")
-            })
+        let text = parts.uri.query().unwrap_or_default();
+        serde_urlencoded::from_str(text)
+            .map(Self)
+            .map_err(|error| Problem::invalid(told("the query", &error.to_string())))
     }
+}
+
+/// A point in time in a query.
+pub(crate) fn time(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
+    read(field, text, str::parse)
+}
+
+/// The end of a range in a query: a date alone means the whole of that day.
+pub(crate) fn time_until(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
+    read(field, text, Timestamp::parse_until)
+}
+
+/// A value in a query.
+pub(crate) fn read<T, E: std::fmt::Display>(
+    field: &str,
+    text: Option<&str>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, Problem> {
+    text.map(parse)
+        .transpose()
+        .map_err(|error| Problem::invalid(format!("{field}: {error}")))
 }
 
 /// The parts of a path.
@@ -113,5 +221,130 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Service> for Path<T> {
             .await
             .map(|axum::extract::Path(value)| Self(value))
             .map_err(|_| Problem::not_found("there is nothing at this path"))
+    }
+}
+
+/// The number of a memory in a path.
+pub(crate) fn number(text: &str) -> Result<Number, Problem> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| *number <= i64::MAX as u64);
+    number
+        .map(Number)
+        .ok_or_else(|| Problem::not_found("there is no memory of that number"))
+}
+
+/// Whether the client would rather have plain text than JSON (RFC 9110, 12.5.1).
+pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
+    let accepted: Vec<&str> = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .collect();
+    let weight = |wanted: [&str; 3]| {
+        let found = wanted.iter().find_map(|kind| {
+            accepted
+                .iter()
+                .find_map(|range| weight_of(range).filter(|(name, _)| name == kind))
+        });
+        found.map_or(0, |(_, weight)| weight)
+    };
+    let text = weight(["text/plain", "text/*", "-"]);
+    text > 0 && text >= weight(["application/json", "application/*", "-"])
+}
+
+/// A media range and its weight in thousandths.
+fn weight_of(range: &str) -> Option<(String, u32)> {
+    let mut parts = range.split(';').map(str::trim);
+    let kind = parts.next()?.to_ascii_lowercase();
+    let weight = parts
+        .find_map(|part| part.strip_prefix("q="))
+        .map_or(Some(1.0), |weight| weight.parse::<f32>().ok())?;
+    Some((kind, (weight.clamp(0.0, 1.0) * 1_000.0) as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(value: &str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, value.parse().unwrap());
+        prefers_text(&headers)
+    }
+
+    #[test]
+    fn text_is_given_to_whoever_would_rather_have_it() {
+        for wanted in [
+            "text/plain",
+            "TEXT/PLAIN; charset=utf-8",
+            "text/plain, */*",
+            "application/json;q=0.5, text/plain",
+            "text/*",
+        ] {
+            assert!(accepts(wanted), "{wanted}");
+        }
+        for other in [
+            "*/*",
+            "application/json",
+            "application/json, text/plain;q=0.5",
+            "text/plain;q=0",
+            "text/html",
+        ] {
+            assert!(!accepts(other), "{other}");
+        }
+        assert!(!prefers_text(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn what_was_sent_is_not_repeated() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only parsed")]
+        struct Thing {
+            count: u32,
+            at: Option<Timestamp>,
+            rest: Option<Vec<Thing>>,
+        }
+        for (sent, told) in [
+            (
+                r#"{"count": "SECRET, expected nothing"}"#,
+                "count: must be u32",
+            ),
+            (
+                r#"{"SECRET words": 1}"#,
+                "a name that is none: is no field here; there are `count`, `at`, `rest`",
+            ),
+            (
+                r#"{"colour": 1}"#,
+                "colour: is no field here; there are `count`, `at`, `rest`",
+            ),
+            (r#"{}"#, "count: is missing"),
+            (r#"{"count": 1, "count": 2}"#, "count: is given twice"),
+            (
+                r#"{"count": 1, "rest": [{"count": 1}, {}]}"#,
+                "rest[1].count: is missing",
+            ),
+            (r#"["SECRET"]"#, "the body: must be an object"),
+            (
+                r#"{"count": 1} SECRET"#,
+                "the body is not valid JSON: line 1, column 14",
+            ),
+            (
+                r#"{"count": SECRET}"#,
+                "the body is not valid JSON: line 1, column 11",
+            ),
+        ] {
+            let problem = parse::<Object<Thing>>(sent.as_bytes()).unwrap_err();
+            let shown = format!("{problem:?}");
+            assert!(shown.contains(told), "{sent}: {shown}");
+            assert!(!shown.contains("SECRET"), "{sent}: {shown}");
+        }
+        let wrong = parse::<Thing>(br#"{"count": 1, "at": "May SECRET"}"#).unwrap_err();
+        let shown = format!("{wrong:?}");
+        assert!(shown.contains("at: not a time: expected a date"), "{shown}");
+        assert!(!shown.contains("SECRET"));
     }
 }

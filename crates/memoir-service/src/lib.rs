@@ -4,12 +4,15 @@
 //! words is decided in one place, `caller.rs`; what is shown, in `wire.rs`. Owns no rule of refining.
 
 mod caller;
+mod errors;
 mod extract;
 mod limits;
+mod matching;
 mod page;
 mod problem;
 mod replies;
 mod routes;
+mod schemas;
 mod server;
 mod wire;
 mod workers;
@@ -31,7 +34,9 @@ pub struct Options {
     pub requests_per_second: u32,
     /// Most bytes of a request's body.
     pub body_bytes: usize,
-    /// How long a request may take, its body included.
+    /// How long a client may take for the head of a request, and how long a connection may be idle.
+    pub head_time: Duration,
+    /// How long a request's body may take, and how long what is done with it.
     pub request_time: Duration,
     /// How long a stop waits for running requests and sessions.
     pub stop_time: Duration,
@@ -47,6 +52,7 @@ impl Default for Options {
             concurrency: 4,
             requests_per_second: 5_000,
             body_bytes: 16 << 20,
+            head_time: Duration::from_secs(60),
             request_time: Duration::from_secs(30),
             stop_time: Duration::from_secs(30),
             connections: 20_000,

@@ -1,12 +1,97 @@
-//! How many requests a second a token may make.
+//! How many requests a second a token may make, and how large and how slow a body may be.
 
 use std::{
     collections::HashMap,
+    future::poll_fn,
+    pin::Pin,
     sync::{Mutex, PoisonError},
     time::Instant,
 };
 
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    http::{HeaderMap, StatusCode, header},
+};
 use memoir_domain::TokenId;
+
+use crate::{Options, Problem};
+
+/// Of a body that is too large so many times the limit are read and thrown away: a client that is still
+/// sending would not see the answer otherwise.
+const DRAINED_TIMES: usize = 4;
+
+/// A request's body.
+///
+/// # Errors
+/// It is too large, it comes too slowly, or it breaks off.
+pub(crate) async fn whole_body(
+    options: &Options,
+    headers: &HeaderMap,
+    mut body: Body,
+) -> Result<Bytes, Problem> {
+    let limit = options.body_bytes;
+    let stated = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let is_over = stated.is_some_and(|length| length > limit);
+    let read = async {
+        if !is_over && let Some(bytes) = read(&mut body, limit).await? {
+            return Ok(bytes);
+        }
+        drain(&mut body, limit.saturating_mul(DRAINED_TIMES)).await;
+        Err(too_large(limit))
+    };
+    match tokio::time::timeout(options.request_time, read).await {
+        Ok(read) => read,
+        Err(_) if is_over => Err(too_large(limit)),
+        Err(_) => Err(Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "timeout",
+            format!(
+                "the body did not come within {} seconds",
+                options.request_time.as_secs()
+            ),
+        )),
+    }
+}
+
+/// All of it; `None` where it is over the limit.
+async fn read(body: &mut Body, limit: usize) -> Result<Option<Bytes>, Problem> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = next(body).await? {
+        if bytes.len() + piece.len() > limit {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(Some(bytes.into()))
+}
+
+async fn drain(body: &mut Body, most: usize) {
+    let mut drained = 0;
+    while drained < most
+        && let Ok(Some(piece)) = next(body).await
+    {
+        drained += piece.len();
+    }
+}
+
+/// The next piece; `None` at the end.
+async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
+    match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
+        None => Ok(None),
+        Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+        Some(Err(_)) => Err(Problem::invalid("the body could not be read to its end")),
+    }
+}
+
+fn too_large(limit: usize) -> Problem {
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "body_too_large",
+        format!("the body is over the limit of {limit} bytes; send it in parts"),
+    )
+}
 
 /// Tokens that are remembered; past this, full buckets are forgotten.
 const REMEMBERED: usize = 10_000;

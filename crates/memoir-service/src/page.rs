@@ -18,16 +18,18 @@ pub(crate) struct Page<T> {
     /// The items.
     pub(crate) items: Vec<T>,
     /// Gives the next page; null on the last one.
+    #[schema(required)]
     pub(crate) next_cursor: Option<String>,
 }
 
 /// Which page.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     /// At most so many items, 1 to 200; 50 where it is left out.
-    #[param(minimum = 1, maximum = 200)]
-    pub(crate) limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
+    pub(crate) limit: Option<String>,
     /// The `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,
 }
@@ -35,13 +37,14 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// The limit.
     pub(crate) fn limit(&self) -> Result<u32, Problem> {
-        match self.limit {
-            None => Ok(DEFAULT_LIMIT),
-            Some(limit @ 1..=MOST) => Ok(limit),
-            Some(limit) => Err(Problem::invalid(format!(
-                "limit: is {limit}; give 1 to {MOST}"
-            ))),
-        }
+        let Some(limit) = &self.limit else {
+            return Ok(DEFAULT_LIMIT);
+        };
+        let limit = limit
+            .parse()
+            .ok()
+            .filter(|limit| (1..=MOST).contains(limit));
+        limit.ok_or_else(|| Problem::invalid(format!("limit: must be a number from 1 to {MOST}")))
     }
 
     /// Where the page before ended.
@@ -59,6 +62,14 @@ impl Wanted {
 }
 
 impl<T> Page<T> {
+    /// Shows each item otherwise.
+    pub(crate) fn map<U>(self, show: impl FnMut(T) -> U) -> Page<U> {
+        Page {
+            items: self.items.into_iter().map(show).collect(),
+            next_cursor: self.next_cursor,
+        }
+    }
+
     /// From up to `limit + 1` items: one more than wanted shows that there is a next page.
     pub(crate) fn of<V, C: Serialize>(
         mut items: Vec<V>,

@@ -9,20 +9,26 @@ use memoir_app::Error;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::{errors, schemas};
+
 /// A problem document.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Problem {
     /// A reference to the page about the code.
     #[serde(rename = "type")]
-    #[schema(rename = "type")]
+    #[schema(rename = "type", example = "/docs/errors/session_open")]
     kind: String,
     /// The status in words.
+    #[schema(value_type = String, example = "Conflict")]
     title: &'static str,
     /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599, example = 409)]
     status: u16,
     /// A stable code for programs.
+    #[schema(value_type = schemas::Code)]
     code: &'static str,
     /// What was wrong, the limit, and what to do.
+    #[schema(example = "a session is running already: 01a02b3c-0000-7000-8000-000000000000")]
     detail: String,
     /// What to do about it, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +39,7 @@ pub struct Problem {
     session_id: Option<memoir_domain::SessionId>,
     /// What stands in the way of an undo.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<schemas::Obstacle>>)]
     obstacles: Option<Vec<memoir_domain::rollback::Obstacle>>,
     /// Seconds to wait before another attempt.
     #[serde(skip)]
@@ -94,7 +100,7 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let code = error.code();
         let status = status_of(code);
-        let hint = error.hint();
+        let hint = hint(code);
         let mut problem = if status.is_server_error() {
             // What went wrong inside is for the log, and holds no words either.
             tracing::error!(%error, "a request failed");
@@ -102,7 +108,7 @@ impl From<Error> for Problem {
         } else {
             Self::new(status, code, error.to_string())
         };
-        problem.hint = hint.filter(|_| !status.is_server_error());
+        problem.hint = hint.map(str::to_owned);
         match error {
             Error::Start(memoir_domain::lifecycle::StartRefusal::SessionOpen(id))
             | Error::Change(memoir_domain::manage::ChangeRefusal::SessionRunning(id)) => {
@@ -120,15 +126,28 @@ impl From<Error> for Problem {
 
 /// The status that goes with a code of the application.
 fn status_of(code: &str) -> StatusCode {
-    match code {
-        "not_found" => StatusCode::NOT_FOUND,
-        "invalid_argument" | "too_long" | "bad_lines" => StatusCode::BAD_REQUEST,
-        "erased" => StatusCode::GONE,
-        "consent_required" => StatusCode::FORBIDDEN,
-        "contended" => StatusCode::SERVICE_UNAVAILABLE,
-        "internal" | "key_unavailable" | "tampered" => StatusCode::INTERNAL_SERVER_ERROR,
-        _ => StatusCode::CONFLICT,
-    }
+    errors::page(code)
+        .and_then(|page| StatusCode::from_u16(page.status).ok())
+        .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// What to do over this door; the application's own hints are for the command line.
+fn hint(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "session_open" => "wait for it to end, or end it with `POST /v1/sessions/{id}/cancel`",
+        "nothing_to_refine" => "save core memories first",
+        "inactive" => "an administrator puts it into service with `active: true`",
+        "model_unavailable" => {
+            "give a `model` that the installation knows, or `builtin:careful`, which needs no network"
+        }
+        "in_the_way" => "`{\"cascade\": true}` undoes these changes too",
+        "not_applicable" => "rehearse again",
+        "erased" => "`GET /v1/agents/{agent}/audit/verify` still checks its log",
+        "consent_required" => "the agent makes further tokens for itself, with its own token",
+        "precondition_failed" => "read it again, and send the `ETag` of that answer",
+        "contended" => "try again",
+        _ => return None,
+    })
 }
 
 impl IntoResponse for Problem {

@@ -1,5 +1,5 @@
 //! Idempotency keys: a request that is repeated with the same key is carried out once, and its answer is
-//! given again. What is kept of the answer is sealed.
+//! given again as it was. What is kept of the answer is sealed.
 
 use std::{
     collections::HashSet,
@@ -9,7 +9,7 @@ use std::{
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::Request,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -20,8 +20,6 @@ use crate::{Problem, Service, caller::Caller};
 
 /// Most characters of a key.
 const LONGEST_KEY: usize = 255;
-/// Larger answers are not kept: a repetition is told so.
-const MOST_BYTES: usize = 4 << 20;
 
 /// Requests with a key that this process carries out now.
 #[derive(Debug, Default)]
@@ -48,11 +46,51 @@ impl Drop for Flight<'_> {
 pub(crate) async fn once(
     service: &Service,
     caller: &Caller,
-    request: Request,
+    (request, body): (Request, Bytes),
     next: Next,
 ) -> Result<Response, Problem> {
-    let Some(key) = request.headers().get("idempotency-key") else {
+    let Some(key) = key_of(caller, &request, &body)? else {
         return Ok(next.run(request).await);
+    };
+    let Some(_flight) = service.in_flight.begin(key.key_digest) else {
+        return Err(busy());
+    };
+    match service.memoir.begin_reply(&key).await? {
+        None => {
+            let response = next.run(request).await;
+            Ok(keep(service, &key, response).await)
+        }
+        Some(KeptReply::Answer { status, body }) => again(status, &body),
+        Some(KeptReply::OtherRequest) => Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency_mismatch",
+            "this key was used for another request; give each request a key of its own",
+        )),
+        Some(KeptReply::Unknown) => Err(unknown()),
+    }
+}
+
+fn busy() -> Problem {
+    Problem::new(
+        StatusCode::CONFLICT,
+        "idempotency_in_progress",
+        "a request with this key is being carried out; ask again for its answer",
+    )
+    .retry_after(1)
+}
+
+fn unknown() -> Problem {
+    Problem::new(
+        StatusCode::CONFLICT,
+        "idempotency_unknown",
+        "a request with this key was begun and its answer is not known; look what came of it, then use another key",
+    )
+}
+
+/// The request's key, which is of the token that it comes with; `None` where it has none.
+fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<ReplyKey>, Problem> {
+    let Some(key) = request.headers().get("idempotency-key") else {
+        return Ok(None);
     };
     let key = key.as_bytes();
     if key.is_empty() || key.len() > LONGEST_KEY {
@@ -61,86 +99,69 @@ pub(crate) async fn once(
             key.len()
         )));
     }
-    let key_digest = digest([caller.principal.token.as_bytes().as_slice(), key]);
-    let (parts, body) = request.into_parts();
-    let body = to_bytes(body, service.options.body_bytes)
-        .await
-        .map_err(|_| {
-            Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "body_too_large",
-                format!(
-                    "the body is over the limit of {} bytes",
-                    service.options.body_bytes
-                ),
-            )
-        })?;
-    let method = parts.method.as_str().as_bytes();
-    let path = parts.uri.path().as_bytes();
-    let request_digest = digest([method, path, &body]);
-    let reply = ReplyKey {
+    let token = caller.principal.token;
+    let method = request.method().as_str().as_bytes();
+    let uri = request.uri();
+    let (path, query) = (uri.path().as_bytes(), uri.query().unwrap_or_default());
+    Ok(Some(ReplyKey {
         account: caller.principal.account,
         agent: caller.principal.agent,
-        key_digest,
-        request_digest,
-    };
-    let busy = || {
-        Problem::new(
-            StatusCode::CONFLICT,
-            "idempotency_in_progress",
-            "a request with this key is being carried out; ask again for its answer",
-        )
-        .retry_after(1)
-    };
-    let Some(_flight) = service.in_flight.begin(key_digest) else {
-        return Err(busy());
-    };
-    match service.memoir.begin_reply(&reply).await? {
-        None => {}
-        Some(KeptReply::OtherRequest) => {
-            return Err(Problem::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "idempotency_mismatch",
-                "this key was used for another request; give each request a key of its own",
-            ));
-        }
-        Some(KeptReply::Unknown) => {
-            return Err(Problem::new(
-                StatusCode::CONFLICT,
-                "idempotency_unknown",
-                "a request with this key was begun and its answer is not known; look what came of it, then use another key",
-            ));
-        }
-        Some(KeptReply::Answer { status, body }) => return Ok(again(status, body)),
-    }
-    let request = Request::from_parts(parts, Body::from(body));
-    let response = next.run(request).await;
-    keep(service, &reply, response).await
+        key_digest: digest([token.as_bytes().as_slice(), key]),
+        request_digest: digest([method, path, query.as_bytes(), body]),
+    }))
 }
 
-/// Keeps the answer of what was carried out; a problem of the service's own is not one, and the request
-/// can be made again.
-async fn keep(service: &Service, key: &ReplyKey, response: Response) -> Result<Response, Problem> {
+/// Keeps the answer of what was carried out. Whoever is told to come later can: nothing was done. Of an
+/// error of the service's own nobody knows how far it came: a repetition is told so.
+async fn keep(service: &Service, key: &ReplyKey, response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let is_final = !parts.status.is_server_error() && bytes.len() <= MOST_BYTES;
-    let answer = is_final.then(|| (parts.status.as_u16(), bytes.to_vec()));
-    service.memoir.end_reply(key, answer).await?;
-    Ok(Response::from_parts(parts, Body::from(bytes)))
+    let answer = match parts.status {
+        StatusCode::SERVICE_UNAVAILABLE => Some(None),
+        status if status.is_server_error() => None,
+        status => Some(Some((status.as_u16(), written(&parts.headers, &bytes)))),
+    };
+    if let Some(answer) = answer
+        && let Err(error) = service.memoir.end_reply(key, answer).await
+    {
+        // It was carried out all the same, and whoever asked is told.
+        tracing::error!(%error, "an answer was not kept");
+    }
+    Response::from_parts(parts, Body::from(bytes))
 }
 
-fn again(status: u16, body: Vec<u8>) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-    let kind = if status.is_success() {
-        "application/json"
-    } else {
-        "application/problem+json"
-    };
-    let mut response = (status, Bytes::from(body)).into_response();
+/// An answer as it is kept: the length of its head, its head, its body.
+fn written(headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
+    let head: Vec<(&str, &str)> = headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+        .collect();
+    let head = serde_json::to_vec(&head).unwrap_or_default();
+    let length = u32::try_from(head.len()).unwrap_or_default();
+    [&length.to_be_bytes(), head.as_slice(), body].concat()
+}
+
+/// An answer that was kept, as it was.
+fn again(status: u16, kept: &[u8]) -> Result<Response, Problem> {
+    let (head, body) = read(kept).ok_or_else(unknown)?;
+    let status = StatusCode::from_u16(status).map_err(|_| unknown())?;
+    let mut response = (status, Bytes::copy_from_slice(body)).into_response();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.clear();
+    for (name, value) in head {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) {
+            headers.append(name, value);
+        }
+    }
     headers.insert("idempotency-replayed", HeaderValue::from_static("true"));
-    response
+    Ok(response)
+}
+
+fn read(kept: &[u8]) -> Option<(Vec<(String, String)>, &[u8])> {
+    let (length, rest) = kept.split_first_chunk()?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+    let (head, body) = rest.split_at_checked(length)?;
+    Some((serde_json::from_slice(head).ok()?, body))
 }
 
 fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {

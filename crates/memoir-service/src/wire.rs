@@ -3,6 +3,7 @@
 use memoir_app::{
     AgentView, BlindMemoryView, ContextView, MemoryInput, MemoryView, RecordView, RefinementDue,
     Saved, SessionView, Verification,
+    sessions::{RehearsedMemory, SessionDetail},
 };
 use memoir_domain::{
     PrivateJson, PrivateText, Timestamp,
@@ -12,12 +13,14 @@ use memoir_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::schemas;
+
 /// A memory. `content`, `tags` and `source` are for the agent itself only.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Memory {
     /// Its number within the agent, from 1.
     number: u64,
-    #[schema(value_type = String, pattern = "^(core|journal)$")]
+    #[schema(value_type = schemas::Kind)]
     kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
@@ -37,7 +40,7 @@ pub(crate) struct Memory {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     discarded_at: Option<Timestamp>,
     /// When its words were taken out for good.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +61,7 @@ impl From<MemoryView> for Memory {
             created_at: view.created_at,
             updated_at: view.updated_at,
             discarded_at: view.discarded_at,
-            shredded_at: None,
+            shredded_at: view.shredded_at,
         }
     }
 }
@@ -92,17 +95,29 @@ impl Memory {
         }
     }
 
-    /// Changes with every change of the memory.
+    /// Changes with every change of the memory; the same for whoever may read it and for whoever may not.
     pub(crate) fn etag(&self) -> String {
-        let discarded = self.discarded_at.map(|at| at.microseconds());
-        format!(
-            "\"{}-{}-{}-{}\"",
+        etag(&(
             self.number,
-            self.updated_at.microseconds(),
-            discarded.unwrap_or_default(),
-            u8::from(self.constitutional)
-        )
+            self.kind,
+            self.tokens,
+            self.constitutional,
+            (self.created_at, self.updated_at),
+            (self.discarded_at, self.shredded_at),
+        ))
     }
+}
+
+/// A tag of what is given.
+pub(crate) fn etag(of: &impl Serialize) -> String {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(serde_json::to_vec(of).unwrap_or_default());
+    let hex: String = digest
+        .iter()
+        .take(12)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("\"{hex}\"")
 }
 
 /// A memory that was saved.
@@ -111,10 +126,10 @@ pub(crate) struct SavedMemory {
     #[serde(flatten)]
     pub(crate) memory: Memory,
     /// When a journal entry leaves the prompt; null for a core memory.
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     fades_at: Option<Timestamp>,
     /// Whether a session is due now, and why.
-    #[schema(value_type = Option<Due>)]
+    #[schema(required, value_type = Option<Due>)]
     refinement_due: Option<RefinementDue>,
 }
 
@@ -131,7 +146,7 @@ impl From<Saved> for SavedMemory {
 /// That a session is due.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Due {
-    /// `weekly` or `budget`.
+    #[schema(value_type = schemas::DueReason)]
     reason: String,
 }
 
@@ -140,22 +155,23 @@ pub(crate) struct Due {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewMemory {
     /// 1 to 10,000 characters after trimming.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "The kiln is fired on Thursdays.")]
     content: PrivateText,
+    /// `core` where it is left out.
     #[serde(default)]
-    #[schema(value_type = Option<String>, pattern = "^(core|journal)$")]
+    #[schema(value_type = Option<schemas::Kind>)]
     kind: Option<Kind>,
     /// Up to 16, each 1 to 50 characters.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(value_type = Option<Vec<String>>, max_items = 16, example = json!(["pottery"]))]
     tags: Option<Vec<PrivateText>>,
     /// Where it came from: up to 200 characters.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 200, example = "conversation")]
     source: Option<PrivateText>,
     /// The origin date; now where it is left out.
     #[serde(default)]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, example = "2026-03-04T12:00:00Z")]
     created_at: Option<Timestamp>,
     /// Beyond the reach of sessions: for an administrator to set.
     #[serde(default)]
@@ -183,16 +199,17 @@ pub(crate) struct Agent {
     name: String,
     /// The settings; prompts that the agent itself has set are left out for an administrator.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = schemas::SettingsAsSet)]
     settings: PrivateJson,
+    #[schema(required)]
     effective_model: Option<String>,
     effective_refinement_threshold: f64,
     effective_core_token_budget: u64,
     effective_refinement_trigger_tokens: u64,
     effective_immutable_tags: Vec<String>,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::DuplicateMatch)]
     effective_duplicate_match: memoir_domain::agent::DuplicateMatch,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::DetailGuard)]
     effective_detail_guard: memoir_domain::agent::DetailGuard,
     /// The mass.
     core_tokens: u64,
@@ -202,11 +219,11 @@ pub(crate) struct Agent {
     discarded_count: u64,
     shredded_count: u64,
     needs_refinement: bool,
-    #[schema(value_type = Option<Due>)]
+    #[schema(required, value_type = Option<Due>)]
     refinement_due: Option<RefinementDue>,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     last_refinement_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     next_refinement_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -256,21 +273,25 @@ pub(crate) struct Session {
     agent: String,
     /// `queued`, `asking`, `open`, or how it ended: `completed`, `rolled_back`, `declined`, `abandoned`,
     /// `failed`.
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::State)]
     state: memoir_domain::session::State,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Mode)]
     mode: Mode,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Driver)]
     driver: Driver,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Trigger)]
     trigger: memoir_domain::session::Trigger,
     rehearsal: bool,
+    #[schema(required)]
     model: Option<String>,
+    #[schema(required)]
     pre_session_tokens: Option<u64>,
+    #[schema(required)]
     post_session_tokens: Option<u64>,
+    #[schema(required)]
     threshold: Option<f64>,
     edits: u32,
-    #[schema(value_type = Object)]
+    #[schema(value_type = schemas::Stats)]
     stats: Stats,
     removed_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -279,15 +300,53 @@ pub(crate) struct Session {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     reason: Option<PrivateText>,
+    /// Why it ended, in a word.
+    #[schema(required, value_type = Option<schemas::EndReason>)]
     end_reason: Option<&'static str>,
     #[schema(value_type = String, format = DateTime)]
     started_at: Timestamp,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     ended_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     undone_at: Option<Timestamp>,
-    #[schema(value_type = Object)]
+    #[schema(value_type = schemas::Usage)]
     usage: Usage,
+    /// What a rehearsal came to, for the agent itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<RehearsedChange>>,
+}
+
+/// A memory that a rehearsal touched.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RehearsedChange {
+    /// Its number; that of a new one may be another when the rehearsal is applied.
+    number: u64,
+    /// As it is; null where it would be new.
+    #[schema(required)]
+    before: Option<Memory>,
+    /// As it would be.
+    after: Memory,
+}
+
+impl From<RehearsedMemory> for RehearsedChange {
+    fn from(memory: RehearsedMemory) -> Self {
+        Self {
+            number: memory.number.0,
+            before: memory.before.map(Memory::from),
+            after: memory.after.into(),
+        }
+    }
+}
+
+impl From<SessionDetail> for Session {
+    fn from(detail: SessionDetail) -> Self {
+        let changes = detail.changes;
+        Self {
+            changes: changes
+                .map(|changes| changes.into_iter().map(RehearsedChange::from).collect()),
+            ..detail.session.into()
+        }
+    }
 }
 
 impl From<SessionView> for Session {
@@ -314,15 +373,15 @@ impl From<SessionView> for Session {
             ended_at: view.ended_at,
             undone_at: view.undone_at,
             usage: view.usage,
+            changes: None,
         }
     }
 }
 
-impl Agent {
-    /// The settings as set.
-    pub(crate) fn settings(&self) -> &PrivateJson {
-        &self.settings
-    }
+/// Changes with every change of an agent's name or settings, and with nothing else: whoever sets something
+/// need not read it again because a memory was saved.
+pub(crate) fn agent_etag(view: &AgentView) -> String {
+    etag(&(&view.name, &view.settings))
 }
 
 impl Session {
@@ -335,6 +394,7 @@ impl Session {
     pub(crate) fn blind(self) -> Self {
         Self {
             summary: None,
+            changes: None,
             reason: self.end_reason.map(PrivateText::from),
             ..self
         }
@@ -358,7 +418,7 @@ pub(crate) struct ToolDefinition {
     pub(crate) name: String,
     pub(crate) description: String,
     /// The JSON schema of its arguments.
-    #[schema(value_type = Object)]
+    #[schema(value_type = schemas::AnyObject)]
     pub(crate) parameters: serde_json::Value,
 }
 
@@ -369,20 +429,21 @@ pub(crate) struct Record {
     #[schema(value_type = String, format = DateTime)]
     recorded_at: Timestamp,
     agent: String,
-    #[schema(value_type = Object)]
+    #[schema(value_type = schemas::Actor)]
     actor: memoir_domain::audit::Actor,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Action)]
     action: memoir_domain::audit::Action,
-    #[schema(value_type = Option<String>, format = Uuid)]
+    #[schema(required, value_type = Option<String>, format = Uuid)]
     session_id: Option<memoir_domain::SessionId>,
+    #[schema(required)]
     memory: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<schemas::AnyObject>)]
     before: Option<PrivateJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<schemas::AnyObject>)]
     after: Option<PrivateJson>,
-    #[schema(value_type = Object)]
+    #[schema(value_type = schemas::AnyObject)]
     data: PrivateJson,
     /// The hash of the record and of all before it, in hexadecimal.
     hash: String,
@@ -416,7 +477,7 @@ pub(crate) struct Verified {
     records: u64,
     head: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<schemas::Misfit>)]
     first_bad: Option<memoir_app::Misfit>,
 }
 
@@ -438,7 +499,7 @@ pub(crate) struct Context {
     pub(crate) text: PrivateText,
     core_tokens: u64,
     journal_tokens: u64,
-    #[schema(value_type = Option<Due>)]
+    #[schema(required, value_type = Option<Due>)]
     refinement_due: Option<RefinementDue>,
 }
 

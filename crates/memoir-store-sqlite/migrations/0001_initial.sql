@@ -360,7 +360,7 @@ CREATE TABLE replies (
     account_id BLOB NOT NULL REFERENCES accounts (id),
     -- The SHA-256 of the token's identifier and the key.
     key_digest BLOB NOT NULL CHECK (length(key_digest) = 32),
-    -- The SHA-256 of method, path and body.
+    -- A keyed digest of method, path and body.
     request_digest BLOB NOT NULL CHECK (length(request_digest) = 32),
     -- When the request came.
     recorded_at INTEGER NOT NULL,

@@ -242,7 +242,7 @@ pub(crate) fn end_reply(
     Ok(Outcome::written(ended))
 }
 
-/// Forgets the requests that came before.
+/// Forgets the requests that came before; of one account, their answers only.
 pub(crate) fn forget_replies(
     connection: &Connection,
     before: Timestamp,
@@ -254,7 +254,10 @@ pub(crate) fn forget_replies(
             .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
             .execute([before])?,
         Some(account) => connection
-            .prepare_cached("DELETE FROM replies WHERE account_id = ?2 AND recorded_at < ?1")?
+            .prepare_cached(
+                "UPDATE replies SET status = NULL, body = NULL \
+                 WHERE account_id = ?2 AND recorded_at < ?1 AND status IS NOT NULL",
+            )?
             .execute(params![before, account.as_bytes()])?,
     };
     fault::point("reply.forgotten");

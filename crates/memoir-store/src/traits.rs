@@ -218,7 +218,8 @@ pub trait Access: Send + Sync {
         answer: Option<(u16, StoredText)>,
     ) -> Result<()>;
 
-    /// Forgets requests that came before, of one account or of all.
+    /// Forgets requests that came before. Of one account, their answers only: that they were made stays
+    /// known, so that none is carried out again.
     async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()>;
 }
 

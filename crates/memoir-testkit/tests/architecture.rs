@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 use serde_json::Value;
 
 /// What each crate may depend on, tests aside.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("memoir-details", &[]),
     ("memoir-domain", &["memoir-details"]),
     ("memoir-store", &["memoir-domain"]),
@@ -25,6 +25,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
             "memoir-vault",
         ],
     ),
+    ("memoir-mcp", &["memoir-app", "memoir-domain"]),
     (
         "memoir-service",
         &[
@@ -40,6 +41,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
             "memoir-app",
             "memoir-details",
             "memoir-domain",
+            "memoir-mcp",
             "memoir-model",
             "memoir-service",
             "memoir-store",

@@ -90,6 +90,7 @@ pub(crate) enum Command {
     Token(commands::token::Command),
     #[command(subcommand)]
     User(commands::user::Command),
+    Mcp(commands::mcp::Arguments),
     Serve(commands::serve::Arguments),
     #[command(subcommand)]
     Key(commands::key::Command),

@@ -6,6 +6,7 @@
     reason = "helpers of tests fail the test, and a child that is killed tells how far it came"
 )]
 
+mod access;
 mod carrying;
 mod crashing;
 mod driving;
@@ -13,7 +14,9 @@ mod erasing;
 mod key_files;
 mod lab;
 mod leases;
+mod own;
 mod privacy;
+mod queue;
 mod rehearsing;
 mod sealing;
 mod sending;

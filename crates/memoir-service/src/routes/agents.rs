@@ -1,42 +1,32 @@
 //! `/v1/agents`
 
 use axum::{
-    extract::State,
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::Eyes;
-use memoir_domain::{PrivateJson, Timestamp, agent::Field};
+use memoir_app::{AgentView, Erased, Eyes};
+use memoir_domain::{AgentId, Timestamp, agent::Field};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    Problem, Service,
+    Problem,
     caller::{Caller, Reached},
-    extract::{Body, Path, Query},
+    extract::{Body, Path, Query, name},
+    matching::IfMatch,
     page::{Page, Wanted},
-    wire::Agent,
+    schemas,
+    wire::{Agent, agent_etag},
 };
 
-/// An agent to make: a name, and any settings.
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct NewAgent {
-    /// 1 to 100 characters, unique in the account whatever the case.
-    name: String,
-    /// Settings by their names, such as `model`, `system_prompt`, `core_token_budget`.
-    #[serde(flatten)]
-    #[schema(value_type = Object)]
-    settings: Map<String, Value>,
-}
-
-/// Settings to change; null returns one to its default.
+/// Settings by their names.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Settings(Map<String, Value>);
 
-/// The agents of the account, by name.
-#[utoipa::path(get, path = "/v1/agents", tag = "agents", params(Wanted),
-    responses((status = 200, body = Page<Agent>), (status = "4XX", body = Problem)))]
+/// The agents of the account, by name; without their prompts.
+#[utoipa::path(get, path = "/v1/agents", tag = "agents", operation_id = "list_agents", params(Wanted),
+    responses((status = 200, description = "One page", body = Page<Agent>)))]
 pub(crate) async fn list(
     caller: Caller,
     Query(wanted): Query<Wanted>,
@@ -49,24 +39,32 @@ pub(crate) async fn list(
     Ok(axum::Json(page).into_response())
 }
 
-/// Makes an agent.
-#[utoipa::path(post, path = "/v1/agents", tag = "agents", request_body = NewAgent,
-    responses((status = 201, body = Agent), (status = "4XX", body = Problem)))]
-pub(crate) async fn create(caller: Caller, Body(new): Body<NewAgent>) -> Result<Response, Problem> {
+/// Makes an agent: a name, and any settings.
+#[utoipa::path(post, path = "/v1/agents", tag = "agents", operation_id = "create_agent",
+    request_body = schemas::NewAgent,
+    responses((status = 201, description = "The agent", body = Agent, headers(("ETag" = String)))))]
+pub(crate) async fn create(
+    caller: Caller,
+    Body(Settings(mut settings)): Body<Settings>,
+) -> Result<Response, Problem> {
     let (account, actor) = caller.administrator()?;
-    let values = assignments(&new.settings)?;
-    let settings: Vec<_> = values
-        .iter()
-        .map(|(field, value)| (*field, value.as_deref()))
-        .collect();
-    let agent = account.create_agent(&new.name, &settings, &actor).await?;
-    Ok((StatusCode::CREATED, axum::Json(Agent::from(agent))).into_response())
+    let name = match settings.remove("name") {
+        Some(Value::String(name)) => name,
+        Some(_) => return Err(Problem::invalid("name: must be a text")),
+        None => return Err(Problem::invalid("name: is missing")),
+    };
+    let values = assignments(&settings)?;
+    let agent = account
+        .create_agent(&name, &borrowed(&values), &actor)
+        .await?;
+    let etag = [(header::ETAG, agent_etag(&agent))];
+    Ok((StatusCode::CREATED, etag, axum::Json(Agent::from(agent))).into_response())
 }
 
 /// One agent.
-#[utoipa::path(get, path = "/v1/agents/{agent}", tag = "agents",
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 200, body = Agent), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/agents/{agent}", tag = "agents", operation_id = "get_agent",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 200, description = "The agent", body = Agent, headers(("ETag" = String)))))]
 pub(crate) async fn show(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     shown(&reached).await
@@ -77,27 +75,15 @@ async fn shown(reached: &Reached) -> Result<Response, Problem> {
         Eyes::Agent => reached.agent.show().await?,
         Eyes::Administrator => reached.agent.show_to_administrator().await?,
     };
-    let agent = Agent::from(view);
-    let etag = etag(&agent);
-    Ok(([(header::ETAG, etag)], axum::Json(agent)).into_response())
+    let etag = [(header::ETAG, agent_etag(&view))];
+    Ok((etag, axum::Json(Agent::from(view))).into_response())
 }
 
-/// Changes with every change of the settings.
-fn etag(agent: &Agent) -> String {
-    use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(agent.settings_text().as_bytes());
-    let hex: String = digest
-        .iter()
-        .take(12)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("\"{hex}\"")
-}
-
-/// Changes settings, all of them or none. With `If-Match`, only where they are still those of that `ETag`.
-#[utoipa::path(patch, path = "/v1/agents/{agent}", tag = "agents", request_body = Object,
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 200, body = Agent), (status = "4XX", body = Problem)))]
+/// Changes settings, all of them or none; null returns one to its default. With `If-Match`, only where they
+/// are still those of that `ETag`.
+#[utoipa::path(patch, path = "/v1/agents/{agent}", tag = "agents", operation_id = "update_agent",
+    request_body = schemas::Settings, params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), IfMatch),
+    responses((status = 200, description = "The agent", body = Agent, headers(("ETag" = String)))))]
 pub(crate) async fn change(
     caller: Caller,
     Path(agent): Path<String>,
@@ -105,93 +91,152 @@ pub(crate) async fn change(
     Body(Settings(settings)): Body<Settings>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
-    if let Some(wanted) = headers.get(header::IF_MATCH) {
-        let now = Agent::from(reached.agent.show_to_administrator().await?);
-        let matches = wanted
-            .to_str()
-            .is_ok_and(|wanted| wanted == "*" || wanted == etag(&now));
-        if !matches {
-            return Err(Problem::new(
-                StatusCode::PRECONDITION_FAILED,
-                "precondition_failed",
-                "the agent was changed since; read it again",
-            ));
-        }
-    }
     let values = assignments(&settings)?;
-    let settings: Vec<_> = values
+    let expected = IfMatch::of(&headers)?;
+    let is_expected = |now: &AgentView| expected.admits(|| agent_etag(now));
+    reached
+        .agent
+        .configure_where(&borrowed(&values), is_expected, &reached.actor)
+        .await?;
+    shown(&reached).await
+}
+
+fn borrowed(values: &[(Field, Option<String>)]) -> Vec<(Field, Option<&str>)> {
+    values
         .iter()
         .map(|(field, value)| (*field, value.as_deref()))
-        .collect();
-    reached.agent.configure(&settings, &reached.actor).await?;
-    shown(&reached).await
+        .collect()
 }
 
 /// Settings as text, by field.
 fn assignments(settings: &Map<String, Value>) -> Result<Vec<(Field, Option<String>)>, Problem> {
     settings
         .iter()
-        .map(|(name, value)| {
-            let field: Field = name.parse().map_err(memoir_app::Error::from)?;
-            let text = match value {
-                Value::Null => None,
-                Value::String(text) => Some(text.clone()),
-                Value::Array(items) => Some(list_text(name, items)?),
-                Value::Object(_) => {
-                    return Err(Problem::invalid(format!("{name}: must be no object")));
-                }
-                other => Some(other.to_string()),
-            };
-            Ok((field, text))
+        .map(|(key, value)| {
+            let known = || Field::ALL.map(Field::as_str).join(", ");
+            let field: Field = key.parse().map_err(|_| {
+                let key = name(key);
+                Problem::invalid(format!("{key}: is no setting of an agent; there are {}", known()))
+            })?;
+            Ok((field, text_of(field, value)?))
         })
         .collect()
 }
 
-/// A list in the form in which settings take it.
-fn list_text(name: &str, items: &[Value]) -> Result<String, Problem> {
-    let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
-    texts
-        .map(|texts| texts.join(", "))
-        .ok_or_else(|| Problem::invalid(format!("{name}: must be a list of texts")))
+/// The text in which the application takes a value of the setting's type.
+fn text_of(field: Field, value: &Value) -> Result<Option<String>, Problem> {
+    let (text, must_be) = match field {
+        Field::RefinementThreshold => (
+            value.as_f64().map(|share| share.to_string()),
+            "a number over 0 and up to 1, such as 0.75",
+        ),
+        Field::CoreTokenBudget | Field::RefinementTriggerTokens => (
+            value.as_number().and_then(whole),
+            "a whole number of tokens from 1 to 1000000000",
+        ),
+        Field::ImmutableTags => (
+            list_of_tags(value),
+            "a list of up to 16 tags, each of 1 to 50 characters",
+        ),
+        Field::Paused | Field::Active => (
+            value.as_bool().map(|flag| flag.to_string()),
+            "true or false",
+        ),
+        _ => (value.as_str().map(str::to_owned), "a text"),
+    };
+    match text {
+        _ if value.is_null() => Ok(None),
+        Some(text) => Ok(Some(text)),
+        None => Err(Problem::invalid(format!(
+            "{}: must be {must_be}, or null",
+            field.as_str()
+        ))),
+    }
 }
 
-/// What is left of an agent that was erased.
+/// A whole number, also where it is written as `5000.0`.
+fn whole(number: &Number) -> Option<String> {
+    if let Some(number) = number.as_u64() {
+        return Some(number.to_string());
+    }
+    let is_whole = |number: &f64| number.fract() == 0.0 && (1.0..=1e15).contains(number);
+    let number = number.as_f64().filter(is_whole)?;
+    Some((number as u64).to_string())
+}
+
+fn list_of_tags(value: &Value) -> Option<String> {
+    let is_tag = |tag: &Value| tag.as_str().is_some_and(|tag| !tag.trim().is_empty());
+    let are_tags = value.as_array()?.iter().all(is_tag);
+    are_tags.then(|| value.to_string())
+}
+
+/// What is left of an agent that was erased: the counts are of what nobody can read again.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErasedAgent {
-    agent: String,
+    #[schema(value_type = String, format = Uuid)]
+    id: AgentId,
+    /// Its name, which is free again.
+    name: String,
     #[schema(value_type = String, format = DateTime)]
     erased_at: Timestamp,
+    core_tokens: u64,
+    core_count: u64,
+    journal_count: u64,
+    constitutional_count: u64,
+    discarded_count: u64,
+    shredded_count: u64,
+}
+
+impl ErasedAgent {
+    fn new(id: AgentId, erased: Erased) -> Self {
+        let counts = erased.memories;
+        Self {
+            id,
+            name: erased.agent,
+            erased_at: erased.erased_at,
+            core_tokens: counts.core_tokens,
+            core_count: counts.core_count,
+            journal_count: counts.journal_count,
+            constitutional_count: counts.constitutional_count,
+            discarded_count: counts.discarded_count,
+            shredded_count: counts.shredded_count,
+        }
+    }
 }
 
 /// Destroys the agent's key: nothing of it can be read again. Its chain stays and still verifies.
-#[utoipa::path(delete, path = "/v1/agents/{agent}", tag = "agents",
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 200, body = ErasedAgent), (status = "4XX", body = Problem)))]
-pub(crate) async fn erase(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
+#[utoipa::path(delete, path = "/v1/agents/{agent}", tag = "agents", operation_id = "erase_agent",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), IfMatch),
+    responses((status = 200, description = "What is left of it", body = ErasedAgent)))]
+pub(crate) async fn erase(
+    caller: Caller,
+    Path(agent): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
-    let erased = reached.agent.erase(&reached.actor).await?;
-    let body = ErasedAgent {
-        agent: erased.agent,
-        erased_at: erased.erased_at,
-    };
-    Ok(axum::Json(body).into_response())
+    let expected = IfMatch::of(&headers)?;
+    let is_expected = |now: &AgentView| expected.admits(|| agent_etag(now));
+    let erased = reached
+        .agent
+        .erase_where(is_expected, &reached.actor)
+        .await?;
+    let id = reached.agent.scope().agent;
+    Ok(axum::Json(ErasedAgent::new(id, erased)).into_response())
 }
 
 /// A point in time to return to.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RewindTo {
-    #[schema(value_type = String, format = DateTime)]
+    #[schema(value_type = String, format = DateTime, example = "2026-03-04T12:00:00Z")]
     to: Timestamp,
 }
 
 /// Returns every memory to what it was at a point in time. To undo it, rewind to before it.
-#[utoipa::path(post, path = "/v1/agents/{agent}/rewind", tag = "time machine", request_body = RewindTo,
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 200, description = "What was undone, in numbers", body = Object),
-        (status = "4XX", body = Problem)))]
+#[utoipa::path(post, path = "/v1/agents/{agent}/rewind", tag = "time machine", operation_id = "rewind_agent",
+    request_body = RewindTo, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 200, description = "What was undone, in numbers", body = schemas::Rewound)))]
 pub(crate) async fn rewind(
-    State(_): State<Service>,
     caller: Caller,
     Path(agent): Path<String>,
     Body(RewindTo { to }): Body<RewindTo>,
@@ -199,11 +244,4 @@ pub(crate) async fn rewind(
     let reached = caller.reach_managed(&agent).await?;
     let rewound = reached.agent.rewind(to, &reached.actor).await?;
     Ok(axum::Json(rewound).into_response())
-}
-
-impl Agent {
-    fn settings_text(&self) -> String {
-        let settings: &PrivateJson = self.settings();
-        settings.expose().to_string()
-    }
 }

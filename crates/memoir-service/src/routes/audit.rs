@@ -6,15 +6,16 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::RecordQuery;
-use memoir_domain::{SessionId, Timestamp, audit::Action};
+use memoir_domain::audit::Action;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     Problem, Service,
     caller::Caller,
-    extract::{Path, Query},
+    extract::{Path, Query, prefers_text, read, time},
     page::{Page, Wanted},
+    schemas,
     wire::{Record, Verified},
 };
 
@@ -24,25 +25,25 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct Filter {
     /// At most so many items, 1 to 200; 50 where it is left out.
-    #[param(minimum = 1, maximum = 200)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
+    limit: Option<String>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
     /// Those of one session.
     #[param(value_type = Option<String>, format = Uuid)]
-    session: Option<SessionId>,
-    /// Those of one action, such as `memory_saved`.
-    #[param(value_type = Option<String>)]
-    action: Option<Action>,
+    session: Option<String>,
+    /// Those of one action.
+    #[param(inline, value_type = Option<schemas::Action>)]
+    action: Option<String>,
     /// Those written at this time or after.
     #[param(value_type = Option<String>, format = DateTime)]
-    since: Option<Timestamp>,
+    since: Option<String>,
 }
 
-/// The agent's audit, oldest first.
-#[utoipa::path(get, path = "/v1/agents/{agent}/audit", tag = "audit",
-    params(("agent" = String, Path, description = "Its name or identifier"), Filter),
-    responses((status = 200, body = Page<Record>), (status = "4XX", body = Problem)))]
+/// The agent's audit, oldest first. Of an agent that was erased, the records are left, without words.
+#[utoipa::path(get, path = "/v1/agents/{agent}/audit", tag = "audit", operation_id = "list_records",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Filter),
+    responses((status = 200, description = "One page", body = Page<Record>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
@@ -54,13 +55,13 @@ pub(crate) async fn list(
         cursor: filter.cursor,
     };
     let limit = wanted.limit()?;
-    let from_seq: u64 = wanted
-        .after()?
-        .map_or(0, |last: u64| last.saturating_add(1));
+    let last: u64 = wanted.after()?.unwrap_or(0);
+    let from_seq = last.min(i64::MAX as u64 - 1) + 1;
+    let action = |name: &str| Action::from_name(name).ok_or("is no action; `/docs` lists them");
     let query = RecordQuery {
-        session: filter.session,
-        action: filter.action,
-        since: filter.since,
+        session: read("session", filter.session.as_deref(), str::parse)?,
+        action: read("action", filter.action.as_deref(), action)?,
+        since: time("since", filter.since.as_deref())?,
         last: None,
     };
     let records = reached
@@ -73,9 +74,9 @@ pub(crate) async fn list(
 
 /// Recomputes the agent's chain, replays it against what is stored, and names the first record that does
 /// not fit.
-#[utoipa::path(get, path = "/v1/agents/{agent}/audit/verify", tag = "audit",
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 200, body = Verified), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/agents/{agent}/audit/verify", tag = "audit", operation_id = "verify_records",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 200, description = "What came of it", body = Verified)))]
 pub(crate) async fn verify(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let verified = Verified::from(reached.agent.verify().await?);
@@ -94,19 +95,15 @@ pub(crate) struct Checkpoint {
 }
 
 /// Signs what the logs of all agents come to now. With `Accept: text/plain`, the note alone.
-#[utoipa::path(get, path = "/v1/audit/checkpoint", tag = "audit",
-    responses((status = 200, content((Checkpoint = "application/json"), (String = "text/plain"))),
-        (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/audit/checkpoint", tag = "audit", operation_id = "take_checkpoint",
+    responses((status = 200, description = "The checkpoint", content((Checkpoint = "application/json"), (String = "text/plain")))))]
 pub(crate) async fn checkpoint(
     State(service): State<Service>,
     _: Caller,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let signed = service.memoir.checkpoint().await?;
-    let accepted = headers
-        .get(header::ACCEPT)
-        .and_then(|value| value.to_str().ok());
-    if accepted.is_some_and(|accepted| accepted.trim_start().starts_with("text/plain")) {
+    if prefers_text(&headers) {
         let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
         return Ok((kind, signed.checkpoint).into_response());
     }

@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Path, Query},
+    extract::{Path, Query, prefers_text, read},
     wire::Context,
 };
 
@@ -21,15 +21,15 @@ use crate::{
 pub(crate) struct Size {
     /// Whole entries are left out to fit: the oldest journal entries first, core memories last,
     /// constitutional ones never.
-    max_tokens: Option<u64>,
+    #[param(value_type = Option<u64>, example = 4000)]
+    max_tokens: Option<String>,
 }
 
 /// The text that the agent's runtime puts after the system prompt. With `Accept: text/plain`, the text
 /// alone.
-#[utoipa::path(get, path = "/v1/agents/{agent}/context", tag = "memories",
-    params(("agent" = String, Path, description = "Its name or identifier"), Size),
-    responses((status = 200, content((Context = "application/json"), (String = "text/plain"))),
-        (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/agents/{agent}/context", tag = "memories", operation_id = "get_context",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Size),
+    responses((status = 200, description = "The text", content((Context = "application/json"), (String = "text/plain")))))]
 pub(crate) async fn show(
     caller: Caller,
     Path(agent): Path<String>,
@@ -37,12 +37,13 @@ pub(crate) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_own(&agent).await?;
-    let context = Context::from(reached.agent.context(size.max_tokens).await?);
-    let accepted = headers
-        .get(header::ACCEPT)
-        .and_then(|value| value.to_str().ok());
-    let plain = accepted.is_some_and(|accepted| accepted.trim_start().starts_with("text/plain"));
-    Ok(if plain {
+    let whole = |text: &str| {
+        let tokens = text.parse::<u64>();
+        tokens.map_err(|_| "must be a whole number of tokens")
+    };
+    let max_tokens = read("max_tokens", size.max_tokens.as_deref(), whole)?;
+    let context = Context::from(reached.agent.context(max_tokens).await?);
+    Ok(if prefers_text(&headers) {
         let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
         (kind, context.text.into_exposed()).into_response()
     } else {

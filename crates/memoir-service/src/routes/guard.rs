@@ -1,32 +1,25 @@
-//! What every request under `/v1` goes through: the token, the rate, the time, and the idempotency key.
+//! What every request under `/v1` goes through: the token, the rate, the body, and the idempotency key.
 
 use std::time::Instant;
 
 use axum::{
-    extract::{Request, State},
-    http::{Method, StatusCode},
+    body::Body,
+    extract::{MatchedPath, Request, State},
+    http::{StatusCode, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 
-use crate::{Problem, Service, caller::Caller, replies};
+use super::description;
+use crate::{Problem, Service, caller::Caller, extract, limits, replies};
 
 pub(super) async fn admit(
     State(service): State<Service>,
     request: Request,
     next: Next,
 ) -> Response {
-    let time = service.options.request_time;
-    match tokio::time::timeout(time, pass(&service, request, next)).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(problem)) => problem.into_response(),
-        Err(_) => Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "timeout",
-            format!("the request took longer than {} seconds", time.as_secs()),
-        )
-        .into_response(),
-    }
+    let passed = pass(&service, request, next).await;
+    passed.unwrap_or_else(IntoResponse::into_response)
 }
 
 async fn pass(service: &Service, request: Request, next: Next) -> Result<Response, Problem> {
@@ -44,10 +37,37 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
         )
         .retry_after(1));
     }
+    check_parameters(&parts)?;
+    let body = limits::whole_body(&service.options, &parts.headers, body).await?;
     parts.extensions.insert(caller.clone());
-    let request = Request::from_parts(parts, body);
-    if request.method() == Method::GET {
+    let request = Request::from_parts(parts, Body::from(body.clone()));
+    if request.method().is_safe() {
         return Ok(next.run(request).await);
     }
-    replies::once(service, &caller, request, next).await
+    replies::once(service, &caller, (request, body), next).await
+}
+
+/// Refuses what stands after the `?` under a name that the request does not take: a filter that is misspelt
+/// would otherwise give too much.
+fn check_parameters(parts: &Parts) -> Result<(), Problem> {
+    let (Some(query), Some(path)) = (parts.uri.query(), parts.extensions.get::<MatchedPath>())
+    else {
+        return Ok(());
+    };
+    let known = description::parameters(path.as_str(), parts.method.as_str());
+    let pairs: Vec<(String, String)> = serde_urlencoded::from_str(query)
+        .map_err(|_| Problem::invalid("the query is not UTF-8"))?;
+    for (name, _) in pairs {
+        if !known.contains(&name) {
+            let name = extract::name(&name);
+            let known = match known {
+                [] => "there are none".to_owned(),
+                known => format!("there are {}", known.join(", ")),
+            };
+            return Err(Problem::invalid(format!(
+                "{name}: is no parameter of this request; {known}"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -4,10 +4,10 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{Eyes, MemoryInput, MemoryPage};
+use memoir_app::{BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage};
 use memoir_domain::{
     PrivateText, Timestamp,
-    memory::{Kind, Number},
+    memory::Kind,
     recall::Query as RecallQuery,
 };
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,10 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{Body, Path, Query},
+    extract::{Body, Nothing, Object, Path, Query, number, read, time, time_until},
+    matching::IfMatch,
     page::{Page, Wanted},
+    schemas,
     wire::{Memory, NewMemory, SavedMemory},
 };
 
@@ -25,9 +27,9 @@ use crate::{
 const MOST_IN_BATCH: usize = 1_000;
 
 /// Saves one memory.
-#[utoipa::path(post, path = "/v1/agents/{agent}/memories", tag = "memories", request_body = NewMemory,
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 201, body = SavedMemory), (status = "4XX", body = Problem)))]
+#[utoipa::path(post, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "save_memory",
+    request_body = NewMemory, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 201, description = "The memory", body = SavedMemory)))]
 pub(crate) async fn save(
     caller: Caller,
     Path(agent): Path<String>,
@@ -45,7 +47,8 @@ pub(crate) async fn save(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Batch {
     /// 1 to 1,000.
-    memories: Vec<NewMemory>,
+    #[schema(value_type = Vec<NewMemory>, min_items = 1, max_items = 1_000)]
+    memories: Vec<Object<NewMemory>>,
 }
 
 /// Memories that were saved together.
@@ -55,9 +58,9 @@ pub(crate) struct SavedBatch {
 }
 
 /// Saves up to 1,000 memories, all of them or none.
-#[utoipa::path(post, path = "/v1/agents/{agent}/memories/batch", tag = "memories", request_body = Batch,
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 201, body = SavedBatch), (status = "4XX", body = Problem)))]
+#[utoipa::path(post, path = "/v1/agents/{agent}/memories/batch", tag = "memories", operation_id = "save_memories",
+    request_body = Batch, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 201, description = "The memories, in their order", body = SavedBatch)))]
 pub(crate) async fn save_batch(
     caller: Caller,
     Path(agent): Path<String>,
@@ -70,6 +73,7 @@ pub(crate) async fn save_batch(
         )));
     }
     let reached = caller.reach(&agent).await?;
+    let memories = memories.into_iter().map(|Object(new)| new).collect();
     let memories = save_all(&reached, memories).await?;
     Ok((StatusCode::CREATED, axum::Json(SavedBatch { memories })).into_response())
 }
@@ -82,6 +86,9 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<SavedMem
         ));
     }
     let inputs: Vec<MemoryInput> = new.into_iter().map(MemoryInput::from).collect();
+    if let [_, _, ..] = inputs.as_slice() {
+        check_each(&inputs)?;
+    }
     let saved = reached.agent.save(&inputs, &reached.actor).await?;
     Ok(saved
         .into_iter()
@@ -91,6 +98,17 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<SavedMem
             saved
         })
         .collect())
+}
+
+/// Says which of several is at fault.
+fn check_each(inputs: &[MemoryInput]) -> Result<(), Problem> {
+    for (place, input) in inputs.iter().enumerate() {
+        if let Err(mut invalid) = input.check() {
+            invalid.problem = format!("{} (memories[{place}])", invalid.problem);
+            return Err(memoir_app::Error::from(invalid).into());
+        }
+    }
+    Ok(())
 }
 
 /// The memory as whoever asks may see it.
@@ -107,121 +125,152 @@ fn seen(memory: Memory, eyes: Eyes) -> Memory {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Filter {
     /// At most so many items, 1 to 200; 50 where it is left out.
-    #[param(minimum = 1, maximum = 200)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
+    limit: Option<String>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
-    /// Words and phrases: the best match first. For the agent itself.
-    #[param(value_type = Option<String>)]
+    /// Words, and phrases in double quotes: the best match first. For the agent itself.
+    #[param(value_type = Option<String>, max_length = 1_000)]
     q: Option<PrivateText>,
-    /// `core` or `journal`.
-    #[param(value_type = Option<String>, pattern = "^(core|journal)$")]
-    kind: Option<Kind>,
+    /// One kind.
+    #[param(inline, value_type = Option<schemas::Kind>)]
+    kind: Option<String>,
     /// A tag, whatever the case. For the agent itself.
     #[param(value_type = Option<String>)]
     tag: Option<PrivateText>,
     /// Origin dates at this time or after.
     #[param(value_type = Option<String>, format = DateTime)]
-    since: Option<Timestamp>,
-    /// Origin dates at this time or before.
+    since: Option<String>,
+    /// Origin dates at this time or before; a date alone means the whole of that day.
     #[param(value_type = Option<String>, format = DateTime)]
-    until: Option<Timestamp>,
+    until: Option<String>,
     /// `discarded`: these too.
-    #[param(pattern = "^discarded$")]
+    #[param(inline, value_type = Option<schemas::Included>)]
     include: Option<String>,
 }
 
+/// A filter that was read.
+struct Selected {
+    text: Option<PrivateText>,
+    tag: Option<PrivateText>,
+    kind: Option<Kind>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+    with_discarded: bool,
+}
+
+impl Filter {
+    fn read(self) -> Result<(Wanted, Selected), Problem> {
+        let included = |name: &str| match name {
+            "discarded" => Ok(true),
+            _ => Err("must be `discarded`, or be left out"),
+        };
+        let kind = |name: &str| match name {
+            "core" => Ok(Kind::Core),
+            "journal" => Ok(Kind::Journal),
+            _ => Err("must be `core` or `journal`"),
+        };
+        let selected = Selected {
+            kind: read("kind", self.kind.as_deref(), kind)?,
+            since: time("since", self.since.as_deref())?,
+            until: time_until("until", self.until.as_deref())?,
+            with_discarded: read("include", self.include.as_deref(), included)?.unwrap_or(false),
+            text: self.q,
+            tag: self.tag,
+        };
+        let wanted = Wanted {
+            limit: self.limit,
+            cursor: self.cursor,
+        };
+        Ok((wanted, selected))
+    }
+}
+
 /// The kept memories by number, or those that match, best first.
-#[utoipa::path(get, path = "/v1/agents/{agent}/memories", tag = "memories",
-    params(("agent" = String, Path, description = "Its name or identifier"), Filter),
-    responses((status = 200, body = Page<Memory>), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "list_memories",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Filter),
+    responses((status = 200, description = "One page", body = Page<Memory>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
     Query(filter): Query<Filter>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let wanted = Wanted {
-        limit: filter.limit,
-        cursor: filter.cursor.clone(),
-    };
-    let limit = wanted.limit()?;
-    let with_discarded = match filter.include.as_deref() {
-        None => false,
-        Some("discarded") => true,
-        Some(_) => {
-            return Err(Problem::invalid(
-                "include: must be `discarded`, or be left out",
-            ));
-        }
-    };
-    let searches = filter.q.is_some() || filter.tag.is_some();
+    let (wanted, selected) = filter.read()?;
+    let searches = selected.text.is_some() || selected.tag.is_some();
     if searches && reached.eyes == Eyes::Administrator {
         return Err(Problem::forbidden(
             "q and tag: to search by content is to read it; only the agent itself can",
         ));
     }
     let page = if searches {
-        matches(&reached, &filter, &wanted, limit).await?
+        matches(&reached, &wanted, selected).await?
     } else {
-        let page = MemoryPage {
-            after: wanted.after()?.unwrap_or(0),
-            limit: limit + 1,
-            kind: filter.kind,
-            since: filter.since,
-            until: filter.until,
-            with_discarded,
-        };
-        match reached.eyes {
-            Eyes::Agent => {
-                let memories = reached.agent.memory_page(&page).await?;
-                Page::of(memories, limit, |memory| memory.number, Memory::from)
-            }
-            Eyes::Administrator => {
-                let memories = reached.agent.blind_memory_page(&page).await?;
-                Page::of(memories, limit, |memory| memory.number, Memory::from)
-            }
-        }
+        by_number(&reached, &wanted, &selected).await?
     };
     Ok(axum::Json(page).into_response())
 }
 
-/// Matches by rank: a cursor counts those that were seen.
+async fn by_number(
+    reached: &Reached,
+    wanted: &Wanted,
+    selected: &Selected,
+) -> Result<Page<Memory>, Problem> {
+    let limit = wanted.limit()?;
+    let after: u64 = wanted.after()?.unwrap_or(0);
+    let page = MemoryPage {
+        after: after.min(i64::MAX as u64),
+        limit: limit + 1,
+        kind: selected.kind,
+        since: selected.since,
+        until: selected.until,
+        with_discarded: selected.with_discarded,
+    };
+    Ok(match reached.eyes {
+        Eyes::Agent => {
+            let memories = reached.agent.memory_page(&page).await?;
+            Page::of(memories, limit, |memory| memory.number, Memory::from)
+        }
+        Eyes::Administrator => {
+            let memories = reached.agent.blind_memory_page(&page).await?;
+            Page::of(memories, limit, |memory| memory.number, Memory::from)
+        }
+    })
+}
+
+/// Matches by rank: a cursor holds the rank of the last one that was seen.
 async fn matches(
     reached: &Reached,
-    filter: &Filter,
     wanted: &Wanted,
-    limit: u32,
+    selected: Selected,
 ) -> Result<Page<Memory>, Problem> {
-    let seen: usize = wanted.after()?.unwrap_or(0);
+    let limit = wanted.limit()?;
     let query = RecallQuery {
-        text: filter.q.clone().unwrap_or_default(),
-        since: filter.since,
-        until: filter.until,
-        kind: filter.kind,
-        tag: filter.tag.clone(),
-        limit: seen.saturating_add(limit as usize + 1),
+        text: selected.text.unwrap_or_default(),
+        since: selected.since,
+        until: selected.until,
+        kind: selected.kind,
+        tag: selected.tag,
+        limit: limit as usize + 1,
     };
-    let found = reached.agent.recall(&query).await?;
-    let rest: Vec<_> = found.into_iter().skip(seen).collect();
-    Ok(Page::of(
-        rest,
-        limit,
-        |_| seen + limit as usize,
-        Memory::from,
-    ))
+    let found = reached
+        .agent
+        .recall_page(&query, wanted.after()?, selected.with_discarded)
+        .await?;
+    let page = Page::of(found, limit, |(place, _)| *place, |(_, memory)| memory);
+    Ok(page.map(Memory::from))
 }
 
 /// One memory, discarded or not.
-#[utoipa::path(get, path = "/v1/agents/{agent}/memories/{number}", tag = "memories",
-    params(("agent" = String, Path, description = "Its name or identifier"), ("number" = u64, Path)),
-    responses((status = 200, body = Memory), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/agents/{agent}/memories/{number}", tag = "memories", operation_id = "get_memory",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17)),
+    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
 pub(crate) async fn show(
     caller: Caller,
-    Path((agent, number)): Path<(String, u64)>,
+    Path((agent, number)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let number = Number(number);
+    let number = self::number(&number)?;
     let memory = match reached.eyes {
         Eyes::Agent => Memory::from(reached.agent.memory(number).await?),
         Eyes::Administrator => Memory::from(reached.agent.blind_memory(number).await?),
@@ -233,96 +282,76 @@ fn with_etag(memory: Memory) -> Response {
     ([(header::ETAG, memory.etag())], axum::Json(memory)).into_response()
 }
 
-/// Refuses where the memory is not any more what `If-Match` says.
-async fn check_match(
-    reached: &Reached,
-    number: Number,
+/// Does something with one memory where it is still what `If-Match` says.
+async fn handle(
+    caller: &Caller,
+    (agent, number): (String, String),
+    handling: Handling,
     headers: &HeaderMap,
-) -> Result<(), Problem> {
-    let Some(wanted) = headers.get(header::IF_MATCH) else {
-        return Ok(());
-    };
-    let memory = Memory::from(reached.agent.blind_memory(number).await?);
-    match wanted.to_str() {
-        Ok(wanted) if wanted == "*" || wanted == memory.etag() => Ok(()),
-        _ => Err(Problem::new(
-            StatusCode::PRECONDITION_FAILED,
-            "precondition_failed",
-            "the memory was changed since; read it again",
-        )),
-    }
+) -> Result<Response, Problem> {
+    let reached = caller.reach_managed(&agent).await?;
+    let number = self::number(&number)?;
+    let expected = IfMatch::of(headers)?;
+    let memory = reached
+        .agent
+        .handle(number, handling, |now| is_expected(&expected, now), &reached.actor)
+        .await?;
+    Ok(with_etag(Memory::from(memory).blind()))
+}
+
+fn is_expected(expected: &IfMatch, now: &BlindMemoryView) -> bool {
+    expected.admits(|| Memory::from(now.clone()).etag())
 }
 
 /// Makes a memory constitutional. Repeating it is no error.
 #[utoipa::path(put, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
-    params(("agent" = String, Path, description = "Its name or identifier"), ("number" = u64, Path)),
-    responses((status = 200, body = Memory), (status = "4XX", body = Problem)))]
+    operation_id = "protect_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
 pub(crate) async fn protect(
     caller: Caller,
-    Path((agent, number)): Path<(String, u64)>,
+    Path(place): Path<(String, String)>,
     headers: HeaderMap,
+    Body(Nothing {}): Body<Nothing>,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    check_match(&reached, Number(number), &headers).await?;
-    let memory = reached
-        .agent
-        .protect(Number(number), &reached.actor)
-        .await?;
-    Ok(with_etag(Memory::from(memory).blind()))
+    handle(&caller, place, Handling::Protect, &headers).await
 }
 
 /// Takes the constitutional flag away. Repeating it is no error.
 #[utoipa::path(delete, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
-    params(("agent" = String, Path, description = "Its name or identifier"), ("number" = u64, Path)),
-    responses((status = 200, body = Memory), (status = "4XX", body = Problem)))]
+    operation_id = "unprotect_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
 pub(crate) async fn unprotect(
     caller: Caller,
-    Path((agent, number)): Path<(String, u64)>,
+    Path(place): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    check_match(&reached, Number(number), &headers).await?;
-    let memory = reached
-        .agent
-        .unprotect(Number(number), &reached.actor)
-        .await?;
-    Ok(with_etag(Memory::from(memory).blind()))
+    handle(&caller, place, Handling::Unprotect, &headers).await
 }
 
 /// Gives one discarded memory back.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/restore", tag = "time machine",
-    params(("agent" = String, Path, description = "Its name or identifier"), ("number" = u64, Path)),
-    responses((status = 200, body = Memory), (status = "4XX", body = Problem)))]
+    operation_id = "restore_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
 pub(crate) async fn restore(
     caller: Caller,
-    Path((agent, number)): Path<(String, u64)>,
+    Path(place): Path<(String, String)>,
     headers: HeaderMap,
+    Body(Nothing {}): Body<Nothing>,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    check_match(&reached, Number(number), &headers).await?;
-    let memory = reached
-        .agent
-        .restore(Number(number), &reached.actor)
-        .await?;
-    Ok(with_etag(Memory::from(memory).blind()))
+    handle(&caller, place, Handling::Restore, &headers).await
 }
 
 /// Discards one memory; it is kept for restoring. A constitutional one is refused.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/discard", tag = "memories",
-    params(("agent" = String, Path, description = "Its name or identifier"), ("number" = u64, Path)),
-    responses((status = 200, body = Memory), (status = "4XX", body = Problem)))]
+    operation_id = "discard_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
 pub(crate) async fn discard(
     caller: Caller,
-    Path((agent, number)): Path<(String, u64)>,
+    Path(place): Path<(String, String)>,
     headers: HeaderMap,
+    Body(Nothing {}): Body<Nothing>,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    check_match(&reached, Number(number), &headers).await?;
-    let memory = reached
-        .agent
-        .discard(Number(number), &reached.actor)
-        .await?;
-    Ok(with_etag(Memory::from(memory).blind()))
+    handle(&caller, place, Handling::Discard, &headers).await
 }
 
 /// Why words are taken out.
@@ -330,18 +359,19 @@ pub(crate) async fn discard(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Shredding {
     /// 1 to 1,000 characters; not the words themselves.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1, max_length = 1_000, example = "a key was pasted")]
     reason: PrivateText,
 }
 
 /// Takes the words of one memory out of everything, for good: at the agent's own wish.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/shred", tag = "memories",
-    request_body = Shredding,
-    params(("agent" = String, Path, description = "Its name or identifier"), ("number" = u64, Path)),
-    responses((status = 200, body = Memory), (status = "4XX", body = Problem)))]
+    operation_id = "shred_memory", request_body = Shredding,
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    responses((status = 200, description = "What is left of it", body = Memory, headers(("ETag" = String)))))]
 pub(crate) async fn shred(
     caller: Caller,
-    Path((agent, number)): Path<(String, u64)>,
+    Path((agent, number)): Path<(String, String)>,
+    headers: HeaderMap,
     Body(Shredding { reason }): Body<Shredding>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
@@ -352,9 +382,12 @@ pub(crate) async fn shred(
             "only the agent itself can have words taken out; an administrator needs its consent",
         ));
     }
+    let number = self::number(&number)?;
+    let expected = IfMatch::of(&headers)?;
+    let is_expected = |now: &BlindMemoryView| is_expected(&expected, now);
     let shredded = reached
         .agent
-        .shred(Number(number), reason.expose(), &reached.actor)
+        .shred_where(number, reason.expose(), is_expected, &reached.actor)
         .await?;
     Ok(with_etag(Memory::from(shredded.memory)))
 }

@@ -1,26 +1,37 @@
-//! What is not of `/v1`: the description of the interface, its pages, and whether the service is well.
+//! What is not of `/v1`: the description of the interface, and whether the service is well.
+
+use std::sync::LazyLock;
 
 use axum::{
-    Router,
     extract::State,
-    http::{StatusCode, header},
+    http::{Method, StatusCode, Uri, header},
     response::{IntoResponse, Response},
-    routing::get,
 };
 
+use super::description::DOCUMENT;
 use crate::{Problem, Service};
 
-pub(super) fn routes(document: utoipa::openapi::OpenApi) -> Router<Service> {
-    let text = document.to_json().unwrap_or_default();
+/// The description of the interface: OpenAPI 3.1.
+#[utoipa::path(get, path = "/openapi.json", tag = "service", operation_id = "get_openapi", security(()),
+    responses((status = 200, description = "This document", body = crate::schemas::AnyObject)))]
+pub(super) async fn openapi() -> Response {
+    static TEXT: LazyLock<String> = LazyLock::new(|| DOCUMENT.to_string());
     let json = [(header::CONTENT_TYPE, "application/json")];
-    Router::new()
-        .route("/openapi.json", get(move || async move { (json, text) }))
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(ready))
+    (json, TEXT.as_str()).into_response()
 }
 
-/// Whether the database answers.
-async fn ready(State(service): State<Service>) -> Response {
+/// Whether the process lives.
+#[utoipa::path(get, path = "/healthz", tag = "service", operation_id = "get_health", security(()),
+    responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
+pub(super) async fn healthy() -> &'static str {
+    "ok\n"
+}
+
+/// Whether requests can be carried out: whether the database answers.
+#[utoipa::path(get, path = "/readyz", tag = "service", operation_id = "get_readiness", security(()),
+    responses((status = 200, description = "They can", body = String, content_type = "text/plain"),
+        (status = 503, description = "`not_ready`", body = Problem, content_type = "application/problem+json")))]
+pub(super) async fn ready(State(service): State<Service>) -> Response {
     match service.memoir.has_users().await {
         Ok(_) => "ready\n".into_response(),
         Err(_) => Problem::new(
@@ -32,15 +43,25 @@ async fn ready(State(service): State<Service>) -> Response {
     }
 }
 
-pub(super) async fn nothing() -> Problem {
-    Problem::not_found("there is nothing at this path").hint("`/docs` lists what there is")
+pub(super) async fn nothing(uri: Uri) -> Problem {
+    let hint = if uri.path().ends_with('/') {
+        "paths here have no slash at the end"
+    } else {
+        "`/docs` lists what there is"
+    };
+    Problem::not_found("there is nothing at this path").hint(hint)
 }
 
-pub(super) async fn wrong_method() -> Problem {
+/// The answer gets an `Allow` header where the router adds it.
+pub(super) async fn wrong_method(method: Method) -> Response {
+    if method == Method::OPTIONS {
+        return StatusCode::NO_CONTENT.into_response();
+    }
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
         "this path does not take that method",
     )
     .hint("`/docs` lists what there is")
+    .into_response()
 }

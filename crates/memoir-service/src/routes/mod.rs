@@ -3,6 +3,8 @@
 mod agents;
 mod audit;
 mod context;
+mod description;
+mod docs;
 mod guard;
 mod memories;
 mod meta;
@@ -24,9 +26,12 @@ use crate::Service;
 #[openapi(
     info(
         title = "Memoir",
-        description = "Long-term memory for LLM agents that an agent can refine and cannot destroy. Administrators see no words."
+        description = "Long-term memory for LLM agents that an agent can refine and cannot destroy. \
+            Administrators see no words.\n\nErrors are problem documents (RFC 9457) with a stable `code`. Times are \
+            RFC 3339 in UTC. Lists come in pages: `next_cursor` of one gives the next."
     ),
     modifiers(&Bearer),
+    components(schemas(crate::Problem, crate::schemas::OwnField, crate::schemas::ToolName)),
     security(("token" = []))
 )]
 struct Head;
@@ -35,14 +40,17 @@ struct Bearer;
 
 impl Modify for Bearer {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
-        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let scheme = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some("A token: an administrator's of the account, or an agent's."))
+            .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("token", SecurityScheme::Http(scheme));
     }
 }
 
 /// Everything under `/v1`, with its description.
-fn described() -> OpenApiRouter<Service> {
+fn guarded() -> OpenApiRouter<Service> {
     OpenApiRouter::with_openapi(Head::openapi())
         .routes(routes!(agents::list, agents::create))
         .routes(routes!(agents::show, agents::change, agents::erase))
@@ -68,17 +76,33 @@ fn described() -> OpenApiRouter<Service> {
         .routes(routes!(audit::checkpoint))
 }
 
+/// What needs no token.
+fn open() -> OpenApiRouter<Service> {
+    OpenApiRouter::new()
+        .routes(routes!(meta::openapi))
+        .routes(routes!(meta::healthy))
+        .routes(routes!(meta::ready))
+        .routes(routes!(docs::interface))
+        .routes(routes!(docs::error))
+}
+
+/// What the functions say of themselves.
+fn described() -> utoipa::openapi::OpenApi {
+    let mut document = guarded().into_openapi();
+    document.merge(open().into_openapi());
+    document
+}
+
 /// The description of the interface: OpenAPI 3.1.
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    described().into_openapi()
+pub fn openapi() -> &'static serde_json::Value {
+    &description::DOCUMENT
 }
 
 /// All routes.
 pub(crate) fn router(service: &Service) -> Router {
-    let (api, document) = described().split_for_parts();
     let guard = axum::middleware::from_fn_with_state(service.clone(), guard::admit);
-    let guarded = api.route_layer(guard);
-    meta::routes(document)
+    let guarded = Router::from(guarded()).route_layer(guard);
+    Router::from(open())
         .merge(guarded)
         .fallback(meta::nothing)
         .method_not_allowed_fallback(meta::wrong_method)

@@ -10,6 +10,7 @@ use crate::{
     Problem,
     caller::{Caller, Reached},
     extract::{Body, Path},
+    schemas,
 };
 
 /// A setting of the agent's own.
@@ -17,11 +18,12 @@ use crate::{
 pub(crate) struct Config {
     /// `config`
     #[serde(rename = "type")]
-    #[schema(rename = "type")]
+    #[schema(rename = "type", value_type = String, pattern = "^config$")]
     kind: &'static str,
+    #[schema(value_type = schemas::OwnField)]
     field: &'static str,
     /// The value in force; null where there is none.
-    #[schema(value_type = Option<Object>)]
+    #[schema(inline, value_type = schemas::TextOrNumber)]
     value: PrivateJson,
     /// Whether that is the default.
     is_default: bool,
@@ -32,7 +34,7 @@ pub(crate) struct Config {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewValue {
-    #[schema(value_type = Option<String>)]
+    #[schema(required, value_type = Option<String>, example = "0.85")]
     value: PrivateJson,
 }
 
@@ -53,9 +55,9 @@ fn field(name: &str) -> Result<Field, Problem> {
 }
 
 /// One setting of the agent's own.
-#[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}", tag = "agents",
-    params(("agent" = String, Path, description = "Its name or identifier"), ("field" = String, Path)),
-    responses((status = 200, body = Config), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}", tag = "agents", operation_id = "get_own_setting",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
+    responses((status = 200, description = "The setting", body = Config)))]
 pub(crate) async fn show(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
@@ -77,9 +79,10 @@ async fn shown(reached: &Reached, field: Field) -> Result<Response, Problem> {
 }
 
 /// Sets one setting of the agent's own. The change is on the record with its before and after.
-#[utoipa::path(put, path = "/v1/agents/{agent}/self/{field}", tag = "agents", request_body = NewValue,
-    params(("agent" = String, Path, description = "Its name or identifier"), ("field" = String, Path)),
-    responses((status = 200, body = Config), (status = "4XX", body = Problem)))]
+#[utoipa::path(put, path = "/v1/agents/{agent}/self/{field}", tag = "agents", operation_id = "set_own_setting",
+    request_body = NewValue,
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
+    responses((status = 200, description = "The setting as it is now", body = Config)))]
 pub(crate) async fn change(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
@@ -87,16 +90,13 @@ pub(crate) async fn change(
 ) -> Result<Response, Problem> {
     let reached = caller.reach_own(&agent).await?;
     let field = field(&name)?;
+    let number;
     let text = match value.expose() {
         Value::Null => None,
         Value::String(text) => Some(text.as_str()),
-        Value::Number(number) => {
-            let text = number.to_string();
-            reached
-                .agent
-                .configure(&[(field, Some(&text))], &reached.actor)
-                .await?;
-            return shown(&reached, field).await;
+        Value::Number(share) if field == Field::RefinementThreshold => {
+            number = share.to_string();
+            Some(number.as_str())
         }
         _ => {
             return Err(Problem::invalid(
@@ -104,9 +104,7 @@ pub(crate) async fn change(
             ));
         }
     };
-    reached
-        .agent
-        .configure(&[(field, text)], &reached.actor)
-        .await?;
+    let agent = &reached.agent;
+    agent.configure(&[(field, text)], &reached.actor).await?;
     shown(&reached, field).await
 }

@@ -6,19 +6,20 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    Error, Eyes,
+    Error, Eyes, SessionView,
     sessions::{OpenedSession, RefineOptions, tool_definitions},
 };
-use memoir_domain::{PrivateJson, SessionId, Timestamp, session::Mode};
+use memoir_domain::{SessionId, Timestamp, session::Mode};
 use memoir_model::ModelName;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::{
     Problem, Service,
-    caller::Caller,
-    extract::{Body, Path, Query},
+    caller::{Caller, Reached},
+    extract::{Arguments, Body, Nothing, Path, Query, read},
     page::{Page, Wanted},
+    schemas,
     wire::{OpenSession, Session, ToolDefinition},
 };
 
@@ -28,11 +29,11 @@ use crate::{
 pub(crate) struct NewSession {
     /// `full` (the default) or `dedup_only`.
     #[serde(default)]
-    #[schema(value_type = Option<String>, pattern = "^(full|dedup_only)$")]
+    #[schema(value_type = Option<schemas::Mode>)]
     mode: Option<Mode>,
     /// `agent`: the agent runs the loop itself, and opening is its consent. `model`: Memoir asks the
     /// agent's model and drives it; the session is queued.
-    #[schema(value_type = String, pattern = "^(agent|model)$")]
+    #[schema(value_type = schemas::Driver)]
     driver: memoir_domain::session::Driver,
     /// On a copy; nothing changes until it is applied. For `driver: model`.
     #[serde(default)]
@@ -42,15 +43,17 @@ pub(crate) struct NewSession {
     resume: Option<bool>,
     /// A model for this one session instead of the agent's own. For `driver: model`.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    model: Option<ModelName>,
+    #[schema(max_length = 200, example = "builtin:careful")]
+    model: Option<String>,
 }
 
 /// Begins a session.
-#[utoipa::path(post, path = "/v1/agents/{agent}/sessions", tag = "sessions", request_body = NewSession,
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 201, description = "Open: the agent has the knife", body = OpenSession),
-        (status = 202, description = "Queued", body = Session), (status = "4XX", body = Problem)))]
+#[utoipa::path(post, path = "/v1/agents/{agent}/sessions", tag = "sessions", operation_id = "begin_session",
+    request_body = NewSession, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses(
+        (status = 200, description = "The agent's own open session, taken up again", body = OpenSession),
+        (status = 201, description = "Open: the agent has the knife", body = OpenSession),
+        (status = 202, description = "Queued: Memoir asks the agent's model and drives it", body = Session)))]
 pub(crate) async fn begin(
     State(service): State<Service>,
     caller: Caller,
@@ -108,9 +111,10 @@ async fn enqueue(
             "resume: is for sessions with `driver: agent`",
         ));
     }
+    let name = |text: &str| text.parse::<ModelName>();
     let options = RefineOptions {
         mode: new.mode.unwrap_or_default(),
-        model: new.model,
+        model: read("model", new.model.as_deref(), name)?,
         rehearsal: new.rehearsal.unwrap_or(false),
         trigger: None,
     };
@@ -131,9 +135,9 @@ fn seen(session: Session, eyes: Eyes) -> Session {
 }
 
 /// The agent's sessions, newest first.
-#[utoipa::path(get, path = "/v1/agents/{agent}/sessions", tag = "sessions",
-    params(("agent" = String, Path, description = "Its name or identifier"), Wanted),
-    responses((status = 200, body = Page<Session>), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/agents/{agent}/sessions", tag = "sessions", operation_id = "list_sessions",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Wanted),
+    responses((status = 200, description = "One page", body = Page<Session>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
@@ -146,7 +150,7 @@ pub(crate) async fn list(
         .agent
         .session_page(before, limit + 1, reached.eyes)
         .await?;
-    let place = |session: &memoir_app::SessionView| (session.started_at, session.id);
+    let place = |session: &SessionView| (session.started_at, session.id);
     let page = Page::of(sessions, limit, place, |session| {
         seen(session.into(), reached.eyes)
     });
@@ -154,27 +158,27 @@ pub(crate) async fn list(
 }
 
 /// One session.
-#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
-    params(("id" = String, Path, description = "The session")),
-    responses((status = 200, body = Session), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "get_session",
+    params(("id" = String, Path, description = "The session", format = Uuid)),
+    responses((status = 200, description = "The session", body = Session)))]
 pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     let session = match reached.eyes {
-        Eyes::Agent => reached.agent.session(id).await?.session,
-        Eyes::Administrator => reached.agent.blind_session(id).await?,
+        Eyes::Agent => Session::from(reached.agent.session(id).await?),
+        Eyes::Administrator => reached.agent.blind_session(id).await?.into(),
     };
-    Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
+    Ok(axum::Json(seen(session, reached.eyes)).into_response())
 }
 
 /// Calls a tool of an open session. A refusal is an ordinary answer.
-#[utoipa::path(post, path = "/v1/sessions/{id}/tools/{tool}", tag = "sessions", request_body = Object,
-    params(("id" = String, Path, description = "The session"), ("tool" = String, Path)),
-    responses((status = 200, description = "The tool's result, refusals included", body = Object),
-        (status = "4XX", body = Problem)))]
+#[utoipa::path(post, path = "/v1/sessions/{id}/tools/{tool}", tag = "sessions", operation_id = "call_tool",
+    request_body = Option<schemas::ToolArguments>,
+    params(("id" = String, Path, description = "The session", format = Uuid), ("tool" = schemas::ToolName, Path, description = "The tool")),
+    responses((status = 200, description = "The tool's result, refusals included", body = schemas::ToolResult)))]
 pub(crate) async fn call_tool(
     caller: Caller,
     Path((id, tool)): Path<(String, String)>,
-    Body(arguments): Body<PrivateJson>,
+    Arguments(arguments): Arguments,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     if reached.eyes == Eyes::Administrator {
@@ -188,10 +192,14 @@ pub(crate) async fn call_tool(
 }
 
 /// Does for real what a rehearsal came to, in one step.
-#[utoipa::path(post, path = "/v1/sessions/{id}/apply", tag = "sessions",
-    params(("id" = String, Path, description = "The rehearsal")),
-    responses((status = 200, body = Session), (status = "4XX", body = Problem)))]
-pub(crate) async fn apply(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+#[utoipa::path(post, path = "/v1/sessions/{id}/apply", tag = "sessions", operation_id = "apply_rehearsal",
+    params(("id" = String, Path, description = "The rehearsal", format = Uuid)),
+    responses((status = 200, description = "The session that did it", body = Session)))]
+pub(crate) async fn apply(
+    caller: Caller,
+    Path(id): Path<String>,
+    Body(Nothing {}): Body<Nothing>,
+) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     let session = reached.agent.apply_rehearsal(id, &reached.actor).await?;
     Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
@@ -203,39 +211,60 @@ pub(crate) async fn apply(caller: Caller, Path(id): Path<String>) -> Result<Resp
 pub(crate) struct RollBack {
     /// Later changes of the same memories too.
     #[serde(default)]
+    #[schema(example = false)]
     cascade: Option<bool>,
 }
 
 /// Undoes a session: an administrator any, the agent its last one.
-#[utoipa::path(post, path = "/v1/sessions/{id}/rollback", tag = "time machine", request_body = RollBack,
-    params(("id" = String, Path, description = "The session")),
-    responses((status = 200, body = Session),
-        (status = 409, description = "With what stands in the way", body = Problem),
-        (status = "4XX", body = Problem)))]
+#[utoipa::path(post, path = "/v1/sessions/{id}/rollback", tag = "time machine", operation_id = "roll_back_session",
+    request_body = Option<RollBack>, params(("id" = String, Path, description = "The session", format = Uuid)),
+    responses((status = 200, description = "The session", body = Session)))]
 pub(crate) async fn roll_back(
     caller: Caller,
     Path(id): Path<String>,
     Body(RollBack { cascade }): Body<RollBack>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    if reached.eyes == Eyes::Agent {
-        let last = reached.agent.session_page(None, 1, Eyes::Agent).await?;
-        if last.first().map(|session| session.id) != Some(id) {
-            return Err(Problem::forbidden(
-                "an agent can undo its last session; an administrator can undo any",
-            ));
-        }
+    if reached.eyes == Eyes::Agent && !is_last(&reached, id).await? {
+        return Err(Problem::forbidden(
+            "an agent can undo its last session; an administrator can undo any",
+        ));
     }
     let cascade = cascade.unwrap_or(false);
     let session = reached.agent.roll_back(id, cascade, &reached.actor).await?;
     Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
 }
 
+/// Whether no later session of the agent changed anything.
+async fn is_last(reached: &Reached, id: SessionId) -> Result<bool, Problem> {
+    const AT_ONCE: u32 = 50;
+    let mut before = None;
+    loop {
+        let agent = &reached.agent;
+        let page = agent.session_page(before, AT_ONCE, Eyes::Agent).await?;
+        // Those that never had the knife, and rehearsals, stand in no way.
+        let had_knife = |session: &&SessionView| {
+            session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
+        };
+        if let Some(session) = page.iter().find(had_knife) {
+            return Ok(session.id == id);
+        }
+        match page.last() {
+            Some(last) => before = Some((last.started_at, last.id)),
+            None => return Ok(false),
+        }
+    }
+}
+
 /// Cancels a running session; its edits stay.
-#[utoipa::path(post, path = "/v1/sessions/{id}/cancel", tag = "sessions",
-    params(("id" = String, Path, description = "The session")),
-    responses((status = 200, body = Session), (status = "4XX", body = Problem)))]
-pub(crate) async fn cancel(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+#[utoipa::path(post, path = "/v1/sessions/{id}/cancel", tag = "sessions", operation_id = "cancel_session",
+    params(("id" = String, Path, description = "The session", format = Uuid)),
+    responses((status = 200, description = "The session", body = Session)))]
+pub(crate) async fn cancel(
+    caller: Caller,
+    Path(id): Path<String>,
+    Body(Nothing {}): Body<Nothing>,
+) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     let session = match reached.agent.cancel(id, &reached.actor).await {
         Err(Error::SessionLost(id)) => {

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct NewToken {
     /// From when on it opens nothing; never where it is left out.
     #[serde(default)]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, example = "2027-03-04T12:00:00Z")]
     expires_at: Option<Timestamp>,
 }
 
@@ -32,15 +32,15 @@ pub(crate) struct MadeToken {
     token: String,
     #[schema(value_type = String, format = Uuid)]
     id: memoir_domain::TokenId,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
 }
 
 /// Makes a token for the agent. An administrator can while the agent has no memories; afterwards only the
 /// agent itself can.
-#[utoipa::path(post, path = "/v1/agents/{agent}/tokens", tag = "tokens", request_body = NewToken,
-    params(("agent" = String, Path, description = "Its name or identifier")),
-    responses((status = 201, body = MadeToken), (status = "4XX", body = Problem)))]
+#[utoipa::path(post, path = "/v1/agents/{agent}/tokens", tag = "tokens", operation_id = "create_token",
+    request_body = Option<NewToken>, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 201, description = "The token", body = MadeToken)))]
 pub(crate) async fn create(
     caller: Caller,
     Path(agent): Path<String>,

@@ -13,6 +13,7 @@ pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod key;
 pub(crate) mod ledger;
+pub(crate) mod mcp;
 mod parse;
 mod passphrase;
 pub(crate) mod recall;
@@ -62,6 +63,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Token(command) => token::run(&global, command).await,
         Command::User(command) => user::run(&global, command).await,
         Command::Serve(arguments) => serve::run(&global, arguments).await,
+        Command::Mcp(arguments) => mcp::run(&global, arguments).await,
         Command::Key(command) => key::run(&global, command).await,
         Command::Doctor(arguments) => doctor::run(&global, arguments).await,
     }

@@ -1,0 +1,354 @@
+//! Sessions that the agent drives itself: the same rules and the same code (SPEC 3.2, 3.16, 3.18).
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::{AgentHandle, Error, sessions::RefineOptions};
+use memoir_domain::{
+    SessionId,
+    agent::Field,
+    lifecycle::StartRefusal,
+    session::{Driver, Mode, State},
+};
+use serde_json::{Value, json};
+
+use crate::world::{World, complete, person};
+
+const MEMORIES: [&str; 6] = [
+    "The old press came from Lisbon and needs oil every month.",
+    "Lena brings the paper on Fridays, and stays for coffee.",
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "I promised Marta to keep the ledger of orders in order.",
+    "The cat sleeps on the paper that was delivered in the morning.",
+];
+
+async fn call(agent: &AgentHandle, session: SessionId, tool: &str, arguments: Value) -> Value {
+    let answer = agent.call_tool(session, tool, Some(&arguments)).await;
+    serde_json::to_value(answer.unwrap()).unwrap()
+}
+
+async fn opened(world: &World) -> SessionId {
+    let (session, _) = world.agent.open_own(Mode::Full).await.unwrap();
+    session.id
+}
+
+fn minutes(count: u64) -> Duration {
+    Duration::from_secs(count * 60)
+}
+
+#[tokio::test]
+async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
+    let world = World::new(&[&MEMORIES[..], &[MEMORIES[0]]].concat()).await;
+    let (session, opened) = world.agent.open_own(Mode::Full).await.unwrap();
+    assert_eq!(
+        (session.state, session.driver, session.model.as_deref()),
+        (State::Open, Driver::Agent, None)
+    );
+    assert_eq!(opened.duplicates_removed, 1, "the knife finds no doubles");
+    assert_eq!(session.pre_session_tokens, Some(opened.pre_session_tokens));
+    let prompt = opened.prompt.text();
+    assert!(prompt.expose().contains(MEMORIES[5]));
+    assert!(prompt.expose().contains("zero edits"));
+
+    let deleted = call(&world.agent, session.id, "delete_memory", json!({"id": 6})).await;
+    assert_eq!(deleted["type"], "deleted");
+    let summary = json!({"summary": "One memory less."});
+    let done = call(&world.agent, session.id, "complete_refinement", summary).await;
+    assert_eq!(done["type"], "refinement_complete");
+    assert_eq!(done["stats"]["deleted"], 1);
+
+    let ended = world.agent.session(session.id).await.unwrap().session;
+    assert_eq!((ended.state, ended.edits), (State::Completed, 1));
+    let actions = world.actions().await;
+    let of_session: Vec<_> = actions
+        .iter()
+        .filter(|action| action.contains("refinement"))
+        .collect();
+    assert_eq!(
+        of_session,
+        ["memory_refinement_delete", "memory_refinement_complete"]
+    );
+    assert!(world.agent.verify().await.unwrap().valid);
+    world.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_16_an_agent_that_makes_no_call_for_half_an_hour_has_left_its_session() {
+    let world = World::new(&MEMORIES).await;
+    let session = opened(&world).await;
+    call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
+    world.clock.advance(minutes(31));
+    let late = call(&world.agent, session, "delete_memory", json!({"id": 5})).await;
+    assert_eq!(late["code"], "session_over");
+    let ended = world.agent.session(session).await.unwrap().session;
+    assert_eq!(
+        (ended.state, ended.end_reason),
+        (State::Abandoned, Some("idle"))
+    );
+    assert_eq!(
+        world.kept().await,
+        [1, 2, 3, 4, 5],
+        "edits stay, and the late one is none"
+    );
+    assert_eq!(
+        world.actions().await.last().map(String::as_str),
+        Some("memory_refinement_abandoned")
+    );
+    assert!(world.agent.verify().await.unwrap().valid);
+    world.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_16_a_session_that_was_left_is_closed_without_any_call() {
+    let world = World::new(&MEMORIES).await;
+    let session = opened(&world).await;
+    world.clock.advance(minutes(29));
+    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    world.clock.advance(minutes(2));
+    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
+    let ended = world.agent.session(session).await.unwrap().session;
+    assert_eq!(ended.end_reason, Some("idle"));
+    opened(&world).await;
+}
+
+#[tokio::test]
+async fn spec_3_16_every_call_counts_as_a_sign_of_life() {
+    for (tool, arguments) in [
+        ("search_memories", json!({"query": "paper"})),
+        ("no_such_tool", json!({})),
+        ("delete_memory", json!({"id": 99})),
+        ("protect_memory", json!({"id": 1})),
+        ("update_memory", json!({"id": 2, "content": MEMORIES[1]})),
+    ] {
+        let world = World::new(&MEMORIES).await;
+        let session = opened(&world).await;
+        for _ in 0..3 {
+            // The last call is what counts, however shortly it came after another.
+            world.clock.advance(Duration::from_secs(9));
+            call(&world.agent, session, tool, arguments.clone()).await;
+            world.clock.advance(Duration::from_secs(29 * 60 + 55));
+            assert_eq!(
+                world.memoir.close_lapsed_sessions().await.unwrap(),
+                0,
+                "{tool}"
+            );
+            let answer = call(&world.agent, session, tool, arguments.clone()).await;
+            assert_ne!(answer["code"], "session_over", "{tool}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn spec_3_2_a_second_start_names_the_session_that_the_agent_has_open() {
+    let world = World::new(&MEMORIES).await;
+    let session = opened(&world).await;
+    let refused = |error: Option<Error>| {
+        assert!(
+            matches!(error, Some(Error::Start(StartRefusal::SessionOpen(id))) if id == session)
+        );
+    };
+    refused(world.agent.open_own(Mode::Full).await.err());
+    refused(world.agent.enqueue(&RefineOptions::default()).await.err());
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await;
+    refused(driven.err());
+}
+
+#[tokio::test]
+async fn spec_3_2_of_many_starts_at_once_one_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = memoir_store_sqlite::SqliteStore::open(&folder.path().join("m.db")).unwrap();
+    let world = World::on(Arc::new(store), &MEMORIES, crate::world::settings()).await;
+    let starts: Vec<_> = (0..16)
+        .map(|_| {
+            let agent = world.agent.clone();
+            tokio::spawn(async move { agent.open_own(Mode::Full).await })
+        })
+        .collect();
+    let (mut won, mut refused) = (Vec::new(), Vec::new());
+    for start in starts {
+        match start.await.unwrap() {
+            Ok((session, _)) => won.push(session.id),
+            Err(Error::Start(StartRefusal::SessionOpen(id))) => refused.push(id),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!((won.len(), refused.len()), (1, 15));
+    assert!(refused.iter().all(|id| *id == won[0]));
+}
+
+#[tokio::test]
+async fn spec_3_2_an_agent_that_restarted_takes_its_session_up_again() {
+    let world = World::new(&MEMORIES).await;
+    assert!(world.agent.take_up_own().await.unwrap().is_none());
+    let session = opened(&world).await;
+    let before = world.agent.session(session).await.unwrap().session;
+    call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
+    world
+        .remember("A memory that came while the session was open.")
+        .await;
+
+    let again = World::again(world.store.clone(), world.keys.clone()).await;
+    let (taken, opened) = again.agent.take_up_own().await.unwrap().unwrap();
+    assert_eq!((taken.id, taken.edits), (session, 1));
+    assert_eq!(taken.pre_session_tokens, before.pre_session_tokens);
+    assert_eq!(taken.threshold, before.threshold);
+    let prompt = opened.prompt.text();
+    assert!(!prompt.expose().contains(MEMORIES[5]), "it was deleted");
+    assert!(prompt.expose().contains("while the session was open"));
+    let answer = call(&again.agent, session, "protect_memory", json!({"id": 5})).await;
+    assert_eq!(answer["type"], "protected");
+}
+
+#[tokio::test]
+async fn spec_3_2_taking_a_session_up_renews_it_and_one_that_lapsed_is_gone() {
+    let world = World::new(&MEMORIES).await;
+    let session = opened(&world).await;
+    for _ in 0..3 {
+        world.clock.advance(minutes(29));
+        let (taken, _) = world.agent.take_up_own().await.unwrap().unwrap();
+        assert_eq!(taken.id, session);
+    }
+    world.clock.advance(minutes(31));
+    assert!(world.agent.take_up_own().await.unwrap().is_none());
+    let ended = world.agent.session(session).await.unwrap().session;
+    assert_eq!(ended.end_reason, Some("idle"));
+}
+
+#[tokio::test]
+async fn spec_3_2_the_agent_takes_up_no_session_that_memoir_drives() {
+    let world = World::new(&MEMORIES).await;
+    world
+        .agent
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
+    assert!(world.agent.take_up_own().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn spec_3_2_a_session_that_is_cancelled_is_abandoned_and_its_edits_stay() {
+    for actor in [person(), memoir_domain::audit::Actor::agent("wren")] {
+        let world = World::new(&MEMORIES).await;
+        let session = opened(&world).await;
+        call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
+        let ended = world.agent.cancel(session, &actor).await.unwrap();
+        assert_eq!(
+            (ended.state, ended.end_reason),
+            (State::Abandoned, Some("cancelled"))
+        );
+        let late = call(&world.agent, session, "delete_memory", json!({"id": 5})).await;
+        assert_eq!(late["code"], "session_over");
+        assert_eq!(world.kept().await, [1, 2, 3, 4, 5]);
+        assert!(matches!(
+            world.agent.cancel(session, &actor).await,
+            Err(Error::SessionLost(id)) if id == session
+        ));
+        world.check().await;
+    }
+}
+
+#[tokio::test]
+async fn spec_3_18_the_breaker_takes_all_of_the_agents_own_session_back() {
+    let world = World::new(&MEMORIES).await;
+    let before = world.memories().await;
+    let session = opened(&world).await;
+    let mut answers = Vec::new();
+    for number in 1..=6 {
+        let answer = call(
+            &world.agent,
+            session,
+            "delete_memory",
+            json!({"id": number}),
+        )
+        .await;
+        answers.push(answer);
+    }
+    let tripped = answers
+        .iter()
+        .position(|answer| answer["type"] == "refinement_rolled_back");
+    let tripped = tripped.unwrap();
+    assert!(
+        answers[tripped + 1..]
+            .iter()
+            .all(|answer| answer["code"] == "session_over")
+    );
+    let kept: Vec<u64> = world.kept().await;
+    assert_eq!(kept, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(world.memories().await.len(), before.len());
+    let ended = world.agent.session(session).await.unwrap().session;
+    assert_eq!(ended.state, State::RolledBack);
+    assert_eq!(world.journal().await.len(), 1, "the agent is told");
+    assert!(world.agent.verify().await.unwrap().valid);
+}
+
+#[tokio::test]
+async fn spec_3_18_the_cap_is_that_of_every_session() {
+    let texts: Vec<String> = (0..60)
+        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let world = World::new(&texts).await;
+    let off = [(Field::DetailGuard, Some("off"))];
+    world.agent.configure(&off, &person()).await.unwrap();
+    let own = opened(&world).await;
+    let mut by_agent = Vec::new();
+    for number in 1..=12 {
+        let answer = call(&world.agent, own, "delete_memory", json!({"id": number})).await;
+        by_agent.push(answer["code"].as_str().unwrap_or("done").to_owned());
+    }
+    assert_eq!(by_agent[..10], ["done"; 10]);
+    assert_eq!(by_agent[10..], ["edit_cap"; 2]);
+    let summary = json!({"summary": "Ten."});
+    call(&world.agent, own, "complete_refinement", summary).await;
+
+    let deletions = (21..=32).map(crate::world::delete);
+    let (driven, _) = world.refine(deletions.chain([complete()])).await;
+    assert_eq!(
+        (driven.session.edits, driven.session.state),
+        (10, State::Completed)
+    );
+    world.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_18_the_mode_holds_for_the_agents_own_session() {
+    let world = World::new(&MEMORIES).await;
+    let (session, _) = world.agent.open_own(Mode::DedupOnly).await.unwrap();
+    let update = json!({"id": 1, "content": "The press needs oil."});
+    let refused = call(&world.agent, session.id, "update_memory", update).await;
+    assert_eq!(refused["code"], "mode");
+    let deleted = call(&world.agent, session.id, "delete_memory", json!({"id": 6})).await;
+    assert_eq!(deleted["type"], "deleted");
+}
+
+#[tokio::test]
+async fn spec_3_1_there_is_nothing_to_refine_without_core_memories() {
+    let world = World::new(&[]).await;
+    assert!(matches!(
+        world.agent.open_own(Mode::Full).await,
+        Err(Error::Start(StartRefusal::NothingToRefine))
+    ));
+}
+
+#[tokio::test]
+async fn spec_3_2_a_session_of_the_agent_goes_on_after_the_process_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let open = || Arc::new(memoir_store_sqlite::SqliteStore::open(&path).unwrap());
+    let world = World::on(open(), &MEMORIES, crate::world::settings()).await;
+    let session = opened(&world).await;
+    call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
+    let keys = world.keys.clone();
+    drop(world);
+    let again = World::again(open(), keys).await;
+    let answer = call(&again.agent, session, "protect_memory", json!({"id": 5})).await;
+    assert_eq!(answer["type"], "protected");
+    let ended = again.agent.session(session).await.unwrap().session;
+    assert_eq!(
+        (ended.edits, ended.stats.protected, ended.state),
+        (1, 1, State::Open)
+    );
+}

@@ -1,0 +1,374 @@
+//! Sessions that wait for a worker, and workers that stop or die (SPEC 3.2, 3.16, 3.18).
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::{
+    Error, Models,
+    sessions::{Driven, RefineOptions, TakenUp},
+};
+use memoir_domain::{SessionId, lifecycle::StartRefusal, session::State};
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_testkit::Turn;
+use serde_json::json;
+
+use crate::world::{World, complete, delete, person, settings};
+
+const MEMORIES: [&str; 6] = [
+    "The old press came from Lisbon and needs oil every month.",
+    "Lena brings the paper on Fridays, and stays for coffee.",
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "I promised Marta to keep the ledger of orders in order.",
+    "The cat sleeps on the paper that was delivered in the morning.",
+];
+
+async fn queued(world: &World) -> SessionId {
+    let session = world
+        .agent
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(session.state, State::Queued);
+    session.id
+}
+
+async fn take(world: &World) -> Option<TakenUp> {
+    let waiting = world.memoir.waiting_sessions(10).await.unwrap();
+    let (scope, id) = *waiting.first()?;
+    world.memoir.take_up(scope, id).await.unwrap()
+}
+
+async fn drive(taken: &TakenUp) -> Driven {
+    taken.drive(&mut |_| {}).await.unwrap()
+}
+
+async fn state_of(world: &World, id: SessionId) -> State {
+    world.agent.session(id).await.unwrap().session.state
+}
+
+/// A model that agrees, makes those edits, and never answers again.
+fn stalling(world: &World, numbers: impl IntoIterator<Item = u64>) {
+    let never = Turn::text("never").after(Duration::from_secs(3_600));
+    let edits = numbers.into_iter().map(delete);
+    world.script(
+        std::iter::once(Turn::text("yes"))
+            .chain(edits)
+            .chain([never]),
+    );
+}
+
+/// Drives until so many edits were made, and then stops in the middle of a call of the model.
+async fn drive_until(world: &World, taken: &TakenUp, edits: u32) {
+    let watch = async {
+        for _ in 0..10_000 {
+            let sessions = world.agent.sessions(1).await.unwrap();
+            if sessions[0].state == State::Open && sessions[0].edits == edits {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        panic!("the session never came so far");
+    };
+    let mut observer = |_: &memoir_app::sessions::Progress| {};
+    tokio::select! {
+        _ = taken.drive(&mut observer) => panic!("it ended"),
+        () = watch => {}
+    }
+}
+
+#[tokio::test]
+async fn spec_3_18_a_queued_session_is_taken_up_asked_and_driven_to_its_end() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    let waiting = world.memoir.waiting_sessions(10).await.unwrap();
+    assert_eq!(waiting, [(world.agent.scope(), id)]);
+    let script = world.script([Turn::text("YES"), delete(6), complete()]);
+    let taken = take(&world).await.unwrap();
+    assert_eq!(taken.id(), id);
+    assert_eq!(state_of(&world, id).await, State::Asking);
+    let driven = drive(&taken).await;
+    assert_eq!(
+        (driven.session.state, driven.session.edits),
+        (State::Completed, 1)
+    );
+    assert_eq!(script.turns_left(), 0);
+    assert!(take(&world).await.is_none());
+    assert!(world.agent.verify().await.unwrap().valid);
+    world.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_2_a_queued_session_is_the_one_session_of_the_agent() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    assert!(matches!(
+        world.agent.enqueue(&RefineOptions::default()).await,
+        Err(Error::Start(StartRefusal::SessionOpen(open))) if open == id
+    ));
+}
+
+#[tokio::test]
+async fn spec_3_2_of_many_workers_at_once_one_takes_a_session_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = memoir_store_sqlite::SqliteStore::open(&folder.path().join("m.db")).unwrap();
+    let world = World::on(Arc::new(store), &MEMORIES, settings()).await;
+    let id = queued(&world).await;
+    let workers: Vec<_> = (0..16)
+        .map(|_| {
+            let (memoir, scope) = (world.memoir.clone(), world.agent.scope());
+            tokio::spawn(async move { memoir.take_up(scope, id).await.unwrap().is_some() })
+        })
+        .collect();
+    let mut taken = 0;
+    for worker in workers {
+        taken += usize::from(worker.await.unwrap());
+    }
+    assert_eq!(taken, 1);
+}
+
+#[tokio::test]
+async fn spec_3_16_a_queued_session_can_be_cancelled() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    let ended = world.agent.cancel(id, &person()).await.unwrap();
+    assert_eq!(
+        (ended.state, ended.end_reason),
+        (State::Abandoned, Some("cancelled"))
+    );
+    assert!(take(&world).await.is_none());
+}
+
+#[tokio::test]
+async fn spec_3_2_a_session_that_waits_is_no_session_of_a_dead_worker() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    world.clock.advance(Duration::from_secs(86_400));
+    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    assert_eq!(state_of(&world, id).await, State::Queued);
+}
+
+#[tokio::test]
+async fn spec_3_2_a_session_handed_back_while_asking_is_asked_again() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    let taken = take(&world).await.unwrap();
+    taken.hand_back().await.unwrap();
+    assert_eq!(state_of(&world, id).await, State::Queued);
+    let script = world.script([Turn::text("No, not now.")]);
+    let driven = drive(&take(&world).await.unwrap()).await;
+    assert_eq!(driven.session.state, State::Declined);
+    assert_eq!(script.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are_left() {
+    let texts: Vec<String> = (0..60)
+        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let world = World::new(&texts).await;
+    let id = queued(&world).await;
+    stalling(&world, 1..=4);
+    let taken = take(&world).await.unwrap();
+    drive_until(&world, &taken, 4).await;
+    let before = world.agent.session(id).await.unwrap().session;
+    taken.hand_back().await.unwrap();
+    assert_eq!(state_of(&world, id).await, State::Open);
+    world.clock.advance(Duration::from_secs(86_400));
+    assert_eq!(
+        world.memoir.close_lapsed_sessions().await.unwrap(),
+        0,
+        "nobody died"
+    );
+
+    // Another process, which knows nothing of the first one's calls.
+    let again = World::again(world.store.clone(), world.keys.clone()).await;
+    let script = again.script((11..=20).map(delete).chain([complete()]));
+    let taken = take(&again).await.unwrap();
+    let driven = drive(&taken).await.session;
+    assert_eq!((driven.id, driven.state), (id, State::Completed));
+    assert_eq!(driven.edits, 10, "four and six: the cap is the session's");
+    assert_eq!(driven.pre_session_tokens, before.pre_session_tokens);
+    assert_eq!(driven.threshold, before.threshold);
+    assert_eq!(again.kept().await.len(), 50);
+    let first = &script.requests()[0];
+    assert!(
+        !first.tools.is_empty(),
+        "the agent consented before and is not asked again"
+    );
+    assert!(
+        driven.usage.calls > script.requests().len() as u64,
+        "calls of both workers count"
+    );
+    assert!(again.agent.verify().await.unwrap().valid);
+    again.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_13_the_breaker_measures_from_before_the_first_worker() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    stalling(&world, [1]);
+    let taken = take(&world).await.unwrap();
+    drive_until(&world, &taken, 1).await;
+    taken.hand_back().await.unwrap();
+    world.script([delete(2), complete()]);
+    let driven = drive(&take(&world).await.unwrap()).await.session;
+    assert_eq!((driven.id, driven.state), (id, State::RolledBack));
+    assert_eq!(
+        world.kept().await,
+        [1, 2, 3, 4, 5, 6],
+        "both workers' edits are taken back"
+    );
+    world.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_16_limits_count_what_earlier_workers_used() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    let much = || Turn::call("protect_memory", json!({"id": 1})).with_usage(150_000, 0);
+    let never = Turn::text("never").after(Duration::from_secs(3_600));
+    world.script([Turn::text("yes"), much(), never]);
+    let taken = take(&world).await.unwrap();
+    let mut observer = |_: &memoir_app::sessions::Progress| {};
+    let driving = tokio::time::timeout(Duration::from_millis(300), taken.drive(&mut observer));
+    assert!(driving.await.is_err());
+    taken.hand_back().await.unwrap();
+    world.script([much(), complete()]);
+    let driven = drive(&take(&world).await.unwrap()).await.session;
+    assert_eq!((driven.id, driven.end_reason), (id, Some("token_limit")));
+    assert!(driven.usage.input_tokens >= 300_000);
+}
+
+#[tokio::test]
+async fn spec_3_2_who_lost_a_session_hands_nothing_back() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    let taken = take(&world).await.unwrap();
+    world.agent.cancel(id, &person()).await.unwrap();
+    taken.hand_back().await.unwrap();
+    assert_eq!(state_of(&world, id).await, State::Abandoned);
+
+    let id = queued(&world).await;
+    let first = take(&world).await.unwrap();
+    first.hand_back().await.unwrap();
+    let second = take(&world).await.unwrap();
+    first.hand_back().await.unwrap();
+    assert_eq!(
+        state_of(&world, id).await,
+        State::Asking,
+        "it is the second worker's"
+    );
+    drop(second);
+}
+
+#[tokio::test]
+async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapses() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    stalling(&world, [6]);
+    let taken = take(&world).await.unwrap();
+    drive_until(&world, &taken, 1).await;
+    drop(taken);
+    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    world.clock.advance(Duration::from_secs(31));
+    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
+    let ended = world.agent.session(id).await.unwrap().session;
+    assert_eq!(
+        (ended.state, ended.end_reason),
+        (State::Abandoned, Some("lease_expired"))
+    );
+    assert_eq!(world.kept().await, [1, 2, 3, 4, 5]);
+    assert!(take(&world).await.is_none());
+}
+
+#[tokio::test]
+async fn spec_3_2_an_edit_after_a_long_answer_takes_no_renewal_back() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    stalling(&world, [6]);
+    let taken = take(&world).await.unwrap();
+    drive_until(&world, &taken, 1).await;
+    // The model thought for longer than a lease lasts, and the hold was renewed meanwhile.
+    world.clock.advance(Duration::from_secs(50));
+    let protect = json!({"id": 1});
+    world
+        .agent
+        .call_tool(id, "protect_memory", Some(&protect))
+        .await
+        .unwrap();
+    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    assert_eq!(state_of(&world, id).await, State::Open);
+}
+
+#[tokio::test]
+async fn spec_3_2_the_queue_outlives_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let open = || Arc::new(memoir_store_sqlite::SqliteStore::open(&path).unwrap());
+    let world = World::on(open(), &MEMORIES, settings()).await;
+    let id = queued(&world).await;
+    let keys = world.keys.clone();
+    drop(world);
+    let again = World::again(open(), keys).await;
+    again.script([Turn::text("yes"), complete()]);
+    let driven = drive(&take(&again).await.unwrap()).await.session;
+    assert_eq!((driven.id, driven.state), (id, State::Completed));
+}
+
+#[tokio::test]
+async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_kept() {
+    let world = World::new(&MEMORIES).await;
+    let before = world.memories().await;
+    let options = RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    };
+    let id = world.agent.enqueue(&options).await.unwrap().id;
+    world.script([Turn::text("yes"), delete(6), complete()]);
+    let driven = drive(&take(&world).await.unwrap()).await;
+    assert_eq!(driven.session.state, State::Completed);
+    assert_eq!(world.memories().await, before);
+    assert!(world.agent.session(id).await.unwrap().changes.is_some());
+}
+
+struct NoModels;
+
+impl Models for NoModels {
+    fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        memoir_model::Providers::new(std::collections::BTreeMap::new())
+            .unwrap()
+            .connect(name)
+    }
+}
+
+#[tokio::test]
+async fn spec_3_16_a_model_that_cannot_be_used_ends_the_session_as_failed_on_the_record() {
+    let world = World::new(&MEMORIES).await;
+    let id = queued(&world).await;
+    let scratch = Arc::new(|| {
+        let store = memoir_store_sqlite::SqliteStore::in_memory()?;
+        Ok(Arc::new(store) as Arc<dyn memoir_store::Store>)
+    });
+    let other = memoir_app::Memoir::new(
+        world.store.clone(),
+        world.keys.clone(),
+        scratch,
+        Arc::new(NoModels),
+        settings(),
+    )
+    .with_clock(world.clock.clone());
+    let taken = other.take_up(world.agent.scope(), id).await.unwrap();
+    assert!(taken.is_none());
+    let ended = world.agent.session(id).await.unwrap().session;
+    assert_eq!(
+        (ended.state, ended.end_reason),
+        (State::Failed, Some("provider"))
+    );
+    assert_eq!(
+        world.actions().await.last().map(String::as_str),
+        Some("memory_refinement_failed")
+    );
+    assert!(other.waiting_sessions(9).await.unwrap().is_empty());
+}

@@ -1,0 +1,84 @@
+//! Reading the arguments of tools. Errors name the argument, never its words.
+
+use memoir_domain::{
+    PrivateText, Timestamp,
+    memory::{Invalid, Kind},
+};
+use serde_json::{Map, Value};
+
+/// The arguments of one call.
+pub(crate) struct Arguments<'a>(&'a Map<String, Value>);
+
+impl<'a> Arguments<'a> {
+    /// # Errors
+    /// They are no object, or hold one that is not among `known`.
+    pub(crate) fn of(value: &'a Value, known: &[&'static str]) -> Result<Self, Invalid> {
+        let Value::Object(map) = value else {
+            return Err(Invalid::new("arguments", "must be a JSON object"));
+        };
+        match map.keys().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(Self(map)),
+            Some(_) => Err(Invalid::new(
+                "arguments",
+                format!(
+                    "has one that is unknown; the known ones are {}",
+                    known.join(", ")
+                ),
+            )),
+        }
+    }
+
+    /// A text; `None` where it is absent or null.
+    pub(crate) fn text(&self, name: &'static str) -> Result<Option<&'a str>, Invalid> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Invalid::new(name, "must be a text")),
+        }
+    }
+
+    /// A text that must be there.
+    pub(crate) fn needed(&self, name: &'static str) -> Result<&'a str, Invalid> {
+        self.text(name)?
+            .ok_or_else(|| Invalid::new(name, "is missing"))
+    }
+
+    /// Texts; none where they are absent or null.
+    pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<PrivateText>, Invalid> {
+        let problem = || Invalid::new(name, "must be a list of texts");
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Array(items)) => items
+                .iter()
+                .map(|item| item.as_str().map(PrivateText::from).ok_or_else(problem))
+                .collect(),
+            Some(_) => Err(problem()),
+        }
+    }
+
+    /// A count; `None` where it is absent or null.
+    pub(crate) fn count(&self, name: &'static str) -> Result<Option<u64>, Invalid> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => value
+                .as_u64()
+                .map(Some)
+                .ok_or_else(|| Invalid::new(name, "must be a whole number, 0 or more")),
+        }
+    }
+
+    /// A time; `None` where it is absent or null.
+    pub(crate) fn time(&self, name: &'static str) -> Result<Option<Timestamp>, Invalid> {
+        self.text(name)?
+            .map(|text| {
+                text.parse()
+                    .map_err(|_| Invalid::new(name, "must be a time such as 2026-05-03T14:00:00Z"))
+            })
+            .transpose()
+    }
+
+    /// `core` or `journal`; `None` where it is absent or null.
+    pub(crate) fn kind(&self) -> Result<Option<Kind>, Invalid> {
+        self.text("kind")?.map(str::parse).transpose()
+    }
+}

@@ -1,0 +1,304 @@
+//! The tools, and what each does.
+
+use std::sync::Arc;
+
+use memoir_app::{
+    AgentHandle, Error, MemoryInput, Result,
+    sessions::{OpenedSession, tool_definitions},
+};
+use memoir_domain::{
+    PrivateText, agent::Field, audit::Actor, knife, memory::Invalid, recall::Query, session::Mode,
+};
+use rmcp::model::{Tool, ToolAnnotations};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+
+/// Most memories that a recall answers with, and how many where no limit is given.
+const MOST_RECALLED: u64 = 200;
+const RECALLED: u64 = 20;
+
+/// What a tool does to the memory, for clients that ask before they let a tool run.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Nothing.
+    Reads,
+    /// Adds; nothing that was there changes.
+    Adds,
+    /// Changes what is there.
+    Changes,
+    /// Changes what is there; doing it again changes nothing more.
+    Settles,
+}
+
+impl Effect {
+    fn annotations(self) -> ToolAnnotations {
+        let (reads, destroys, settles) = match self {
+            Self::Reads => (true, false, true),
+            Self::Adds => (false, false, false),
+            Self::Changes => (false, true, false),
+            Self::Settles => (false, false, true),
+        };
+        ToolAnnotations::new()
+            .read_only(reads)
+            .destructive(destroys)
+            .idempotent(settles)
+            .open_world(false)
+    }
+}
+
+/// Every tool, always in the same order.
+pub(crate) fn all() -> Vec<Tool> {
+    let mut tools = vec![
+        tool(
+            "save_memory",
+            include_str!("tools/save_memory.md"),
+            Effect::Adds,
+            json!({
+                "content": text("1 to 10,000 characters"),
+                "kind": {"type": ["string", "null"], "enum": ["core", "journal", null], "description": "core (the default): permanent. journal: leaves your prompt after a week"},
+                "tags": {"type": ["array", "null"], "items": {"type": "string"}, "description": "up to 16, each up to 50 characters"},
+                "source": optional("where it came from, up to 200 characters"),
+                "created_at": optional("when what it tells happened, such as 2026-05-03; now where it is left out"),
+            }),
+            &["content"],
+        ),
+        tool(
+            "recall_memories",
+            include_str!("tools/recall_memories.md"),
+            Effect::Reads,
+            json!({
+                "query": optional("words, and phrases in double quotes; nothing finds everything, newest first"),
+                "kind": {"type": ["string", "null"], "enum": ["core", "journal", null]},
+                "tag": optional("a tag, whatever the case"),
+                "since": optional("the earliest date"),
+                "until": optional("the latest date"),
+                "limit": {"type": ["integer", "null"], "minimum": 1, "maximum": MOST_RECALLED},
+            }),
+            &[],
+        ),
+        tool(
+            "get_context",
+            include_str!("tools/get_context.md"),
+            Effect::Reads,
+            json!({
+                "max_tokens": {"type": ["integer", "null"], "minimum": 0, "description": "whole entries are left out to fit"},
+            }),
+            &[],
+        ),
+        tool(
+            "view_config",
+            include_str!("tools/view_config.md"),
+            Effect::Reads,
+            json!({
+                "field": {"type": "string", "enum": own_fields()},
+            }),
+            &["field"],
+        ),
+        tool(
+            "update_config",
+            include_str!("tools/update_config.md"),
+            Effect::Settles,
+            json!({
+                "field": {"type": "string", "enum": own_fields()},
+                "value": optional("the new value; null returns to the default"),
+            }),
+            &["field", "value"],
+        ),
+        tool(
+            "open_refinement",
+            include_str!("tools/open_refinement.md"),
+            Effect::Changes,
+            json!({
+                "mode": {"type": ["string", "null"], "enum": ["full", "dedup_only", null], "description": "full (the default), or dedup_only: search, delete, protect and complete only"},
+            }),
+            &[],
+        ),
+    ];
+    tools.extend(tool_definitions(Mode::Full).into_iter().map(|definition| {
+        let effect = match knife::Tool::from_name(&definition.name) {
+            Some(knife::Tool::Search) => Effect::Reads,
+            Some(knife::Tool::Protect) => Effect::Settles,
+            _ => Effect::Changes,
+        };
+        let schema = definition
+            .parameters
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        Tool::new(definition.name, definition.description, Arc::new(schema))
+            .with_annotations(effect.annotations())
+    }));
+    tools
+}
+
+fn text(description: &str) -> Value {
+    json!({"type": "string", "description": description})
+}
+
+fn optional(description: &str) -> Value {
+    json!({"type": ["string", "null"], "description": description})
+}
+
+fn own_fields() -> Vec<&'static str> {
+    let own = Field::ALL.into_iter().filter(|field| field.is_own());
+    own.map(Field::as_str).collect()
+}
+
+fn tool(
+    name: &'static str,
+    description: &'static str,
+    effect: Effect,
+    properties: Value,
+    required: &[&str],
+) -> Tool {
+    let schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    let schema = schema.as_object().cloned().unwrap_or_default();
+    Tool::new(name, description.trim(), Arc::new(schema)).with_annotations(effect.annotations())
+}
+
+/// Calls a tool.
+pub(crate) async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> Result<Value> {
+    match name {
+        "save_memory" => save(agent, arguments).await,
+        "recall_memories" => recall(agent, arguments).await,
+        "get_context" => context(agent, arguments).await,
+        "view_config" => view_config(agent, arguments).await,
+        "update_config" => update_config(agent, arguments).await,
+        "open_refinement" => open(agent, arguments).await,
+        // The knife knows its own tools, and what to answer where the name is of none.
+        knife => use_knife(agent, knife, arguments).await,
+    }
+}
+
+fn actor(agent: &AgentHandle) -> Actor {
+    Actor::agent(agent.name())
+}
+
+/// As the wire has it.
+fn shown(value: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(value)
+        .map_err(|_| Error::Inconsistent("an answer cannot be written as JSON".to_owned()))
+}
+
+async fn save(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+    let known = ["content", "kind", "tags", "source", "created_at"];
+    let arguments = Arguments::of(arguments, &known)?;
+    let input = MemoryInput {
+        content: arguments.needed("content")?.into(),
+        kind: arguments.kind()?,
+        tags: arguments.texts("tags")?,
+        source: arguments.text("source")?.map(PrivateText::from),
+        created_at: arguments.time("created_at")?,
+        constitutional: false,
+    };
+    let saved = agent.save(&[input], &actor(agent)).await?;
+    let saved = saved
+        .first()
+        .ok_or_else(|| Invalid::new("content", "is missing"))?;
+    shown(saved)
+}
+
+async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+    let known = ["query", "kind", "tag", "since", "until", "limit"];
+    let arguments = Arguments::of(arguments, &known)?;
+    let limit = arguments.count("limit")?.unwrap_or(RECALLED);
+    if !(1..=MOST_RECALLED).contains(&limit) {
+        let problem = format!("must be 1 to {MOST_RECALLED}");
+        return Err(Invalid::new("limit", problem).into());
+    }
+    let query = Query {
+        text: arguments.text("query")?.unwrap_or_default().into(),
+        since: arguments.time("since")?,
+        until: arguments.time("until")?,
+        kind: arguments.kind()?,
+        tag: arguments.text("tag")?.map(PrivateText::from),
+        limit: limit as usize,
+    };
+    let found = agent.recall(&query).await?;
+    Ok(json!({"type": "memories", "count": found.len(), "memories": shown(&found)?}))
+}
+
+async fn context(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+    let arguments = Arguments::of(arguments, &["max_tokens"])?;
+    shown(&agent.context(arguments.count("max_tokens")?).await?)
+}
+
+fn own_field(arguments: &Arguments<'_>) -> Result<Field, Invalid> {
+    let field = arguments.needed("field")?.parse().ok();
+    field.filter(|field: &Field| field.is_own()).ok_or_else(|| {
+        Invalid::new(
+            "field",
+            format!("must be one of {}", own_fields().join(", ")),
+        )
+    })
+}
+
+async fn config(agent: &AgentHandle, field: Field) -> Result<Value> {
+    let own = agent.own_setting(field).await?;
+    Ok(json!({
+        "type": "config",
+        "field": field.as_str(),
+        "value": own.value.expose(),
+        "is_default": own.is_default,
+        "agent": own.agent,
+    }))
+}
+
+async fn view_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+    let arguments = Arguments::of(arguments, &["field"])?;
+    config(agent, own_field(&arguments)?).await
+}
+
+async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+    let arguments = Arguments::of(arguments, &["field", "value"])?;
+    let field = own_field(&arguments)?;
+    let value = arguments.text("value")?;
+    agent.configure(&[(field, value)], &actor(agent)).await?;
+    config(agent, field).await
+}
+
+async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+    let arguments = Arguments::of(arguments, &["mode"])?;
+    let mode = match arguments.text("mode")? {
+        None | Some("full") => Mode::Full,
+        Some("dedup_only") => Mode::DedupOnly,
+        Some(_) => return Err(Invalid::new("mode", "must be `full` or `dedup_only`").into()),
+    };
+    // An agent that restarted takes its open session up again.
+    let (session, opened): (_, OpenedSession) = match agent.take_up_own().await? {
+        Some(open) => open,
+        None => agent.open_own(mode).await?,
+    };
+    let mut answer = shown(&session)?;
+    answer["prompt"] = Value::String(opened.prompt.text().into_exposed());
+    Ok(answer)
+}
+
+async fn use_knife(agent: &AgentHandle, tool: &str, arguments: &Value) -> Result<Value> {
+    match agent.own_session().await? {
+        Some(session) => shown(&agent.call_tool(session, tool, Some(arguments)).await?),
+        None if knife::Tool::from_name(tool).is_some() => Ok(json!({
+            "type": "error",
+            "code": "session_over",
+            "error": "No refinement session is open. `open_refinement` opens one.",
+        })),
+        None => {
+            let names: Vec<String> = all()
+                .into_iter()
+                .map(|tool| tool.name.to_string())
+                .collect();
+            Ok(json!({
+                "type": "error",
+                "code": "unknown_tool",
+                "error": format!("There is no such tool. The tools are {}.", names.join(", ")),
+            }))
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A whole session over the protocol, with the SDK's own client at the other end.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+use std::sync::Arc;
+
+use memoir_app::{AgentHandle, Memoir, Models, Settings};
+use memoir_domain::audit::Actor;
+use memoir_mcp::Door;
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_vault::{KeyStore, MasterKey};
+use rmcp::{RoleClient, ServiceExt, model::CallToolRequestParams, service::RunningService};
+use serde_json::{Value, json};
+
+struct NoModels;
+
+impl Models for NoModels {
+    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        unreachable!("the agent drives its own sessions")
+    }
+}
+
+async fn agent() -> AgentHandle {
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+    let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
+    let memoir = Memoir::new(
+        store,
+        Arc::new(keys),
+        scratch,
+        Arc::new(NoModels),
+        Settings::default(),
+    );
+    let account = memoir.account("default").await.unwrap();
+    let person = Actor::administrator("test");
+    account.create_agent("wren", &[], &person).await.unwrap();
+    account.agent("wren").await.unwrap()
+}
+
+type Client = RunningService<RoleClient, ()>;
+
+async fn connected(agent: AgentHandle) -> Client {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    tokio::spawn(async move {
+        let service = Door::new(agent).serve(theirs).await.unwrap();
+        service.waiting().await.unwrap();
+    });
+    ().serve(ours).await.unwrap()
+}
+
+async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
+    let arguments = arguments.as_object().unwrap().clone();
+    let request = CallToolRequestParams::new(tool).with_arguments(arguments);
+    let result = client.call_tool(request).await.unwrap();
+    result.structured_content.unwrap()
+}
+
+#[tokio::test]
+async fn spec_3_18_an_agent_runs_a_whole_session() {
+    let agent = agent().await;
+    let client = connected(agent.clone()).await;
+    for number in 1..=8 {
+        let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
+        let saved = call(&client, "save_memory", json!({"content": content})).await;
+        assert_eq!(saved["number"], number);
+    }
+    let closed = call(&client, "delete_memory", json!({"id": 1})).await;
+    assert_eq!(closed["code"], "session_over");
+    let opened = call(&client, "open_refinement", json!({})).await;
+    assert!(opened["prompt"].as_str().unwrap().contains("Customer 3"));
+    let deleted = call(&client, "delete_memory", json!({"id": "#3"})).await;
+    assert_eq!(
+        (&deleted["type"], &deleted["number"]),
+        (&json!("deleted"), &json!(3))
+    );
+    // A client that restarted gets the same session back.
+    let client = connected(agent.clone()).await;
+    let again = call(&client, "open_refinement", json!({"mode": "full"})).await;
+    assert_eq!((&again["id"], &again["edits"]), (&opened["id"], &json!(1)));
+    let refused = call(&client, "update_memory", json!({"id": 99, "content": "x"})).await;
+    assert_eq!(refused["code"], "not_found");
+    let complete = json!({"summary": "One order was cancelled."});
+    let done = call(&client, "complete_refinement", complete).await;
+    assert_eq!(done["type"], "refinement_complete");
+    let context = call(&client, "get_context", json!({})).await;
+    assert!(!context["text"].as_str().unwrap().contains("Customer 3 "));
+}
+
+#[tokio::test]
+async fn spec_3_13_the_breaker_trips_over_this_door_too() {
+    let client = connected(agent().await).await;
+    for number in 1..=4 {
+        let content = format!("Promise number {number} was kept on 3 May.");
+        call(&client, "save_memory", json!({"content": content})).await;
+    }
+    call(&client, "open_refinement", json!({})).await;
+    call(&client, "delete_memory", json!({"id": 1})).await;
+    let tripped = call(&client, "delete_memory", json!({"id": 2})).await;
+    assert_eq!(tripped["type"], "refinement_rolled_back");
+    let over = call(&client, "delete_memory", json!({"id": 3})).await;
+    assert_eq!(over["code"], "session_over");
+    let found = call(
+        &client,
+        "recall_memories",
+        json!({"query": "promise", "kind": "core"}),
+    )
+    .await;
+    assert_eq!(found["count"], 4);
+}
+
+#[tokio::test]
+async fn spec_2_7_an_agent_sets_its_own_and_nothing_else() {
+    let client = connected(agent().await).await;
+    let view = json!({"field": "refinement_threshold"});
+    let default = call(&client, "view_config", view.clone()).await;
+    assert_eq!(
+        (&default["value"], &default["is_default"]),
+        (&json!(0.75), &json!(true))
+    );
+    let set = json!({"field": "refinement_threshold", "value": "0.85"});
+    assert_eq!(call(&client, "update_config", set).await["value"], 0.85);
+    let blank = json!({"field": "refinement_threshold", "value": "high"});
+    assert_eq!(
+        call(&client, "update_config", blank).await["code"],
+        "invalid_argument"
+    );
+    let model = json!({"field": "model", "value": "openai:other"});
+    assert_eq!(
+        call(&client, "update_config", model).await["code"],
+        "invalid_argument"
+    );
+    assert_eq!(call(&client, "view_config", view).await["value"], 0.85);
+}
+
+#[tokio::test]
+async fn annotations_are_true_and_the_order_is_always_the_same() {
+    let client = connected(agent().await).await;
+    let tools = client.list_all_tools().await.unwrap();
+    assert_eq!(tools, client.list_all_tools().await.unwrap());
+    let reads: Vec<_> = tools
+        .iter()
+        .filter(|tool| tool.annotations.as_ref().unwrap().read_only_hint == Some(true))
+        .map(|tool| tool.name.as_ref())
+        .collect();
+    assert_eq!(
+        reads,
+        [
+            "recall_memories",
+            "get_context",
+            "view_config",
+            "search_memories"
+        ]
+    );
+    for tool in &tools {
+        assert_eq!(
+            tool.input_schema["additionalProperties"], false,
+            "{}",
+            tool.name
+        );
+    }
+}

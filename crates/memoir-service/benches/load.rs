@@ -1,0 +1,775 @@
+//! What the service bears from 64 connections over real HTTP, beside what the same disk, the same rows and
+//! the same server allow in the same run: `cargo bench -p memoir-service --bench load`.
+//!
+//! The service runs in a process of its own (this program, called with `serve`), as `memoir serve` runs
+//! it, with the database in a real folder. The client shares the machine with it, so it is a lean one: one
+//! thread, requests made by hand, answers read no further than needed. Rounds of each measurement and its
+//! floor take turns; only the ratios count.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a measurement prints, and stops where it fails"
+)]
+
+use std::{
+    future::Future,
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Arc, atomic::AtomicU64},
+    time::{Duration, Instant},
+};
+
+use memoir_app::{Memoir, Models, Provision, Settings, import};
+use memoir_domain::audit::Actor;
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_service::Options;
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_vault::MasterSource;
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// Agents, each with a connection of its own.
+const AGENTS: usize = 64;
+/// Memories that each begins with.
+const MEMORIES: usize = 100;
+/// Memories that each saves in a round.
+const SAVES: usize = 100;
+/// Sessions of an agent in a round, and edits in each: as many as a session allows.
+const SESSIONS: usize = 4;
+const EDITS: usize = 10;
+/// Turns of reading and of its floor in a round, and how long each takes.
+const TURNS: usize = 3;
+const TURN: Duration = Duration::from_millis(400);
+const ROUNDS: usize = 6;
+
+struct NoModels;
+
+impl Models for NoModels {
+    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        unreachable!("the agents drive their sessions themselves")
+    }
+}
+
+fn open(path: &Path) -> Memoir {
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path).unwrap());
+    let source = MasterSource::File(path.with_extension("master-key"));
+    let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
+    Memoir::new(
+        store,
+        Arc::new(keys),
+        Arc::new(|| unreachable!("nothing is rehearsed")),
+        Arc::new(NoModels),
+        Settings::default(),
+    )
+}
+
+/// A believable memory of some 160 characters: two names, a number, a date, a negation.
+fn text(number: usize) -> String {
+    format!(
+        "Customer {} of Marta Keller asked on {} March for {} sheets of laid paper and did not want the blue \
+         ones, because the light in the reading room is really rather cold there.",
+        number * 7 + 3,
+        number % 28 + 1,
+        number * 13 + 40
+    )
+}
+
+struct Agent {
+    name: String,
+    id: Vec<u8>,
+    token: String,
+}
+
+/// A database with [`AGENTS`] agents, and a copy of it to be written by hand.
+async fn prepare(path: &Path, copy: &Path) -> Vec<Agent> {
+    let memoir = open(path);
+    let owner = Actor::administrator("bench");
+    let account = memoir.account("default").await.unwrap();
+    let lines: String = (0..MEMORIES)
+        .map(|number| json!({"content": text(number)}).to_string() + "\n")
+        .collect();
+    let mut agents = Vec::new();
+    for number in 0..AGENTS {
+        let name = format!("agent-{number}");
+        account.create_agent(&name, &[], &owner).await.unwrap();
+        let handle = account.agent(&name).await.unwrap();
+        let read = import::read(lines.as_bytes());
+        handle
+            .import(read, false, &owner, Arc::new(AtomicU64::new(0)))
+            .await
+            .unwrap();
+        let token = handle.create_token(Provision::Any, None, &owner).await;
+        agents.push(Agent {
+            id: handle.scope().agent.as_bytes().to_vec(),
+            token: token.unwrap().secret.expose().to_owned(),
+            name,
+        });
+    }
+    drop((account, memoir));
+    let connection = Connection::open(path).unwrap();
+    connection
+        .execute("VACUUM INTO ?1", params![copy.to_str().unwrap()])
+        .unwrap();
+    agents
+}
+
+/// The service, until its standard input is closed.
+fn serve(path: &Path) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        println!("{}", listener.local_addr().unwrap());
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            let _ = std::io::stdin().lock().read_line(&mut String::new());
+            let _ = stop.send(());
+        });
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        memoir_service::serve(open(path), Options::default(), listener, stopped)
+            .await
+            .unwrap();
+    });
+}
+
+/// The service in a process of its own.
+struct Server {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn start(path: &Path) -> Self {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .arg("serve")
+            .arg(path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let output = process.stdout.as_mut().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        Self {
+            address: line.trim().parse().unwrap(),
+            process,
+        }
+    }
+
+    /// A line of what the system says of the process, in MB of 1,000,000 bytes.
+    fn memory(&self, line: &str) -> f64 {
+        let status = format!("/proc/{}/status", self.process.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let found = status.lines().find_map(|found| found.strip_prefix(line));
+        let kib = found.unwrap().trim_matches(|it: char| !it.is_ascii_digit());
+        kib.parse::<f64>().unwrap() * 1024.0 / 1e6
+    }
+
+    /// Time on the processors so far, in seconds.
+    fn processor(&self) -> f64 {
+        let stat = format!("/proc/{}/stat", self.process.id());
+        let stat = std::fs::read_to_string(stat).unwrap();
+        let fields = stat.rsplit_once(") ").unwrap().1;
+        let ticks = fields.split(' ').skip(11).take(2);
+        ticks
+            .map(|ticks| ticks.parse::<f64>().unwrap())
+            .sum::<f64>()
+            / 100.0
+    }
+
+    fn stop(mut self) {
+        drop(self.process.stdin.take());
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+/// One connection, kept alive.
+struct Client {
+    stream: TcpStream,
+    token: String,
+    name: String,
+    session: String,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    async fn connect(server: &Server, agent: &Agent) -> Self {
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self {
+            stream,
+            token: agent.token.clone(),
+            name: agent.name.clone(),
+            session: String::new(),
+            buffer: Vec::with_capacity(64 << 10),
+        }
+    }
+
+    /// Sends a request, waits for all of its answer, and gives the body. Anything but success ends the
+    /// measurement.
+    async fn call(&mut self, method: &str, path: &str, body: &str) -> &[u8] {
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.token,
+            body.len()
+        );
+        self.stream.write_all(request.as_bytes()).await.unwrap();
+        self.buffer.clear();
+        loop {
+            let read = self.stream.read_buf(&mut self.buffer).await.unwrap();
+            assert!(read > 0, "the service closed the connection");
+            if let Some((head, length)) = head(&self.buffer)
+                && self.buffer.len() >= head + length
+            {
+                assert!(
+                    self.buffer.starts_with(b"HTTP/1.1 2"),
+                    "{}",
+                    String::from_utf8_lossy(&self.buffer)
+                );
+                return &self.buffer[head..];
+            }
+        }
+    }
+
+    async fn save(&mut self, number: usize) {
+        let path = format!("/v1/agents/{}/memories", self.name);
+        let body = json!({"content": text(number)}).to_string();
+        self.call("POST", &path, &body).await;
+    }
+
+    async fn read(&mut self, number: usize) {
+        let path = format!("/v1/agents/{}/memories/{number}", self.name);
+        self.call("GET", &path, "").await;
+    }
+
+    async fn begin(&mut self) {
+        let path = format!("/v1/agents/{}/sessions", self.name);
+        let opened = self.call("POST", &path, r#"{"driver":"agent"}"#).await;
+        let opened: Value = serde_json::from_slice(opened).unwrap();
+        self.session = opened["id"].as_str().unwrap().to_owned();
+    }
+
+    /// Tightens the wording of a memory.
+    async fn edit(&mut self, number: usize) {
+        let path = format!("/v1/sessions/{}/tools/update_memory", self.session);
+        let content = text(number - 1).replace("really rather cold", "cold");
+        let body = json!({"id": number, "content": content}).to_string();
+        let answer = self.call("POST", &path, &body).await;
+        let answer = std::str::from_utf8(answer).unwrap();
+        assert!(answer.contains(r#""type":"updated""#), "{answer}");
+    }
+
+    async fn complete(&mut self) {
+        let path = format!("/v1/sessions/{}/tools/complete_refinement", self.session);
+        self.call("POST", &path, r#"{"summary":"Tighter."}"#).await;
+    }
+}
+
+/// Where the body of an answer begins, and how long it is; `None` where the head is not all there.
+fn head(buffer: &[u8]) -> Option<(usize, usize)> {
+    let end = buffer.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let text = std::str::from_utf8(&buffer[..end]).unwrap();
+    let length = text.split_once("content-length: ").unwrap().1;
+    let length = length.split_once('\r').unwrap().0;
+    Some((end, length.parse().unwrap()))
+}
+
+/// Lets all clients do something at once, on this one thread.
+async fn together<F: Future<Output = (Client, T)>, T>(
+    clients: &mut Vec<Client>,
+    work: impl Fn(usize, Client) -> F,
+) -> Vec<T>
+where
+    F: 'static,
+    T: 'static,
+{
+    let tasks: Vec<_> = clients
+        .drain(..)
+        .enumerate()
+        .map(|(index, client)| tokio::task::spawn_local(work(index, client)))
+        .collect();
+    let mut all = Vec::with_capacity(AGENTS);
+    for task in tasks {
+        let (client, done) = task.await.unwrap();
+        clients.push(client);
+        all.push(done);
+    }
+    all
+}
+
+/// How many requests a second are answered.
+async fn for_a_turn(clients: &mut Vec<Client>, is_constant: bool) -> f64 {
+    let began = Instant::now();
+    let counts = together(clients, move |_, mut client| async move {
+        let mut count = 0;
+        while began.elapsed() < TURN {
+            if is_constant {
+                client.call("GET", "/healthz", "").await;
+            } else {
+                client.read(count % MEMORIES + 1).await;
+            }
+            count += 1;
+        }
+        (client, count)
+    })
+    .await;
+    counts.iter().sum::<usize>() as f64 / began.elapsed().as_secs_f64()
+}
+
+async fn saves(clients: &mut Vec<Client>) -> (f64, Vec<Duration>) {
+    let began = Instant::now();
+    let times = together(clients, |_, mut client| async move {
+        let mut times = Vec::with_capacity(SAVES);
+        for number in MEMORIES..MEMORIES + SAVES {
+            let began = Instant::now();
+            client.save(number).await;
+            times.push(began.elapsed());
+        }
+        (client, times)
+    })
+    .await;
+    let rate = (AGENTS * SAVES) as f64 / began.elapsed().as_secs_f64();
+    (rate, times.concat())
+}
+
+/// Tool calls at so many a second. Each is due at a time of its own, and what it takes is counted from
+/// then on: a call that has to wait for the one before it is a slow call.
+async fn edits(clients: &mut Vec<Client>, rate: f64) -> Vec<Duration> {
+    let mut times = Vec::new();
+    for session in 0..SESSIONS {
+        together(clients, |_, mut client| async move {
+            client.begin().await;
+            (client, ())
+        })
+        .await;
+        let began = Instant::now() + Duration::from_millis(5);
+        let taken = together(clients, move |index, mut client| async move {
+            let mut times = Vec::with_capacity(EDITS);
+            for edit in 0..EDITS {
+                let place = (edit * AGENTS + index) as f64;
+                let due = began + Duration::from_secs_f64(place / rate);
+                tokio::time::sleep_until(due.into()).await;
+                client.edit(session * EDITS + edit + 1).await;
+                times.push(due.elapsed());
+            }
+            (client, times)
+        })
+        .await;
+        times.extend(taken.concat());
+        together(clients, |_, mut client| async move {
+            client.complete().await;
+            (client, ())
+        })
+        .await;
+    }
+    times
+}
+
+/// The rows that one governed save wrote, to be written again by hand.
+struct Rows {
+    agent_id: Vec<u8>,
+    seal: Vec<u8>,
+    number: i64,
+    version: i64,
+    kind: String,
+    tokens: i64,
+    created_at: i64,
+    body: Vec<u8>,
+    details: Vec<i64>,
+    record: Record,
+}
+
+struct Record {
+    seq: i64,
+    recorded_at: i64,
+    actor_kind: String,
+    actor_name: String,
+    action: String,
+    facts: String,
+    body: Vec<u8>,
+    body_commitment: Vec<u8>,
+    hash: Vec<u8>,
+}
+
+/// Reads what the save of that number wrote.
+fn rows(governed: &Connection, agent: &Agent, number: usize) -> Rows {
+    let number = i64::try_from(number).unwrap();
+    let key = params![agent.id, number];
+    let record = governed
+        .prepare_cached(
+            "SELECT seq, recorded_at, actor_kind, actor_name, action, facts, body, body_commitment, hash \
+             FROM audit_records WHERE agent_id = ?1 AND memory = ?2",
+        )
+        .unwrap()
+        .query_row(key, |row| {
+            Ok(Record {
+                seq: row.get(0)?,
+                recorded_at: row.get(1)?,
+                actor_kind: row.get(2)?,
+                actor_name: row.get(3)?,
+                action: row.get(4)?,
+                facts: row.get(5)?,
+                body: row.get(6)?,
+                body_commitment: row.get(7)?,
+                hash: row.get(8)?,
+            })
+        })
+        .unwrap();
+    let details = governed
+        .prepare_cached("SELECT digest FROM memory_details WHERE agent_id = ?1 AND number = ?2")
+        .unwrap()
+        .query_map(key, |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let seal = governed
+        .query_row(
+            "SELECT seal FROM agents WHERE id = ?1",
+            [&agent.id],
+            |row| row.get(0),
+        )
+        .unwrap();
+    governed
+        .prepare_cached(
+            "SELECT version, kind, tokens, created_at, body FROM memories \
+             WHERE agent_id = ?1 AND number = ?2",
+        )
+        .unwrap()
+        .query_row(key, |row| {
+            Ok(Rows {
+                agent_id: agent.id.clone(),
+                seal,
+                number,
+                version: row.get(0)?,
+                kind: row.get(1)?,
+                tokens: row.get(2)?,
+                created_at: row.get(3)?,
+                body: row.get(4)?,
+                details,
+                record,
+            })
+        })
+        .unwrap()
+}
+
+fn write_by_hand(connection: &Connection, rows: &Rows) {
+    let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
+        let mut statement = connection.prepare_cached(sql).unwrap();
+        assert_eq!(statement.execute(values).unwrap(), 1);
+    };
+    let record = &rows.record;
+    run(
+        "UPDATE agents SET version = ?2, core_tokens = core_tokens + ?3, core_count = core_count + 1, \
+             next_number = ?4 + 1, next_seq = ?5 + 1, head = ?6, seal = ?7 WHERE id = ?1",
+        params![
+            rows.agent_id,
+            rows.version,
+            rows.tokens,
+            rows.number,
+            record.seq,
+            record.hash,
+            rows.seal
+        ],
+    );
+    run(
+        "INSERT INTO memories (agent_id, number, version, kind, tokens, constitutional, created_at, \
+             updated_at, body) \
+         VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?6, ?7)",
+        params![
+            rows.agent_id,
+            rows.number,
+            rows.version,
+            rows.kind,
+            rows.tokens,
+            rows.created_at,
+            rows.body
+        ],
+    );
+    for digest in &rows.details {
+        run(
+            "INSERT INTO memory_details (agent_id, digest, number) VALUES (?1, ?2, ?3)",
+            params![rows.agent_id, digest, rows.number],
+        );
+    }
+    run(
+        "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, memory, \
+             facts, body, body_version, body_commitment, hash) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?10, ?11)",
+        params![
+            rows.agent_id,
+            record.seq,
+            record.recorded_at,
+            record.actor_kind,
+            record.actor_name,
+            record.action,
+            rows.number,
+            record.facts,
+            record.body,
+            record.body_commitment,
+            record.hash
+        ],
+    );
+}
+
+fn raw(path: &Path) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    for (pragma, value) in [("journal_mode", "WAL"), ("synchronous", "FULL")] {
+        connection.pragma_update(None, pragma, value).unwrap();
+    }
+    connection
+        .pragma_update(None, "foreign_keys", true)
+        .unwrap();
+    connection.set_prepared_statement_cache_capacity(64);
+    connection
+}
+
+/// The same rows in batches of one save for each agent: how many saves a second, and what each batch
+/// took.
+fn by_hand(path: &Path, copy: &Path, agents: &[Agent]) -> (f64, Vec<Duration>) {
+    let governed = Connection::open(path).unwrap();
+    let all: Vec<Rows> = (MEMORIES..MEMORIES + SAVES)
+        .flat_map(|number| agents.iter().map(move |agent| (agent, number + 1)))
+        .map(|(agent, number)| rows(&governed, agent, number))
+        .collect();
+    drop(governed);
+    let connection = raw(copy);
+    let began = Instant::now();
+    let times = all.chunks(AGENTS).map(|batch| {
+        let began = Instant::now();
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        batch
+            .iter()
+            .for_each(|rows| write_by_hand(&connection, rows));
+        connection.execute_batch("COMMIT").unwrap();
+        began.elapsed()
+    });
+    let times = times.collect();
+    (all.len() as f64 / began.elapsed().as_secs_f64(), times)
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    /// Beside the build, on a real disk: a folder in memory would leave out what a commit costs.
+    fn new() -> Self {
+        let place = std::env::var_os("CARGO_TARGET_TMPDIR")
+            .map_or_else(|| PathBuf::from("target"), PathBuf::from);
+        std::fs::create_dir_all(&place).unwrap();
+        Self(tempfile::tempdir_in(place).unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+/// What the rounds brought.
+#[derive(Default)]
+struct Measured {
+    reads: Vec<f64>,
+    constants: Vec<f64>,
+    read_ratios: Vec<f64>,
+    /// Time on the processors for each, in seconds.
+    read_costs: Vec<f64>,
+    constant_costs: Vec<f64>,
+    saves: Vec<f64>,
+    raw: Vec<f64>,
+    save_ratios: Vec<f64>,
+    save_costs: Vec<f64>,
+    save_times: Vec<Duration>,
+    batch_times: Vec<Duration>,
+    edit_rates: Vec<f64>,
+    edit_times: Vec<Duration>,
+    highest_memory: Vec<f64>,
+    last_memory: Vec<f64>,
+}
+
+impl Measured {
+    /// Reads and their floor, by turns.
+    async fn read(&mut self, server: &Server, clients: &mut Vec<Client>) {
+        for turn in 0..2 * TURNS {
+            // Whichever comes second finds the machine as the first one left it.
+            let is_constant = matches!(turn % 4, 0 | 3);
+            let began = server.processor();
+            let rate = for_a_turn(clients, is_constant).await;
+            let cost = (server.processor() - began) / (rate * TURN.as_secs_f64());
+            let (rates, costs) = match is_constant {
+                true => (&mut self.constants, &mut self.constant_costs),
+                false => (&mut self.reads, &mut self.read_costs),
+            };
+            rates.push(rate);
+            costs.push(cost);
+            if turn % 2 == 1
+                && let (Some(read), Some(constant)) = (self.reads.last(), self.constants.last())
+            {
+                self.read_ratios.push(read / constant);
+            }
+        }
+    }
+
+    async fn write(
+        &mut self,
+        server: &Server,
+        clients: &mut Vec<Client>,
+        by_hand: impl FnOnce() -> (f64, Vec<Duration>),
+    ) {
+        let began = server.processor();
+        let (rate, times) = saves(clients).await;
+        let cost = (server.processor() - began) / (AGENTS * SAVES) as f64;
+        let (raw, batches) = by_hand();
+        self.saves.push(rate);
+        self.raw.push(raw);
+        self.save_ratios.push(rate / raw);
+        self.save_costs.push(cost);
+        self.save_times.extend(times);
+        self.batch_times.extend(batches);
+        self.edit_rates.push(rate / 2.0);
+        self.edit_times.extend(edits(clients, rate / 2.0).await);
+    }
+
+    async fn round(&mut self, folder: &Folder, round: usize, wanted: &impl Fn(&str) -> bool) {
+        let (path, copy) = (
+            folder.path(&format!("{round}.db")),
+            folder.path(&format!("{round}-raw.db")),
+        );
+        let agents = prepare(&path, &copy).await;
+        let server = Server::start(&path);
+        let mut clients = Vec::new();
+        for agent in &agents {
+            clients.push(Client::connect(&server, agent).await);
+        }
+        if wanted("reads") {
+            self.read(&server, &mut clients).await;
+        }
+        if wanted("writes") {
+            let by_hand = || by_hand(&path, &copy, &agents);
+            self.write(&server, &mut clients, by_hand).await;
+        }
+        self.highest_memory.push(server.memory("VmHWM:"));
+        self.last_memory.push(server.memory("VmRSS:"));
+        drop(clients);
+        server.stop();
+    }
+
+    fn print_writes(&self) {
+        let (save, save_p99) = percentiles(&self.save_times);
+        let (batch, batch_p99) = percentiles(&self.batch_times);
+        let (edit, edit_p99) = percentiles(&self.edit_times);
+        let (saves, raw) = (median(&self.saves), median(&self.raw));
+        println!(
+            "saves, {AGENTS} connections            {saves:>9.0} a second (median of {ROUNDS} rounds); {save:.1?} median, {save_p99:.1?} p99"
+        );
+        println!(
+            "  the same rows by hand, batches   {raw:>9.0} a second; a batch {batch:.1?} median, {batch_p99:.1?} p99"
+        );
+        println!(
+            "  ratio                            {:.2} of medians, {:.2} median of {ROUNDS} rounds (at least 0.5)",
+            saves / raw,
+            median(&self.save_ratios)
+        );
+        println!(
+            "  the service's processor time     {:>9.1?} a save",
+            Duration::from_secs_f64(median(&self.save_costs))
+        );
+        println!(
+            "tool calls at half that load       {:>9.0} a second; {edit:.1?} median, {edit_p99:.1?} p99 of {} (under {:.1?})",
+            median(&self.edit_rates),
+            self.edit_times.len(),
+            (batch_p99 * 3).max(Duration::from_millis(10))
+        );
+    }
+
+    fn print_reads(&self) {
+        let (reads, constants) = (median(&self.reads), median(&self.constants));
+        println!(
+            "reads of one memory                {reads:>9.0} a second (median of {} turns)",
+            self.reads.len()
+        );
+        println!("  a constant of the same server    {constants:>9.0} a second");
+        println!(
+            "  ratio                            {:.2} of medians, {:.2} median of turns (at least 0.33)",
+            reads / constants,
+            median(&self.read_ratios),
+        );
+        println!(
+            "  the service's processor time     {:>9.1?} a read, {:.1?} a constant",
+            Duration::from_secs_f64(median(&self.read_costs)),
+            Duration::from_secs_f64(median(&self.constant_costs)),
+        );
+    }
+
+    fn print_memory(&self) {
+        let highest = self.highest_memory.iter().copied().fold(0.0, f64::max);
+        println!(
+            "memory of the service              {highest:>9.1} MB at its highest, {:.1} in the end (under 80)",
+            median(&self.last_memory)
+        );
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn percentiles(times: &[Duration]) -> (Duration, Duration) {
+    let mut times = times.to_vec();
+    times.sort();
+    (times[times.len() / 2], times[times.len() * 99 / 100])
+}
+
+fn load() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+    load.split(' ').next().unwrap().to_owned()
+}
+
+fn main() {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if let [serving, path] = arguments.as_slice()
+        && serving == "serve"
+    {
+        return serve(Path::new(path));
+    }
+    let names: Vec<_> = arguments
+        .iter()
+        .filter_map(|argument| argument.to_str())
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let is_wanted = |name: &str| names.is_empty() || names.contains(&name);
+    let load_before = load();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let mut measured = Measured::default();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let folder = Folder::new();
+        for number in 0..ROUNDS {
+            measured.round(&folder, number, &is_wanted).await;
+        }
+    });
+    if is_wanted("writes") {
+        measured.print_writes();
+    }
+    if is_wanted("reads") {
+        measured.print_reads();
+    }
+    measured.print_memory();
+    println!(
+        "load of the machine                {load_before:>9} before, {} after",
+        load()
+    );
+}

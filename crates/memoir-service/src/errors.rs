@@ -1,0 +1,193 @@
+//! The stable codes, the status that each comes with, and the page about it (`docs/errors`).
+
+/// A code and the page about it.
+pub(crate) struct Page {
+    /// The code.
+    pub(crate) code: &'static str,
+    /// The status that it comes with; 200 for one that is only a tool's result.
+    pub(crate) status: u16,
+    /// The page, in Markdown.
+    pub(crate) text: &'static str,
+}
+
+impl Page {
+    /// The example on the page.
+    pub(crate) fn example(&self) -> Option<serde_json::Value> {
+        let example = self.text.split("```json\n").nth(1)?;
+        serde_json::from_str(example.split("```").next()?).ok()
+    }
+}
+
+macro_rules! pages {
+    ($($status:literal $code:ident)*) => {
+        &[$(Page {
+            code: stringify!($code),
+            status: $status,
+            text: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"), "/../../docs/errors/", stringify!($code), ".md"
+            )),
+        }),*]
+    };
+}
+
+/// Every code.
+pub(crate) const PAGES: &[Page] = pages! {
+    200 details_lost
+    200 edit_cap
+    200 erosion_floor
+    200 immutable
+    200 mode
+    200 not_core
+    200 unknown_tool
+    400 bad_lines
+    400 invalid_argument
+    400 too_long
+    401 unauthorized
+    403 consent_required
+    403 forbidden
+    404 not_found
+    405 method_not_allowed
+    408 timeout
+    409 constitutional
+    409 discarded
+    409 idempotency_in_progress
+    409 idempotency_unknown
+    409 in_the_way
+    409 inactive
+    409 model_unavailable
+    409 name_taken
+    409 not_applicable
+    409 not_discarded
+    409 not_due
+    409 not_undoable
+    409 nothing_to_refine
+    409 session_open
+    409 session_over
+    409 shredded
+    410 erased
+    412 precondition_failed
+    413 body_too_large
+    422 idempotency_mismatch
+    429 rate_limited
+    500 internal
+    500 key_unavailable
+    500 tampered
+    503 contended
+    503 not_ready
+};
+
+/// The page about a code.
+pub(crate) fn page(code: &str) -> Option<&'static Page> {
+    PAGES.iter().find(|page| page.code == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeSet,
+        fs,
+        path::{Path, PathBuf},
+    };
+
+    use super::*;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    fn sources(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .flat_map(|path| {
+                if path.is_dir() {
+                    sources(&path)
+                } else {
+                    vec![path]
+                }
+            })
+            .collect()
+    }
+
+    /// The string literals in a piece of source that look like codes.
+    fn literals(source: &str) -> impl Iterator<Item = String> {
+        let is_code = |text: &&str| {
+            !text.is_empty()
+                && text
+                    .chars()
+                    .all(|letter| letter.is_ascii_lowercase() || letter == '_')
+        };
+        let quoted = source.split('"').skip(1).step_by(2);
+        quoted.filter(is_code).map(str::to_owned)
+    }
+
+    /// What `fn code` of a file can give.
+    fn codes_of(file: &str) -> Vec<String> {
+        let source = fs::read_to_string(root().join(file)).unwrap();
+        let body = source.split("pub fn code(").nth(1).unwrap();
+        let body = body.split("\n    }\n").next().unwrap();
+        literals(body).collect()
+    }
+
+    /// The codes of the problems that the service makes itself.
+    fn own_codes() -> BTreeSet<String> {
+        let mut codes = BTreeSet::new();
+        for path in sources(&root().join("crates/memoir-service/src")) {
+            let source = fs::read_to_string(&path).unwrap();
+            for call in source
+                .split("Problem::new(")
+                .chain(source.split("Self::new("))
+                .skip(1)
+            {
+                let arguments = call.split(");").next().unwrap();
+                if let Some(code) = literals(arguments).next()
+                    && arguments.trim_start().starts_with("StatusCode::")
+                {
+                    codes.insert(code);
+                }
+            }
+        }
+        codes
+    }
+
+    #[test]
+    fn every_code_has_a_page_and_every_page_a_code() {
+        let mut codes = own_codes();
+        assert!(codes.contains("rate_limited") && codes.contains("forbidden"), "{codes:?}");
+        for file in [
+            "crates/memoir-app/src/error.rs",
+            "crates/memoir-domain/src/knife/refusal.rs",
+            "crates/memoir-domain/src/manage.rs",
+        ] {
+            let found = codes_of(file);
+            assert!(found.len() > 4, "{file}: {found:?}");
+            codes.extend(found);
+        }
+        let pages: BTreeSet<String> = PAGES.iter().map(|page| page.code.to_owned()).collect();
+        assert_eq!(codes, pages);
+        let files: BTreeSet<String> = sources(&root().join("docs/errors"))
+            .iter()
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(files, pages);
+    }
+
+    #[test]
+    fn every_page_says_what_it_means_why_and_what_to_do_with_an_example_that_fits() {
+        for page in PAGES {
+            let code = page.code;
+            assert!(page.text.starts_with(&format!("# `{code}`\n")), "{code}");
+            for part in ["\n## Why\n", "\n## What to do\n", "\n## Example\n"] {
+                assert!(page.text.contains(part), "{code}: {part:?}");
+            }
+            let example = page.example().expect(code);
+            assert_eq!(example["code"], code);
+            if page.status == 200 {
+                assert_eq!(example["type"], "error");
+            } else {
+                assert_eq!(example["status"], page.status, "{code}");
+                assert_eq!(example["type"], format!("/docs/errors/{code}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The description of the interface (OpenAPI 3.1), completed with what no function says of itself: who may make
+//! a request, and with which codes it can be refused.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::LazyLock,
+};
+
+use serde_json::{Map, Value, json};
+
+use crate::errors;
+
+/// What every request under `/v1` can be refused with.
+const ALWAYS: &[&str] = &[
+    "invalid_argument",
+    "unauthorized",
+    "timeout",
+    "body_too_large",
+    "rate_limited",
+    "internal",
+    "key_unavailable",
+    "tampered",
+];
+
+/// What every request that changes something can be refused with too.
+const CHANGING: &[&str] = &[
+    "idempotency_in_progress",
+    "idempotency_unknown",
+    "idempotency_mismatch",
+    "contended",
+];
+
+/// An operation, who may make it, and what else it can be refused with.
+type Operation = (&'static str, &'static str, &'static [&'static str]);
+
+const ADMINISTRATOR: &str = "Administrator.";
+const AGENT: &str = "The agent itself.";
+const BOTH: &str = "The agent itself; an administrator, who sees no words.";
+
+const OPERATIONS: &[Operation] = &[
+    ("list_agents", ADMINISTRATOR, &["forbidden"]),
+    ("create_agent", ADMINISTRATOR, &["forbidden", "name_taken", "too_long"]),
+    ("get_agent", BOTH, &["not_found", "erased"]),
+    (
+        "update_agent",
+        ADMINISTRATOR,
+        &["forbidden", "not_found", "erased", "name_taken", "too_long", "precondition_failed"],
+    ),
+    (
+        "erase_agent",
+        ADMINISTRATOR,
+        &["forbidden", "not_found", "erased", "session_open", "precondition_failed"],
+    ),
+    (
+        "create_token",
+        "The agent itself; an administrator while the agent has no memories.",
+        &["not_found", "erased", "consent_required"],
+    ),
+    (
+        "save_memory",
+        "The agent itself; an administrator, who may set `constitutional`.",
+        &["forbidden", "not_found", "erased", "too_long"],
+    ),
+    (
+        "save_memories",
+        "The agent itself; an administrator, who may set `constitutional`.",
+        &["forbidden", "not_found", "erased", "too_long"],
+    ),
+    (
+        "list_memories",
+        "The agent itself; an administrator, who sees no words and cannot search by them.",
+        &["forbidden", "not_found", "erased", "too_long"],
+    ),
+    ("get_memory", BOTH, &["not_found", "erased"]),
+    (
+        "protect_memory",
+        ADMINISTRATOR,
+        &["forbidden", "not_found", "erased", "discarded", "shredded", "precondition_failed"],
+    ),
+    (
+        "unprotect_memory",
+        ADMINISTRATOR,
+        &["forbidden", "not_found", "erased", "discarded", "shredded", "precondition_failed"],
+    ),
+    (
+        "restore_memory",
+        ADMINISTRATOR,
+        &["forbidden", "not_found", "erased", "not_discarded", "shredded", "precondition_failed"],
+    ),
+    (
+        "discard_memory",
+        ADMINISTRATOR,
+        &[
+            "forbidden", "not_found", "erased", "constitutional", "discarded", "shredded",
+            "precondition_failed",
+        ],
+    ),
+    (
+        "shred_memory",
+        AGENT,
+        &[
+            "consent_required", "not_found", "erased", "shredded", "session_open", "too_long",
+            "precondition_failed",
+        ],
+    ),
+    ("get_context", AGENT, &["forbidden", "not_found", "erased"]),
+    ("get_own_setting", AGENT, &["forbidden", "not_found", "erased"]),
+    (
+        "set_own_setting",
+        AGENT,
+        &["forbidden", "not_found", "erased", "name_taken", "too_long"],
+    ),
+    (
+        "begin_session",
+        "`driver: agent`: the agent itself. `driver: model`: an administrator too.",
+        &[
+            "forbidden", "not_found", "erased", "session_open", "nothing_to_refine", "inactive",
+            "model_unavailable",
+        ],
+    ),
+    ("list_sessions", BOTH, &["not_found", "erased"]),
+    ("get_session", BOTH, &["not_found", "erased"]),
+    ("call_tool", AGENT, &["forbidden", "not_found", "erased"]),
+    (
+        "apply_rehearsal",
+        BOTH,
+        &["not_found", "erased", "not_applicable", "session_open", "nothing_to_refine", "inactive"],
+    ),
+    (
+        "roll_back_session",
+        "An administrator; the agent itself for its last session.",
+        &["forbidden", "not_found", "erased", "not_undoable", "in_the_way", "session_open"],
+    ),
+    ("cancel_session", BOTH, &["not_found", "erased", "session_over"]),
+    ("rewind_agent", ADMINISTRATOR, &["forbidden", "not_found", "erased", "session_open"]),
+    ("list_records", BOTH, &["not_found"]),
+    ("verify_records", BOTH, &["not_found"]),
+    ("take_checkpoint", "Everybody with a token.", &[]),
+];
+
+/// What stands for what.
+const TAGS: &[(&str, &str)] = &[
+    ("agents", "Agents and their settings."),
+    ("tokens", "What lets an agent in."),
+    ("memories", "Saving, finding and protecting memories, and the text for the prompt."),
+    ("sessions", "Refinement sessions: beginning them, their tools, their ends."),
+    ("time machine", "Going back: to before a session, to a point in time, for one memory."),
+    ("audit", "The records of everything that was changed, and whether they are as they were written."),
+    ("service", "Whether the service is well, and what it can do."),
+];
+
+/// The completed description.
+pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let document = serde_json::to_value(super::described()).unwrap_or_default();
+    complete(document)
+});
+
+/// The names of the parameters that each request takes behind the `?`, by its path and method.
+static PARAMETERS: LazyLock<HashMap<String, HashMap<String, Vec<String>>>> = LazyLock::new(|| {
+    let paths = DOCUMENT["paths"].as_object().into_iter().flatten();
+    paths
+        .map(|(path, item)| {
+            let operations = item.as_object().into_iter().flatten();
+            let operations = operations.map(|(method, operation)| {
+                (method.to_ascii_uppercase(), query_names(operation))
+            });
+            (path.clone(), operations.collect())
+        })
+        .collect()
+});
+
+fn query_names(operation: &Value) -> Vec<String> {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    parameters
+        .filter(|parameter| parameter["in"] == "query")
+        .filter_map(|parameter| Some(parameter["name"].as_str()?.to_owned()))
+        .collect()
+}
+
+/// The names that a request takes behind the `?`.
+pub(super) fn parameters(path: &str, method: &str) -> &'static [String] {
+    let method = if method == "HEAD" { "GET" } else { method };
+    PARAMETERS
+        .get(path)
+        .and_then(|methods| methods.get(method))
+        .map_or(&[], Vec::as_slice)
+}
+
+fn complete(mut document: Value) -> Value {
+    document["tags"] = TAGS
+        .iter()
+        .map(|(name, about)| json!({"name": name, "description": about}))
+        .collect();
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (path, item) in paths {
+        let operations = item.as_object_mut().into_iter().flatten();
+        for (method, operation) in operations.filter(|_| path.starts_with("/v1")) {
+            complete_operation(method, operation);
+        }
+    }
+    document
+}
+
+fn complete_operation(method: &str, operation: &mut Value) {
+    let id = operation["operationId"].as_str().unwrap_or_default();
+    let known = OPERATIONS.iter().find(|(name, ..)| *name == id);
+    let (who, own) = known.map_or(("", &[][..]), |(_, who, codes)| (*who, *codes));
+    let changes = method != "get";
+    let mut codes: Vec<&str> = [own, ALWAYS].concat();
+    if changes {
+        codes.extend(CHANGING);
+    }
+    let about = operation["description"].as_str().unwrap_or_default();
+    let about = format!("{about}\n\nFor: {who}");
+    operation["description"] = about.trim().into();
+    let mut responses = refusals(&codes);
+    if let Some(described) = operation["responses"].as_object_mut() {
+        responses.append(described);
+    }
+    operation["responses"] = responses.into();
+    if changes {
+        add_parameter(operation, idempotency_key());
+    }
+}
+
+/// The refusals by status, each with its codes and an example for every one.
+fn refusals(codes: &[&str]) -> Map<String, Value> {
+    let mut by_status: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
+    for code in codes {
+        let status = errors::page(code).map_or(500, |page| page.status);
+        by_status.entry(status).or_default().push(code);
+        // What is still being carried out when the time is over is told so with another status.
+        if *code == "timeout" {
+            by_status.entry(503).or_default().push(code);
+        }
+    }
+    by_status
+        .into_iter()
+        .map(|(status, codes)| (status.to_string(), refusal(&codes)))
+        .collect()
+}
+
+fn refusal(codes: &[&str]) -> Value {
+    let named: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
+    let examples: Map<String, Value> = codes
+        .iter()
+        .filter_map(|code| {
+            let example = errors::page(code)?.example()?;
+            Some(((*code).to_owned(), json!({"value": example})))
+        })
+        .collect();
+    json!({
+        "description": named.join(", "),
+        "content": {"application/problem+json": {
+            "schema": {"$ref": "#/components/schemas/Problem"},
+            "examples": examples,
+        }},
+    })
+}
+
+fn idempotency_key() -> Value {
+    json!({
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": false,
+        "description": "The request is carried out once for each key; a repetition gets the same answer.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+        "example": "5f0c2a52-7d0b-4f2e-9a53-6f3c1f6f8d10",
+    })
+}
+
+fn add_parameter(operation: &mut Value, parameter: Value) {
+    match operation["parameters"].as_array_mut() {
+        Some(parameters) => parameters.push(parameter),
+        None => operation["parameters"] = json!([parameter]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn operations() -> Vec<(&'static str, &'static str, &'static Value)> {
+        let paths = DOCUMENT["paths"].as_object().unwrap();
+        paths
+            .iter()
+            .flat_map(|(path, item)| {
+                let operations = item.as_object().unwrap();
+                operations
+                    .iter()
+                    .map(|(method, operation)| (path.as_str(), method.as_str(), operation))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_operation_says_who_may_and_nobody_speaks_of_others() {
+        let described: BTreeSet<&str> = operations()
+            .iter()
+            .filter(|(path, ..)| path.starts_with("/v1"))
+            .map(|(.., operation)| operation["operationId"].as_str().unwrap())
+            .collect();
+        let listed: BTreeSet<&str> = OPERATIONS.iter().map(|(id, ..)| *id).collect();
+        assert_eq!(described, listed);
+        assert_eq!(operations().len(), OPERATIONS.len() + 5);
+    }
+
+    #[test]
+    fn every_operation_is_described_in_full() {
+        let mut ids = BTreeSet::new();
+        for (path, method, operation) in operations() {
+            let at = format!("{method} {path}");
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id), "{at}: {id} is used twice");
+            assert!(operation["summary"].as_str().is_some_and(|text| text.ends_with('.')), "{at}");
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                assert!(parameter["description"].is_string(), "{at}: {parameter}");
+                assert!(parameter["schema"].is_object(), "{at}: {parameter}");
+            }
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let described = response["description"].as_str().is_some_and(|text| !text.is_empty());
+                assert!(described, "{at}: {status}");
+                for content in response["content"].as_object().into_iter().flatten() {
+                    assert!(content.1["schema"].is_object(), "{at}: {status}");
+                }
+            }
+            if path.starts_with("/v1") {
+                assert!(operation["responses"]["401"].is_object(), "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_form_is_left_open_that_is_known() {
+        let schemas = DOCUMENT["components"]["schemas"].as_object().unwrap();
+        for (name, schema) in schemas {
+            let is_closed = ["properties", "oneOf", "allOf", "enum"]
+                .iter()
+                .any(|key| schema.get(key).is_some());
+            assert!(is_closed || name == "AnyObject", "{name}: {schema}");
+        }
+        let text = DOCUMENT.to_string();
+        for reference in text.split("#/components/schemas/").skip(1) {
+            let name = reference.split('"').next().unwrap();
+            assert!(schemas.contains_key(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_route_is_made_with_its_description() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/routes");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let source = std::fs::read_to_string(&path).unwrap();
+            assert!(!source.contains(concat!(".rou", "te(")), "{}", path.display());
+        }
+    }
+}

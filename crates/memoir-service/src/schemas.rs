@@ -1,0 +1,415 @@
+//! The forms of what the domain's types serialize to, for the description of the interface. The domain knows
+//! nothing of it; the tests hold both against each other.
+
+#![expect(
+    dead_code,
+    reason = "these types describe what others serialize to, and are never made"
+)]
+
+use memoir_domain::{audit::Action as RecordedAction, knife::Tool};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type},
+};
+
+use crate::errors;
+
+/// A text that is one of a few names.
+fn names<'a>(names: impl IntoIterator<Item = &'a str>, about: &str) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(names))
+        .description(Some(about))
+        .into()
+}
+
+macro_rules! named {
+    ($($name:ident: $names:expr, $about:literal;)*) => {$(
+        pub(crate) struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                names($names, $about)
+            }
+        }
+
+        impl ToSchema for $name {}
+    )*};
+}
+
+named! {
+    Action: RecordedAction::ALL.map(RecordedAction::as_str), "What was done.";
+    ActorKind: ["administrator", "agent", "system"], "In what role somebody acts.";
+    Code: errors::PAGES.iter().filter(|page| page.status >= 400).map(|page| page.code),
+        "A stable code; `/docs/errors/CODE` is the page about it.";
+    DetailGuard: ["warn", "refuse", "off"], "What becomes of an edit that loses a detail.";
+    Driver: ["agent", "model"], "Who runs the loop of a session.";
+    DuplicateMatch: ["exact", "ignore_case"], "When two core memories are the same text.";
+    DueReason: ["weekly", "budget"], "Why a session is due.";
+    EndReason: [
+        "refused", "breaker_mass", "breaker_removed", "rolled_back_on_request", "stopped", "turn_limit",
+        "time_limit", "token_limit", "cost_limit", "idle", "lease_expired", "cancelled", "provider",
+    ], "Why a session ended as it did.";
+    Included: ["discarded"], "What a list has beside kept memories.";
+    Kind: ["core", "journal"], "`core` memories are always in the prompt; `journal` entries for a week.";
+    Mode: ["full", "dedup_only"], "`dedup_only` has no consolidating and no rewriting.";
+    OwnField: [
+        "name", "system_prompt", "reflection_prompt", "memory_reflection_prompt", "refinement_prompt",
+        "refinement_threshold",
+    ], "What an agent sets about itself.";
+    RefusalCode: [
+        "unknown_tool", "invalid_argument", "not_found", "constitutional", "immutable", "not_core", "edit_cap",
+        "mode", "details_lost", "erosion_floor", "too_long", "session_over",
+    ], "Why a tool's call changed nothing.";
+    State: [
+        "queued", "asking", "open", "completed", "rolled_back", "declined", "abandoned", "failed",
+    ], "Where a session stands, or how it ended.";
+    ToolName: Tool::ALL.map(Tool::as_str), "A tool of a session.";
+    Trigger: ["request", "weekly", "budget"], "Why a session was begun.";
+}
+
+/// What a session did. `consolidated` counts the memories that were merged.
+#[derive(ToSchema)]
+pub(crate) struct Stats {
+    consolidated: u32,
+    updated: u32,
+    deleted: u32,
+    protected: u32,
+}
+
+/// What a session's model calls used.
+#[derive(ToSchema)]
+pub(crate) struct Usage {
+    calls: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+/// Who did it.
+#[derive(ToSchema)]
+pub(crate) struct Actor {
+    #[schema(inline)]
+    kind: ActorKind,
+    /// A name to show.
+    name: String,
+}
+
+/// A later change that stands in the way of an undo.
+#[derive(ToSchema)]
+pub(crate) struct Obstacle {
+    /// The record's place in the agent's log.
+    seq: u64,
+    #[schema(format = DateTime)]
+    recorded_at: String,
+    action: Action,
+    #[schema(required, format = Uuid)]
+    session_id: Option<String>,
+    /// The memories in question.
+    memories: Vec<u64>,
+}
+
+/// Something that is not as it was written.
+#[derive(ToSchema)]
+pub(crate) struct Misfit {
+    /// The record, or the last one that tells of the row in question; null where no record does.
+    #[schema(required)]
+    seq: Option<u64>,
+    /// What is wrong: names of tables, rows and fields.
+    problem: String,
+}
+
+/// What a rewind did, in numbers.
+#[derive(ToSchema)]
+pub(crate) struct Rewound {
+    /// The time returned to.
+    #[schema(format = DateTime)]
+    to: String,
+    /// The last record that is in force as it was; 0 where there was none yet.
+    to_seq: u64,
+    /// The record that tells of the rewind; null where nothing became different.
+    #[schema(required)]
+    seq: Option<u64>,
+    /// Memories that became different in any way.
+    changed: u64,
+    /// Discarded memories that are kept again.
+    returning: u64,
+    /// Kept memories that were discarded.
+    discarded: u64,
+    /// Memories that are kept and got another wording.
+    reworded: u64,
+    /// The mass before, in tokens.
+    core_tokens_before: u64,
+    /// The mass afterwards, in tokens.
+    core_tokens_after: u64,
+}
+
+/// The settings of an agent as set; null where the default is in force. A prompt that the agent itself has
+/// set is left out for an administrator, and all prompts are left out of lists.
+#[derive(ToSchema)]
+pub(crate) struct SettingsAsSet {
+    #[schema(required)]
+    model: Option<String>,
+    system_prompt: Option<String>,
+    reflection_prompt: Option<String>,
+    memory_reflection_prompt: Option<String>,
+    refinement_prompt: Option<String>,
+    #[schema(required)]
+    refinement_threshold: Option<f64>,
+    #[schema(required)]
+    core_token_budget: Option<u64>,
+    #[schema(required)]
+    refinement_trigger_tokens: Option<u64>,
+    #[schema(required)]
+    immutable_tags: Option<Vec<String>>,
+    #[schema(required)]
+    duplicate_match: Option<DuplicateMatch>,
+    #[schema(required)]
+    detail_guard: Option<DetailGuard>,
+    /// Whether the schedule leaves it alone.
+    paused: bool,
+    /// Whether it is in service.
+    active: bool,
+}
+
+/// Settings; null returns one to its default.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// Unique in the account whatever the case.
+    #[schema(min_length = 1, max_length = 100, example = "wren")]
+    name: Option<String>,
+    /// `provider:name`; unset: the installation's default.
+    #[schema(max_length = 200, example = "builtin:careful")]
+    model: Option<String>,
+    /// Who the agent is.
+    #[schema(min_length = 1, max_length = 100_000)]
+    system_prompt: Option<String>,
+    /// What to extract from conversations.
+    #[schema(min_length = 1, max_length = 10_000)]
+    reflection_prompt: Option<String>,
+    /// What to promote to core.
+    #[schema(min_length = 1, max_length = 10_000)]
+    memory_reflection_prompt: Option<String>,
+    /// The agent's own style of refining.
+    #[schema(min_length = 1, max_length = 10_000)]
+    refinement_prompt: Option<String>,
+    /// The share of the mass that a session must leave; 0.75 where unset.
+    #[schema(exclusive_minimum = 0, maximum = 1, example = 0.85)]
+    refinement_threshold: Option<f64>,
+    /// Tokens of core memories that the agent's runtime has room for; 5,000 where unset.
+    #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 5000)]
+    core_token_budget: Option<u64>,
+    /// The mass over which a session is due; the budget where unset.
+    #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
+    refinement_trigger_tokens: Option<u64>,
+    /// Tags that put a memory beyond merging, deleting and rewriting; `audio`, `somatic`, `voice` where unset.
+    #[schema(max_items = 16)]
+    immutable_tags: Option<Vec<String>>,
+    duplicate_match: Option<DuplicateMatch>,
+    detail_guard: Option<DetailGuard>,
+    /// Whether the schedule leaves it alone.
+    paused: Option<bool>,
+    /// Whether it is in service.
+    active: Option<bool>,
+}
+
+/// An agent to make: a name, and any settings.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewAgent {
+    /// Unique in the account whatever the case.
+    #[schema(min_length = 1, max_length = 100, example = "wren")]
+    name: String,
+    /// `provider:name`; unset: the installation's default.
+    #[schema(max_length = 200, example = "builtin:careful")]
+    model: Option<String>,
+    /// Who the agent is.
+    #[schema(min_length = 1, max_length = 100_000)]
+    system_prompt: Option<String>,
+    /// What to extract from conversations.
+    #[schema(min_length = 1, max_length = 10_000)]
+    reflection_prompt: Option<String>,
+    /// What to promote to core.
+    #[schema(min_length = 1, max_length = 10_000)]
+    memory_reflection_prompt: Option<String>,
+    /// The agent's own style of refining.
+    #[schema(min_length = 1, max_length = 10_000)]
+    refinement_prompt: Option<String>,
+    /// The share of the mass that a session must leave; 0.75 where unset.
+    #[schema(exclusive_minimum = 0, maximum = 1, example = 0.85)]
+    refinement_threshold: Option<f64>,
+    /// Tokens of core memories that the agent's runtime has room for; 5,000 where unset.
+    #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 5000)]
+    core_token_budget: Option<u64>,
+    /// The mass over which a session is due; the budget where unset.
+    #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
+    refinement_trigger_tokens: Option<u64>,
+    /// Tags that put a memory beyond merging, deleting and rewriting; `audio`, `somatic`, `voice` where unset.
+    #[schema(max_items = 16)]
+    immutable_tags: Option<Vec<String>>,
+    duplicate_match: Option<DuplicateMatch>,
+    detail_guard: Option<DetailGuard>,
+    /// Whether the schedule leaves it alone.
+    paused: Option<bool>,
+    /// Whether it is in service.
+    active: Option<bool>,
+}
+
+/// One memory found.
+#[derive(ToSchema)]
+pub(crate) struct SearchHit {
+    number: u64,
+    content: String,
+    #[schema(format = DateTime)]
+    created_at: String,
+    tokens: u64,
+    constitutional: bool,
+    tags: Vec<String>,
+}
+
+macro_rules! tool_results {
+    ($($(#[$meta:meta])* $name:ident = $tag:literal { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(ToSchema)]
+            pub(crate) struct $name {
+                #[schema(rename = "type", pattern = $tag)]
+                kind: String,
+                $($(#[$field_meta])* $field: $type,)*
+            }
+        )*
+    };
+}
+
+tool_results! {
+    /// What `search_memories` found.
+    SearchResults = "^search_results$" {
+        /// Null where only dates were asked for.
+        #[schema(required)]
+        query: Option<String>,
+        /// All that match, also where only the first are in `results`.
+        count: u64,
+        results: Vec<SearchHit>,
+        /// What to do where not all are in `results`.
+        note: Option<String>,
+    }
+    /// Memories became one.
+    Consolidated = "^consolidated$" {
+        /// How many were merged.
+        merged_count: u64,
+        /// The new one.
+        number: u64,
+        content: String,
+        lost_details: Option<Vec<String>>,
+    }
+    /// A memory was rewritten.
+    Updated = "^updated$" {
+        number: u64,
+        content: String,
+        lost_details: Option<Vec<String>>,
+    }
+    /// A memory was discarded.
+    Deleted = "^deleted$" {
+        number: u64,
+        lost_details: Option<Vec<String>>,
+    }
+    /// A memory is constitutional.
+    Protected = "^protected$" {
+        number: u64,
+    }
+    /// The session is completed.
+    RefinementComplete = "^refinement_complete$" {
+        summary: String,
+        stats: Stats,
+        pre_session_tokens: u64,
+        post_session_tokens: u64,
+    }
+    /// The breaker tripped, and the session was rolled back.
+    RefinementRolledBack = "^refinement_rolled_back$" {
+        reason: String,
+        stats: Stats,
+        pre_session_tokens: u64,
+        post_session_tokens: u64,
+        summary: Option<String>,
+    }
+    /// The call changed nothing.
+    Refused = "^error$" {
+        code: RefusalCode,
+        /// What to do instead.
+        error: String,
+    }
+}
+
+/// A tool's result; `type` tells which. The same over every door.
+#[derive(ToSchema)]
+#[schema(discriminator(property_name = "type", mapping(
+    ("search_results" = "#/components/schemas/SearchResults"),
+    ("consolidated" = "#/components/schemas/Consolidated"),
+    ("updated" = "#/components/schemas/Updated"),
+    ("deleted" = "#/components/schemas/Deleted"),
+    ("protected" = "#/components/schemas/Protected"),
+    ("refinement_complete" = "#/components/schemas/RefinementComplete"),
+    ("refinement_rolled_back" = "#/components/schemas/RefinementRolledBack"),
+    ("error" = "#/components/schemas/Refused"),
+)))]
+#[serde(untagged)]
+pub(crate) enum ToolResult {
+    SearchResults(SearchResults),
+    Consolidated(Consolidated),
+    Updated(Updated),
+    Deleted(Deleted),
+    Protected(Protected),
+    RefinementComplete(RefinementComplete),
+    RefinementRolledBack(RefinementRolledBack),
+    Refused(Refused),
+}
+
+/// The arguments of a tool; which ones, its `parameters` in the opened session say.
+#[derive(ToSchema)]
+pub(crate) struct ToolArguments {
+    /// A piece of text to find.
+    query: Option<String>,
+    /// The earliest origin date.
+    since: Option<String>,
+    /// The latest origin date.
+    until: Option<String>,
+    /// Numbers of memories.
+    ids: Option<Vec<u64>>,
+    /// The number of a memory.
+    id: Option<u64>,
+    /// The whole new text.
+    content: Option<String>,
+    /// What was done and why.
+    summary: Option<String>,
+}
+
+/// An object whose fields depend on the case.
+pub(crate) struct AnyObject;
+
+impl PartialSchema for AnyObject {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("An object whose fields depend on the case."))
+            .into()
+    }
+}
+
+impl ToSchema for AnyObject {}
+
+/// A text or a number.
+pub(crate) struct TextOrNumber;
+
+impl PartialSchema for TextOrNumber {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::SchemaType::from_iter([
+                Type::String,
+                Type::Number,
+                Type::Null,
+            ]))
+            .into()
+    }
+}
+
+impl ToSchema for TextOrNumber {}

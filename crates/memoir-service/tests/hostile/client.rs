@@ -1,0 +1,127 @@
+//! A client that sends what it is told, byte for byte.
+
+use std::{net::SocketAddr, time::Duration};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    pub fn code(&self) -> String {
+        self.json()["code"].as_str().unwrap_or_default().to_owned()
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (key, value) = line.split_once(": ")?;
+            key.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+}
+
+/// A connection that is kept open.
+pub struct Client {
+    address: SocketAddr,
+    stream: Option<TcpStream>,
+}
+
+impl Client {
+    pub fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            stream: None,
+        }
+    }
+
+    pub async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        token: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: memoir\r\n");
+        if !token.is_empty() {
+            head.push_str(&format!("authorization: Bearer {token}\r\n"));
+        }
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        let bytes = [head.as_bytes(), body].concat();
+        let address = self.address;
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            none => none.insert(connect(address).await),
+        };
+        // An answer may come before all of it was taken.
+        let _ = stream.write_all(&bytes).await;
+        let answer = read_answer(stream, method == "HEAD").await.unwrap();
+        if answer.header("connection") == Some("close") {
+            self.stream = None;
+        }
+        answer
+    }
+
+    pub async fn post(&mut self, path: &str, token: &str, body: &Value) -> Answer {
+        let body = body.to_string();
+        self.send("POST", path, token, &[], body.as_bytes()).await
+    }
+
+    pub async fn get(&mut self, path: &str, token: &str) -> Answer {
+        self.send("GET", path, token, &[], b"").await
+    }
+}
+
+pub async fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+/// One answer off the stream; `None` where the connection ends before it does.
+pub async fn read_answer(stream: &mut TcpStream, headless: bool) -> Option<Answer> {
+    let mut bytes = Vec::new();
+    let mut byte = [0];
+    while !bytes.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte).await.ok()? == 0 {
+            return None;
+        }
+        bytes.push(byte[0]);
+    }
+    let head = String::from_utf8(bytes).ok()?;
+    let status = head.get(9..12)?.parse().ok()?;
+    let mut answer = Answer {
+        status,
+        head,
+        body: Vec::new(),
+    };
+    let length = answer.header("content-length");
+    let length = length.map_or(0, |length| length.parse().unwrap());
+    answer.body = vec![0; if headless { 0 } else { length }];
+    stream.read_exact(&mut answer.body).await.ok()?;
+    Some(answer)
+}
+
+/// Sends `bytes` and gives what is answered; `None` where the connection is closed without an answer.
+pub async fn raw(address: SocketAddr, bytes: &[u8]) -> Option<Answer> {
+    let mut stream = connect(address).await;
+    let _ = stream.write_all(bytes).await;
+    let answer = tokio::time::timeout(Duration::from_secs(20), read_answer(&mut stream, false));
+    answer.await.expect("an answer or an end")
+}

@@ -1,0 +1,162 @@
+//! A running service on files, with agents that have tokens.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use memoir_app::{Account, AgentHandle, Memoir, Models, Provision, Settings};
+use memoir_domain::{agent::Field, audit::Actor};
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_service::Options;
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::ModelScript;
+use memoir_vault::MasterSource;
+use tempfile::TempDir;
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+use crate::client::Client;
+
+/// Whatever model is set, under any name.
+#[derive(Clone)]
+pub struct OneModel(pub Arc<Mutex<Arc<dyn Model>>>);
+
+impl Models for OneModel {
+    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+}
+
+pub struct House {
+    pub dir: TempDir,
+    pub memoir: Memoir,
+    pub model: OneModel,
+    pub address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    served: Option<JoinHandle<()>>,
+}
+
+/// An agent with its token.
+pub struct Tenant {
+    pub agent: AgentHandle,
+    pub token: String,
+}
+
+pub fn owner() -> Actor {
+    Actor::administrator("test")
+}
+
+pub fn options() -> Options {
+    Options {
+        stop_time: Duration::from_secs(10),
+        ..Options::default()
+    }
+}
+
+pub fn memoir_in(dir: &Path, model: &OneModel) -> Memoir {
+    let path = dir.join("m.db");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
+    let source = MasterSource::File(path.with_extension("master-key"));
+    let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
+    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
+    let models = Arc::new(model.clone());
+    Memoir::new(store, Arc::new(keys), scratch, models, Settings::default())
+}
+
+impl House {
+    pub async fn open() -> Self {
+        Self::with(options()).await
+    }
+
+    pub async fn with(options: Options) -> Self {
+        Self::at(TempDir::new().unwrap(), options, "127.0.0.1:0").await
+    }
+
+    pub async fn at(dir: TempDir, options: Options, address: &str) -> Self {
+        let script: Arc<dyn Model> = Arc::new(ModelScript::new([]));
+        let model = OneModel(Arc::new(Mutex::new(script)));
+        let memoir = memoir_in(dir.path(), &model);
+        let listener = TcpListener::bind(address).await.unwrap();
+        let mut address = listener.local_addr().unwrap();
+        address.set_ip([127, 0, 0, 1].into());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = memoir.clone();
+        let served = tokio::spawn(async move {
+            let stop = async {
+                let _ = stopped.await;
+            };
+            memoir_service::serve(serving, options, listener, stop)
+                .await
+                .unwrap();
+        });
+        Self {
+            dir,
+            memoir,
+            model,
+            address,
+            stop: Some(stop),
+            served: Some(served),
+        }
+    }
+
+    pub async fn account(&self, name: &str) -> Account {
+        if let Err(error) = self.memoir.account(name).await {
+            assert_eq!(error.code(), "not_found");
+            self.memoir.create_account(name).await.unwrap();
+        }
+        self.memoir.account(name).await.unwrap()
+    }
+
+    pub async fn administrator(&self, account: &str) -> String {
+        let made = self.account(account).await.create_token(None).await;
+        made.unwrap().secret.expose().to_owned()
+    }
+
+    pub async fn tenant(&self, account: &str, name: &str) -> Tenant {
+        let account = self.account(account).await;
+        let model = [(Field::Model, Some("scripted:model"))];
+        account.create_agent(name, &model, &owner()).await.unwrap();
+        let agent = account.agent(name).await.unwrap();
+        let made = agent.create_token(Provision::Any, None, &owner()).await;
+        let token = made.unwrap().secret.expose().to_owned();
+        Tenant { agent, token }
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.dir.path().join("m.db")
+    }
+
+    pub fn begin_stop(&mut self) {
+        let _ = self.stop.take().unwrap().send(());
+    }
+
+    pub async fn stopped(&mut self) {
+        self.served.take().unwrap().await.unwrap();
+    }
+
+    /// The folder, after the service stopped.
+    pub async fn close(mut self) -> TempDir {
+        self.begin_stop();
+        self.stopped().await;
+        self.dir
+    }
+
+    /// Where in the files those bytes are.
+    pub fn files_with(&self, needle: &[u8]) -> Vec<PathBuf> {
+        let files = std::fs::read_dir(self.dir.path()).unwrap();
+        let paths = files.map(|file| file.unwrap().path());
+        paths
+            .filter(|path| {
+                let bytes = std::fs::read(path).unwrap();
+                bytes.windows(needle.len()).any(|window| window == needle)
+            })
+            .collect()
+    }
+}

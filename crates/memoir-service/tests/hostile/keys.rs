@@ -1,0 +1,364 @@
+//! Idempotency keys.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+
+use crate::{
+    client::{Answer, Client, connect},
+    house::{House, Tenant},
+};
+
+const CANARY: &str = "Kanarienvogel Zwitscher";
+
+async fn keyed(client: &mut Client, tenant: &Tenant, key: &str, path: &str, body: &str) -> Answer {
+    let headers = [("idempotency-key", key)];
+    client
+        .send("POST", path, &tenant.token, &headers, body.as_bytes())
+        .await
+}
+
+async fn memories(tenant: &Tenant) -> usize {
+    tenant.agent.memories(true).await.unwrap().len()
+}
+
+#[tokio::test]
+async fn a_request_with_the_same_key_is_carried_out_once_and_answered_alike() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    let body = json!({"content": CANARY}).to_string();
+    let first = keyed(&mut client, &wren, "k1", path, &body).await;
+    assert_eq!(
+        (first.status, first.header("idempotency-replayed")),
+        (201, None)
+    );
+    for _ in 0..3 {
+        let again = keyed(&mut client, &wren, "k1", path, &body).await;
+        assert_eq!((again.status, &again.body), (201, &first.body));
+        assert_eq!(again.header("content-type"), first.header("content-type"));
+        assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    }
+    assert_eq!(memories(&wren).await, 1);
+    keyed(&mut client, &wren, "k2", path, &body).await;
+    assert_eq!(memories(&wren).await, 2, "another key is another request");
+}
+
+#[tokio::test]
+async fn a_refusal_is_answered_alike_too() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    let first = keyed(&mut client, &wren, "k", path, r#"{"content": ""}"#).await;
+    assert_eq!(first.status, 400);
+    let again = keyed(&mut client, &wren, "k", path, r#"{"content": ""}"#).await;
+    assert_eq!((again.status, &again.body), (400, &first.body));
+    assert_eq!(
+        again.header("content-type"),
+        Some("application/problem+json")
+    );
+}
+
+#[tokio::test]
+async fn all_of_an_answers_head_is_given_again() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let token = house.administrator("default").await;
+    let mut client = house.client();
+    let saved = json!({"content": "One."});
+    client
+        .post("/v1/agents/wren/memories", &wren.token, &saved)
+        .await;
+    let headers = [("idempotency-key", "k")];
+    let path = "/v1/agents/wren/memories/1/protection";
+    let first = client.send("PUT", path, &token, &headers, b"").await;
+    let again = client.send("PUT", path, &token, &headers, b"").await;
+    assert!(first.status == 200 && first.header("etag").is_some());
+    assert_eq!(first.header("etag"), again.header("etag"));
+    assert_eq!(first.body, again.body);
+}
+
+#[tokio::test]
+async fn of_many_requests_at_once_with_one_key_one_is_carried_out() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let requests: Vec<_> = (0..16)
+        .map(|_| {
+            let (mut client, token) = (house.client(), wren.token.clone());
+            tokio::spawn(async move {
+                let headers = [("idempotency-key", "same")];
+                let body = json!({"content": CANARY}).to_string();
+                let path = "/v1/agents/wren/memories";
+                client
+                    .send("POST", path, &token, &headers, body.as_bytes())
+                    .await
+            })
+        })
+        .collect();
+    for request in requests {
+        let answer = request.await.unwrap();
+        match answer.status {
+            201 => assert_eq!(answer.json()["number"], 1),
+            409 => {
+                assert_eq!(answer.code(), "idempotency_in_progress");
+                assert!(answer.header("retry-after").is_some());
+            }
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(memories(&wren).await, 1);
+    let mut client = house.client();
+    let body = json!({"content": CANARY}).to_string();
+    let path = "/v1/agents/wren/memories";
+    assert_eq!(
+        keyed(&mut client, &wren, "same", path, &body).await.status,
+        201
+    );
+}
+
+#[tokio::test]
+async fn a_key_is_for_one_request() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    keyed(&mut client, &wren, "k", path, r#"{"content": "one"}"#).await;
+    for (path, body) in [
+        (path, r#"{"content": "two"}"#),
+        ("/v1/agents/wren/memories/batch", r#"{"content": "one"}"#),
+        ("/v1/agents/wren/memories?x=1", r#"{"content": "one"}"#),
+    ] {
+        let other = keyed(&mut client, &wren, "k", path, body).await;
+        assert_eq!(
+            (other.status, other.code().as_str()),
+            (422, "idempotency_mismatch")
+        );
+    }
+    assert_eq!(memories(&wren).await, 1);
+}
+
+#[tokio::test]
+async fn a_key_is_of_one_token() {
+    let house = House::open().await;
+    let (wren, kite) = (
+        house.tenant("default", "wren").await,
+        house.tenant("default", "kite").await,
+    );
+    let mut client = house.client();
+    for tenant in [&wren, &kite] {
+        let path = format!("/v1/agents/{}/memories", tenant.agent.name());
+        let answer = keyed(&mut client, tenant, "k", &path, r#"{"content": "one"}"#).await;
+        assert_eq!(answer.header("idempotency-replayed"), None);
+    }
+    assert_eq!((memories(&wren).await, memories(&kite).await), (1, 1));
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_is_told_and_reading_takes_no_heed_of_one() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    let long = "k".repeat(256);
+    for key in ["", &long] {
+        let answer = keyed(&mut client, &wren, key, path, r#"{"content": "one"}"#).await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (400, "invalid_argument")
+        );
+    }
+    for _ in 0..2 {
+        let headers = [("idempotency-key", "k")];
+        let read = client.send("GET", path, &wren.token, &headers, b"").await;
+        assert_eq!(
+            (read.status, read.header("idempotency-replayed")),
+            (200, None)
+        );
+    }
+    let saved = keyed(&mut client, &wren, "k", path, r#"{"content": "one"}"#).await;
+    assert_eq!(saved.status, 201);
+}
+
+#[tokio::test]
+async fn spec_6_2_what_was_begun_when_the_process_was_killed_is_not_done_again() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    let body = r#"{"content": "one"}"#;
+    keyed(&mut client, &wren, "k", path, body).await;
+    // As it stands between the change and its answer.
+    let connection = rusqlite::Connection::open(house.database()).unwrap();
+    let forgotten = connection
+        .execute("UPDATE replies SET status = NULL, body = NULL", [])
+        .unwrap();
+    assert_eq!(forgotten, 1);
+    let again = keyed(&mut client, &wren, "k", path, body).await;
+    assert_eq!(
+        (again.status, again.code().as_str()),
+        (409, "idempotency_unknown")
+    );
+    assert_eq!(memories(&wren).await, 1);
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_finds_its_answer_later() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let memories_of: Vec<_> = (0..1_000)
+        .map(|at| json!({"content": format!("Note {at}.")}))
+        .collect();
+    let body = json!({"memories": memories_of}).to_string();
+    let path = "/v1/agents/wren/memories/batch";
+    let mut stream = connect(house.address).await;
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\nidempotency-key: k\r\ncontent-length: {}\r\n\r\n",
+        wren.token,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    drop(stream);
+    let mut client = house.client();
+    let mut answer = keyed(&mut client, &wren, "k", path, &body).await;
+    for _ in 0..100 {
+        if answer.code() != "idempotency_in_progress" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        answer = keyed(&mut client, &wren, "k", path, &body).await;
+    }
+    assert_eq!(answer.status, 201, "{:?}", answer.json()["code"]);
+    assert_eq!(memories(&wren).await, 1_000);
+}
+
+#[tokio::test]
+async fn a_large_answer_is_given_again_too() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let long = "word ".repeat(1_900);
+    let many: Vec<_> = (0..700)
+        .map(|at| json!({"content": format!("{at} {long}")}))
+        .collect();
+    let body = json!({"memories": many}).to_string();
+    let path = "/v1/agents/wren/memories/batch";
+    let mut client = house.client();
+    let first = keyed(&mut client, &wren, "k", path, &body).await;
+    assert!(first.status == 201 && first.body.len() > 4 << 20);
+    let again = keyed(&mut client, &wren, "k", path, &body).await;
+    assert!(again.body == first.body);
+    assert_eq!(memories(&wren).await, 700);
+}
+
+#[tokio::test]
+async fn spec_5_3_answers_and_the_tokens_in_them_are_kept_sealed() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let body = json!({"content": CANARY}).to_string();
+    keyed(&mut client, &wren, "k1", "/v1/agents/wren/memories", &body).await;
+    let made = keyed(&mut client, &wren, "k2", "/v1/agents/wren/tokens", "").await;
+    let again = keyed(&mut client, &wren, "k2", "/v1/agents/wren/tokens", "").await;
+    assert_eq!((made.status, &made.body), (201, &again.body));
+    let secret = made.json()["token"].as_str().unwrap().to_owned();
+    assert_eq!(client.get("/v1/agents/wren", &secret).await.status, 200);
+    for needle in [CANARY, &secret["memoir_".len()..], "application/json"] {
+        assert_eq!(
+            house.files_with(needle.as_bytes()),
+            Vec::<std::path::PathBuf>::new()
+        );
+    }
+}
+
+#[tokio::test]
+async fn spec_5_3_nothing_that_is_kept_of_a_request_lets_its_words_be_guessed() {
+    use sha2::{Digest, Sha256};
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    let body = json!({"content": CANARY}).to_string();
+    keyed(&mut client, &wren, "k", path, &body).await;
+    let mut plain = Sha256::new();
+    for part in ["POST", path, "", &body] {
+        plain.update((part.len() as u64).to_be_bytes());
+        plain.update(part);
+    }
+    let plain: [u8; 32] = plain.finalize().into();
+    assert!(house.files_with(&plain).is_empty());
+}
+
+#[tokio::test]
+async fn spec_4_4_an_answer_that_was_taken_out_is_not_made_again() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    let body = json!({"content": CANARY}).to_string();
+    keyed(&mut client, &wren, "k", path, &body).await;
+    let reason = json!({"reason": "a key was in it"});
+    let shredded = client
+        .post("/v1/agents/wren/memories/1/shred", &wren.token, &reason)
+        .await;
+    assert_eq!(shredded.status, 200);
+    let again = keyed(&mut client, &wren, "k", path, &body).await;
+    assert_eq!(
+        (again.status, again.code().as_str()),
+        (409, "idempotency_unknown")
+    );
+    assert_eq!(memories(&wren).await, 1);
+}
+
+#[tokio::test]
+async fn old_answers_are_forgotten() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    let body = r#"{"content": "one"}"#;
+    keyed(&mut client, &wren, "old", path, body).await;
+    let connection = rusqlite::Connection::open(house.database()).unwrap();
+    let three_days = 3 * 86_400_000_000_i64;
+    connection
+        .execute(
+            "UPDATE replies SET recorded_at = recorded_at - ?1",
+            [three_days],
+        )
+        .unwrap();
+    keyed(&mut client, &wren, "new", path, body).await;
+    let dir = house.close().await;
+    let count: i64 = rusqlite::Connection::open(dir.path().join("m.db"))
+        .unwrap()
+        .query_row("SELECT count(*) FROM replies", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(count, 1);
+}
+
+#[tokio::test]
+async fn an_answer_outlives_the_process() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let path = "/v1/agents/wren/memories";
+    let first = keyed(
+        &mut house.client(),
+        &wren,
+        "k",
+        path,
+        r#"{"content": "one"}"#,
+    )
+    .await;
+    let token = wren.token.clone();
+    drop(wren);
+    let dir = house.close().await;
+    let house = House::at(dir, crate::house::options(), "127.0.0.1:0").await;
+    let headers = [("idempotency-key", "k")];
+    let mut client = house.client();
+    let again = client
+        .send("POST", path, &token, &headers, br#"{"content": "one"}"#)
+        .await;
+    assert_eq!((again.status, again.body), (201, first.body));
+}

@@ -1,0 +1,11 @@
+//! The service under clients that repeat themselves, lie, dawdle, break off and pry.
+#![expect(
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "helpers of tests fail the test"
+)]
+
+mod client;
+mod house;
+mod keys;
+mod raw;
