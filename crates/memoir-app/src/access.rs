@@ -112,10 +112,19 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn authenticate(&self, presented: &str) -> Result<Option<Principal>> {
+        Ok(self.enter(presented).await?.map(|(principal, _)| principal))
+    }
+
+    /// As [`Memoir::authenticate`], with the agent where it is one: whoever comes in needs no further look
+    /// to reach itself.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn enter(&self, presented: &str) -> Result<Option<(Principal, Option<AgentHandle>)>> {
         let Some(digest) = token::digest_of(presented) else {
             return Ok(None);
         };
-        let Some(row) = self.store.token(&digest).await? else {
+        let Some((row, name)) = self.store.bearer(&digest).await? else {
             return Ok(None);
         };
         let now = self.now();
@@ -125,11 +134,18 @@ impl Memoir {
         }
         let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
         uses.insert(row.id, now);
-        Ok(Some(Principal {
+        let principal = Principal {
             account: row.account,
             agent: row.agent,
             token: row.id,
-        }))
+        };
+        let account = row.account;
+        let agent = row.agent.zip(name).map(|(agent, name)| AgentHandle {
+            memoir: self.clone(),
+            scope: AgentScope { account, agent },
+            name,
+        });
+        Ok(Some((principal, agent)))
     }
 
     /// Writes when tokens were last used.

@@ -251,6 +251,21 @@ impl Account {
 }
 
 impl AgentHandle {
+    /// The session of that identifier, which is the agent's.
+    ///
+    /// # Errors
+    /// [`Error::NoSession`], for a session of another agent too.
+    pub async fn own_session_id(&self, session: &str) -> Result<memoir_domain::SessionId> {
+        let unknown = || Error::NoSession(session.to_owned());
+        let id = session.trim().parse().map_err(|_| unknown())?;
+        let store = &self.memoir.store;
+        let owner = store.session_owner(self.scope.account, id).await?;
+        if owner != Some(self.scope) {
+            return Err(unknown());
+        }
+        Ok(id)
+    }
+
     /// The agent as it is shown.
     ///
     /// # Errors

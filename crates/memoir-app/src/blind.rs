@@ -73,9 +73,12 @@ impl AgentHandle {
     /// # Errors
     /// There is none of that number; the store fails.
     pub async fn memory(&self, number: Number) -> Result<MemoryView> {
-        let loaded = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
-        let memory = loaded.memories.into_iter().next();
-        Ok(memory.ok_or(Error::NoMemory(number))?.into())
+        let wanted = wanted(Selection::Numbers(vec![number]));
+        let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let key = self.key_of(&snapshot.agent).await?;
+        let row = snapshot.memories.into_iter().next();
+        Ok(codec::memory(&key, row.ok_or(Error::NoMemory(number))?)?.into())
     }
 
     /// As [`AgentHandle::memory`], without words.

@@ -32,8 +32,13 @@ mod views;
 use std::sync::Arc;
 
 use memoir_domain::{
-    AccountId, AgentScope, SessionId, Timestamp, agent::Agent, audit::Actor, draft::Decision,
-    memory::Memory, session::Session, text::Digester,
+    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    agent::{self, Agent},
+    audit::Actor,
+    draft::Decision,
+    memory::Memory,
+    session::Session,
+    text::Digester,
 };
 use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_store::{AgentRow, Store, Wanted};
@@ -184,6 +189,14 @@ impl AgentHandle {
     /// The agent's account and identifier.
     pub fn scope(&self) -> AgentScope {
         self.scope
+    }
+
+    /// Whether [`Account::agent`] finds this agent under `name`, which no other one has then.
+    pub fn answers_to(&self, name: &str) -> bool {
+        match name.parse::<AgentId>() {
+            Ok(id) => id == self.scope.agent,
+            Err(_) => agent::fold_name(name.trim()) == agent::fold_name(&self.name),
+        }
     }
 
     /// The agent as an actor.

@@ -1,5 +1,5 @@
-//! The Model Context Protocol, over stdio: the door of an agent that lives in a client of that protocol.
-//! Bound to one agent.
+//! The Model Context Protocol, over stdio and streamable HTTP: the door of an agent that lives in a client
+//! of that protocol. Bound to one agent.
 //!
 //! A door like the others: it parses a tool's arguments, calls a use case, and shows what came of it. The
 //! knife's tools are the ones of every other door.
@@ -8,13 +8,17 @@ mod arguments;
 mod tools;
 
 use memoir_app::{AgentHandle, Error};
+use memoir_domain::quote::quote_json;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+    },
 };
 use serde_json::{Value, json};
 
@@ -23,18 +27,36 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 
 /// The tools of one agent.
 #[derive(Clone)]
-pub struct Door {
-    agent: AgentHandle,
+pub struct Door(Whose);
+
+#[derive(Clone)]
+enum Whose {
+    /// Of one, whoever asks.
+    One(AgentHandle),
+    /// Of the one that each HTTP request carries, once its token was looked at.
+    Carried,
 }
 
 impl Door {
     /// For that agent alone.
     pub fn new(agent: AgentHandle) -> Self {
-        Self { agent }
+        Self(Whose::One(agent))
     }
 
-    async fn call(&self, name: &str, arguments: &Value) -> Value {
-        match tools::call(&self.agent, name, arguments).await {
+    fn agent(&self, context: &RequestContext<RoleServer>) -> Result<AgentHandle, ErrorData> {
+        match &self.0 {
+            Whose::One(agent) => Ok(agent.clone()),
+            Whose::Carried => context
+                .extensions
+                .get::<http::request::Parts>()
+                .and_then(|parts| parts.extensions.get::<AgentHandle>())
+                .cloned()
+                .ok_or_else(|| ErrorData::invalid_request("the request carries no agent", None)),
+        }
+    }
+
+    async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> Value {
+        match tools::call(agent, name, arguments).await {
             Ok(result) => result,
             Err(error) => error_result(&error),
         }
@@ -73,12 +95,17 @@ impl ServerHandler for Door {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let agent = self.agent(&context)?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let result = self.call(&request.name, &arguments).await;
-        // A refusal is an ordinary answer, which tells the model what to do instead.
-        Ok(CallToolResult::structured(result).into())
+        let result = Self::call(&agent, &request.name, &arguments).await;
+        // A refusal is an ordinary answer, which tells the model what to do instead. What a model reads
+        // of it is quoted, so that no memory can pass for anything else (SPEC 3.6).
+        let text = ContentBlock::text(quote_json(&result));
+        let mut answer = CallToolResult::structured(result);
+        answer.content = vec![text];
+        Ok(answer.into())
     }
 }
 
@@ -96,4 +123,19 @@ pub async fn serve_stdio(agent: AgentHandle) -> Result<(), String> {
         .await
         .map(drop)
         .map_err(|error| error.to_string())
+}
+
+/// The protocol over HTTP, as a service for requests that carry an [`AgentHandle`] among their extensions.
+pub type HttpDoor = StreamableHttpService<Door, NeverSessionManager>;
+
+/// Serves each request for the agent that it carries: whoever mounts this looks at the token first and
+/// puts the agent there. No request depends on an earlier one.
+pub fn http_door() -> HttpDoor {
+    // The token, which a foreign page cannot know, is what keeps others out: the host that a proxy
+    // passes on can be any.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .disable_allowed_hosts();
+    StreamableHttpService::new(|| Ok(Door(Whose::Carried)), Default::default(), config)
 }

@@ -4,6 +4,8 @@
 //! reaches the agents of the account, and gets a handle that shows no words. What belongs to somebody
 //! else is not there: the answer is the same as for what does not exist.
 
+use std::sync::Arc;
+
 use axum::{
     extract::FromRequestParts,
     http::{header, request::Parts},
@@ -13,11 +15,23 @@ use memoir_domain::{AgentId, SessionId, audit::Actor};
 
 use crate::{Problem, Service};
 
-/// Whoever makes the request.
+/// Whoever makes the request. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Caller {
+pub(crate) struct Caller(Arc<Entered>);
+
+pub(crate) struct Entered {
     pub(crate) principal: Principal,
-    pub(crate) account: Account,
+    /// The agent where it is one.
+    own: Option<AgentHandle>,
+    service: Service,
+}
+
+impl std::ops::Deref for Caller {
+    type Target = Entered;
+
+    fn deref(&self) -> &Entered {
+        &self.0
+    }
 }
 
 /// An agent that the caller reaches, and with whose eyes.
@@ -38,18 +52,23 @@ impl Caller {
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, token)| token.trim())
             .ok_or_else(Problem::unauthorized)?;
-        let principal = service.memoir.authenticate(presented).await?;
-        let principal = principal.ok_or_else(Problem::unauthorized)?;
-        Ok(Self {
-            account: service.memoir.account_of(&principal),
+        let entered = service.memoir.enter(presented).await?;
+        let (principal, own) = entered.ok_or_else(Problem::unauthorized)?;
+        Ok(Self(Arc::new(Entered {
             principal,
-        })
+            own,
+            service: service.clone(),
+        })))
+    }
+
+    fn account(&self) -> Account {
+        self.service.memoir.account_of(&self.principal)
     }
 
     /// The administrator of the account.
-    pub(crate) fn administrator(&self) -> Result<(&Account, Actor), Problem> {
+    pub(crate) fn administrator(&self) -> Result<(Account, Actor), Problem> {
         match self.principal.agent {
-            None => Ok((&self.account, self.administrating())),
+            None => Ok((self.account(), self.administrating())),
             Some(_) => Err(Problem::forbidden(
                 "this is for an administrator of the account; the token is an agent's",
             )),
@@ -62,7 +81,10 @@ impl Caller {
 
     /// The agent of that name or identifier, by its own eyes or an administrator's.
     pub(crate) async fn reach(&self, agent: &str) -> Result<Reached, Problem> {
-        let found = self.account.agent(agent).await?;
+        let found = match self.own.as_ref().filter(|own| own.answers_to(agent)) {
+            Some(own) => own.clone(),
+            None => self.account().agent(agent).await?,
+        };
         self.reached(found)
             .map_err(|_| Error::NoAgent(agent.to_owned()).into())
     }
@@ -89,7 +111,10 @@ impl Caller {
         &self,
         session: &str,
     ) -> Result<(Reached, SessionId), Problem> {
-        let (agent, id) = self.account.session_agent(session).await?;
+        let (agent, id) = match &self.own {
+            Some(own) => (own.clone(), own.own_session_id(session).await?),
+            None => self.account().session_agent(session).await?,
+        };
         let reached = self.reached(agent);
         let reached = reached.map_err(|_| Error::NoSession(session.to_owned()))?;
         Ok((reached, id))

@@ -153,7 +153,10 @@ mod tests {
     #[test]
     fn every_code_has_a_page_and_every_page_a_code() {
         let mut codes = own_codes();
-        assert!(codes.contains("rate_limited") && codes.contains("forbidden"), "{codes:?}");
+        assert!(
+            codes.contains("rate_limited") && codes.contains("forbidden"),
+            "{codes:?}"
+        );
         for file in [
             "crates/memoir-app/src/error.rs",
             "crates/memoir-domain/src/knife/refusal.rs",

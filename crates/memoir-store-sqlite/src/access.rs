@@ -14,17 +14,21 @@ use crate::{
     fault,
 };
 
-/// The token of that digest.
-pub(crate) fn token(connection: &Connection, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
+/// The token of that digest, and its agent's name.
+pub(crate) fn bearer(
+    connection: &Connection,
+    digest: &[u8; 32],
+) -> Result<Option<(TokenRow, Option<String>)>> {
     first(
         connection,
         concat!(
             "SELECT ",
             token_columns!(),
-            " FROM tokens WHERE digest = ?1"
+            ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) \
+             FROM tokens WHERE digest = ?1"
         ),
         [digest],
-        decode::token,
+        decode::bearer,
     )
 }
 

@@ -319,7 +319,16 @@ pub(crate) fn leaf(row: &Row<'_>) -> Result<(u64, LeafRow)> {
 
 /// Reads `token_columns!()`.
 pub(crate) fn token(row: &Row<'_>) -> Result<TokenRow> {
+    token_row(&mut Columns::new(row, "tokens"))
+}
+
+/// Reads `token_columns!()` and the name of an agent.
+pub(crate) fn bearer(row: &Row<'_>) -> Result<(TokenRow, Option<String>)> {
     let mut columns = Columns::new(row, "tokens");
+    Ok((token_row(&mut columns)?, columns.optional_text()?))
+}
+
+fn token_row(columns: &mut Columns<'_, '_>) -> Result<TokenRow> {
     Ok(TokenRow {
         id: TokenId::from_bytes(columns.id()?),
         account: AccountId::from_bytes(columns.id()?),

@@ -232,9 +232,9 @@ impl Access for SqliteStore {
         self.0.writer.write(change).await.map(drop)
     }
 
-    async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
+    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
         let digest = *digest;
-        self.look(move |connection| access::token(connection, &digest))
+        self.look(move |connection| access::bearer(connection, &digest))
             .await
     }
 

@@ -182,8 +182,13 @@ pub trait Access: Send + Sync {
     /// revoked one would be valid again, another token has its digest, or its account has no such agent.
     async fn put_token(&self, token: &TokenRow) -> Result<()>;
 
+    /// The token of that digest, whatever became of it, and the name of the agent that it opens.
+    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>>;
+
     /// The token of that digest, whatever became of it.
-    async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>>;
+    async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
+        Ok(self.bearer(digest).await?.map(|(token, _)| token))
+    }
 
     /// The account's tokens, oldest first.
     async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>>;

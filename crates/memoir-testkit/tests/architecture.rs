@@ -31,6 +31,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
         &[
             "memoir-app",
             "memoir-domain",
+            "memoir-mcp",
             "memoir-model",
             "memoir-vault",
         ],

@@ -30,6 +30,8 @@ use crate::{
     text::hex,
 };
 
+/// How often a thread that must not wait looks whether another one has gone.
+const LOOKS_AT_LOCK: u32 = 64;
 /// What stands for the file's name where there is no file.
 const NO_PATH: &str = "in memory";
 
@@ -233,10 +235,8 @@ impl KeyStore {
     /// # Errors
     /// Those of the driver.
     pub fn cached(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
-        let guard = match self.state.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Ok(None),
+        let Some(guard) = self.lock_at_once() else {
+            return Ok(None);
         };
         let Some(known) = guard.keys.get(&scope) else {
             return Ok(None);
@@ -429,6 +429,19 @@ impl KeyStore {
         master.check_proof(&transaction)?;
         state.master = master;
         Ok(())
+    }
+
+    /// The lock where nobody has it, or somebody who gives it back in a moment: another thread that looks
+    /// has it for a few microseconds, and waking a third one that may wait takes many times as long.
+    fn lock_at_once(&self) -> Option<MutexGuard<'_, State>> {
+        for _ in 0..LOOKS_AT_LOCK {
+            match self.state.try_lock() {
+                Ok(guard) => return Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            }
+        }
+        None
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

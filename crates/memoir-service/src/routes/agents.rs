@@ -116,7 +116,10 @@ fn assignments(settings: &Map<String, Value>) -> Result<Vec<(Field, Option<Strin
             let known = || Field::ALL.map(Field::as_str).join(", ");
             let field: Field = key.parse().map_err(|_| {
                 let key = name(key);
-                Problem::invalid(format!("{key}: is no setting of an agent; there are {}", known()))
+                Problem::invalid(format!(
+                    "{key}: is no setting of an agent; there are {}",
+                    known()
+                ))
             })?;
             Ok((field, text_of(field, value)?))
         })

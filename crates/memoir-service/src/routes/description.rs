@@ -39,17 +39,34 @@ const BOTH: &str = "The agent itself; an administrator, who sees no words.";
 
 const OPERATIONS: &[Operation] = &[
     ("list_agents", ADMINISTRATOR, &["forbidden"]),
-    ("create_agent", ADMINISTRATOR, &["forbidden", "name_taken", "too_long"]),
+    (
+        "create_agent",
+        ADMINISTRATOR,
+        &["forbidden", "name_taken", "too_long"],
+    ),
     ("get_agent", BOTH, &["not_found", "erased"]),
     (
         "update_agent",
         ADMINISTRATOR,
-        &["forbidden", "not_found", "erased", "name_taken", "too_long", "precondition_failed"],
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "name_taken",
+            "too_long",
+            "precondition_failed",
+        ],
     ),
     (
         "erase_agent",
         ADMINISTRATOR,
-        &["forbidden", "not_found", "erased", "session_open", "precondition_failed"],
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "session_open",
+            "precondition_failed",
+        ],
     ),
     (
         "create_token",
@@ -75,23 +92,49 @@ const OPERATIONS: &[Operation] = &[
     (
         "protect_memory",
         ADMINISTRATOR,
-        &["forbidden", "not_found", "erased", "discarded", "shredded", "precondition_failed"],
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "discarded",
+            "shredded",
+            "precondition_failed",
+        ],
     ),
     (
         "unprotect_memory",
         ADMINISTRATOR,
-        &["forbidden", "not_found", "erased", "discarded", "shredded", "precondition_failed"],
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "discarded",
+            "shredded",
+            "precondition_failed",
+        ],
     ),
     (
         "restore_memory",
         ADMINISTRATOR,
-        &["forbidden", "not_found", "erased", "not_discarded", "shredded", "precondition_failed"],
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "not_discarded",
+            "shredded",
+            "precondition_failed",
+        ],
     ),
     (
         "discard_memory",
         ADMINISTRATOR,
         &[
-            "forbidden", "not_found", "erased", "constitutional", "discarded", "shredded",
+            "forbidden",
+            "not_found",
+            "erased",
+            "constitutional",
+            "discarded",
+            "shredded",
             "precondition_failed",
         ],
     ),
@@ -99,12 +142,21 @@ const OPERATIONS: &[Operation] = &[
         "shred_memory",
         AGENT,
         &[
-            "consent_required", "not_found", "erased", "shredded", "session_open", "too_long",
+            "consent_required",
+            "not_found",
+            "erased",
+            "shredded",
+            "session_open",
+            "too_long",
             "precondition_failed",
         ],
     ),
     ("get_context", AGENT, &["forbidden", "not_found", "erased"]),
-    ("get_own_setting", AGENT, &["forbidden", "not_found", "erased"]),
+    (
+        "get_own_setting",
+        AGENT,
+        &["forbidden", "not_found", "erased"],
+    ),
     (
         "set_own_setting",
         AGENT,
@@ -114,7 +166,12 @@ const OPERATIONS: &[Operation] = &[
         "begin_session",
         "`driver: agent`: the agent itself. `driver: model`: an administrator too.",
         &[
-            "forbidden", "not_found", "erased", "session_open", "nothing_to_refine", "inactive",
+            "forbidden",
+            "not_found",
+            "erased",
+            "session_open",
+            "nothing_to_refine",
+            "inactive",
             "model_unavailable",
         ],
     ),
@@ -124,15 +181,37 @@ const OPERATIONS: &[Operation] = &[
     (
         "apply_rehearsal",
         BOTH,
-        &["not_found", "erased", "not_applicable", "session_open", "nothing_to_refine", "inactive"],
+        &[
+            "not_found",
+            "erased",
+            "not_applicable",
+            "session_open",
+            "nothing_to_refine",
+            "inactive",
+        ],
     ),
     (
         "roll_back_session",
         "An administrator; the agent itself for its last session.",
-        &["forbidden", "not_found", "erased", "not_undoable", "in_the_way", "session_open"],
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "not_undoable",
+            "in_the_way",
+            "session_open",
+        ],
     ),
-    ("cancel_session", BOTH, &["not_found", "erased", "session_over"]),
-    ("rewind_agent", ADMINISTRATOR, &["forbidden", "not_found", "erased", "session_open"]),
+    (
+        "cancel_session",
+        BOTH,
+        &["not_found", "erased", "session_over"],
+    ),
+    (
+        "rewind_agent",
+        ADMINISTRATOR,
+        &["forbidden", "not_found", "erased", "session_open"],
+    ),
     ("list_records", BOTH, &["not_found"]),
     ("verify_records", BOTH, &["not_found"]),
     ("take_checkpoint", "Everybody with a token.", &[]),
@@ -142,11 +221,26 @@ const OPERATIONS: &[Operation] = &[
 const TAGS: &[(&str, &str)] = &[
     ("agents", "Agents and their settings."),
     ("tokens", "What lets an agent in."),
-    ("memories", "Saving, finding and protecting memories, and the text for the prompt."),
-    ("sessions", "Refinement sessions: beginning them, their tools, their ends."),
-    ("time machine", "Going back: to before a session, to a point in time, for one memory."),
-    ("audit", "The records of everything that was changed, and whether they are as they were written."),
-    ("service", "Whether the service is well, and what it can do."),
+    (
+        "memories",
+        "Saving, finding and protecting memories, and the text for the prompt.",
+    ),
+    (
+        "sessions",
+        "Refinement sessions: beginning them, their tools, their ends.",
+    ),
+    (
+        "time machine",
+        "Going back: to before a session, to a point in time, for one memory.",
+    ),
+    (
+        "audit",
+        "The records of everything that was changed, and whether they are as they were written.",
+    ),
+    (
+        "service",
+        "Whether the service is well, and what it can do.",
+    ),
 ];
 
 /// The completed description.
@@ -161,9 +255,8 @@ static PARAMETERS: LazyLock<HashMap<String, HashMap<String, Vec<String>>>> = Laz
     paths
         .map(|(path, item)| {
             let operations = item.as_object().into_iter().flatten();
-            let operations = operations.map(|(method, operation)| {
-                (method.to_ascii_uppercase(), query_names(operation))
-            });
+            let operations = operations
+                .map(|(method, operation)| (method.to_ascii_uppercase(), query_names(operation)));
             (path.clone(), operations.collect())
         })
         .collect()
@@ -314,13 +407,20 @@ mod tests {
             let at = format!("{method} {path}");
             let id = operation["operationId"].as_str().unwrap();
             assert!(ids.insert(id), "{at}: {id} is used twice");
-            assert!(operation["summary"].as_str().is_some_and(|text| text.ends_with('.')), "{at}");
+            assert!(
+                operation["summary"]
+                    .as_str()
+                    .is_some_and(|text| text.ends_with('.')),
+                "{at}"
+            );
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 assert!(parameter["description"].is_string(), "{at}: {parameter}");
                 assert!(parameter["schema"].is_object(), "{at}: {parameter}");
             }
             for (status, response) in operation["responses"].as_object().unwrap() {
-                let described = response["description"].as_str().is_some_and(|text| !text.is_empty());
+                let described = response["description"]
+                    .as_str()
+                    .is_some_and(|text| !text.is_empty());
                 assert!(described, "{at}: {status}");
                 for content in response["content"].as_object().into_iter().flatten() {
                     assert!(content.1["schema"].is_object(), "{at}: {status}");
@@ -354,7 +454,11 @@ mod tests {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let source = std::fs::read_to_string(&path).unwrap();
-            assert!(!source.contains(concat!(".rou", "te(")), "{}", path.display());
+            assert!(
+                !source.contains(concat!(".rou", "te(")),
+                "{}",
+                path.display()
+            );
         }
     }
 }

@@ -138,7 +138,8 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
 fn operations<'a>(document: &'a Value, tag: &str) -> Vec<(&'a str, &'a str, &'a Value)> {
     entries(&document["paths"])
         .flat_map(|(path, item)| {
-            entries(item).map(move |(method, operation)| (method.as_str(), path.as_str(), operation))
+            entries(item)
+                .map(move |(method, operation)| (method.as_str(), path.as_str(), operation))
         })
         .filter(|(.., operation)| items(&operation["tags"]).any(|own| own == tag))
         .collect()
@@ -151,9 +152,17 @@ fn interface_body(document: &Value) -> String {
     for tag in items(&document["tags"]) {
         let name = text(tag, "name");
         let anchor = name.replace(' ', "-");
-        let _ = write!(navigation, "<h2><a href=\"#{anchor}\">{}</a></h2><ul>", escape(name));
+        let _ = write!(
+            navigation,
+            "<h2><a href=\"#{anchor}\">{}</a></h2><ul>",
+            escape(name)
+        );
         let about = inline(text(tag, "description"));
-        let _ = write!(sections, "<section><h2 id=\"{anchor}\">{}</h2><p>{about}</p>", escape(name));
+        let _ = write!(
+            sections,
+            "<section><h2 id=\"{anchor}\">{}</h2><p>{about}</p>",
+            escape(name)
+        );
         for (method, path, operation) in operations(document, name) {
             let id = text(operation, "operationId");
             let _ = write!(
@@ -167,7 +176,8 @@ fn interface_body(document: &Value) -> String {
         navigation += "</ul>";
         sections += "</section>";
     }
-    navigation += "<h2><a href=\"#schemas\">schemas</a></h2><h2><a href=\"#errors\">errors</a></h2>";
+    navigation +=
+        "<h2><a href=\"#schemas\">schemas</a></h2><h2><a href=\"#errors\">errors</a></h2>";
     let introduction: String = text(info, "description")
         .split("\n\n")
         .map(|part| format!("<p>{}</p>", inline(part)))
@@ -226,7 +236,11 @@ fn request_body(document: &Value, operation: &Value) -> String {
         return String::new();
     }
     let schema = &body["content"]["application/json"]["schema"];
-    let needed = if body["required"] == true { "required" } else { "can be left out" };
+    let needed = if body["required"] == true {
+        "required"
+    } else {
+        "can be left out"
+    };
     let mut shown = format!("<h4>Body</h4><p>{}, {needed}</p>", form(schema));
     if let Some(example) = example(document, schema) {
         let pretty = serde_json::to_string_pretty(&example).unwrap_or_default();
@@ -255,14 +269,22 @@ fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let choice = items(&schema["oneOf"]).find(|choice| choice["type"] != "null");
     let schema = choice.unwrap_or(schema);
     let name = text(schema, "$ref").rsplit('/').next().unwrap_or_default();
-    document["components"]["schemas"].get(name).unwrap_or(schema)
+    document["components"]["schemas"]
+        .get(name)
+        .unwrap_or(schema)
 }
 
 fn responses_table(operation: &Value) -> String {
     let rows: String = entries(&operation["responses"])
         .map(|(status, response)| {
             let forms: Vec<String> = entries(&response["content"])
-                .map(|(kind, content)| format!("{} <small>{}</small>", form(&content["schema"]), escape(kind)))
+                .map(|(kind, content)| {
+                    format!(
+                        "{} <small>{}</small>",
+                        form(&content["schema"]),
+                        escape(kind)
+                    )
+                })
                 .collect();
             format!(
                 "<tr><th scope=\"row\">{status}</th><td>{}</td><td>{}</td></tr>",
@@ -282,7 +304,10 @@ fn linked_codes(description: &str) -> String {
         if place % 2 == 0 {
             shown += &escaped;
         } else if errors::page(part).is_some() {
-            let _ = write!(shown, "<a href=\"/docs/errors/{escaped}\"><code>{escaped}</code></a>");
+            let _ = write!(
+                shown,
+                "<a href=\"/docs/errors/{escaped}\"><code>{escaped}</code></a>"
+            );
         } else {
             let _ = write!(shown, "<code>{escaped}</code>");
         }
@@ -309,7 +334,11 @@ fn form(schema: &Value) -> String {
         return values.join(", ");
     }
     let kinds = match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        Value::Array(kinds) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(" or "),
         kind => kind.as_str().unwrap_or("anything").to_owned(),
     };
     let mut shown = match schema.get("items") {
@@ -344,15 +373,25 @@ fn schemas_section(document: &Value) -> String {
     for (name, schema) in entries(&document["components"]["schemas"]) {
         let name = escape(name);
         let about = inline(text(schema, "description"));
-        let _ = write!(shown, "<article><h3 id=\"schema-{name}\">{name}</h3><p>{about}</p>");
+        let _ = write!(
+            shown,
+            "<article><h3 id=\"schema-{name}\">{name}</h3><p>{about}</p>"
+        );
         let parts: Vec<&Value> = items(&schema["allOf"]).collect();
-        let parts = if parts.is_empty() { vec![schema] } else { parts };
+        let parts = if parts.is_empty() {
+            vec![schema]
+        } else {
+            parts
+        };
         let mut rows = String::new();
         for part in parts {
             if part.get("$ref").is_some() {
                 let _ = write!(shown, "<p>All of {}, and:</p>", form(part));
             }
-            rows.extend(entries(&part["properties"]).map(|(field, property)| property_row(part, field, property)));
+            rows.extend(
+                entries(&part["properties"])
+                    .map(|(field, property)| property_row(part, field, property)),
+            );
         }
         if rows.is_empty() {
             let _ = write!(shown, "<p>{}</p>", form(schema));
@@ -366,7 +405,11 @@ fn schemas_section(document: &Value) -> String {
 
 fn property_row(schema: &Value, field: &str, property: &Value) -> String {
     let is_always_there = items(&schema["required"]).any(|name| name == field);
-    let there = if is_always_there { "" } else { "can be left out" };
+    let there = if is_always_there {
+        ""
+    } else {
+        "can be left out"
+    };
     format!(
         "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{there}</td><td>{}</td></tr>",
         escape(field),
@@ -388,7 +431,9 @@ fn errors_section() -> String {
             )
         })
         .collect();
-    format!("<section><h2 id=\"errors\">errors</h2><div class=\"wide\"><table>{rows}</table></div></section>")
+    format!(
+        "<section><h2 id=\"errors\">errors</h2><div class=\"wide\"><table>{rows}</table></div></section>"
+    )
 }
 
 #[cfg(test)]
@@ -408,7 +453,9 @@ mod tests {
                 assert_eq!(target, "/openapi.json");
             }
         }
-        for outside in ["http:", "https:", "<script", "url(", "@import", "onclick", "style=\""] {
+        for outside in [
+            "http:", "https:", "<script", "url(", "@import", "onclick", "style=\"",
+        ] {
             assert!(!shown.contains(outside), "{outside}");
         }
     }

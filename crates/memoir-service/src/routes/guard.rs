@@ -5,7 +5,7 @@ use std::time::Instant;
 use axum::{
     body::Body,
     extract::{MatchedPath, Request, State},
-    http::{StatusCode, request::Parts},
+    http::{HeaderValue, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -19,7 +19,11 @@ pub(super) async fn admit(
     next: Next,
 ) -> Response {
     let passed = pass(&service, request, next).await;
-    passed.unwrap_or_else(IntoResponse::into_response)
+    let mut response = passed.unwrap_or_else(IntoResponse::into_response);
+    // What is somebody's own is to lie on no other disk.
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+    response
 }
 
 async fn pass(service: &Service, request: Request, next: Next) -> Result<Response, Problem> {

@@ -5,11 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage};
-use memoir_domain::{
-    PrivateText, Timestamp,
-    memory::Kind,
-    recall::Query as RecallQuery,
-};
+use memoir_domain::{PrivateText, Timestamp, memory::Kind, recall::Query as RecallQuery};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -294,7 +290,12 @@ async fn handle(
     let expected = IfMatch::of(headers)?;
     let memory = reached
         .agent
-        .handle(number, handling, |now| is_expected(&expected, now), &reached.actor)
+        .handle(
+            number,
+            handling,
+            |now| is_expected(&expected, now),
+            &reached.actor,
+        )
         .await?;
     Ok(with_etag(Memory::from(memory).blind()))
 }

@@ -6,6 +6,7 @@ mod context;
 mod description;
 mod docs;
 mod guard;
+mod mcp;
 mod memories;
 mod meta;
 mod own;
@@ -42,7 +43,9 @@ impl Modify for Bearer {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some("A token: an administrator's of the account, or an agent's."))
+            .description(Some(
+                "A token: an administrator's of the account, or an agent's.",
+            ))
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("token", SecurityScheme::Http(scheme));
@@ -104,6 +107,7 @@ pub(crate) fn router(service: &Service) -> Router {
     let guarded = Router::from(guarded()).route_layer(guard);
     Router::from(open())
         .merge(guarded)
+        .merge(mcp::routes(service))
         .fallback(meta::nothing)
         .method_not_allowed_fallback(meta::wrong_method)
         .layer(axum::extract::DefaultBodyLimit::max(

@@ -89,10 +89,19 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     };
     let end = store.end_reply(account_id(1), &answered.key_digest, answered.answer.clone());
     end.await.unwrap();
-    store.forget_replies(at(21), Some(account_id(2))).await.unwrap();
-    store.forget_replies(at(20), Some(account_id(1))).await.unwrap();
+    store
+        .forget_replies(at(21), Some(account_id(2)))
+        .await
+        .unwrap();
+    store
+        .forget_replies(at(20), Some(account_id(1)))
+        .await
+        .unwrap();
     assert_eq!(begin(&store, &reply(1, 20)).await, Some(answered));
-    store.forget_replies(at(21), Some(account_id(1))).await.unwrap();
+    store
+        .forget_replies(at(21), Some(account_id(1)))
+        .await
+        .unwrap();
     assert_eq!(begin(&store, &reply(1, 20)).await, Some(reply(1, 20)));
 
     // Those that came before, answered or not; not the one of that very instant.

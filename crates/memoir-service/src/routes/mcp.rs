@@ -1,0 +1,51 @@
+//! `/mcp`: the Model Context Protocol over HTTP, for the agent whose token the request carries.
+
+use std::time::Instant;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::StatusCode,
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use memoir_app::Eyes;
+
+use crate::{Problem, Service, caller::Caller};
+
+pub(super) fn routes(service: &Service) -> Router<Service> {
+    let guard = middleware::from_fn_with_state(service.clone(), admit);
+    Router::new()
+        .route_service("/mcp", memoir_mcp::http_door())
+        .route_layer(guard)
+}
+
+async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
+    match carried(&service, request).await {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// The request with the agent that its token is for.
+async fn carried(service: &Service, request: Request) -> Result<Request, Problem> {
+    let (mut parts, body) = request.into_parts();
+    let caller = Caller::of(service, &parts).await?;
+    let token = caller.principal.token;
+    if !service.limiter.admits(token, Instant::now()) {
+        let rate = service.options.requests_per_second;
+        return Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            format!("this token makes more than {rate} requests a second"),
+        )
+        .retry_after(1));
+    }
+    let agent = caller.principal.agent.ok_or_else(|| {
+        Problem::forbidden("this door is for agents; an administrator's token speaks for none")
+    })?;
+    let reached = caller.reach(&agent.to_string()).await?;
+    debug_assert_eq!(reached.eyes, Eyes::Agent);
+    parts.extensions.insert(reached.agent);
+    Ok(Request::from_parts(parts, body))
+}

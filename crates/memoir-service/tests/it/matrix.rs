@@ -1,0 +1,330 @@
+//! Who may do what to whose: every documented operation by everybody, and what of the answer holds words.
+
+use std::{collections::BTreeSet, fmt::Write, time::Duration};
+
+use memoir_app::{Provision, sessions::RefineOptions};
+use memoir_domain::{Timestamp, agent::Field, audit::Actor};
+use serde_json::{Value, json};
+
+use crate::house::{Answer, House, administrator_of, agent_of, owner};
+
+/// In everything that is an agent's words.
+const CANARY: &str = "canary-7f3a";
+
+/// What must be there before the operation.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Nothing,
+    OpenSession,
+    Rehearsal,
+}
+
+struct Operation {
+    id: &'static str,
+    method: &'static str,
+    path: &'static str,
+    body: Value,
+    before: Before,
+}
+
+fn operation(id: &'static str, method: &'static str, path: &'static str, body: Value) -> Operation {
+    Operation {
+        id,
+        method,
+        path,
+        body,
+        before: Before::Nothing,
+    }
+}
+
+fn operations() -> Vec<Operation> {
+    let none = || Value::Null;
+    let words = format!("{CANARY} is what was said");
+    let all = vec![
+        operation("list_agents", "GET", "/v1/agents", none()),
+        operation("create_agent", "POST", "/v1/agents", json!({"name": "swift"})),
+        operation("get_agent", "GET", "/v1/agents/{agent}", none()),
+        operation("update_agent", "PATCH", "/v1/agents/{agent}", json!({"core_token_budget": 900})),
+        operation("erase_agent", "DELETE", "/v1/agents/{agent}", none()),
+        operation("create_token", "POST", "/v1/agents/{agent}/tokens", none()),
+        operation(
+            "save_memory",
+            "POST",
+            "/v1/agents/{agent}/memories",
+            json!({"content": words, "kind": "core", "tags": [CANARY], "source": CANARY}),
+        ),
+        operation(
+            "save_memories",
+            "POST",
+            "/v1/agents/{agent}/memories/batch",
+            json!({"memories": [{"content": words, "kind": "journal"}]}),
+        ),
+        operation("list_memories", "GET", "/v1/agents/{agent}/memories?include=discarded", none()),
+        operation("list_memories", "GET", "/v1/agents/{agent}/memories?q=canary", none()),
+        operation("list_memories", "GET", "/v1/agents/{agent}/memories?tag=canary", none()),
+        operation("get_memory", "GET", "/v1/agents/{agent}/memories/1", none()),
+        operation("protect_memory", "PUT", "/v1/agents/{agent}/memories/1/protection", none()),
+        operation("unprotect_memory", "DELETE", "/v1/agents/{agent}/memories/3/protection", none()),
+        operation("restore_memory", "POST", "/v1/agents/{agent}/memories/4/restore", none()),
+        operation("discard_memory", "POST", "/v1/agents/{agent}/memories/1/discard", none()),
+        operation("discard_memory", "POST", "/v1/agents/{agent}/memories/3/discard", none()),
+        operation(
+            "shred_memory",
+            "POST",
+            "/v1/agents/{agent}/memories/1/shred",
+            json!({"reason": CANARY}),
+        ),
+        operation("get_context", "GET", "/v1/agents/{agent}/context", none()),
+        operation("get_own_setting", "GET", "/v1/agents/{agent}/self/system_prompt", none()),
+        operation("set_own_setting", "PUT", "/v1/agents/{agent}/self/system_prompt", json!({"value": words})),
+        operation("begin_session", "POST", "/v1/agents/{agent}/sessions", json!({"driver": "agent"})),
+        operation("begin_session", "POST", "/v1/agents/{agent}/sessions", json!({"driver": "model"})),
+        operation("list_sessions", "GET", "/v1/agents/{agent}/sessions", none()),
+        operation("get_session", "GET", "/v1/sessions/{session}", none()),
+        operation("roll_back_session", "POST", "/v1/sessions/{session}/rollback", none()),
+        Operation {
+            before: Before::OpenSession,
+            ..operation(
+                "call_tool",
+                "POST",
+                "/v1/sessions/{session}/tools/search_memories",
+                json!({"query": "canary"}),
+            )
+        },
+        Operation {
+            before: Before::OpenSession,
+            ..operation("cancel_session", "POST", "/v1/sessions/{session}/cancel", none())
+        },
+        Operation {
+            before: Before::OpenSession,
+            ..operation("begin_session", "POST", "/v1/agents/{agent}/sessions", json!({"driver": "agent", "resume": true}))
+        },
+        Operation {
+            before: Before::Rehearsal,
+            ..operation("apply_rehearsal", "POST", "/v1/sessions/{session}/apply", none())
+        },
+        Operation {
+            before: Before::Rehearsal,
+            ..operation("get_session", "GET", "/v1/sessions/{session}", none())
+        },
+        operation("rewind_agent", "POST", "/v1/agents/{agent}/rewind", json!({"to": "2026-03-04T12:00:00Z"})),
+        operation("list_records", "GET", "/v1/agents/{agent}/audit?limit=200", none()),
+        operation("verify_records", "GET", "/v1/agents/{agent}/audit/verify", none()),
+        operation("take_checkpoint", "GET", "/v1/audit/checkpoint", none()),
+        operation("get_openapi", "GET", "/openapi.json", none()),
+        operation("get_health", "GET", "/healthz", none()),
+        operation("get_readiness", "GET", "/readyz", none()),
+        operation("get_docs", "GET", "/docs", none()),
+        operation("get_error_docs", "GET", "/docs/errors/forbidden", none()),
+    ];
+    let described: BTreeSet<String> = documented_operations();
+    let driven: BTreeSet<String> = all.iter().map(|operation| operation.id.to_owned()).collect();
+    assert_eq!(driven, described, "the matrix drives what is documented, all of it");
+    all
+}
+
+fn documented_operations() -> BTreeSet<String> {
+    let paths = memoir_service::openapi()["paths"].as_object().unwrap();
+    paths
+        .values()
+        .flat_map(|item| item.as_object().unwrap().values())
+        .map(|operation| operation["operationId"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Everybody who may ask, by name and token; the agent itself is `wren`.
+const EVERYBODY: [&str; 9] = [
+    "nobody",
+    "garbage",
+    "expired",
+    "revoked",
+    "administrator",
+    "administrator of another account",
+    "agent",
+    "another agent",
+    "agent of another account",
+];
+
+struct World {
+    house: House,
+    tokens: Vec<String>,
+    session: String,
+    foreign_session: String,
+}
+
+/// An agent of each account with words everywhere that words can be, and a session that completed.
+async fn world(before: Before) -> World {
+    let house = House::open().await;
+    let (wren, agent) = agent_of(&house.account, "wren").await;
+    let (_, another) = agent_of(&house.account, "finch").await;
+    let (_, foreign) = agent_of(&house.other, "gull").await;
+    let soon: Timestamp = house.memoir.now().plus_seconds(60);
+    let expired = wren.create_token(Provision::Any, Some(soon), &owner()).await.unwrap();
+    house.clock.advance(Duration::from_secs(120));
+    let revoked = wren.create_token(Provision::Any, None, &owner()).await.unwrap();
+    house.account.revoke_token(revoked.view.id, &owner()).await.unwrap();
+    let tokens = vec![
+        String::new(),
+        "memoir_garbage".to_owned(),
+        expired.secret.expose().to_owned(),
+        revoked.secret.expose().to_owned(),
+        house.administrator().await,
+        administrator_of(&house.other).await,
+        agent.clone(),
+        another,
+        foreign.clone(),
+    ];
+    let session = furnish(&house, "wren", &agent, &tokens[4]).await;
+    let prompt = format!("I am Wren and my secret is {CANARY}.");
+    let prompts = [
+        (Field::SystemPrompt, Some(prompt.as_str())),
+        (Field::RefinementPrompt, Some(prompt.as_str())),
+    ];
+    wren.configure(&prompts, &Actor::agent("wren")).await.unwrap();
+    let foreign_session = furnish(&house, "gull", &foreign, &tokens[5]).await;
+    let session = match before {
+        Before::Nothing => session,
+        Before::OpenSession => house.open_session("wren", &agent).await,
+        Before::Rehearsal => {
+            let options = RefineOptions {
+                rehearsal: true,
+                ..RefineOptions::default()
+            };
+            let driven = wren.refine(&options, &mut |_| {}).await.unwrap();
+            driven.session.id.to_string()
+        }
+    };
+    World {
+        house,
+        tokens,
+        session,
+        foreign_session,
+    }
+}
+
+/// Memories 1 and 2 kept and equal but for a mark, 3 constitutional, 4 discarded by a completed session.
+async fn furnish(house: &House, agent: &str, token: &str, administrator: &str) -> String {
+    for ending in ["", "!", " and more", " and less"] {
+        let body = json!({
+            "content": format!("The {CANARY} sings at {ending}"),
+            "kind": "core", "tags": ["canary", CANARY], "source": CANARY,
+        });
+        let path = format!("/v1/agents/{agent}/memories");
+        house.post(&path, token, body).await.expect(201);
+    }
+    let path = format!("/v1/agents/{agent}/memories/3/protection");
+    house.send("PUT", &path, administrator, &Value::Null).await.expect(200);
+    let session = house.open_session(agent, token).await;
+    let deleted = house.tool(&session, token, "delete_memory", json!({"id": 4})).await;
+    assert_eq!(deleted["type"], "deleted", "{deleted}");
+    let summary = json!({"summary": format!("I let the {CANARY} rest.")});
+    let completed = house.tool(&session, token, "complete_refinement", summary).await;
+    assert_eq!(completed["type"], "refinement_complete", "{completed}");
+    session
+}
+
+impl World {
+    async fn send(&self, operation: &Operation, who: usize, agent: &str, session: &str) -> Answer {
+        let path = operation.path.replace("{agent}", agent).replace("{session}", session);
+        let token = &self.tokens[who];
+        self.house.send(operation.method, &path, token, &operation.body).await
+    }
+}
+
+const NOBODY: &str = "019a0000-0000-7000-8000-000000000000";
+
+/// The answer without what was named in the request.
+fn blank(answer: &Answer, names: [&str; 2]) -> (u16, Vec<(String, String)>, String) {
+    let mut text = answer.text.clone();
+    for name in names {
+        text = text.replace(name, "NAME");
+    }
+    let ignored = ["date", "content-length"];
+    let headers = answer.headers.iter().filter(|(name, _)| !ignored.contains(&name.as_str()));
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+    (answer.status.as_u16(), headers.collect(), text)
+}
+
+fn outcome(answer: &Answer) -> String {
+    let words = if answer.text.contains(CANARY) { " WORDS" } else { "" };
+    format!("{} {}{words}", answer.status.as_u16(), answer.code())
+        .replace("  ", " ")
+        .trim()
+        .to_owned()
+}
+
+/// Documented with its status and, for a problem, its code.
+fn check_documented(operation: &Operation, answer: &Answer) {
+    let paths = memoir_service::openapi()["paths"].as_object().unwrap();
+    let described = paths
+        .values()
+        .flat_map(|item| item.as_object().unwrap().values())
+        .find(|described| described["operationId"] == operation.id)
+        .unwrap();
+    let status = answer.status.as_u16().to_string();
+    let response = &described["responses"][status.as_str()];
+    assert!(!response.is_null(), "{}: {status} is not documented", operation.id);
+    let code = answer.code();
+    if !answer.status.is_success() {
+        let about = response["description"].as_str().unwrap();
+        assert!(about.contains(&format!("`{code}`")), "{}: {status} {code}: {about}", operation.id);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_5_1_everybody_is_answered_as_the_table_says() {
+    let mut table = String::new();
+    let mut idle: Vec<(Before, World)> = Vec::new();
+    for operation in operations() {
+        if !idle.iter().any(|(before, _)| *before == operation.before) {
+            idle.push((operation.before, world(operation.before).await));
+        }
+        let _ = writeln!(table, "{} {} {}", operation.method, operation.path, compact(&operation.body));
+        for (who, name) in EVERYBODY.into_iter().enumerate() {
+            let acts = [4, 6].contains(&who);
+            let fresh = if acts { Some(world(operation.before).await) } else { None };
+            let shared = idle.iter().find(|(before, _)| *before == operation.before);
+            let world = fresh.as_ref().unwrap_or(&shared.unwrap().1);
+            let nobodys = world.send(&operation, who, NOBODY, NOBODY).await;
+            let foreign = world.send(&operation, who, "gull", &world.foreign_session).await;
+            let own = world.send(&operation, who, "wren", &world.session).await;
+            for answer in [&nobodys, &foreign, &own] {
+                check_documented(&operation, answer);
+                let is_administrators = name.starts_with("administrator");
+                assert!(!(is_administrators && answer.text.contains(CANARY)), "{name}: {}", operation.id);
+            }
+            let has_target = operation.path.contains('{');
+            let (others, others_session) = match who {
+                5 | 8 => ("wren", world.session.as_str()),
+                _ => ("gull", world.foreign_session.as_str()),
+            };
+            let of_others = if [5, 8].contains(&who) { &own } else { &foreign };
+            if has_target {
+                assert_eq!(
+                    blank(of_others, [others, others_session]),
+                    blank(&nobodys, [NOBODY, NOBODY]),
+                    "{name}: {} tells what is there",
+                    operation.id
+                );
+            }
+            if who == 7 && has_target {
+                assert_eq!(
+                    blank(&own, ["wren", &world.session]),
+                    blank(&nobodys, [NOBODY, NOBODY]),
+                    "{name}: {} tells what is there",
+                    operation.id
+                );
+            }
+            let missing = if has_target { format!(" | missing {}", outcome(&nobodys)) } else { String::new() };
+            let _ = writeln!(table, "    {name}: {}{missing}", outcome(&own));
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+fn compact(body: &Value) -> String {
+    match body {
+        Value::Null => String::new(),
+        body => body.to_string(),
+    }
+}
