@@ -90,8 +90,11 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if std::str::from_utf8(bytes).is_err() {
         return Err(Problem::invalid("the body is not UTF-8"));
     }
-    // A body that can be left out is an empty object.
-    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
+    // A body that can be left out is an empty object, and so is null.
+    let bytes = match bytes {
+        b"" | b"null" => b"{}",
+        bytes => bytes,
+    };
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let inner = error.inner();

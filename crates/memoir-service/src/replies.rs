@@ -31,7 +31,8 @@ struct Flight<'a>(&'a InFlight, [u8; 32]);
 impl InFlight {
     fn begin(&self, key: [u8; 32]) -> Option<Flight<'_>> {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.insert(key).then_some(Flight(self, key))
+        // One that is not to be would be dropped at once, and take the other's place away.
+        keys.insert(key).then(|| Flight(self, key))
     }
 }
 

@@ -259,6 +259,9 @@ impl memoir_store::Access for Watched {
     async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
         self.inner.token(digest).await
     }
+    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
+        self.inner.bearer(digest).await
+    }
     async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
         self.inner.tokens(account).await
     }

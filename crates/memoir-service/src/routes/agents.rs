@@ -22,6 +22,7 @@ use crate::{
 
 /// Settings by their names.
 #[derive(Debug, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Settings(Map<String, Value>);
 
 /// The agents of the account, by name; without their prompts.

@@ -22,7 +22,9 @@ pub(super) async fn admit(
     let mut response = passed.unwrap_or_else(IntoResponse::into_response);
     // What is somebody's own is to lie on no other disk.
     let no_store = HeaderValue::from_static("no-store");
-    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, no_store);
     response
 }
 

@@ -1,1 +1,459 @@
+//! Bytes that are no good request, or come too slowly, or are too many.
 
+use std::time::{Duration, Instant};
+
+use memoir_service::Options;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::{
+    client::{Client, connect, raw, read_answer},
+    house::{House, Tenant, options},
+};
+
+const PATH: &str = "/v1/agents/wren/memories";
+
+/// A service whose clients have little time.
+async fn hasty() -> (House, Tenant) {
+    let house = House::with(Options {
+        head_time: Duration::from_millis(600),
+        request_time: Duration::from_millis(600),
+        ..options()
+    })
+    .await;
+    let wren = house.tenant("default", "wren").await;
+    (house, wren)
+}
+
+async fn usual() -> (House, Tenant) {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    (house, wren)
+}
+
+/// That it still serves, and that nothing came of what was sent.
+async fn is_well(house: &House, tenant: &Tenant, memories: usize) {
+    let answer = house.client().get("/v1/agents/wren", &tenant.token).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(tenant.agent.memories(true).await.unwrap().len(), memories);
+    assert!(tenant.agent.verify().await.unwrap().valid);
+}
+
+fn head(token: &str, length: &str) -> Vec<u8> {
+    format!("POST {PATH} HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {token}\r\n{length}\r\n\r\n")
+        .into_bytes()
+}
+
+#[tokio::test]
+async fn a_body_up_to_the_limit_is_taken_and_a_larger_one_is_told_the_limit() {
+    let (house, wren) = usual().await;
+    let mut client = house.client();
+    let padded = |size: usize| {
+        let mut body = json!({"content": "One."}).to_string();
+        body.push_str(&" ".repeat(size - body.len()));
+        body
+    };
+    for (size, status) in [
+        (10_000_000, 201),
+        (16 << 20, 201),
+        ((16 << 20) + 1, 413),
+        (60_000_000, 413),
+    ] {
+        let body = padded(size);
+        let answer = client
+            .send("POST", PATH, &wren.token, &[], body.as_bytes())
+            .await;
+        assert_eq!(answer.status, status, "{size}");
+        if status == 413 {
+            assert_eq!(answer.code(), "body_too_large");
+            assert!(
+                answer.json()["detail"]
+                    .as_str()
+                    .unwrap()
+                    .contains("16777216")
+            );
+            client = house.client();
+        }
+    }
+    is_well(&house, &wren, 2).await;
+}
+
+#[tokio::test]
+async fn a_body_in_pieces_has_the_same_limit() {
+    let (house, wren) = usual().await;
+    let mut stream = connect(house.address).await;
+    let chunked = head(&wren.token, "transfer-encoding: chunked");
+    stream.write_all(&chunked).await.unwrap();
+    let piece = vec![b' '; 1 << 20];
+    for _ in 0..20 {
+        stream.write_all(b"100000\r\n").await.unwrap();
+        stream.write_all(&piece).await.unwrap();
+        stream.write_all(b"\r\n").await.unwrap();
+    }
+    stream.write_all(b"0\r\n\r\n").await.unwrap();
+    let answer = read_answer(&mut stream, false).await.unwrap();
+    assert_eq!(
+        (answer.status, answer.code().as_str()),
+        (413, "body_too_large")
+    );
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_refused_wherever_it_stands() {
+    let (house, wren) = usual().await;
+    let token = &wren.token;
+    let mut client = house.client();
+    let body = b"{\"content\": \"\xff\xfe\"}";
+    let answer = client.send("POST", PATH, token, &[], body).await;
+    assert_eq!(
+        (answer.status, answer.code().as_str()),
+        (400, "invalid_argument")
+    );
+    let body = br#"{"content": "\ud800"}"#;
+    let answer = client.send("POST", PATH, token, &[], body).await;
+    assert_eq!(answer.status, 400);
+    for path in [
+        "/v1/agents/%ff%fe",
+        "/v1/agents/%00",
+        "/v1/agents/wren%00",
+        "/v1/sessions/%ff",
+    ] {
+        let status = client.get(path, token).await.status;
+        assert!(matches!(status, 400 | 404), "{path} {status}");
+    }
+    for query in [
+        "?q=%ff%fe",
+        "?limit=%00",
+        "?cursor=%ff",
+        "?kind=%f0%28",
+        "?since=\u{1f600}",
+    ] {
+        let status = client.get(&format!("{PATH}{query}"), token).await.status;
+        assert!(matches!(status, 200 | 400), "{query} {status}");
+        client = house.client();
+    }
+    let mut stream = connect(house.address).await;
+    let wrong = b"GET /v1/agents HTTP/1.1\r\nhost: m\r\nauthorization: Bearer \xff\xfe\r\n\r\n";
+    stream.write_all(wrong).await.unwrap();
+    assert_eq!(read_answer(&mut stream, false).await.unwrap().status, 401);
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_answered_or_cut_off() {
+    let (house, wren) = usual().await;
+    let huge = format!(
+        "GET / HTTP/1.1\r\nhost: m\r\nx: {}\r\n\r\n",
+        "a".repeat(200_000)
+    );
+    let many = format!(
+        "GET / HTTP/1.1\r\nhost: m\r\n{}\r\n",
+        "x: y\r\n".repeat(5_000)
+    );
+    let long = format!("GET /{} HTTP/1.1\r\nhost: m\r\n\r\n", "a".repeat(100_000));
+    let requests: [&[u8]; 12] = [
+        b"\r\n\r\n\r\n",
+        b"\0\0\0\0\0\0\0\0\r\n\r\n",
+        b"GARBAGE\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"G@T / HTTP/1.1\r\nhost: m\r\n\r\n",
+        b"GET /v1/\0agents HTTP/1.1\r\nhost: m\r\n\r\n",
+        b"GET / HTTP/9.9\r\nhost: m\r\n\r\n",
+        b"GET / HTTP/1.1\r\nbad header\r\n\r\n",
+        huge.as_bytes(),
+        many.as_bytes(),
+        long.as_bytes(),
+    ];
+    for (at, request) in requests.iter().enumerate() {
+        let mut stream = connect(house.address).await;
+        let _ = stream.write_all(request).await;
+        let _ = stream.shutdown().await;
+        let answer = tokio::time::timeout(Duration::from_secs(5), read_answer(&mut stream, false));
+        if let Some(answer) = answer.await.expect("an answer or an end") {
+            assert!(
+                (400..500).contains(&answer.status),
+                "{at}: {}",
+                answer.status
+            );
+        }
+    }
+    for method in ["BREW", "TRACE", "OPTIONS", "CONNECT", "DELETE"] {
+        let mut client = house.client();
+        let answer = client.send(method, PATH, &wren.token, &[], b"").await;
+        assert!(
+            (400..500).contains(&answer.status),
+            "{method}: {}",
+            answer.status
+        );
+    }
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn lengths_that_lie_are_refused() {
+    let (house, wren) = hasty().await;
+    let body = br#"{"content": "One."}"#;
+    // (the length that is stated, the status; 0 where the connection is cut off)
+    for (length, expected) in [
+        ("content-length: 99", 408),
+        ("content-length: -1", 400),
+        ("content-length: x", 400),
+        ("content-length: 5\r\ncontent-length: 19", 400),
+        ("content-length: 99999999999999999999", 400),
+        ("content-length: 999999999999", 413),
+        ("content-length: 5", 400),
+        ("transfer-encoding: chunked\r\ncontent-length: 5", 400),
+        ("transfer-encoding: gzip", 400),
+    ] {
+        let request = [&head(&wren.token, length), body.as_slice()].concat();
+        let status = raw(house.address, &request)
+            .await
+            .map(|answer| answer.status);
+        assert_eq!(status, Some(expected), "{length}");
+    }
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn half_a_request_comes_to_nothing() {
+    let (house, wren) = usual().await;
+    let whole = [
+        head(&wren.token, "content-length: 19"),
+        br#"{"content": "One."}"#.to_vec(),
+    ]
+    .concat();
+    for length in [1, 20, 60, whole.len() - 19, whole.len() - 1] {
+        let mut stream = connect(house.address).await;
+        stream.write_all(&whole[..length]).await.unwrap();
+        drop(stream);
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn a_head_that_comes_byte_by_byte_has_its_time() {
+    let (house, wren) = hasty().await;
+    let mut stream = connect(house.address).await;
+    let begun = Instant::now();
+    for byte in head(&wren.token, "content-length: 19") {
+        if stream.write_all(&[byte]).await.is_err() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let mut rest = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest)).await;
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(!rest.starts_with(b"HTTP/1.1 2"));
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn a_body_that_comes_byte_by_byte_has_its_time() {
+    let (house, wren) = hasty().await;
+    let stream = connect(house.address).await;
+    let (mut reading, mut writing) = stream.into_split();
+    let start = head(&wren.token, "content-length: 10000");
+    writing.write_all(&start).await.unwrap();
+    let dripping = tokio::spawn(async move {
+        while writing.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(5), reading.read_to_end(&mut answer));
+    let _ = read.await.expect("it is told");
+    dripping.abort();
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(answer.contains("application/problem+json"));
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_is_idle_is_closed_in_time() {
+    let (house, wren) = hasty().await;
+    let mut silent = connect(house.address).await;
+    let mut client = connect(house.address).await;
+    let get = format!(
+        "GET /v1/agents/wren HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\n\r\n",
+        wren.token
+    );
+    client.write_all(get.as_bytes()).await.unwrap();
+    assert_eq!(read_answer(&mut client, false).await.unwrap().status, 200);
+    for stream in [&mut silent, &mut client] {
+        let mut rest = Vec::new();
+        let end = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest));
+        let _ = end.await.expect("it is closed");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_takes_no_answers_is_given_up() {
+    let (house, wren) = hasty().await;
+    let long = "word ".repeat(1_900);
+    let input = memoir_app::MemoryInput {
+        content: long.as_str().into(),
+        ..memoir_app::MemoryInput::default()
+    };
+    wren.agent
+        .save(&vec![input; 200], &crate::house::owner())
+        .await
+        .unwrap();
+    let stream = connect(house.address).await;
+    let get = format!(
+        "GET {PATH}?limit=200 HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\n\r\n",
+        wren.token
+    );
+    let (mut reading, mut writing) = stream.into_split();
+    let asking = async {
+        for _ in 0..50 {
+            writing.write_all(get.as_bytes()).await?;
+        }
+        Ok::<_, std::io::Error>(())
+    };
+    let _ = asking.await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    // What was on its way is read; then it is cut off, long before all fifty.
+    let mut taken = vec![0; 1 << 20];
+    let mut total = 0;
+    while let Ok(count @ 1..) = reading.read(&mut taken).await {
+        total += count;
+    }
+    assert!(total < 40 * 200 * long.len(), "{total}");
+    is_well(&house, &wren, 200).await;
+}
+
+#[tokio::test]
+async fn requests_that_come_together_are_answered_in_their_order() {
+    let (house, wren) = usual().await;
+    let mut stream = connect(house.address).await;
+    let mut all = Vec::new();
+    for at in 0..50 {
+        let body = json!({"content": format!("Note {at}.")}).to_string();
+        all.extend(head(
+            &wren.token,
+            &format!("content-length: {}", body.len()),
+        ));
+        all.extend(body.as_bytes());
+    }
+    stream.write_all(&all).await.unwrap();
+    for at in 1..=50 {
+        let answer = read_answer(&mut stream, false).await.unwrap();
+        assert_eq!(
+            (answer.status, answer.json()["number"].as_u64()),
+            (201, Some(at))
+        );
+    }
+    is_well(&house, &wren, 50).await;
+}
+
+#[tokio::test]
+async fn what_is_hidden_behind_a_body_is_no_request() {
+    let (house, wren) = usual().await;
+    let hidden = format!(
+        "POST {PATH} HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\ncontent-length: 19\r\n\r\n{}",
+        wren.token, r#"{"content": "One."}"#
+    );
+    // Two lengths, of which a proxy may believe the other one.
+    let both = format!(
+        "POST {PATH} HTTP/1.1\r\nhost: m\r\ncontent-length: {}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{hidden}",
+        hidden.len() + 5
+    );
+    let mut stream = connect(house.address).await;
+    stream.write_all(both.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer));
+    let _ = read.await.expect("the connection is closed");
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.matches("HTTP/1.1").count() <= 1, "{answer}");
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn nobody_gets_in_by_another_form_of_the_token() {
+    let (house, wren) = usual().await;
+    let token = &wren.token;
+    let long = "a".repeat(50_000);
+    for value in [
+        String::new(),
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        format!("Basic {token}"),
+        format!("Bearer {token}x"),
+        format!("Bearer \"{token}\""),
+        format!("Bearer {token},{token}"),
+        format!("Bearer {}", &token[..token.len() - 1]),
+        format!("Bearer {long}"),
+        token.clone(),
+    ] {
+        let request =
+            format!("GET /v1/agents/wren HTTP/1.1\r\nhost: m\r\nauthorization: {value}\r\n\r\n");
+        let answer = raw(house.address, request.as_bytes()).await.unwrap();
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (401, "unauthorized")
+        );
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+    let path = format!("/v1/agents/wren?token={token}&access_token={token}");
+    assert_eq!(house.client().get(&path, "").await.status, 401);
+    is_well(&house, &wren, 0).await;
+}
+
+#[tokio::test]
+async fn a_token_over_its_rate_is_told_when_to_come_back() {
+    let house = House::with(Options {
+        requests_per_second: 20,
+        ..options()
+    })
+    .await;
+    let (wren, kite) = (
+        house.tenant("default", "wren").await,
+        house.tenant("default", "kite").await,
+    );
+    let mut client = house.client();
+    let mut limited = 0;
+    for _ in 0..100 {
+        let answer = client.get("/v1/agents/wren", &wren.token).await;
+        if answer.status == 429 {
+            limited += 1;
+            assert_eq!(answer.code(), "rate_limited");
+            assert_eq!(answer.header("retry-after"), Some("1"));
+        }
+    }
+    assert!((30..=60).contains(&limited), "{limited}");
+    assert_eq!(client.get("/v1/agents/kite", &kite.token).await.status, 200);
+    assert!(Options::default().requests_per_second >= 2_000);
+}
+
+#[tokio::test]
+async fn connections_over_the_limit_wait_for_their_turn() {
+    let house = House::with(Options {
+        connections: 3,
+        ..options()
+    })
+    .await;
+    let wren = house.tenant("default", "wren").await;
+    let mut held: Vec<TcpStream> = Vec::new();
+    for _ in 0..3 {
+        held.push(connect(house.address).await);
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut late = Client::new(house.address);
+    let waiting = late.get("/v1/agents/wren", &wren.token);
+    tokio::pin!(waiting);
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
+    assert!(early.is_err());
+    held.pop();
+    let answer = tokio::time::timeout(Duration::from_secs(5), waiting)
+        .await
+        .unwrap();
+    assert_eq!(answer.status, 200);
+}

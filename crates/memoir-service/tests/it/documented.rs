@@ -21,12 +21,18 @@ async fn the_pages_need_nothing_but_themselves() {
     assert_eq!(page.status, 200);
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     let policy = page.header("content-security-policy");
-    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; style-src 'sha256-"),
+        "{policy}"
+    );
     assert!(page.text.contains("/v1/agents/{agent}/memories"));
     let error = house.get("/docs/errors/session_open", "").await;
     assert_eq!(error.status, 200);
     assert!(error.text.contains("<h1><code>session_open</code></h1>"));
-    house.get("/docs/errors/no_such", "").await.refused(404, "not_found");
+    house
+        .get("/docs/errors/no_such", "")
+        .await
+        .refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -34,15 +40,28 @@ async fn what_is_not_there_is_told_so() {
     let house = House::open().await;
     let administrator = house.administrator().await;
     house.get("/v2", "").await.refused(404, "not_found");
-    let slash = house.get("/v1/agents/", &administrator).await.refused(404, "not_found");
+    let slash = house
+        .get("/v1/agents/", &administrator)
+        .await
+        .refused(404, "not_found");
     assert_eq!(slash["hint"], "paths here have no slash at the end");
-    let wrong = house.send("PATCH", "/v1/agents", &administrator, &Value::Null).await;
+    let wrong = house
+        .send("PATCH", "/v1/agents", &administrator, &Value::Null)
+        .await;
     wrong.refused(405, "method_not_allowed");
     let allowed = wrong.header("allow").to_owned();
-    assert!(allowed.contains("GET") && allowed.contains("POST"), "{allowed}");
+    assert!(
+        allowed.contains("GET") && allowed.contains("POST"),
+        "{allowed}"
+    );
     let options = house.send("OPTIONS", "/v1/agents", "", &Value::Null).await;
-    assert_eq!((options.status.as_u16(), options.header("allow")), (204, allowed.as_str()));
-    let head = house.send("HEAD", "/v1/agents", &administrator, &Value::Null).await;
+    assert_eq!(
+        (options.status.as_u16(), options.header("allow")),
+        (204, allowed.as_str())
+    );
+    let head = house
+        .send("HEAD", "/v1/agents", &administrator, &Value::Null)
+        .await;
     assert_eq!((head.status.as_u16(), head.text.as_str()), (200, ""));
 }
 

@@ -71,14 +71,21 @@ impl Answer {
     /// A problem of that status and code.
     #[track_caller]
     pub fn refused(&self, status: u16, code: &str) -> Value {
-        assert_eq!((self.status.as_u16(), self.code().as_str()), (status, code), "{}", self.text);
+        assert_eq!(
+            (self.status.as_u16(), self.code().as_str()),
+            (status, code),
+            "{}",
+            self.text
+        );
         assert_eq!(self.header("content-type"), "application/problem+json");
         assert_eq!(self.json()["type"], format!("/docs/errors/{code}"));
         self.json()
     }
 
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
     }
 }
 
@@ -109,7 +116,8 @@ impl House {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let served = memoir.clone();
         tokio::spawn(async move {
-            memoir_service::serve(served, Options::default(), listener, std::future::pending()).await
+            memoir_service::serve(served, Options::default(), listener, std::future::pending())
+                .await
         });
         Self {
             memoir,
@@ -182,7 +190,9 @@ impl House {
 
     pub async fn save(&self, agent: &str, token: &str, content: &str) -> u64 {
         let body = json!({"content": content, "kind": "core"});
-        let saved = self.post(&format!("/v1/agents/{agent}/memories"), token, body).await;
+        let saved = self
+            .post(&format!("/v1/agents/{agent}/memories"), token, body)
+            .await;
         saved.expect(201)["number"].as_u64().unwrap()
     }
 
@@ -201,7 +211,10 @@ impl House {
     /// Waits until the session has ended.
     pub async fn ended(&self, session: &str, token: &str) -> Value {
         for _ in 0..500 {
-            let shown = self.get(&format!("/v1/sessions/{session}"), token).await.expect(200);
+            let shown = self
+                .get(&format!("/v1/sessions/{session}"), token)
+                .await
+                .expect(200);
             if !shown["ended_at"].is_null() {
                 return shown;
             }
@@ -220,6 +233,9 @@ pub async fn agent_of(account: &Account, name: &str) -> (AgentHandle, String) {
     let model = [(Field::Model, Some("builtin:careful"))];
     account.create_agent(name, &model, &owner()).await.unwrap();
     let agent = account.agent(name).await.unwrap();
-    let made = agent.create_token(Provision::Any, None, &owner()).await.unwrap();
+    let made = agent
+        .create_token(Provision::Any, None, &owner())
+        .await
+        .unwrap();
     (agent, made.secret.expose().to_owned())
 }

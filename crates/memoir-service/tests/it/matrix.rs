@@ -42,9 +42,19 @@ fn operations() -> Vec<Operation> {
     let words = format!("{CANARY} is what was said");
     let all = vec![
         operation("list_agents", "GET", "/v1/agents", none()),
-        operation("create_agent", "POST", "/v1/agents", json!({"name": "swift"})),
+        operation(
+            "create_agent",
+            "POST",
+            "/v1/agents",
+            json!({"name": "swift"}),
+        ),
         operation("get_agent", "GET", "/v1/agents/{agent}", none()),
-        operation("update_agent", "PATCH", "/v1/agents/{agent}", json!({"core_token_budget": 900})),
+        operation(
+            "update_agent",
+            "PATCH",
+            "/v1/agents/{agent}",
+            json!({"core_token_budget": 900}),
+        ),
         operation("erase_agent", "DELETE", "/v1/agents/{agent}", none()),
         operation("create_token", "POST", "/v1/agents/{agent}/tokens", none()),
         operation(
@@ -59,15 +69,55 @@ fn operations() -> Vec<Operation> {
             "/v1/agents/{agent}/memories/batch",
             json!({"memories": [{"content": words, "kind": "journal"}]}),
         ),
-        operation("list_memories", "GET", "/v1/agents/{agent}/memories?include=discarded", none()),
-        operation("list_memories", "GET", "/v1/agents/{agent}/memories?q=canary", none()),
-        operation("list_memories", "GET", "/v1/agents/{agent}/memories?tag=canary", none()),
+        operation(
+            "list_memories",
+            "GET",
+            "/v1/agents/{agent}/memories?include=discarded",
+            none(),
+        ),
+        operation(
+            "list_memories",
+            "GET",
+            "/v1/agents/{agent}/memories?q=canary",
+            none(),
+        ),
+        operation(
+            "list_memories",
+            "GET",
+            "/v1/agents/{agent}/memories?tag=canary",
+            none(),
+        ),
         operation("get_memory", "GET", "/v1/agents/{agent}/memories/1", none()),
-        operation("protect_memory", "PUT", "/v1/agents/{agent}/memories/1/protection", none()),
-        operation("unprotect_memory", "DELETE", "/v1/agents/{agent}/memories/3/protection", none()),
-        operation("restore_memory", "POST", "/v1/agents/{agent}/memories/4/restore", none()),
-        operation("discard_memory", "POST", "/v1/agents/{agent}/memories/1/discard", none()),
-        operation("discard_memory", "POST", "/v1/agents/{agent}/memories/3/discard", none()),
+        operation(
+            "protect_memory",
+            "PUT",
+            "/v1/agents/{agent}/memories/1/protection",
+            none(),
+        ),
+        operation(
+            "unprotect_memory",
+            "DELETE",
+            "/v1/agents/{agent}/memories/3/protection",
+            none(),
+        ),
+        operation(
+            "restore_memory",
+            "POST",
+            "/v1/agents/{agent}/memories/4/restore",
+            none(),
+        ),
+        operation(
+            "discard_memory",
+            "POST",
+            "/v1/agents/{agent}/memories/1/discard",
+            none(),
+        ),
+        operation(
+            "discard_memory",
+            "POST",
+            "/v1/agents/{agent}/memories/3/discard",
+            none(),
+        ),
         operation(
             "shred_memory",
             "POST",
@@ -75,13 +125,43 @@ fn operations() -> Vec<Operation> {
             json!({"reason": CANARY}),
         ),
         operation("get_context", "GET", "/v1/agents/{agent}/context", none()),
-        operation("get_own_setting", "GET", "/v1/agents/{agent}/self/system_prompt", none()),
-        operation("set_own_setting", "PUT", "/v1/agents/{agent}/self/system_prompt", json!({"value": words})),
-        operation("begin_session", "POST", "/v1/agents/{agent}/sessions", json!({"driver": "agent"})),
-        operation("begin_session", "POST", "/v1/agents/{agent}/sessions", json!({"driver": "model"})),
-        operation("list_sessions", "GET", "/v1/agents/{agent}/sessions", none()),
+        operation(
+            "get_own_setting",
+            "GET",
+            "/v1/agents/{agent}/self/system_prompt",
+            none(),
+        ),
+        operation(
+            "set_own_setting",
+            "PUT",
+            "/v1/agents/{agent}/self/system_prompt",
+            json!({"value": words}),
+        ),
+        operation(
+            "begin_session",
+            "POST",
+            "/v1/agents/{agent}/sessions",
+            json!({"driver": "agent"}),
+        ),
+        operation(
+            "begin_session",
+            "POST",
+            "/v1/agents/{agent}/sessions",
+            json!({"driver": "model"}),
+        ),
+        operation(
+            "list_sessions",
+            "GET",
+            "/v1/agents/{agent}/sessions",
+            none(),
+        ),
         operation("get_session", "GET", "/v1/sessions/{session}", none()),
-        operation("roll_back_session", "POST", "/v1/sessions/{session}/rollback", none()),
+        operation(
+            "roll_back_session",
+            "POST",
+            "/v1/sessions/{session}/rollback",
+            none(),
+        ),
         Operation {
             before: Before::OpenSession,
             ..operation(
@@ -93,23 +173,53 @@ fn operations() -> Vec<Operation> {
         },
         Operation {
             before: Before::OpenSession,
-            ..operation("cancel_session", "POST", "/v1/sessions/{session}/cancel", none())
+            ..operation(
+                "cancel_session",
+                "POST",
+                "/v1/sessions/{session}/cancel",
+                none(),
+            )
         },
         Operation {
             before: Before::OpenSession,
-            ..operation("begin_session", "POST", "/v1/agents/{agent}/sessions", json!({"driver": "agent", "resume": true}))
+            ..operation(
+                "begin_session",
+                "POST",
+                "/v1/agents/{agent}/sessions",
+                json!({"driver": "agent", "resume": true}),
+            )
         },
         Operation {
             before: Before::Rehearsal,
-            ..operation("apply_rehearsal", "POST", "/v1/sessions/{session}/apply", none())
+            ..operation(
+                "apply_rehearsal",
+                "POST",
+                "/v1/sessions/{session}/apply",
+                none(),
+            )
         },
         Operation {
             before: Before::Rehearsal,
             ..operation("get_session", "GET", "/v1/sessions/{session}", none())
         },
-        operation("rewind_agent", "POST", "/v1/agents/{agent}/rewind", json!({"to": "2026-03-04T12:00:00Z"})),
-        operation("list_records", "GET", "/v1/agents/{agent}/audit?limit=200", none()),
-        operation("verify_records", "GET", "/v1/agents/{agent}/audit/verify", none()),
+        operation(
+            "rewind_agent",
+            "POST",
+            "/v1/agents/{agent}/rewind",
+            json!({"to": "2026-03-04T12:00:00Z"}),
+        ),
+        operation(
+            "list_records",
+            "GET",
+            "/v1/agents/{agent}/audit?limit=200",
+            none(),
+        ),
+        operation(
+            "verify_records",
+            "GET",
+            "/v1/agents/{agent}/audit/verify",
+            none(),
+        ),
         operation("take_checkpoint", "GET", "/v1/audit/checkpoint", none()),
         operation("get_openapi", "GET", "/openapi.json", none()),
         operation("get_health", "GET", "/healthz", none()),
@@ -118,8 +228,14 @@ fn operations() -> Vec<Operation> {
         operation("get_error_docs", "GET", "/docs/errors/forbidden", none()),
     ];
     let described: BTreeSet<String> = documented_operations();
-    let driven: BTreeSet<String> = all.iter().map(|operation| operation.id.to_owned()).collect();
-    assert_eq!(driven, described, "the matrix drives what is documented, all of it");
+    let driven: BTreeSet<String> = all
+        .iter()
+        .map(|operation| operation.id.to_owned())
+        .collect();
+    assert_eq!(
+        driven, described,
+        "the matrix drives what is documented, all of it"
+    );
     all
 }
 
@@ -159,10 +275,20 @@ async fn world(before: Before) -> World {
     let (_, another) = agent_of(&house.account, "finch").await;
     let (_, foreign) = agent_of(&house.other, "gull").await;
     let soon: Timestamp = house.memoir.now().plus_seconds(60);
-    let expired = wren.create_token(Provision::Any, Some(soon), &owner()).await.unwrap();
+    let expired = wren
+        .create_token(Provision::Any, Some(soon), &owner())
+        .await
+        .unwrap();
     house.clock.advance(Duration::from_secs(120));
-    let revoked = wren.create_token(Provision::Any, None, &owner()).await.unwrap();
-    house.account.revoke_token(revoked.view.id, &owner()).await.unwrap();
+    let revoked = wren
+        .create_token(Provision::Any, None, &owner())
+        .await
+        .unwrap();
+    house
+        .account
+        .revoke_token(revoked.view.id, &owner())
+        .await
+        .unwrap();
     let tokens = vec![
         String::new(),
         "memoir_garbage".to_owned(),
@@ -180,7 +306,9 @@ async fn world(before: Before) -> World {
         (Field::SystemPrompt, Some(prompt.as_str())),
         (Field::RefinementPrompt, Some(prompt.as_str())),
     ];
-    wren.configure(&prompts, &Actor::agent("wren")).await.unwrap();
+    wren.configure(&prompts, &Actor::agent("wren"))
+        .await
+        .unwrap();
     let foreign_session = furnish(&house, "gull", &foreign, &tokens[5]).await;
     let session = match before {
         Before::Nothing => session,
@@ -204,7 +332,8 @@ async fn world(before: Before) -> World {
 
 /// Memories 1 and 2 kept and equal but for a mark, 3 constitutional, 4 discarded by a completed session.
 async fn furnish(house: &House, agent: &str, token: &str, administrator: &str) -> String {
-    for ending in ["", "!", " and more", " and less"] {
+    let long = " and again and again".repeat(12);
+    for ending in ["dawn", "dawn!", &long, "dusk"] {
         let body = json!({
             "content": format!("The {CANARY} sings at {ending}"),
             "kind": "core", "tags": ["canary", CANARY], "source": CANARY,
@@ -213,21 +342,33 @@ async fn furnish(house: &House, agent: &str, token: &str, administrator: &str) -
         house.post(&path, token, body).await.expect(201);
     }
     let path = format!("/v1/agents/{agent}/memories/3/protection");
-    house.send("PUT", &path, administrator, &Value::Null).await.expect(200);
+    house
+        .send("PUT", &path, administrator, &Value::Null)
+        .await
+        .expect(200);
     let session = house.open_session(agent, token).await;
-    let deleted = house.tool(&session, token, "delete_memory", json!({"id": 4})).await;
+    let deleted = house
+        .tool(&session, token, "delete_memory", json!({"id": 4}))
+        .await;
     assert_eq!(deleted["type"], "deleted", "{deleted}");
     let summary = json!({"summary": format!("I let the {CANARY} rest.")});
-    let completed = house.tool(&session, token, "complete_refinement", summary).await;
+    let completed = house
+        .tool(&session, token, "complete_refinement", summary)
+        .await;
     assert_eq!(completed["type"], "refinement_complete", "{completed}");
     session
 }
 
 impl World {
     async fn send(&self, operation: &Operation, who: usize, agent: &str, session: &str) -> Answer {
-        let path = operation.path.replace("{agent}", agent).replace("{session}", session);
+        let path = operation
+            .path
+            .replace("{agent}", agent)
+            .replace("{session}", session);
         let token = &self.tokens[who];
-        self.house.send(operation.method, &path, token, &operation.body).await
+        self.house
+            .send(operation.method, &path, token, &operation.body)
+            .await
     }
 }
 
@@ -240,21 +381,35 @@ fn blank(answer: &Answer, names: [&str; 2]) -> (u16, Vec<(String, String)>, Stri
         text = text.replace(name, "NAME");
     }
     let ignored = ["date", "content-length"];
-    let headers = answer.headers.iter().filter(|(name, _)| !ignored.contains(&name.as_str()));
-    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+    let headers = answer
+        .headers
+        .iter()
+        .filter(|(name, _)| !ignored.contains(&name.as_str()));
+    let headers =
+        headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
     (answer.status.as_u16(), headers.collect(), text)
 }
 
 fn outcome(answer: &Answer) -> String {
-    let words = if answer.text.contains(CANARY) { " WORDS" } else { "" };
+    let words = if answer.text.contains(CANARY) {
+        " WORDS"
+    } else {
+        ""
+    };
     format!("{} {}{words}", answer.status.as_u16(), answer.code())
         .replace("  ", " ")
         .trim()
         .to_owned()
 }
 
-/// Documented with its status and, for a problem, its code.
-fn check_documented(operation: &Operation, answer: &Answer) {
+/// Documented with its status and, for a problem, its code; and without words for an administrator.
+fn check(operation: &Operation, who: &str, answer: &Answer) {
+    let is_blind = who.starts_with("administrator");
+    assert!(
+        !(is_blind && answer.text.contains(CANARY)),
+        "{who}: {}",
+        operation.id
+    );
     let paths = memoir_service::openapi()["paths"].as_object().unwrap();
     let described = paths
         .values()
@@ -263,11 +418,19 @@ fn check_documented(operation: &Operation, answer: &Answer) {
         .unwrap();
     let status = answer.status.as_u16().to_string();
     let response = &described["responses"][status.as_str()];
-    assert!(!response.is_null(), "{}: {status} is not documented", operation.id);
+    assert!(
+        !response.is_null(),
+        "{}: {status} is not documented",
+        operation.id
+    );
     let code = answer.code();
     if !answer.status.is_success() {
         let about = response["description"].as_str().unwrap();
-        assert!(about.contains(&format!("`{code}`")), "{}: {status} {code}: {about}", operation.id);
+        assert!(
+            about.contains(&format!("`{code}`")),
+            "{}: {status} {code}: {about}",
+            operation.id
+        );
     }
 }
 
@@ -279,44 +442,55 @@ async fn spec_5_1_everybody_is_answered_as_the_table_says() {
         if !idle.iter().any(|(before, _)| *before == operation.before) {
             idle.push((operation.before, world(operation.before).await));
         }
-        let _ = writeln!(table, "{} {} {}", operation.method, operation.path, compact(&operation.body));
+        let _ = writeln!(
+            table,
+            "{} {} {}",
+            operation.method,
+            operation.path,
+            compact(&operation.body)
+        );
         for (who, name) in EVERYBODY.into_iter().enumerate() {
             let acts = [4, 6].contains(&who);
-            let fresh = if acts { Some(world(operation.before).await) } else { None };
+            let fresh = if acts {
+                Some(world(operation.before).await)
+            } else {
+                None
+            };
             let shared = idle.iter().find(|(before, _)| *before == operation.before);
             let world = fresh.as_ref().unwrap_or(&shared.unwrap().1);
-            let nobodys = world.send(&operation, who, NOBODY, NOBODY).await;
-            let foreign = world.send(&operation, who, "gull", &world.foreign_session).await;
-            let own = world.send(&operation, who, "wren", &world.session).await;
-            for answer in [&nobodys, &foreign, &own] {
-                check_documented(&operation, answer);
-                let is_administrators = name.starts_with("administrator");
-                assert!(!(is_administrators && answer.text.contains(CANARY)), "{name}: {}", operation.id);
+            if !operation.path.contains('{') {
+                let answer = world.send(&operation, who, "", "").await;
+                check(&operation, name, &answer);
+                let _ = writeln!(table, "    {name}: {}", outcome(&answer));
+                continue;
             }
-            let has_target = operation.path.contains('{');
-            let (others, others_session) = match who {
-                5 | 8 => ("wren", world.session.as_str()),
-                _ => ("gull", world.foreign_session.as_str()),
+            // What answers for others must not change what answers for oneself, so that comes last.
+            let missing = world.send(&operation, who, NOBODY, NOBODY).await;
+            let gulls = [("gull", world.foreign_session.as_str())];
+            let wrens = [("wren", world.session.as_str())];
+            let strangers = match who {
+                5 | 8 => &wrens[..],
+                7 => &[gulls[0], wrens[0]],
+                _ => &gulls[..],
             };
-            let of_others = if [5, 8].contains(&who) { &own } else { &foreign };
-            if has_target {
+            for (agent, session) in strangers {
+                let answer = world.send(&operation, who, agent, session).await;
                 assert_eq!(
-                    blank(of_others, [others, others_session]),
-                    blank(&nobodys, [NOBODY, NOBODY]),
+                    blank(&answer, [agent, session]),
+                    blank(&missing, [NOBODY, NOBODY]),
                     "{name}: {} tells what is there",
                     operation.id
                 );
             }
-            if who == 7 && has_target {
-                assert_eq!(
-                    blank(&own, ["wren", &world.session]),
-                    blank(&nobodys, [NOBODY, NOBODY]),
-                    "{name}: {} tells what is there",
-                    operation.id
-                );
-            }
-            let missing = if has_target { format!(" | missing {}", outcome(&nobodys)) } else { String::new() };
-            let _ = writeln!(table, "    {name}: {}{missing}", outcome(&own));
+            let own = world.send(&operation, who, "wren", &world.session).await;
+            check(&operation, name, &missing);
+            check(&operation, name, &own);
+            let _ = writeln!(
+                table,
+                "    {name}: {} | missing {}",
+                outcome(&own),
+                outcome(&missing)
+            );
         }
     }
     insta::assert_snapshot!(table);
