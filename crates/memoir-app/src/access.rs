@@ -129,9 +129,12 @@ impl Memoir {
         };
         let now = self.now();
         let is_over = row.revoked_at.is_some() || row.expires_at.is_some_and(|at| at <= now);
-        if is_over || !self.is_own(&row).await? {
+        if is_over {
             return Ok(None);
         }
+        let Some(key) = self.key_behind(&row).await? else {
+            return Ok(None);
+        };
         let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
         uses.insert(row.id, now);
         let principal = Principal {
@@ -144,6 +147,7 @@ impl Memoir {
             memoir: self.clone(),
             scope: AgentScope { account, agent },
             name,
+            key: Some(key),
         });
         Ok(Some((principal, agent)))
     }
@@ -187,9 +191,9 @@ impl Memoir {
         Ok(self.store.has_users().await?)
     }
 
-    /// Whether the token's row is one that Memoir wrote: whoever can write to the database could put one
-    /// there otherwise, or bring one back to life.
-    async fn is_own(&self, row: &TokenRow) -> Result<bool> {
+    /// The key that the token's row is sealed with; `None` for a row that Memoir did not write: whoever can
+    /// write to the database could put one there otherwise, or bring one back to life.
+    async fn key_behind(&self, row: &TokenRow) -> Result<Option<AgentKey>> {
         let key = match row.agent {
             None => Some(self.account_key(row.account).await?),
             Some(agent) => {
@@ -197,14 +201,15 @@ impl Memoir {
                 self.keys.of(AgentScope { account, agent }).await?
             }
         };
-        let opened = key.map(|key| key.open(&token_place(row), &token_columns(row), &row.seal.0));
-        match opened {
+        let Some(key) = key else {
             // Of an agent that was erased.
-            None => Ok(false),
-            Some(Ok(_)) => Ok(true),
-            Some(Err(error)) => {
+            return Ok(None);
+        };
+        match key.open(&token_place(row), &token_columns(row), &row.seal.0) {
+            Ok(_) => Ok(Some(key)),
+            Err(error) => {
                 tracing::error!(token = %row.id, %error, "a token is not believed");
-                Ok(false)
+                Ok(None)
             }
         }
     }

@@ -214,6 +214,7 @@ impl Account {
             memoir: self.memoir.clone(),
             scope: row.scope,
             name: row.name,
+            key: None,
         })
     }
 
@@ -244,6 +245,7 @@ impl Account {
                 memoir: self.memoir.clone(),
                 scope,
                 name: snapshot.agent.name,
+                key: None,
             },
             id,
         ))

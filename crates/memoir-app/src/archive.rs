@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::{SessionId, adopt::Traveller, audit::Actor};
-use memoir_store::{RecordFilter, Selection};
+use memoir_store::Selection;
 use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
@@ -38,13 +38,11 @@ impl AgentHandle {
         self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
             let loaded = self.load(&wanted(Selection::All)).await?;
-            let log = RecordFilter::default();
-            let rows = self.memoir.store.records(self.scope, &log).await?;
+            let rows = match self.whole_log(&loaded).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => continue,
+                rows => rows?,
+            };
             let sessions = self.memoir.store.sessions(self.scope, u32::MAX).await?;
-            // What was read one after the other is of one moment if the log is.
-            if rows.len() as u64 + 1 != loaded.agent.next_seq {
-                continue;
-            }
             let key = Some(loaded.base.key());
             let head = rows.last().map_or([0; 32], |row| row.hash);
             let records = crate::parallel::map(rows, |row| codec::record(key, row))

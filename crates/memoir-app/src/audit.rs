@@ -5,12 +5,12 @@ use memoir_domain::{
     audit::{Action, Actor, Body, Change, Record},
     memory::{Memory, Number},
 };
-use memoir_store::RecordFilter;
+use memoir_store::{AuditRow, RecordFilter, Wanted};
 use memoir_vault::chain::{self, RecordHash};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{AgentHandle, Eyes, Result, codec};
+use crate::{AgentHandle, Error, Eyes, Loaded, Result, codec};
 
 /// Which records are wanted. Every part narrows the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -86,6 +86,54 @@ impl AgentHandle {
         })
         .into_iter()
         .collect()
+    }
+
+    /// The agent's whole log, which must end where the agent's sealed row says: nothing that is decided
+    /// by it may rest on a part.
+    ///
+    /// # Errors
+    /// [`memoir_store::Error::Conflict`] where the agent changed since it was loaded;
+    /// [`Error::Inconsistent`] where records are missing.
+    pub(crate) async fn whole_log(&self, loaded: &Loaded) -> Result<Vec<AuditRow>> {
+        self.log_from(1, loaded).await
+    }
+
+    /// As [`AgentHandle::whole_log`], opened.
+    pub(crate) async fn read_whole_log(&self, loaded: &Loaded) -> Result<Vec<Record>> {
+        let rows = self.whole_log(loaded).await?;
+        let key = Some(loaded.base.key());
+        crate::parallel::map(rows, |row| codec::record(key, row))
+            .into_iter()
+            .collect()
+    }
+
+    /// The agent's log from the record at `first` on, without a gap up to its end.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::whole_log`].
+    pub(crate) async fn log_from(&self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
+        let filter = RecordFilter {
+            from_seq: first,
+            ..RecordFilter::default()
+        };
+        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        let next = loaded.agent.next_seq;
+        let seqs = rows.iter().map(|row| row.seq);
+        let ends = rows.last().is_none_or(|row| row.hash == loaded.base.head());
+        if seqs.eq(first..next) && ends {
+            return Ok(rows);
+        }
+        let now = self.load(&Wanted::default()).await?;
+        if now.base.version() != loaded.base.version() {
+            return Err(memoir_store::Error::Conflict.into());
+        }
+        let missing = (first..next).find(|seq| !rows.iter().any(|row| row.seq == *seq));
+        Err(Error::Inconsistent(match missing {
+            Some(seq) => format!("table `audit_records`: record {seq} is missing"),
+            None => {
+                "table `audit_records`: the log does not end as the agent's row says".to_owned()
+            }
+        }))
     }
 
     pub(crate) async fn load_records(&self, filter: &RecordFilter) -> Result<Vec<Record>> {

@@ -5,14 +5,11 @@ use memoir_domain::{
     SessionId, Timestamp,
     memory::{Kind, Memory, Number},
 };
-use memoir_store::{MemoryPage, MemoryRow, RecordFilter, Selection, Wanted};
+use memoir_store::{MemoryPage, MemoryRow, RecordFilter, Wanted};
 use memoir_vault::AgentKey;
 use serde::Serialize;
 
-use crate::{
-    AgentHandle, Error, MemoryView, RecordQuery, RecordView, Result, SessionView, codec,
-    memories::wanted,
-};
+use crate::{AgentHandle, Error, MemoryView, RecordQuery, RecordView, Result, SessionView, codec};
 
 /// With whose eyes something is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,12 +70,15 @@ impl AgentHandle {
     /// # Errors
     /// There is none of that number; the store fails.
     pub async fn memory(&self, number: Number) -> Result<MemoryView> {
-        let wanted = wanted(Selection::Numbers(vec![number]));
-        let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
-        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
-        let key = self.key_of(&snapshot.agent).await?;
-        let row = snapshot.memories.into_iter().next();
-        Ok(codec::memory(&key, row.ok_or(Error::NoMemory(number))?)?.into())
+        let rows = self.memoir.store.memories(self.scope, &[number]).await?;
+        match (rows.into_iter().next(), self.present_key().await?) {
+            (Some(row), Some(key)) => Ok(codec::memory(&key, row)?.into()),
+            // Perhaps the agent is gone.
+            _ => {
+                self.check_present().await?;
+                Err(Error::NoMemory(number))
+            }
+        }
     }
 
     /// As [`AgentHandle::memory`], without words.

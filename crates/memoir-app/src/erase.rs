@@ -4,7 +4,7 @@ use memoir_domain::{Timestamp, audit::Actor, manage, memory::Tally};
 use memoir_store::Wanted;
 use serde::Serialize;
 
-use crate::{AgentHandle, AgentView, Error, Result};
+use crate::{AgentHandle, AgentView, Error, Memoir, Result, codec};
 
 /// An agent that was erased.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -71,6 +71,8 @@ impl AgentHandle {
                 Ok(erased)
             }
             Err(Error::Erased { name, at }) => {
+                // The row may say so because somebody changed it: then the key stays.
+                self.check_erased_row().await?;
                 if !self.memoir.keys.destroy(self.scope, at).await? {
                     return Err(Error::Erased { name, at });
                 }
@@ -84,6 +86,18 @@ impl AgentHandle {
         }
     }
 
+    /// That the row which says that the agent was erased is as Memoir wrote it, where that can still be
+    /// told.
+    async fn check_erased_row(&self) -> Result<()> {
+        let wanted = Wanted::default();
+        let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        match self.memoir.keys.of(self.scope).await? {
+            Some(key) => codec::agent(&key, &snapshot.agent, &snapshot.prompts).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// The counts in the agent's row, whose seal cannot be opened any more.
     async fn listed_tally(&self) -> Result<Tally> {
         let snapshot = self
@@ -93,5 +107,33 @@ impl AgentHandle {
             .await?;
         let gone = || Error::NoAgent(self.name.clone());
         Ok(snapshot.ok_or_else(gone)?.agent.tally)
+    }
+}
+
+impl Memoir {
+    /// Finishes what was interrupted between the record of an erasing and the end of the key. How many
+    /// agents that was.
+    ///
+    /// # Errors
+    /// The store or the key store fails. A row that somebody else changed is left for
+    /// [`Memoir::verify_all`] to name.
+    pub async fn finish_erasing(&self) -> Result<usize> {
+        let mut finished = 0;
+        for account in self.store.accounts().await? {
+            let rows = self.store.agents(account.id).await?;
+            for row in rows.into_iter().filter(|row| row.erased_at.is_some()) {
+                let agent = self.handle(row.scope);
+                if self.keys.of(row.scope).await?.is_none() {
+                    continue;
+                }
+                match agent.erase(&Actor::system()).await {
+                    Ok(_) => finished += 1,
+                    Err(error) => {
+                        tracing::error!(agent = %row.scope.agent, %error, "an erasing was not finished");
+                    }
+                }
+            }
+        }
+        Ok(finished)
     }
 }

@@ -199,7 +199,7 @@ impl Error {
             Self::Checkpoint(_) | Self::Archive(_) | Self::ArchiveVersion(_) => "invalid_argument",
             Self::Adopt(AdoptRefusal::Change(ChangeRefusal::SessionRunning(_))) => "session_open",
             Self::Adopt(AdoptRefusal::Change(refusal)) => refusal.code(),
-            Self::Adopt(AdoptRefusal::Name(_)) => "invalid_argument",
+            Self::Adopt(AdoptRefusal::Invalid(_)) => "invalid_argument",
             Self::Adopt(AdoptRefusal::Misfit(_)) => "tampered",
             Self::Random | Self::Inconsistent(_) | Self::Store(_) => "internal",
         }

@@ -4,7 +4,7 @@ use memoir_domain::{
     history::{self, History},
     memory::Number,
 };
-use memoir_store::RecordFilter;
+use memoir_store::Wanted;
 
 use crate::{AgentHandle, Error, Result};
 
@@ -14,17 +14,12 @@ impl AgentHandle {
     /// # Errors
     /// There is no memory of that number; the store fails.
     pub async fn history(&self, only: Option<Number>) -> Result<History> {
-        self.readable().await?;
-        let log = self.load_records(&RecordFilter::default()).await?;
+        let loaded = self.load(&Wanted::default()).await?;
+        let log = self.read_whole_log(&loaded).await?;
         let history = history::history(&log, only);
         match only {
             Some(number) if !history.memories.contains_key(&number) => Err(Error::NoMemory(number)),
             _ => Ok(history),
         }
-    }
-
-    /// That the agent was not erased.
-    async fn readable(&self) -> Result<()> {
-        self.load(&memoir_store::Wanted::default()).await.map(drop)
     }
 }

@@ -58,7 +58,7 @@ pub use error::{Error, Result};
 pub use memoir_store::MemoryPage;
 pub use memories::{Handling, MemoryInput, Saved};
 pub use replies::{KeptReply, ReplyKey};
-pub use rewind::Rewound;
+pub use rewind::{Point, Rewound};
 pub use settings::{Limits, Price, Settings};
 pub use shred::Shredded;
 pub use verify::{Misfit, Verification};
@@ -168,6 +168,8 @@ pub struct AgentHandle {
     memoir: Memoir,
     scope: AgentScope,
     name: String,
+    /// The agent's key, where the key store was asked for it by the request that this handle is for.
+    key: Option<AgentKey>,
 }
 
 /// What one look at an agent brought, in the domain's types.
@@ -227,11 +229,19 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::Erased`]; [`Error::NoKey`].
     async fn key_of(&self, row: &AgentRow) -> Result<AgentKey> {
-        match self.memoir.keys.of(self.scope).await? {
+        match self.present_key().await? {
             // A row that says so is not believed before the key is gone: it may have been changed, or
             // the erasing may have been interrupted.
             Some(key) if row.erased_at.is_none() => Ok(key),
             _ => Err(self.without_key(row).await?),
+        }
+    }
+
+    /// The agent's key; `None` where it has none, or none any more.
+    async fn present_key(&self) -> Result<Option<AgentKey>> {
+        match &self.key {
+            Some(key) => Ok(Some(key.clone())),
+            None => self.memoir.keys.of(self.scope).await,
         }
     }
 

@@ -7,10 +7,19 @@ use memoir_domain::{
     audit::Actor,
     rewind::{self, RewindPreview},
 };
-use memoir_store::{RecordFilter, Selection};
+use memoir_store::Selection;
 use serde::Serialize;
 
 use crate::{AgentHandle, Error, Result, codec, memories::wanted};
+
+/// Where a rewind goes back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// After the last record written then or earlier.
+    Time(Timestamp),
+    /// After the record at this place in the log; 0 for before the first.
+    Record(u64),
+}
 
 /// What a rewind did, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -33,6 +42,15 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; the store fails.
     pub async fn rewind(&self, to: Timestamp, actor: &Actor) -> Result<Rewound> {
+        self.rewind_to(Point::Time(to), actor).await
+    }
+
+    /// As [`AgentHandle::rewind`], to the point after a record, 0 for before the first. The record before
+    /// that of a rewind is the one that takes it back, whatever the clock said.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::rewind`].
+    pub async fn rewind_to(&self, to: Point, actor: &Actor) -> Result<Rewound> {
         self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
             match self.attempt_rewind(to, actor, true).await {
@@ -47,14 +65,14 @@ impl AgentHandle {
     ///
     /// # Errors
     /// As for [`AgentHandle::rewind`].
-    pub async fn preview_rewind(&self, to: Timestamp, actor: &Actor) -> Result<Rewound> {
+    pub async fn preview_rewind(&self, to: Point, actor: &Actor) -> Result<Rewound> {
         self.attempt_rewind(to, actor, false).await
     }
 
-    async fn attempt_rewind(&self, to: Timestamp, actor: &Actor, write: bool) -> Result<Rewound> {
+    async fn attempt_rewind(&self, to: Point, actor: &Actor, write: bool) -> Result<Rewound> {
         let now = self.memoir.now();
         let loaded = self.load(&wanted(Selection::All)).await?;
-        let log = self.load_records(&RecordFilter::default()).await?;
+        let log = self.read_whole_log(&loaded).await?;
         let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
         let key = Some(loaded.base.key());
         let sessions = rows
@@ -66,7 +84,10 @@ impl AgentHandle {
             .into_iter()
             .map(|memory| (memory.number, memory))
             .collect();
-        let plan = rewind::plan_rewind(&log, to);
+        let plan = match to {
+            Point::Time(to) => rewind::plan_rewind(&log, to),
+            Point::Record(seq) => rewind::plan_rewind_to_record(&log, seq),
+        };
         let agent = loaded.agent;
         let changes = rewind::preview(&agent, &memories, &plan, now);
         let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
@@ -80,7 +101,7 @@ impl AgentHandle {
             self.commit(&loaded.base, decision, beside).await?;
         }
         Ok(Rewound {
-            to,
+            to: plan.to,
             to_seq: plan.to_seq,
             seq: seq.filter(|_| write),
             changes,

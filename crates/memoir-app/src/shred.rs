@@ -9,7 +9,7 @@ use memoir_domain::{
     session::Session,
     shred,
 };
-use memoir_store::{RecordFilter, Selection, SessionRow};
+use memoir_store::{Selection, SessionRow};
 use serde::Serialize;
 
 use crate::{
@@ -85,8 +85,8 @@ impl AgentHandle {
             return Err(Error::Changed);
         }
         let store = &self.memoir.store;
-        let rows = store.records(self.scope, &RecordFilter::default()).await?;
-        let body_versions = rows.iter().map(|row| (row.seq, row.body_version)).collect();
+        let rows = self.whole_log(&loaded).await?;
+        let read = rows.iter().map(|row| (row.seq, row.clone())).collect();
         let key = Some(loaded.base.key());
         let history = crate::parallel::map(rows, |row| codec::record(key, row))
             .into_iter()
@@ -122,7 +122,7 @@ impl AgentHandle {
         store.forget_replies(Timestamp::MAX, account).await?;
         let beside = Beside {
             rehearsals,
-            body_versions,
+            read,
             ..Beside::default()
         };
         self.commit(&loaded.base, decision, beside).await?;

@@ -15,7 +15,9 @@ use memoir_domain::{
     replay::{self, Replay},
     session::Session,
 };
-use memoir_store::{AuditRow, DetailRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot};
+use memoir_store::{
+    AuditRow, DetailRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot, TokenRow,
+};
 use memoir_vault::{
     AgentKey,
     chain::{self, BodyCommitment, Head, Link, RecordHash},
@@ -74,6 +76,7 @@ struct Evidence {
     sessions: Vec<SessionRow>,
     records: Vec<AuditRow>,
     details: Vec<DetailRow>,
+    tokens: Vec<TokenRow>,
 }
 
 impl Memoir {
@@ -105,6 +108,7 @@ impl Memoir {
             memoir: self.clone(),
             scope,
             name: scope.agent.to_string(),
+            key: None,
         }
     }
 
@@ -196,6 +200,10 @@ impl AgentHandle {
             misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
         }
         let agent = &evidence.snapshot.agent;
+        if key.is_some() && agent.erased_at.is_some() {
+            let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; `memoir agent erase` with its identifier tells";
+            misfits.push(Misfit::new(None, problem));
+        }
         let name = (agent.name.clone(), agent.scope.agent);
         let erased_at = destroyed_at.or(agent.erased_at);
         // Reading and unsealing a long log takes a while.
@@ -204,6 +212,7 @@ impl AgentHandle {
             let mut judge = Judge::new(scope, misfits);
             judge.chain(&evidence);
             judge.leaves(&evidence.records, &leaves);
+            judge.tokens(&evidence);
             judge.versions(&evidence.snapshot, &evidence.sessions);
             match &key {
                 Some(key) => judge.state(key, evidence),
@@ -229,6 +238,8 @@ impl AgentHandle {
             let sessions = store.sessions(self.scope, u32::MAX).await?;
             let records = store.records(self.scope, &RecordFilter::default()).await?;
             let details = store.details(self.scope).await?;
+            let mut tokens = store.tokens(self.scope.account).await?;
+            tokens.retain(|token| token.agent == Some(self.scope.agent));
             let after = store.snapshot(self.scope, &wanted(Selection::None)).await?;
             if after.ok_or_else(gone)?.agent.version == snapshot.agent.version {
                 return Ok(Evidence {
@@ -236,6 +247,7 @@ impl AgentHandle {
                     sessions,
                     records,
                     details,
+                    tokens,
                 });
             }
         }
@@ -378,6 +390,39 @@ impl Judge {
         }
     }
 
+    /// The agent's tokens against the records of their making and revoking: a row that was put back from
+    /// before its revocation would open the door again (SPEC 5.5).
+    fn tokens(&mut self, evidence: &Evidence) {
+        let mut told: BTreeMap<String, (bool, u64)> = BTreeMap::new();
+        for row in &evidence.records {
+            let is_revoked = match row.action {
+                Action::TokenCreated => false,
+                Action::TokenRevoked => true,
+                _ => continue,
+            };
+            let facts = codec::facts(row).ok();
+            let id = facts.as_ref().and_then(|facts| facts.as_map().get("token"));
+            if let Some(id) = id.and_then(serde_json::Value::as_str) {
+                told.insert(id.to_owned(), (is_revoked, row.seq));
+            }
+        }
+        for token in &evidence.tokens {
+            let problem = match told.get(&token.id.to_string()) {
+                None => Some((None, "no record tells of its making")),
+                Some(&(is_revoked, seq)) if is_revoked != token.revoked_at.is_some() => {
+                    Some((Some(seq), "whether it is revoked is not as recorded"))
+                }
+                Some(_) => None,
+            };
+            if let Some((seq, problem)) = problem {
+                self.note(
+                    seq,
+                    format!("table `tokens`, token {}: {problem}", token.id),
+                );
+            }
+        }
+    }
+
     /// What the records tell of against the rows that are there.
     fn state(&mut self, key: &AgentKey, evidence: Evidence) {
         let Evidence {
@@ -385,6 +430,7 @@ impl Judge {
             sessions,
             records,
             details,
+            ..
         } = evidence;
         let agent = self.taken(None, codec::agent(key, &snapshot.agent, &snapshot.prompts));
         let sessions = self.sessions(key, sessions);

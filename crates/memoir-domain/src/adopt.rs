@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, SessionId, Timestamp,
-    agent::{Agent, Field},
+    agent::{self, Agent, Field, Settings},
     audit::{Action, Actor, Body, Change, Facts, Record},
     draft::{Decision, Draft},
     manage::{self, ChangeRefusal},
-    memory::{Invalid, Memory},
+    memory::{CONTENT_LIMIT, Invalid, Memory, SOURCE_LIMIT, Tags, parse_text},
     replay::{Misfit, Replay},
     session::Session,
 };
@@ -40,9 +40,28 @@ pub enum AdoptRefusal {
     /// Its log does not tell of what came with it.
     #[error("the agent's log does not fit: {}", .0.problem)]
     Misfit(Misfit),
-    /// The name that it is to have is none.
+    /// Something of it breaks a limit, or the name that it is to have is none.
     #[error(transparent)]
-    Name(#[from] Invalid),
+    Invalid(#[from] Invalid),
+}
+
+/// Whether the memory could have been saved (SPEC 2.1).
+fn check_limits(memory: &Memory) -> Result<(), Invalid> {
+    if memory.shredded_at.is_some() {
+        return Ok(());
+    }
+    parse_text("content", memory.content.expose(), CONTENT_LIMIT)?;
+    if let Some(source) = &memory.source {
+        parse_text("source", source.expose(), SOURCE_LIMIT)?;
+    }
+    if let Some(wording) = &memory.protected_wording {
+        parse_text("content", wording.expose(), CONTENT_LIMIT)?;
+    }
+    // A survivor of doubles may carry more tags than can be saved.
+    for tag in memory.tags.iter() {
+        Tags::parse([tag])?;
+    }
+    Ok(())
 }
 
 impl Traveller {
@@ -56,12 +75,24 @@ impl Traveller {
             .iter()
             .find(|session| session.state.is_running());
         manage::check_idle(&self.agent, running.map(|session| session.id))?;
+        self.memories.iter().try_for_each(check_limits)?;
+        self.check_settings()?;
         let replay = Replay::of(&self.records).map_err(AdoptRefusal::Misfit)?;
         replay
             .check_agent(&self.agent)
             .and_then(|()| replay.check_memories(&self.memories))
             .and_then(|()| replay.check_sessions(&self.sessions))
             .map_err(AdoptRefusal::Misfit)
+    }
+
+    /// Whether the settings are ones that could have been set.
+    fn check_settings(&self) -> Result<(), AdoptRefusal> {
+        let (mut name, mut settings) = (String::new(), Settings::default());
+        for field in Field::ALL {
+            let value = agent::field_value(&self.agent.name, &self.agent.settings, field);
+            agent::set_field_value(&mut name, &mut settings, field, &value)?;
+        }
+        Ok(())
     }
 
     /// Takes it in as a new agent: under identifiers of this installation, with its log as it was and one

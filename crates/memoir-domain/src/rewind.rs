@@ -56,6 +56,18 @@ pub fn plan_rewind(log: &[Record], to: Timestamp) -> RewindPlan {
     }
 }
 
+/// As [`plan_rewind`], to the point after the record at `seq`: times can run backwards where a clock was
+/// put back, places in the log cannot.
+pub fn plan_rewind_to_record(log: &[Record], seq: u64) -> RewindPlan {
+    let last = log.iter().rfind(|record| record.seq <= seq);
+    let to_seq = last.map_or(0, |record| record.seq);
+    RewindPlan {
+        to: last.map_or(Timestamp::MIN, |record| record.recorded_at),
+        to_seq,
+        memories: memories_after(log, to_seq),
+    }
+}
+
 /// The memories after the record at `to_seq`.
 fn memories_after(log: &[Record], to_seq: u64) -> BTreeMap<Number, Memory> {
     let mut last: BTreeMap<Number, &Change> = BTreeMap::new();

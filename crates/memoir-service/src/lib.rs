@@ -7,6 +7,7 @@ mod caller;
 mod errors;
 mod extract;
 mod limits;
+mod logs;
 mod matching;
 mod page;
 mod problem;
@@ -21,6 +22,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_app::Memoir;
 
+pub use logs::may_be_logged;
 pub use problem::Problem;
 pub use routes::openapi;
 pub use server::serve;

@@ -102,7 +102,18 @@ fn memories(
     let mut memories = match selection {
         Selection::None => return Ok(Vec::new()),
         Selection::KeptCore => return kept_after(Kind::Core, i64::MIN),
-        Selection::Numbers(numbers) => numbered(connection, agent, numbers)?,
+        Selection::Numbers(numbers) => numbered(numbers, |number| {
+            first(
+                connection,
+                concat!(
+                    "SELECT ",
+                    memory_columns!(),
+                    " FROM memories WHERE agent_id = ?1 AND number = ?2"
+                ),
+                params![agent, number],
+                decode::memory,
+            )
+        })?,
         Selection::Context { journal_after } => {
             let mut memories = kept_after(Kind::Core, i64::MIN)?;
             memories.extend(kept_after(Kind::Journal, journal_after.microseconds())?);
@@ -134,23 +145,35 @@ fn memories(
     Ok(memories)
 }
 
-/// Memories by their numbers, in one view with the question whether the agent is the account's.
+/// Memories by their numbers, of an agent that is the account's and not erased.
 pub(crate) fn numbered_memories(
     connection: &Connection,
     scope: AgentScope,
     numbers: &[Number],
 ) -> Result<Vec<MemoryRow>> {
-    let _view = View::new(connection)?;
-    if !exists(connection, scope)? {
-        return Ok(Vec::new());
-    }
-    numbered(connection, scope.agent.as_bytes(), numbers)
+    // One statement is a view by itself.
+    let _view = match numbers {
+        [_] => None,
+        _ => Some(View::new(connection)?),
+    };
+    numbered(numbers, |number| {
+        first(
+            connection,
+            concat!(
+                "SELECT ",
+                memory_columns!(),
+                " FROM memories WHERE agent_id = ?1 AND number = ?2 AND EXISTS \
+                     (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?3 AND erased_at IS NULL)"
+            ),
+            params![scope.agent.as_bytes(), number, scope.account.as_bytes()],
+            decode::memory,
+        )
+    })
 }
 
 fn numbered(
-    connection: &Connection,
-    agent: &[u8; 16],
     numbers: &[Number],
+    read: impl Fn(i64) -> Result<Option<MemoryRow>>,
 ) -> Result<Vec<MemoryRow>> {
     let mut wanted = numbers.to_vec();
     wanted.sort_unstable();
@@ -158,19 +181,9 @@ fn numbered(
     let mut memories = Vec::with_capacity(wanted.len());
     for wanted in wanted {
         // No row has a number that SQLite cannot hold.
-        let Ok(wanted) = number(wanted, "memories") else {
-            continue;
-        };
-        memories.extend(first(
-            connection,
-            concat!(
-                "SELECT ",
-                memory_columns!(),
-                " FROM memories WHERE agent_id = ?1 AND number = ?2"
-            ),
-            params![agent, wanted],
-            decode::memory,
-        )?);
+        if let Ok(wanted) = number(wanted, "memories") {
+            memories.extend(read(wanted)?);
+        }
     }
     Ok(memories)
 }

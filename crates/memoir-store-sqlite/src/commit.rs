@@ -624,7 +624,9 @@ pub(crate) fn append_leaves(connection: &Connection, recorded_at: Timestamp) -> 
                  id, next_seq - 1, head, ?1 \
              FROM agents \
              WHERE next_seq > 1 AND next_seq - 1 IS NOT (SELECT seq FROM log_leaves \
-                 WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1)",
+                 WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
+                 AND head IS (SELECT hash FROM audit_records \
+                     WHERE agent_id = agents.id AND seq = next_seq - 1)",
         )?
         .execute([recorded_at.microseconds()])?;
     fault::point("leaves.appended");

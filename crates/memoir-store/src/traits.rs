@@ -96,7 +96,7 @@ pub trait Store: Fleet + Access {
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>>;
 
     /// Those of the agent's memories that have these numbers, discarded ones included, in the order of
-    /// the numbers; ones that do not exist are passed over.
+    /// the numbers; ones that do not exist are passed over. None of an agent that was erased.
     async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>>;
 
     /// Kept core memories other than `except` that carry the rarest of the details `digests` that any
@@ -279,7 +279,8 @@ pub trait Fleet: Send + Sync {
     async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>>;
 
     /// Ends the log over all heads with an entry for every agent whose log has grown since its last one,
-    /// by identifier; agents without a record are passed over. How long it is then.
+    /// by identifier; agents without a record, and those whose head is not the hash of their last record,
+    /// are passed over. How long it is then.
     async fn append_leaves(&self, recorded_at: Timestamp) -> Result<u64>;
 
     /// The store's own check of itself; empty where all is well.

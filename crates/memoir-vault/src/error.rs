@@ -50,6 +50,24 @@ pub enum Error {
         /// The fingerprint of the key that was given.
         held: KeyId,
     },
+    /// The file of the master key cannot be replaced by one with another key, so it cannot be rotated.
+    #[error("the key file `{path}` cannot be replaced: {problem}; nothing was changed")]
+    Irreplaceable {
+        /// The file.
+        path: String,
+        /// The system's word for it.
+        problem: String,
+    },
+    /// A rotation is done but for its last step: the new key lies beside the key file still.
+    #[error(
+        "the keys are wrapped anew, but the new master key lies in `{staged}` still; keep that file: the next start uses it, and tries again to move it to `{path}`"
+    )]
+    Unsettled {
+        /// The key file, which holds the old key.
+        path: String,
+        /// Where the new key is.
+        staged: String,
+    },
     /// There is no key store where one must be.
     #[error("the key store `{0}` does not exist")]
     Missing(String),
@@ -111,12 +129,23 @@ impl Error {
     pub(crate) fn file(path: &Path, problem: &std::io::Error) -> Self {
         Self::File {
             path: path.display().to_string(),
-            // An error of a temporary file names that file, which nobody has asked for.
-            problem: match problem.get_ref().and_then(std::error::Error::source) {
-                Some(inner) => inner.to_string(),
-                None => problem.to_string(),
-            },
+            problem: word(problem),
         }
+    }
+
+    pub(crate) fn irreplaceable(path: &Path, problem: &std::io::Error) -> Self {
+        Self::Irreplaceable {
+            path: path.display().to_string(),
+            problem: word(problem),
+        }
+    }
+}
+
+/// The system's word. An error of a temporary file names that file, which nobody has asked for.
+fn word(problem: &std::io::Error) -> String {
+    match problem.get_ref().and_then(std::error::Error::source) {
+        Some(inner) => inner.to_string(),
+        None => problem.to_string(),
     }
 }
 

@@ -26,6 +26,7 @@ use crate::{
     AgentKey, Error, KeyId, MasterKey, Result,
     cipher::{Cipher, NONCE_BYTES},
     log::LogKey,
+    master::staged_path,
     secret::Secret,
     text::hex,
 };
@@ -122,26 +123,14 @@ impl KeyStore {
             opened => opened,
         }?;
         let find = |wanted| {
-            let found = fitting_file(key_file, wanted)?;
-            found.map(|found| Master::of(&found)).map_err(|held| {
-                let store = path.display().to_string();
-                match held {
-                    Some(held) => Error::WrongMasterKey {
-                        store,
-                        wanted,
-                        held,
-                    },
-                    None => Error::MasterKeyLost {
-                        path: key_file.display().to_string(),
-                        store,
-                        wanted,
-                    },
-                }
-            })
+            let found = find_in_file(key_file, wanted, || path.display().to_string())?;
+            Ok(Master::of(&found))
         };
         let store = Self::start(connection, Some(path), Some(key_file), find)?;
-        if MasterKey::staged(key_file)?.is_some() {
-            store.settle_key_file(key_file)?;
+        if let Ok(Some(_)) = MasterKey::staged(key_file) {
+            // The right key is held wherever it lies: what keeps it from its place must not keep anybody
+            // from the keys. The next start tries again.
+            let _ = store.settle_key_file(key_file);
         }
         Ok(store)
     }
@@ -393,18 +382,26 @@ impl KeyStore {
     ///
     /// A staged key is made, used and moved only while the key store is locked for writing, and moved
     /// only once the key store needs it. So no two processes can cross each other, and at every moment
-    /// one of the two files holds the key that is needed.
+    /// one of the two files holds the key that is needed. Before anything needs the staged key, the key
+    /// file is replaced by itself once: where that fails, the staged key could not take its place either.
     pub(crate) fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
         let state = &mut *self.lock();
         let transaction = self.change(&mut state.connection)?;
         settle(&transaction, key_file)?;
         self.follow(&transaction, &mut state.master)?;
+        find_in_file(key_file, state.master.id, || self.name())?.try_replacing(key_file)?;
         let new = Master::of(&MasterKey::stage(key_file)?);
         let wrapped = rewrap(&transaction, &state.master, &new)?;
         transaction.commit()?;
         let id = new.id;
         state.master = new;
-        settle(&self.change(&mut state.connection)?, key_file)?;
+        let settled = self
+            .change(&mut state.connection)
+            .and_then(|transaction| settle(&transaction, key_file));
+        settled.map_err(|_| Error::Unsettled {
+            path: key_file.display().to_string(),
+            staged: staged_path(key_file).display().to_string(),
+        })?;
         Ok((id, wrapped))
     }
 
@@ -601,6 +598,22 @@ fn fitting_file(key_file: &Path, wanted: KeyId) -> Result<Result<MasterKey, Opti
     Ok(match MasterKey::load(key_file)? {
         Some(master) if master.key_id() == wanted => Ok(master),
         other => Err(other.map(|master| master.key_id())),
+    })
+}
+
+/// As [`fitting_file`], where none fits with an error. `store` names the key store.
+fn find_in_file(key_file: &Path, wanted: KeyId, store: impl Fn() -> String) -> Result<MasterKey> {
+    fitting_file(key_file, wanted)?.map_err(|held| match held {
+        Some(held) => Error::WrongMasterKey {
+            store: store(),
+            wanted,
+            held,
+        },
+        None => Error::MasterKeyLost {
+            path: key_file.display().to_string(),
+            store: store(),
+            wanted,
+        },
     })
 }
 

@@ -9,6 +9,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -24,6 +25,12 @@ use crate::{
 
 /// A file that is longer than this is not read to its end.
 const LONGEST_FILE_BYTES: u64 = 1_024;
+/// How the names of files begin that are written before they get their name.
+const DRAFT_PREFIX: &str = ".memoir-";
+/// The digits and the end of the line.
+const DRAFT_BYTES: u64 = 65;
+/// A draft lives for milliseconds: whoever made one that is older than this was killed.
+const OLDEST_DRAFT: Duration = Duration::from_secs(3_600);
 
 /// The key under which all other keys are wrapped. `Debug` prints its type's name only.
 pub struct MasterKey(Secret);
@@ -121,8 +128,24 @@ impl MasterKey {
     /// Puts the staged key in the place of the key file. The caller makes sure that it is the right one
     /// and that no other process does this at the same time.
     pub(crate) fn promote(path: &Path) -> Result<()> {
-        fs::rename(staged_path(path), path).map_err(|error| Error::file(path, &error))?;
-        sync_folder(path)
+        let target = resolved(path);
+        fs::rename(staged_path(path), &target)
+            .map_err(|error| Error::irreplaceable(path, &error))?;
+        sync_folder(&target)
+    }
+
+    /// Shows that the file at `path`, which holds this key, can be replaced: by itself. A mount point or a
+    /// file in a folder that is read-only cannot, and that must be known before anything needs another key.
+    /// The caller makes sure that no other process replaces it at the same time.
+    pub(crate) fn try_replacing(&self, path: &Path) -> Result<()> {
+        let target = resolved(path);
+        let irreplaceable = |error| Error::irreplaceable(path, &error);
+        let draft = write_draft(folder_of(&target), self).map_err(irreplaceable)?;
+        sweep(&draft, self.key_id());
+        draft
+            .persist(&target)
+            .map_err(|failed| irreplaceable(failed.error))?;
+        sync_folder(&target)
     }
 }
 
@@ -208,8 +231,8 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Lets the file appear in full, unless there is one. Where a process is killed in the middle, a file
-/// of another name with a key that nobody uses stays behind.
+/// Lets the file appear in full, unless there is one. Where a process is killed in the middle, a draft
+/// with a key that nobody uses stays behind until a rotation sweeps it away.
 fn publish(path: &Path, key: &MasterKey) -> Result<()> {
     let draft = write_draft(folder_of(path), key).map_err(|error| Error::file(path, &error))?;
     match draft.persist_noclobber(path) {
@@ -222,7 +245,7 @@ fn publish(path: &Path, key: &MasterKey) -> Result<()> {
 /// Its owner's alone from the first moment on.
 fn write_draft(folder: &Path, key: &MasterKey) -> io::Result<NamedTempFile> {
     let mut draft = tempfile::Builder::new()
-        .prefix(".memoir-")
+        .prefix(DRAFT_PREFIX)
         .tempfile_in(folder)?;
     draft.write_all(hex(key.0.expose()).as_bytes())?;
     draft.write_all(b"\n")?;
@@ -230,8 +253,78 @@ fn write_draft(folder: &Path, key: &MasterKey) -> io::Result<NamedTempFile> {
     Ok(draft)
 }
 
-fn staged_path(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
+/// Removes what killed processes have left beside `draft`: drafts that are too old to be anybody's, and
+/// copies of the key `current`, which must not outlive it. A draft that stays does no harm to what is
+/// done here, so failures are passed over; the next rotation comes by again.
+fn sweep(draft: &NamedTempFile, current: KeyId) {
+    // The file system's own clock tells the age: the draft was written just now.
+    let written = |metadata: fs::Metadata| metadata.modified();
+    let Ok(now) = draft.as_file().metadata().and_then(written) else {
+        return;
+    };
+    let Ok(entries) = fs::read_dir(folder_of(draft.path())) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let is_own = Some(entry.file_name().as_os_str()) == draft.path().file_name();
+        if !is_own && is_left(&entry, now, current) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether this is a draft that nobody works on any more.
+fn is_left(entry: &fs::DirEntry, now: SystemTime, current: KeyId) -> bool {
+    let is_named = (entry.file_name().to_str()).is_some_and(|name| name.starts_with(DRAFT_PREFIX));
+    let metadata = match entry.metadata() {
+        Ok(metadata) if is_named && metadata.is_file() && metadata.len() <= DRAFT_BYTES => metadata,
+        _ => return false,
+    };
+    let Ok(text) = fs::read_to_string(entry.path()).map(Zeroizing::new) else {
+        return false;
+    };
+    // Somebody else's file may have such a name, but not hold the beginning of a key.
+    if !text
+        .trim_ascii_end()
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit())
+    {
+        return false;
+    }
+    let age = (metadata.modified().ok()).and_then(|written| now.duration_since(written).ok());
+    let is_current =
+        || MasterKey::from_text(&text, DRAFT_PREFIX).is_ok_and(|key| key.key_id() == current);
+    age.is_some_and(|age| age > OLDEST_DRAFT) || is_current()
+}
+
+/// Where the next key is staged: beside the file itself, so that it can be moved over it.
+pub(crate) fn staged_path(path: &Path) -> PathBuf {
+    let mut name = OsString::from(resolved(path));
     name.push(".next");
     PathBuf::from(name)
+}
+
+/// The file itself where `path` leads to it over links: replacing a link would leave the old key where it
+/// is, and put the new one where nobody keeps keys. A file that is not there yet is where it is named.
+fn resolved(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_renamed_over_is_told_and_no_draft_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("master.key");
+        // Nothing can be renamed over a folder that is not empty.
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("inside"), "").unwrap();
+        let key = MasterKey::generate().unwrap();
+        let error = key.try_replacing(&path).unwrap_err();
+        assert!(matches!(error, Error::Irreplaceable { .. }), "{error}");
+        assert!(error.to_string().ends_with("; nothing was changed"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

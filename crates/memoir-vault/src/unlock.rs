@@ -2,7 +2,7 @@
 //!
 //! A lost or wrong master key is one error here, before anything is written. A process that is killed in
 //! the middle of a rotation leaves two key files, of which one fits; the next start finds it and ends the
-//! rotation.
+//! rotation. Where the key file is a link, it is the file behind it that is replaced, in its own folder.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,10 @@ pub fn unlock(source: &MasterSource, store: &Path, must_exist: bool) -> Result<K
 /// takes up where it was left. Other processes that were opened with `key_file` follow by themselves.
 ///
 /// # Errors
-/// As for [`MasterKey::load_or_create`] and [`KeyStore::rotate`].
+/// [`crate::Error::Irreplaceable`], [`crate::Error::MasterKeyLost`] and [`crate::Error::WrongMasterKey`]
+/// where `key_file` cannot be replaced or does not hold the key that is to be replaced: nothing was changed
+/// then. [`crate::Error::Unsettled`] where all is done but for the last step. Else as for
+/// [`MasterKey::load_or_create`] and [`KeyStore::rotate`].
 pub fn rotate_key_file(key_file: &Path, store: &KeyStore) -> Result<(KeyId, u64)> {
     store.rotate_key_file(key_file)
 }

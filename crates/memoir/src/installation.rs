@@ -34,6 +34,7 @@ impl Installation {
     /// As [`Installation::open`].
     pub(crate) async fn open_for_sessions(global: &Global) -> Result<Self, Failure> {
         let installation = Self::open(global).await?;
+        installation.memoir.finish_erasing().await?;
         let closed = installation.memoir.close_lapsed_sessions().await?;
         if closed > 0 {
             terminal::note(&format!(

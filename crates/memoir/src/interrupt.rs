@@ -1,11 +1,26 @@
 //! Ctrl-C, and being told to end by the system.
 
+use std::task::Poll;
+
 /// Runs `work` until it is done; `None` where somebody interrupts it first. The work is then dropped.
 pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),
         () = interrupted() => None,
+    }
+}
+
+/// As [`interrupted`], listening from now on and not only once it is waited for.
+pub(crate) async fn listening() -> impl Future<Output = ()> {
+    let mut interruption = Box::pin(interrupted());
+    let is_over =
+        std::future::poll_fn(|context| Poll::Ready(interruption.as_mut().poll(context).is_ready()))
+            .await;
+    async move {
+        if !is_over {
+            interruption.await;
+        }
     }
 }
 

@@ -18,6 +18,9 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tracing_subscriber::{
+    EnvFilter, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt,
+};
 
 use crate::{
     cli::Arguments,
@@ -26,6 +29,7 @@ use crate::{
 
 fn main() -> ExitCode {
     forbid_core_dumps();
+    hush_panics();
     let arguments = Arguments::parse();
     start_log();
     let mut runtime = match arguments.command {
@@ -67,15 +71,28 @@ fn forbid_core_dumps() {
 #[cfg(not(unix))]
 fn forbid_core_dumps() {}
 
-/// Logs are for whoever asks for them with `MEMOIR_LOG` or `RUST_LOG`, and go to stderr.
+/// What a panic says may be an agent's words; where it was is enough to find it (SPEC 5.1).
+fn hush_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        let place = place.unwrap_or_else(|| "an unknown place".to_owned());
+        terminal::note(&format!(
+            "internal error at {place}: this is a fault of Memoir's"
+        ));
+    }));
+}
+
+/// Logs are for whoever asks for them with `MEMOIR_LOG` or `RUST_LOG`, and go to stderr. What other crates
+/// would write at work is left out, however much is asked for.
 fn start_log() {
     let wanted = ["MEMOIR_LOG", "RUST_LOG"]
         .into_iter()
         .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if let Some(name) = wanted {
-        tracing_subscriber::fmt()
-            .with_env_filter(tracing_subscriber::EnvFilter::from_env(name))
-            .with_writer(std::io::stderr)
+        tracing_subscriber::registry()
+            .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+            .with(EnvFilter::from_env(name))
+            .with(filter_fn(memoir_service::may_be_logged))
             .init();
     }
 }

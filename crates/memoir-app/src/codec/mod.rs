@@ -360,9 +360,7 @@ fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
     /// Of a body that was written with its record.
     const FIRST: u64 = 1;
     let facts = facts_text(&record.facts)?;
-    let row = Row::Record(record.seq);
-    let body = sealer.seal(row, FIRST, &Columns::NONE, &record.body)?;
-    Ok(AuditRow {
+    let mut row = AuditRow {
         seq: record.seq,
         recorded_at: record.recorded_at,
         actor_kind: record.actor.kind,
@@ -372,11 +370,27 @@ fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
         memory: record.memory,
         facts,
         body_version: FIRST,
-        body_commitment: chain::body_commitment(&body.0).0,
-        body,
+        body_commitment: [0; 32],
+        body: StoredText::default(),
         hash: [0; 32],
         previous_hash: None,
-    })
+    };
+    let place = Row::Record(row.seq);
+    row.body = sealer.seal(place, FIRST, &record_columns(&row)?, &record.body)?;
+    row.body_commitment = chain::body_commitment(&row.body.0).0;
+    Ok(row)
+}
+
+/// What a record says in the open: whoever reads one record does not recompute the chain.
+fn record_columns(row: &AuditRow) -> Result<Columns> {
+    Columns::of(&(
+        row.recorded_at.microseconds(),
+        (row.actor_kind.as_str(), &row.actor_name),
+        row.action.as_str(),
+        row.session,
+        row.memory,
+        &row.facts,
+    ))
 }
 
 fn facts_text(facts: &Facts) -> Result<String> {
@@ -413,8 +427,8 @@ fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRo
 pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
     let body: Body = match key {
         Some(key) => {
-            let place = Row::Record(row.seq);
-            open(key, place, row.body_version, &Columns::NONE, &row.body)?
+            let (place, columns) = (Row::Record(row.seq), record_columns(&row)?);
+            open(key, place, row.body_version, &columns, &row.body)?
         }
         None => Body::default(),
     };
@@ -527,6 +541,15 @@ impl Base {
         self.version.map_or(FIRST_VERSION, |version| version + 1)
     }
 
+    pub(crate) fn version(&self) -> Option<u64> {
+        self.version
+    }
+
+    /// The hash that the agent's log ends with.
+    pub(crate) fn head(&self) -> [u8; 32] {
+        self.head.0
+    }
+
     pub(crate) fn key(&self) -> &AgentKey {
         &self.key
     }
@@ -541,8 +564,8 @@ impl Base {
 pub(crate) struct Beside {
     /// What the rehearsals among its sessions came to.
     pub(crate) rehearsals: BTreeMap<SessionId, Rehearsal>,
-    /// Of each record that it redacts: which body that record has now.
-    pub(crate) body_versions: BTreeMap<u64, u64>,
+    /// The records that it redacts, as they are now.
+    pub(crate) read: BTreeMap<u64, AuditRow>,
     /// The agent's tokens that it makes or changes.
     pub(crate) tokens: Vec<TokenRow>,
 }
@@ -572,7 +595,7 @@ pub(crate) fn commit(
         ..base.clone()
     };
     let prompts = settings_of(&mut next, sealer, &decision)?;
-    let bodies = redacted(sealer, &mut decision, &beside.body_versions)?;
+    let bodies = redacted(sealer, &mut decision, &beside.read)?;
     let mut records = crate::parallel::map(decision.records, |record| audit_row(sealer, record))
         .into_iter()
         .collect::<Result<Vec<AuditRow>>>()?;
@@ -621,17 +644,17 @@ pub(crate) fn commit(
 fn redacted(
     sealer: &Sealer<'_>,
     decision: &mut Decision,
-    versions: &BTreeMap<u64, u64>,
+    read: &BTreeMap<u64, AuditRow>,
 ) -> Result<Vec<BodyRow>> {
     let mut bodies = Vec::with_capacity(decision.redactions.len());
     for redaction in std::mem::take(&mut decision.redactions) {
         let seq = redaction.seq;
-        let version = versions.get(&seq).ok_or_else(|| {
+        let row = read.get(&seq).ok_or_else(|| {
             Error::Inconsistent(format!("record {seq} is redacted without having been read"))
         })?;
-        let body_version = version + 1;
+        let body_version = row.body_version + 1;
         let place = Row::Record(seq);
-        let body = sealer.seal(place, body_version, &Columns::NONE, &redaction.body)?;
+        let body = sealer.seal(place, body_version, &record_columns(row)?, &redaction.body)?;
         bodies.push(BodyRow {
             seq,
             body_version,

@@ -31,6 +31,7 @@ impl Memoir {
                 memoir: self.clone(),
                 scope,
                 name: String::new(),
+                key: None,
             };
             match agent.close_if_lapsed().await {
                 Ok(done) => closed += usize::from(done),

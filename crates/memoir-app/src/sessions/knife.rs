@@ -7,6 +7,7 @@ use memoir_details::Reading;
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     agent::{Agent, DetailGuard},
+    audit::Record,
     breaker::{EROSION_DAYS, Gauge},
     draft::Decision,
     knife::{self, Call, Outcome, Request, ToolResult, Trip, View},
@@ -275,27 +276,54 @@ impl AgentHandle {
         Ok(trip.roll_back(&history, memories))
     }
 
-    /// The session's records, and every memory that they touch as it stands now.
+    /// The session's edits, and every memory that they touch as it stands now: all that the session did,
+    /// as its sealed row counts it.
+    ///
+    /// # Errors
+    /// Records of the session are missing, or there are others.
     pub(super) async fn session_history(
         &self,
         id: SessionId,
-    ) -> Result<(Vec<memoir_domain::audit::Record>, BTreeMap<Number, Memory>)> {
+    ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
+        // What is read one after the other may be of two moments.
+        for _ in 0..crate::ATTEMPTS {
+            let before = self.edits_of(id).await?;
+            let history = self.edit_records(id).await?;
+            let touched = rollback::touched(&history).into_iter().collect();
+            let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
+            let edits = self.edits_of(id).await?;
+            if before != edits {
+                continue;
+            }
+            let is_capped = |record: &&Record| record.action.is_capped_edit();
+            if history.iter().filter(is_capped).count() != edits as usize {
+                return Err(Error::Inconsistent(format!(
+                    "table `audit_records`: the edits of session {id} are not those that it counts"
+                )));
+            }
+            let memories = loaded.memories.into_iter();
+            let memories = memories.map(|memory| (memory.number, memory)).collect();
+            return Ok((history, memories));
+        }
+        Err(Error::Contended)
+    }
+
+    async fn edit_records(&self, id: SessionId) -> Result<Vec<Record>> {
         let filter = RecordFilter {
             session: Some(id),
             ..RecordFilter::default()
         };
         let mut history = self.load_records(&filter).await?;
         history.retain(|record| record.action.is_session_edit());
-        let touched = rollback::touched(&history).into_iter().collect();
-        let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
-        Ok((
-            history,
-            loaded
-                .memories
-                .into_iter()
-                .map(|memory| (memory.number, memory))
-                .collect(),
-        ))
+        Ok(history)
+    }
+
+    async fn edits_of(&self, id: SessionId) -> Result<u32> {
+        let wanted = Wanted {
+            session: Some(id),
+            ..Wanted::default()
+        };
+        Ok(self.load(&wanted).await?.take_session(id)?.edits)
     }
 }
 

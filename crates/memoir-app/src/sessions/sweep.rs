@@ -35,6 +35,7 @@ impl Account {
                         memoir: self.memoir.clone(),
                         scope,
                         name: agent.name,
+                        key: None,
                     },
                     trigger,
                 ));

@@ -80,7 +80,7 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<memoir_domain::draft::Decision> {
         let id = session.id;
-        let log = self.log_since(id).await?;
+        let log = self.log_since(id, loaded).await?;
         let plan = rollback::plan_undo(id, &log);
         if !plan.obstacles.is_empty() && !cascade {
             return Err(Error::InTheWay {
@@ -109,7 +109,7 @@ impl AgentHandle {
     }
 
     /// The agent's log from the session's first record on.
-    async fn log_since(&self, id: SessionId) -> Result<Vec<Record>> {
+    async fn log_since(&self, id: SessionId, loaded: &Loaded) -> Result<Vec<Record>> {
         let own = RecordFilter {
             session: Some(id),
             ..RecordFilter::default()
@@ -124,11 +124,11 @@ impl AgentHandle {
         let Some(from_seq) = first else {
             return Ok(Vec::new());
         };
-        self.load_records(&RecordFilter {
-            from_seq,
-            ..RecordFilter::default()
-        })
-        .await
+        let rows = self.log_from(from_seq, loaded).await?;
+        let key = Some(loaded.base.key());
+        crate::parallel::map(rows, |row| crate::codec::record(key, row))
+            .into_iter()
+            .collect()
     }
 
     /// The sessions of a plan, the one asked for first.

@@ -83,7 +83,14 @@ async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'
             code(agent.shred(Number(1), "a reason", &person()).await),
         ),
         ("rewind", code(agent.rewind(now, &person()).await)),
-        ("preview", code(agent.preview_rewind(now, &person()).await)),
+        (
+            "preview",
+            code(
+                agent
+                    .preview_rewind(memoir_app::Point::Time(now), &person())
+                    .await,
+            ),
+        ),
         ("history", code(agent.history(None).await)),
         ("refine", code(agent.refine(&options, &mut |_| {}).await)),
         ("session", code(agent.session(session).await)),
@@ -226,19 +233,20 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     assert_eq!(magpie.memories(true).await.unwrap(), of_magpie);
     // With the key that was destroyed it could be read: the search for words above can fail.
     let connection = Connection::open(&backup).unwrap();
-    let body: Vec<u8> = connection
+    let (body, version): (Vec<u8>, u32) = connection
         .query_row(
-            "SELECT body FROM audit_records WHERE agent_id = ?1 AND seq = 2 AND body_version = 1",
+            "SELECT body, prompts_version FROM agent_prompts JOIN agents ON id = agent_id \
+             WHERE agent_id = ?1",
             [wren.scope().agent.as_bytes()],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .unwrap();
     let place = Place {
-        row: Row::Record(2),
-        version: 1,
+        row: Row::Prompts,
+        version: version.into(),
     };
     let plain = key.open(&place, &[], &body).unwrap();
-    assert!(String::from_utf8_lossy(&plain).contains("Marta"));
+    assert!(String::from_utf8_lossy(&plain).contains("system_prompt"));
 }
 
 #[tokio::test]
@@ -258,7 +266,11 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     assert_eq!(world.actions().await.last().unwrap(), "agent_erased");
     assert_eq!(code(world.agent.memories(true).await), "erased");
     assert_eq!(code(world.agent.show().await), "erased");
-    assert!(world.agent.verify().await.unwrap().valid);
+    let interrupted = world.agent.verify().await.unwrap();
+    assert!(
+        !interrupted.valid,
+        "it is named as long as the key is there"
+    );
     fs::rename(&aside, &path).unwrap();
     assert!(lab.keys.key(scope).unwrap().is_some(), "it is still there");
 

@@ -137,7 +137,7 @@ async fn rewind(world: &World, moment: &Moment, shredded: &[u64], stay: bool, do
     world.clock.advance(Duration::from_secs(1));
     let preview = world
         .agent
-        .preview_rewind(moment.at, &person())
+        .preview_rewind(memoir_app::Point::Time(moment.at), &person())
         .await
         .unwrap();
     assert_eq!(

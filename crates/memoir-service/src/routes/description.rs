@@ -439,7 +439,11 @@ mod tests {
             let is_closed = ["properties", "oneOf", "allOf", "enum"]
                 .iter()
                 .any(|key| schema.get(key).is_some());
-            assert!(is_closed || name == "AnyObject", "{name}: {schema}");
+            let is_plain = schema["type"] != "object";
+            assert!(
+                is_closed || is_plain || name == "AnyObject",
+                "{name}: {schema}"
+            );
         }
         let text = DOCUMENT.to_string();
         for reference in text.split("#/components/schemas/").skip(1) {

@@ -11,7 +11,7 @@ use axum::{
 };
 use memoir_app::Eyes;
 
-use crate::{Problem, Service, caller::Caller};
+use crate::{Problem, Service, caller::Caller, limits};
 
 pub(super) fn routes(service: &Service) -> Router<Service> {
     let guard = middleware::from_fn_with_state(service.clone(), admit);
@@ -46,6 +46,7 @@ async fn carried(service: &Service, request: Request) -> Result<Request, Problem
     })?;
     let reached = caller.reach(&agent.to_string()).await?;
     debug_assert_eq!(reached.eyes, Eyes::Agent);
+    let body = limits::whole_body(&service.options, &parts.headers, body).await?;
     parts.extensions.insert(reached.agent);
-    Ok(Request::from_parts(parts, body))
+    Ok(Request::from_parts(parts, body.into()))
 }

@@ -23,7 +23,7 @@ pub(crate) struct Config {
     #[schema(value_type = schemas::OwnField)]
     field: &'static str,
     /// The value in force; null where there is none.
-    #[schema(inline, value_type = schemas::TextOrNumber)]
+    #[schema(value_type = schemas::TextOrNumber)]
     value: PrivateJson,
     /// Whether that is the default.
     is_default: bool,

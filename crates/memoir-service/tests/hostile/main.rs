@@ -5,6 +5,7 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod canary;
 mod client;
 mod house;
 mod keys;

@@ -1,1 +1,254 @@
-//! todo
+//! `/v1/agents/{agent}/sessions` and `/v1/sessions`
+
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+const PATH: &str = "/v1/agents/wren/sessions";
+
+#[tokio::test]
+async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() {
+    let house = House::open().await;
+    let (_, own) = house.agent("wren").await;
+    let open = json!({"driver": "agent"});
+    house
+        .post(PATH, &own, open.clone())
+        .await
+        .refused(409, "nothing_to_refine");
+    for text in [
+        "The kiln is fired on Thursdays.",
+        "Ada keeps bees by the river.",
+        "Bees.",
+    ] {
+        house.save("wren", &own, text).await;
+    }
+    let opened = house.post(PATH, &own, open.clone()).await.expect(201);
+    let id = opened["id"].as_str().unwrap();
+    assert!(opened["prompt"].as_str().unwrap().contains("kiln"));
+    assert_eq!(opened["tools"].as_array().unwrap().len(), 6);
+    assert_eq!(
+        (&opened["state"], &opened["driver"], &opened["edits"]),
+        (&json!("open"), &json!("agent"), &json!(0))
+    );
+    let second = house
+        .post(PATH, &own, open)
+        .await
+        .refused(409, "session_open");
+    assert_eq!(second["session_id"], id);
+    let resumed = house
+        .post(PATH, &own, json!({"driver": "agent", "resume": true}))
+        .await
+        .expect(200);
+    assert_eq!(
+        (&resumed["id"], &resumed["prompt"]),
+        (&opened["id"], &opened["prompt"])
+    );
+    let refused = house.tool(id, &own, "sharpen", json!({})).await;
+    assert_eq!(
+        (&refused["type"], &refused["code"]),
+        (&json!("error"), &json!("unknown_tool"))
+    );
+    let refused = house.tool(id, &own, "delete_memory", json!([3])).await;
+    assert_eq!(refused["code"], "invalid_argument");
+    assert_eq!(
+        house
+            .tool(id, &own, "delete_memory", json!({"id": "#3"}))
+            .await["type"],
+        "deleted"
+    );
+    let summary = json!({"summary": "One was superfluous."});
+    let done = house.tool(id, &own, "complete_refinement", summary).await;
+    assert_eq!(
+        done["stats"],
+        json!({"consolidated": 0, "updated": 0, "deleted": 1, "protected": 0})
+    );
+    assert_eq!(
+        house
+            .tool(id, &own, "delete_memory", json!({"id": 1}))
+            .await["code"],
+        "session_over"
+    );
+    house
+        .post(&format!("/v1/sessions/{id}/cancel"), &own, Value::Null)
+        .await
+        .refused(409, "session_over");
+}
+
+#[tokio::test]
+async fn spec_4_3_what_stands_in_the_way_of_an_undo_is_listed() {
+    let house = House::open().await;
+    let administrator = house.administrator().await;
+    let (_, own) = house
+        .agent_with(
+            "wren",
+            &["The kiln is fired on Thursdays at the mill.", "Bees."],
+        )
+        .await;
+    let session = house.open_session("wren", &own).await;
+    let content = json!({"id": 1, "content": "The kiln is fired on Thursdays at the old mill."});
+    assert_eq!(
+        house.tool(&session, &own, "update_memory", content).await["type"],
+        "updated"
+    );
+    house
+        .tool(
+            &session,
+            &own,
+            "complete_refinement",
+            json!({"summary": "Done."}),
+        )
+        .await;
+    let discard = "/v1/agents/wren/memories/1/discard";
+    house
+        .post(discard, &administrator, Value::Null)
+        .await
+        .expect(200);
+    let path = format!("/v1/sessions/{session}/rollback");
+    let problem = house
+        .post(&path, &administrator, Value::Null)
+        .await
+        .refused(409, "in_the_way");
+    assert_eq!(problem["session_id"], session);
+    assert_eq!(problem["obstacles"][0]["action"], "memory_discarded");
+    assert_eq!(problem["obstacles"][0]["memories"], json!([1]));
+    let undone = house
+        .post(&path, &own, json!({"cascade": true}))
+        .await
+        .expect(200);
+    assert!(!undone["undone_at"].is_null());
+    house
+        .post(&path, &administrator, Value::Null)
+        .await
+        .refused(409, "not_undoable");
+}
+
+#[tokio::test]
+async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
+    let house = House::open().await;
+    let (_, own) = house
+        .agent_with("wren", &["The kiln is fired on Thursdays.", "Bees."])
+        .await;
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let session = house.open_session("wren", &own).await;
+        house
+            .tool(
+                &session,
+                &own,
+                "complete_refinement",
+                json!({"summary": "Nothing to do."}),
+            )
+            .await;
+        sessions.push(session);
+    }
+    // A rehearsal changes nothing and stands in no way.
+    let rehearse = json!({"driver": "model", "rehearsal": true});
+    let rehearsal = house.post(PATH, &own, rehearse).await.expect(202);
+    house.ended(rehearsal["id"].as_str().unwrap(), &own).await;
+    let path = |session: &str| format!("/v1/sessions/{session}/rollback");
+    house
+        .post(&path(&sessions[0]), &own, Value::Null)
+        .await
+        .refused(403, "forbidden");
+    house
+        .post(&path(&sessions[1]), &own, Value::Null)
+        .await
+        .expect(200);
+    house
+        .post(&path(&sessions[0]), &own, Value::Null)
+        .await
+        .refused(403, "forbidden");
+}
+
+#[tokio::test]
+async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_applied() {
+    let house = House::open().await;
+    let administrator = house.administrator().await;
+    let words = "The kiln is fired on Thursdays, and Ada keeps her bees by the river";
+    let others =
+        "Nothing of this is said twice: the mill, the ferry, and the road to the coast in spring.";
+    let (_, own) = house
+        .agent_with(
+            "wren",
+            &[
+                &format!("{words}."),
+                &format!("{words}!"),
+                others,
+                &format!("{others} {others}"),
+                &format!("So {others}"),
+            ],
+        )
+        .await;
+    let begun = house
+        .post(
+            PATH,
+            &administrator,
+            json!({"driver": "model", "rehearsal": true}),
+        )
+        .await
+        .expect(202);
+    assert_eq!(
+        (&begun["state"], &begun["rehearsal"]),
+        (&json!("queued"), &json!(true))
+    );
+    let id = begun["id"].as_str().unwrap();
+    let ended = house.ended(id, &own).await;
+    assert_eq!(ended["state"], "completed", "{ended}");
+    assert!(
+        ended["changes"]
+            .as_array()
+            .is_some_and(|changes| !changes.is_empty()),
+        "{ended}"
+    );
+    let blind = house
+        .get(&format!("/v1/sessions/{id}"), &administrator)
+        .await;
+    assert!(blind.expect(200).get("changes").is_none() && !blind.text.contains("kiln"));
+    let applied = house
+        .post(&format!("/v1/sessions/{id}/apply"), &own, Value::Null)
+        .await
+        .expect(200);
+    assert_eq!(
+        (&applied["state"], &applied["rehearsal"]),
+        (&json!("completed"), &json!(false))
+    );
+    let again = house
+        .post(&format!("/v1/sessions/{id}/apply"), &own, Value::Null)
+        .await;
+    again.refused(409, "not_applicable");
+}
+
+#[tokio::test]
+async fn what_a_session_is_begun_with_is_checked() {
+    let house = House::open().await;
+    let (_, own) = house.agent_with("wren", &["The kiln."]).await;
+    for (body, told) in [
+        (json!({}), "driver: is missing"),
+        (
+            json!({"driver": "nobody"}),
+            "driver: must be `agent` or `model`",
+        ),
+        (
+            json!({"driver": "agent", "mod": "full"}),
+            "mod: is no field here; there are `mode`, `driver`",
+        ),
+        (
+            json!({"driver": "agent", "mode": "fast"}),
+            "mode: must be `full` or `dedup_only`",
+        ),
+        (
+            json!({"driver": "agent", "rehearsal": true}),
+            "rehearsal and model: are for",
+        ),
+        (json!({"driver": "model", "model": "nameless"}), "model: "),
+    ] {
+        let problem = house
+            .post(PATH, &own, body.clone())
+            .await
+            .refused(400, "invalid_argument");
+        assert!(
+            problem["detail"].as_str().unwrap().starts_with(told),
+            "{body}: {problem}"
+        );
+    }
+}

@@ -1,6 +1,12 @@
 //! The master key and its file.
 
-use std::{fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use memoir_vault::{Error, KeyStore, MasterKey, MasterSource, rotate_key_file, unlock};
 
@@ -249,4 +255,154 @@ fn issue_2_a_rotation_that_did_not_end_is_ended_by_the_next_start() {
         third
     );
     assert_eq!(KeyStore::wanted(&store).unwrap(), Some(third));
+}
+
+/// The files in a folder with what they hold.
+fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries
+        .filter(|entry| entry.file_type().unwrap().is_file())
+        .map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap()))
+        .collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_file_behind_links_is_rotated_in_its_own_folder() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let (links, safe) = (folder.path().join("links"), folder.path().join("safe"));
+    fs::create_dir(&links).unwrap();
+    fs::create_dir(&safe).unwrap();
+    let (path, target) = (links.join("master.key"), safe.join("the.key"));
+    let store = folder.path().join("keys.db");
+    let first = MasterKey::load_or_create(&target).unwrap().key_id();
+    symlink("../safe/the.key", links.join("between")).unwrap();
+    symlink("between", &path).unwrap();
+
+    let opened = unlock(&source(&path), &store, false).unwrap();
+    opened.create(scope(1, 2), now()).unwrap();
+    let (second, wrapped) = rotate_key_file(&path, &opened).unwrap();
+    assert!(wrapped == 1 && second != first);
+    let in_target = || MasterKey::load(&target).unwrap().unwrap().key_id();
+    assert_eq!(in_target(), second);
+
+    // One that was killed after the keys had been wrapped anew.
+    let staged = MasterKey::load_or_create(&safe.join("the.key.next")).unwrap();
+    opened.rotate(&staged).unwrap();
+    let again = unlock(&source(&path), &store, true).unwrap();
+    assert!(again.key(scope(1, 2)).unwrap().is_some());
+    assert_eq!(in_target(), staged.key_id());
+
+    assert!(path.is_symlink() && links.join("between").is_symlink());
+    assert!(files(&links).is_empty());
+    assert_eq!(files(&safe).into_keys().collect::<Vec<_>>(), ["the.key"]);
+}
+
+#[test]
+fn a_key_file_that_is_not_what_it_was_is_not_rotated() {
+    type Fault = fn(&Path);
+    let faults: [(Fault, &str); 3] = [
+        (
+            |path| {
+                // Nothing can be renamed over a folder that is not empty.
+                fs::remove_file(path).unwrap();
+                fs::create_dir(path).unwrap();
+                fs::write(path.join("inside"), "").unwrap();
+            },
+            "master.key`",
+        ),
+        (
+            |path| fs::remove_file(path).unwrap(),
+            "the master key is lost",
+        ),
+        (|path| fs::write(path, HEX).unwrap(), "the wrong master key"),
+    ];
+    for (fault, told) in faults {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, store) = (
+            folder.path().join("master.key"),
+            folder.path().join("keys.db"),
+        );
+        let opened = unlock(&source(&path), &store, false).unwrap();
+        opened.create(scope(1, 2), now()).unwrap();
+        fault(&path);
+        let before = files(folder.path());
+        let error = rotate_key_file(&path, &opened).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+        assert_eq!(files(folder.path()), before, "{told}");
+    }
+}
+
+#[test]
+fn a_staged_key_that_fits_is_used_where_it_cannot_be_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (
+        folder.path().join("master.key"),
+        folder.path().join("keys.db"),
+    );
+    let opened = unlock(&source(&path), &store, false).unwrap();
+    opened.create(scope(1, 2), now()).unwrap();
+    let staged = MasterKey::load_or_create(&folder.path().join("master.key.next")).unwrap();
+    opened.rotate(&staged).unwrap();
+    // Nothing can be renamed over a folder that is not empty.
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("inside"), "").unwrap();
+    let before = files(folder.path());
+
+    let again = unlock(&source(&path), &store, true).unwrap();
+    assert_eq!(again.key_id(), staged.key_id());
+    assert!(again.key(scope(1, 2)).unwrap().is_some());
+    let error = rotate_key_file(&path, &again).unwrap_err();
+    assert!(matches!(error, Error::Irreplaceable { .. }), "{error}");
+    assert_eq!(files(folder.path()), before);
+
+    fs::remove_dir_all(&path).unwrap();
+    unlock(&source(&path), &store, true).unwrap();
+    assert_eq!(
+        MasterKey::load(&path).unwrap().unwrap().key_id(),
+        staged.key_id()
+    );
+}
+
+#[test]
+fn a_rotation_sweeps_away_what_killed_processes_have_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (
+        folder.path().join("master.key"),
+        folder.path().join("keys.db"),
+    );
+    let opened = unlock(&source(&path), &store, false).unwrap();
+    let current = fs::read_to_string(&path).unwrap();
+    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    let other = format!("{HEX}\n");
+    let file = |name: &str, text: &str, is_old: bool| {
+        fs::write(folder.path().join(name), text).unwrap();
+        if is_old {
+            let file = fs::File::options()
+                .write(true)
+                .open(folder.path().join(name))
+                .unwrap();
+            file.set_modified(old).unwrap();
+        }
+    };
+    file(".memoir-oldold", &other, true);
+    file(".memoir-halves", &HEX[..20], true);
+    file(".memoir-nothin", "", true);
+    file(".memoir-copied", &current, false);
+    let kept = [
+        (".memoir-living", other.as_str(), false),
+        (".memoir-config", "colour = false\n", true),
+        (".memoir-longer", &HEX.repeat(3), true),
+        ("memoir-old", &other, true),
+    ];
+    for (name, text, is_old) in kept {
+        file(name, text, is_old);
+    }
+    rotate_key_file(&path, &opened).unwrap();
+    let mut names = vec!["keys.db", "master.key"];
+    names.extend(kept.map(|(name, ..)| name));
+    names.sort_unstable();
+    assert_eq!(files(folder.path()).into_keys().collect::<Vec<_>>(), names);
 }

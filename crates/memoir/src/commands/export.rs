@@ -70,8 +70,7 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
         terminal::json_lines(&lines)?;
         return Ok(Ending::Done);
     };
-    write(path, |file| write_lines(&lines, file))
-        .map_err(|error| Failure::file("write", path, &error))?;
+    write(path, |file| write_lines(&lines, file), || Ok(()))?;
     if global.json {
         terminal::json(&Written {
             file: path,
@@ -116,6 +115,9 @@ async fn archive(
     }
     let given = passphrase::given(passphrase_file)?;
     let is_made = given.is_none();
+    if is_made {
+        somebody_listens(global.json)?;
+    }
     let passphrase = match given {
         Some(passphrase) => passphrase,
         None => Passphrase::generate().map_err(memoir_app::Error::from)?,
@@ -125,50 +127,145 @@ async fn archive(
     let installation = Installation::open_for_sessions(global).await?;
     let agent = installation.agent(agent).await?;
     let sealed = agent.archive(passphrase).await?;
-    match path {
-        None => terminal::data(&sealed)?,
-        Some(path) => {
-            write(path, |file| (&mut &*file).write_all(&sealed))
-                .map_err(|error| Failure::file("write", path, &error))?;
-            if global.json {
-                return terminal::json(&Written {
-                    file: path,
-                    memories: None,
-                    passphrase: made,
-                })
-                .map(|()| Ending::Done);
-            }
-            terminal::note(&format!(
-                "wrote `{}` to `{}`",
-                safe(agent.name()),
-                path.display()
-            ));
-        }
+    let Some(path) = path else {
+        made.map_or(Ok(()), show)?;
+        terminal::data(&sealed)?;
+        return Ok(Ending::Done);
+    };
+    let written = Written {
+        file: path,
+        memories: None,
+        passphrase: made,
+    };
+    let fill = |file: &fs::File| (&mut &*file).write_all(&sealed);
+    match made {
+        Some(_) if global.json => write(path, fill, || told_in_json(&written))?,
+        Some(passphrase) => write(path, fill, || show(passphrase))?,
+        None => write(path, fill, || Ok(()))?,
     }
-    if let Some(passphrase) = made {
+    if !global.json {
         terminal::note(&format!(
-            "its passphrase, shown once and kept nowhere; without it nobody can open the archive:\n{passphrase}"
+            "wrote `{}` to `{}`",
+            safe(agent.name()),
+            path.display()
         ));
+    } else if made.is_none() {
+        terminal::json(&written)?;
     }
     Ok(Ending::Done)
 }
 
+/// Refuses to make a passphrase that nobody would see: nobody could open the archive then.
+fn somebody_listens(in_json: bool) -> Result<(), Failure> {
+    let (stream, is_nowhere) = if in_json {
+        ("stdout", goes_nowhere(&io::stdout()))
+    } else {
+        ("stderr", goes_nowhere(&io::stderr()))
+    };
+    if is_nowhere {
+        return Err(not_shown(&format!("{stream} is closed or thrown away")));
+    }
+    Ok(())
+}
+
+/// Whether what is written there is thrown away. A stream that was closed when the program started is such
+/// a one too: it is opened on the null device then, and takes everything without an error.
+#[cfg(unix)]
+fn goes_nowhere(stream: &impl std::os::fd::AsFd) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let of_stream = stream
+        .as_fd()
+        .try_clone_to_owned()
+        .and_then(|stream| fs::File::from(stream).metadata());
+    match (of_stream, fs::metadata("/dev/null")) {
+        (Ok(stream), Ok(null)) => {
+            stream.file_type().is_char_device() && stream.rdev() == null.rdev()
+        }
+        (Ok(_), Err(_)) => false,
+        (Err(_), _) => true,
+    }
+}
+
+#[cfg(not(unix))]
+fn goes_nowhere<T>(_stream: &T) -> bool {
+    false
+}
+
+/// Shows a passphrase that was made. Unlike a note, it must arrive.
+fn show(passphrase: &str) -> Result<(), Failure> {
+    let text = Zeroizing::new(format!(
+        "the archive's passphrase, shown once and kept nowhere; without it nobody can open the archive:\n{passphrase}\n"
+    ));
+    let mut stderr = io::stderr().lock();
+    let shown = stderr.write_all(text.as_bytes());
+    shown
+        .and_then(|()| stderr.flush())
+        .map_err(|error| not_shown(&format!("cannot write to stderr: {error}")))
+}
+
+/// As [`show`], for programs.
+fn told_in_json(written: &Written<'_>) -> Result<(), Failure> {
+    terminal::json(written).map_err(|failure| match failure {
+        // Elsewhere nothing is missing when nobody reads on; here it is the passphrase.
+        Failure::PipeClosed => not_shown("nobody reads stdout"),
+        told => told,
+    })
+}
+
+fn not_shown(problem: &str) -> Failure {
+    Failure::new(format!(
+        "the archive's passphrase cannot be shown, so nothing was written: {problem}"
+    ))
+    .hint("give a passphrase of your own in MEMOIR_ARCHIVE_PASSPHRASE or with `--passphrase-file`")
+}
+
 /// Writes a new file and then puts it in place of the old one, so that there is never half a file.
-fn write(path: &Path, fill: impl FnOnce(&fs::File) -> io::Result<()>) -> io::Result<()> {
+/// `announce` comes before anything is in its place, and can stop it.
+fn write(
+    path: &Path,
+    fill: impl FnOnce(&fs::File) -> io::Result<()>,
+    announce: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = |error| Failure::file("write", path, &error);
     let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
     if is_special {
         // A device or a pipe has nothing to be replaced; a folder is refused here.
-        return fill(&fs::OpenOptions::new().write(true).open(path)?);
+        let file = fs::OpenOptions::new().write(true).open(path);
+        let file = file.map_err(failed)?;
+        announce()?;
+        return fill(&file).map_err(failed);
     }
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
+    let file = draft(folder_of(path), fill).map_err(failed)?;
+    announce()?;
+    file.persist(path).map_err(|error| failed(error.into()))?;
+    sync_folder(folder_of(path)).map_err(failed)
+}
+
+/// The whole file, on the disk, under a name of its own.
+fn draft(
+    folder: &Path,
+    fill: impl FnOnce(&fs::File) -> io::Result<()>,
+) -> io::Result<tempfile::NamedTempFile> {
     let file = tempfile::NamedTempFile::new_in(folder)?;
     fill(file.as_file())?;
     file.as_file().sync_all()?;
-    file.persist(path)?;
+    Ok(file)
+}
+
+/// Makes sure that a file that was put in place is still there after a power cut.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    fs::File::open(folder)?.sync_all()?;
+    #[cfg(not(unix))]
+    let _ = folder;
     Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
 }
 
 fn write_lines(lines: &[Line], file: impl Write) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! `memoir key`: the master key, under which the agents' keys are wrapped.
 
-use memoir_vault::{MasterSource, rotate_key_file};
+use memoir_vault::{Error, MasterSource, rotate_key_file};
 use serde_json::json;
 
 use crate::{
@@ -21,9 +21,10 @@ const NEW_KEY: &str =
 pub(crate) enum Command {
     /// Make a new master key, and wrap every agent's key anew under it
     ///
-    /// Nothing that is sealed changes, and other processes on the same database go on. A master key in a
-    /// file is replaced there. One that is given in MEMOIR_MASTER_KEY is replaced by the one in
-    /// MEMOIR_NEW_MASTER_KEY; give that from then on.
+    /// Nothing that is sealed changes. A master key in a file is replaced there, and other processes on the
+    /// same database go on. One that is given in MEMOIR_MASTER_KEY is replaced by the one in
+    /// MEMOIR_NEW_MASTER_KEY; give that from then on. Other processes must be started again with it: until
+    /// then they open only the agents that they have used already.
     Rotate,
 }
 
@@ -40,7 +41,7 @@ pub(crate) async fn run(global: &Global, Command::Rotate: Command) -> Outcome {
     let old = store.key_id();
     let (new, wrapped, place) = match keys::source(global, &config)? {
         MasterSource::File(path) => {
-            let (new, wrapped) = rotate_key_file(&path, &store).map_err(memoir_app::Error::from)?;
+            let (new, wrapped) = rotate_key_file(&path, &store).map_err(not_rotated)?;
             (
                 new,
                 wrapped,
@@ -61,7 +62,7 @@ pub(crate) async fn run(global: &Global, Command::Rotate: Command) -> Outcome {
             }
             let wrapped = store.rotate(&next).map_err(memoir_app::Error::from)?;
             let place = format!(
-                "give what is in {} as {} from now on",
+                "give what is in {} as {} from now on, and start other processes again with it",
                 keys::NEXT,
                 keys::GIVEN
             );
@@ -84,6 +85,20 @@ pub(crate) async fn run(global: &Global, Command::Rotate: Command) -> Outcome {
         ));
     }
     Ok(Ending::Done)
+}
+
+fn not_rotated(error: Error) -> Failure {
+    let is_irreplaceable = matches!(error, Error::Irreplaceable { .. });
+    let failure = Failure::from(memoir_app::Error::from(error));
+    if is_irreplaceable {
+        failure.hint(format!(
+            "give the key in {} and the next one in {}, or make the file one that can be replaced: no mount point, in a folder that you may write to",
+            keys::GIVEN,
+            keys::NEXT
+        ))
+    } else {
+        failure
+    }
 }
 
 fn no_next() -> Failure {

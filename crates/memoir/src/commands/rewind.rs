@@ -1,12 +1,12 @@
 //! `memoir rewind`: returns an agent's memories to a point in time.
 
-use memoir_app::{AgentHandle, RecordQuery, Rewound};
+use memoir_app::{Point, Rewound};
 use memoir_domain::Timestamp;
 
 use crate::{
     cli::Global,
     commands::parse,
-    failure::{Ending, Failure, Outcome},
+    failure::{Ending, Outcome},
     installation::{Installation, administrator},
     show::{moment, thousands},
     terminal::{self, safe},
@@ -21,8 +21,11 @@ pub(crate) struct Arguments {
     /// The agent
     agent: String,
     /// The moment: a date, which means its beginning, or a time such as 2026-05-03T14:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = parse::time)]
-    to: Timestamp,
+    #[arg(long, value_name = "TIME", value_parser = parse::time, required_unless_present = "to_record")]
+    to: Option<Timestamp>,
+    /// The place in the audit after which to return, 0 for before the first record
+    #[arg(long, value_name = "RECORD", conflicts_with = "to")]
+    to_record: Option<u64>,
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -32,40 +35,28 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open_for_sessions(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let actor = administrator();
+    let to = match (arguments.to, arguments.to_record) {
+        (Some(time), _) => Point::Time(time),
+        (None, record) => Point::Record(record.unwrap_or_default()),
+    };
     let rewound = if arguments.dry_run {
-        agent.preview_rewind(arguments.to, &actor).await?
+        agent.preview_rewind(to, &actor).await?
     } else {
-        agent.rewind(arguments.to, &actor).await?
+        agent.rewind_to(to, &actor).await?
     };
     if global.json {
         terminal::json(&rewound)?;
         return Ok(Ending::Done);
     }
     terminal::print(&told(&rewound, arguments.dry_run))?;
-    if let Some(time) = moment_before(&agent, &rewound).await? {
+    if let Some(seq) = rewound.seq {
         terminal::note(&format!(
-            "`memoir rewind {} --to {time}` takes it back",
-            safe(agent.name())
+            "`memoir rewind {} --to-record {}` takes it back",
+            safe(agent.name()),
+            seq - 1
         ));
     }
     Ok(Ending::Done)
-}
-
-/// When the record before that of the rewind was written: that moment, to the microsecond.
-async fn moment_before(
-    agent: &AgentHandle,
-    rewound: &Rewound,
-) -> Result<Option<Timestamp>, Failure> {
-    let Some(seq) = rewound.seq else {
-        return Ok(None);
-    };
-    let last = RecordQuery {
-        last: Some(2),
-        ..RecordQuery::default()
-    };
-    let records = agent.records(&last).await?;
-    let before = records.iter().find(|record| record.seq + 1 == seq);
-    Ok(before.map(|record| record.recorded_at))
 }
 
 fn told(rewound: &Rewound, dry_run: bool) -> String {

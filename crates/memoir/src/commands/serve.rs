@@ -8,9 +8,7 @@ use tokio::net::TcpListener;
 use crate::{
     cli::Global,
     failure::{Ending, Failure, Outcome},
-    installation,
-    interrupt::interrupted,
-    terminal,
+    installation, interrupt, terminal,
 };
 
 /// Run the service: REST for programs, agents and administrators, and the workers of queued sessions
@@ -41,7 +39,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             crate::show::counted(closed as u64, "session", "sessions")
         ));
     }
-    raise_file_limit();
+    let connections = raise_file_limit();
     let address = arguments.listen;
     let listener = TcpListener::bind(address).await.map_err(|error| {
         Failure::new(format!("cannot listen on {address}: {error}"))
@@ -50,13 +48,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let address = listener
         .local_addr()
         .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
+    // Whoever reads the address may end the service at once.
+    let stop = interrupt::listening().await;
     tell(global, address, arguments.behind_proxy)?;
     let options = Options {
         concurrency: usize::from(arguments.concurrency),
         behind_proxy: arguments.behind_proxy,
+        connections: connections.min(Options::default().connections),
         ..Options::default()
     };
-    memoir_service::serve(memoir, options, listener, interrupted())
+    memoir_service::serve(memoir, options, listener, stop)
         .await
         .map_err(|error| Failure::new(format!("the service ended: {error}")))?;
     terminal::note("stopped");
@@ -77,17 +78,29 @@ fn tell(global: &Global, address: SocketAddr, behind_proxy: bool) -> Result<(), 
     Ok(())
 }
 
-/// Room for as many connections as the system allows: each is an open file.
-fn raise_file_limit() {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let limit = getrlimit(Resource::Nofile);
-        let raised = Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        };
-        // Where it is refused, there is less room.
-        let _ = setrlimit(Resource::Nofile, raised);
-    }
+/// Room for as many connections as the system allows: each is an open file. How many that is, beside what
+/// the database and the models need.
+#[cfg(unix)]
+fn raise_file_limit() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    /// Files that are no connection of a client.
+    const OWN_FILES: u64 = 256;
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let files = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    let room = files.map_or(u64::MAX, |files| {
+        files.saturating_sub(OWN_FILES).max(files / 2)
+    });
+    usize::try_from(room).unwrap_or(usize::MAX)
+}
+
+#[cfg(not(unix))]
+fn raise_file_limit() -> usize {
+    usize::MAX
 }

@@ -96,7 +96,11 @@ fn without_a_passphrase_one_is_made_and_shown_once_on_stderr() {
     let bench = with_a_past();
     let ran = bench.run(&["export", "wren", "--format", "archive", "--output", "x"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
-    let made = ran.stderr.lines().last().unwrap();
+    // Before the file is in its place.
+    let told: Vec<&str> = ran.stderr.lines().collect();
+    let [_, made, "wrote `wren` to `x`"] = told[..] else {
+        panic!("{ran:?}");
+    };
     assert_eq!(ran.stderr.matches(made).count(), 1, "{ran:?}");
     assert!(
         ran.stderr.contains("shown once and kept nowhere"),
@@ -117,6 +121,72 @@ fn without_a_passphrase_one_is_made_and_shown_once_on_stderr() {
     let made = json["passphrase"].as_str().unwrap();
     let imported = with_passphrase(&bench, made, &["import", "linnet", "y"]);
     assert_eq!(imported.code, Some(0), "{imported:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_archive_is_left_whose_passphrase_was_not_shown() {
+    let bench = with_a_past();
+    let before = files_in(&bench.path(""));
+    for redirection in [
+        "2>&-",
+        "2>/dev/null",
+        "2>/dev/full",
+        "--json >&-",
+        "--json >/dev/null",
+        "--json >/dev/full",
+    ] {
+        let line = format!("\"$0\" export wren --format archive --output x {redirection}");
+        let ran = in_shell(&bench, &line);
+        assert_eq!(ran.code, Some(1), "{redirection}: {ran:?}");
+        assert!(!bench.path("x").exists(), "{redirection}");
+    }
+    // Somebody who has gone before there is anything to read.
+    let mut child = bench
+        .command(&[
+            "export", "wren", "--format", "archive", "--output", "x", "--json",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let error = in_shell(
+        &bench,
+        "\"$0\" export wren --format archive --output x --json >/dev/null",
+    );
+    assert!(
+        error.stderr.contains("so nothing was written") && error.stderr.contains("hint: give"),
+        "{error:?}"
+    );
+    let after = files_in(&bench.path(""));
+    assert!(after.keys().eq(before.keys()), "{:?}", after.keys());
+    // One that is given need not be shown.
+    let line = format!(
+        "{VARIABLE}='{PASSPHRASE}' \"$0\" export wren --format archive --output x 2>/dev/null"
+    );
+    assert_eq!(in_shell(&bench, &line).code, Some(0));
+    assert!(bench.path("x").is_file());
+}
+
+/// Runs a line of the shell, in which `$0` is the program.
+#[cfg(target_os = "linux")]
+fn in_shell(bench: &Bench, line: &str) -> Ran {
+    let program = bench.command(&[]);
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", line])
+        .arg(program.get_program())
+        .env_clear()
+        .envs(
+            program
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .current_dir(bench.path(""));
+    Ran::of(&mut shell)
 }
 
 #[test]

@@ -282,6 +282,49 @@ fn a_master_key_file_is_rotated_in_its_place() {
     bench.ok(&["--database", "data/m.db", "ledger", "wren"]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_master_key_file_that_is_a_mount_point_is_not_rotated_and_nothing_is_lost() {
+    let (bench, folder) = in_folder();
+    let before = files_in(&folder);
+    let program = bench.command(&["--database", "data/m.db", "key", "rotate"]);
+    // Mounted on itself, where only this command sees it.
+    let line = "mount --bind data/m.db.master-key data/m.db.master-key || exit 77; exec \"$@\"";
+    let mut command = std::process::Command::new("unshare");
+    command
+        .args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            line,
+            "sh",
+        ])
+        .arg(program.get_program())
+        .args(program.get_args())
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", bench.path(""))
+        .current_dir(bench.path(""));
+    match command.output().map(Ran::from_output) {
+        Ok(ran) if ran.stderr.starts_with("error: ") => {
+            let error = ran.error();
+            assert!(
+                error.contains("the key file `data/m.db.master-key` cannot be replaced: ")
+                    && error.contains(
+                        "; nothing was changed\n\nhint: give the key in MEMOIR_MASTER_KEY"
+                    ),
+                "{error}"
+            );
+        }
+        // Not every machine lets anybody mount.
+        other => assert!(other.is_err() || other.is_ok_and(|ran| ran.code != Some(0))),
+    }
+    assert_eq!(files_in(&folder), before);
+    bench.ok(&["--database", "data/m.db", "ledger", "wren"]);
+}
+
 #[test]
 fn a_master_key_that_is_given_is_rotated_to_the_next_one_that_is_given() {
     let bench = Bench::new();

@@ -14,4 +14,5 @@ mod history;
 mod keys;
 mod output;
 mod rewind;
+mod serving;
 mod sessions;

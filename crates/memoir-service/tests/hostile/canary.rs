@@ -1,0 +1,476 @@
+//! Ten agents of three accounts, each with a word that is its own, and ten thousand requests of all kinds,
+//! right and forged: no word reaches anybody else, in an answer or in the log (SPEC 5.1, 5.6).
+
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex},
+};
+
+use memoir_app::MemoryInput;
+use memoir_domain::{agent::Field, memory::Kind};
+use memoir_testkit::{ModelScript, Turn};
+use serde_json::{Value, json};
+use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::{
+    client::{Answer, Client},
+    house::{House, Tenant, owner},
+};
+
+const SEED: u64 = 0x5eed_0005;
+const REQUESTS: usize = 10_000;
+const CLIENTS: usize = 8;
+const ACCOUNTS: [&str; 3] = ["default", "north", "south"];
+/// The same names in each account, so that only the account tells whose they are.
+const NAMES: [&str; 4] = ["wren", "kite", "swift", "lark"];
+/// What every agent's word begins with.
+const WORD: &str = "kanari";
+
+/// Numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % sides as u64).unwrap()
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.throw(all.len())]
+    }
+}
+
+/// Somebody who asks.
+#[derive(Clone)]
+struct Asker {
+    token: String,
+    /// The one word that may be in what it is answered.
+    word: Option<String>,
+}
+
+struct Town {
+    askers: Vec<Asker>,
+    /// Names and identifiers of all agents, and what is none.
+    agents: Vec<String>,
+    /// Identifiers of sessions, of agents and what is none.
+    sessions: Mutex<Vec<String>>,
+}
+
+fn word(at: usize) -> String {
+    // No word is a part of another.
+    format!("{WORD}{at:02}x")
+}
+
+async fn settle(tenant: &Tenant, word: &str) {
+    let own = memoir_domain::audit::Actor::agent(tenant.agent.name());
+    let memory = |content: String, kind| MemoryInput {
+        content: content.into(),
+        kind: Some(kind),
+        tags: vec![format!("tag {word}").into()],
+        source: Some(format!("from {word}").into()),
+        ..MemoryInput::default()
+    };
+    let mut inputs: Vec<_> = (0..8)
+        .map(|at| memory(format!("Note {at} of {word} about the garden."), Kind::Core))
+        .collect();
+    inputs.push(memory(format!("Today {word} sang."), Kind::Journal));
+    tenant.agent.save(&inputs, &own).await.unwrap();
+    let prompt = format!("I am {word}.");
+    let settings = [
+        (Field::SystemPrompt, Some(prompt.as_str())),
+        (Field::RefinementPrompt, Some(prompt.as_str())),
+    ];
+    tenant.agent.configure(&settings, &own).await.unwrap();
+    let (session, _) = tenant.agent.open_own(Default::default()).await.unwrap();
+    let summary = json!({"summary": format!("{word} did nothing.")});
+    let tool = "complete_refinement";
+    tenant
+        .agent
+        .call_tool(session.id, tool, Some(&summary))
+        .await
+        .unwrap();
+}
+
+async fn town(house: &House) -> (Town, Vec<Tenant>) {
+    let (mut askers, mut tenants) = (Vec::new(), Vec::new());
+    let mut agents = vec![
+        String::new(),
+        "nobody".to_owned(),
+        "%00".to_owned(),
+        "..%2fwren".to_owned(),
+    ];
+    let mut sessions = vec![
+        "nothing".to_owned(),
+        "00000000-0000-7000-8000-000000000000".to_owned(),
+    ];
+    for at in 0..10 {
+        let (account, name) = (ACCOUNTS[at % 3], NAMES[at / 3]);
+        let tenant = house.tenant(account, name).await;
+        settle(&tenant, &word(at)).await;
+        agents.extend([name.to_owned(), tenant.agent.scope().agent.to_string()]);
+        agents.push(tenant.agent.scope().account.to_string());
+        let ended = tenant.agent.sessions(10).await.unwrap();
+        sessions.extend(ended.iter().map(|session| session.id.to_string()));
+        let asker = Asker {
+            token: tenant.token.clone(),
+            word: Some(word(at)),
+        };
+        askers.extend([asker.clone(), asker]);
+        tenants.push(tenant);
+    }
+    for account in ACCOUNTS {
+        let token = house.administrator(account).await;
+        let asker = Asker { token, word: None };
+        askers.extend([asker.clone(), asker]);
+    }
+    let account = house.account("default").await;
+    let revoked = account.create_token(None).await.unwrap();
+    account
+        .revoke_token(revoked.view.id, &owner())
+        .await
+        .unwrap();
+    let wrong = [
+        revoked.secret.expose(),
+        "",
+        "memoir_",
+        "memoir_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    ];
+    askers.extend(wrong.map(|token| Asker {
+        token: token.to_owned(),
+        word: None,
+    }));
+    let town = Town {
+        askers,
+        agents,
+        sessions: Mutex::new(sessions),
+    };
+    (town, tenants)
+}
+
+/// One request, right or wrong.
+fn request(
+    dice: &mut Dice,
+    town: &Town,
+    asker: &Asker,
+) -> (&'static str, String, &'static str, Value) {
+    let agent = dice.of(&town.agents).clone();
+    let session = dice.of(&town.sessions.lock().unwrap()).clone();
+    let number = dice.throw(14);
+    let said = asker
+        .word
+        .clone()
+        .unwrap_or_else(|| "administration".to_owned());
+    let text = format!("{said} said {}", dice.throw(1_000));
+    let ids = json!([number, dice.throw(14)]);
+    let (of, at) = (
+        format!("/v1/agents/{agent}"),
+        format!("/v1/sessions/{session}"),
+    );
+    let memory = format!("{of}/memories/{number}");
+    let forged = dice.of(&["", "&agent=wren", "&account=north", "&scope=", "&limit=200"]);
+    match dice.throw(44) {
+        0 => ("GET", "/v1/agents".to_owned(), "list agents", Value::Null),
+        1 | 2 => ("GET", of, "show agent", Value::Null),
+        3 => (
+            "PATCH",
+            of,
+            "change agent",
+            json!({"core_token_budget": 5_000 + number}),
+        ),
+        4 => (
+            "POST",
+            "/v1/agents".to_owned(),
+            "make agent",
+            json!({"name": format!("new {number}")}),
+        ),
+        5 => ("POST", format!("{of}/tokens"), "make token", json!({})),
+        6..=8 => (
+            "POST",
+            format!("{of}/memories"),
+            "save",
+            json!({"content": text, "kind": "core"}),
+        ),
+        9 => (
+            "POST",
+            format!("{of}/memories"),
+            "save forged",
+            json!({"content": text, "agent": "wren", "account": "north"}),
+        ),
+        10 => (
+            "POST",
+            format!("{of}/memories/batch"),
+            "save batch",
+            json!({"memories": [{"content": text, "kind": "journal"}]}),
+        ),
+        11..=13 => (
+            "GET",
+            format!("{of}/memories?limit=50{forged}"),
+            "list memories",
+            Value::Null,
+        ),
+        14 | 15 => (
+            "GET",
+            format!("{of}/memories?q=garden{forged}"),
+            "search",
+            Value::Null,
+        ),
+        16 => (
+            "GET",
+            format!("{of}/memories?include=discarded{forged}"),
+            "list discarded",
+            Value::Null,
+        ),
+        17 | 18 => ("GET", memory, "show memory", Value::Null),
+        19 => (
+            "PUT",
+            format!("{memory}/protection"),
+            "protect",
+            Value::Null,
+        ),
+        20 => (
+            "DELETE",
+            format!("{memory}/protection"),
+            "unprotect",
+            Value::Null,
+        ),
+        21 => ("POST", format!("{memory}/restore"), "restore", Value::Null),
+        22 => ("POST", format!("{memory}/discard"), "discard", Value::Null),
+        23 => (
+            "POST",
+            format!("{memory}/shred"),
+            "shred",
+            json!({"reason": text}),
+        ),
+        24 | 25 => ("GET", format!("{of}/context"), "context", Value::Null),
+        26 => (
+            "GET",
+            format!("{of}/self/system_prompt"),
+            "own setting",
+            Value::Null,
+        ),
+        27 => (
+            "PUT",
+            format!("{of}/self/reflection_prompt"),
+            "set own",
+            json!({"value": text}),
+        ),
+        28 | 29 => (
+            "POST",
+            format!("{of}/sessions"),
+            "open session",
+            json!({"driver": "agent", "resume": number % 2 == 0}),
+        ),
+        30 => (
+            "POST",
+            format!("{of}/sessions"),
+            "queue session",
+            json!({"driver": "model"}),
+        ),
+        31 => (
+            "GET",
+            format!("{of}/sessions"),
+            "list sessions",
+            Value::Null,
+        ),
+        32 | 33 => ("GET", at, "show session", Value::Null),
+        34 => (
+            "POST",
+            format!("{at}/tools/search_memories"),
+            "knife search",
+            json!({"query": "garden"}),
+        ),
+        35 => (
+            "POST",
+            format!("{at}/tools/delete_memory"),
+            "knife delete",
+            json!({"id": number}),
+        ),
+        36 => (
+            "POST",
+            format!("{at}/tools/consolidate_memories"),
+            "knife merge",
+            json!({"ids": ids, "content": text}),
+        ),
+        37 => (
+            "POST",
+            format!("{at}/tools/complete_refinement"),
+            "complete",
+            json!({"summary": text}),
+        ),
+        38 => ("POST", format!("{at}/cancel"), "cancel", Value::Null),
+        39 => (
+            "POST",
+            format!("{at}/rollback"),
+            "roll back",
+            json!({"cascade": true}),
+        ),
+        40 => ("GET", format!("{of}/audit?limit=200"), "audit", Value::Null),
+        41 => ("GET", format!("{of}/audit/verify"), "verify", Value::Null),
+        42 => ("POST", format!("{at}/apply"), "apply", Value::Null),
+        _ => (
+            "POST",
+            "/mcp".to_owned(),
+            "mcp",
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "recall_memories", "arguments": {"query": "garden"}}}),
+        ),
+    }
+}
+
+/// What holds a word that is not the asker's.
+fn leak(asker: &Asker, answer: &Answer) -> Option<String> {
+    let text = format!("{}{}", answer.head, String::from_utf8_lossy(&answer.body)).to_lowercase();
+    let own = asker.word.as_deref().unwrap_or("no such word");
+    let others = text.replace(own, "");
+    others
+        .find(WORD)
+        .map(|at| others[at..].chars().take(12).collect())
+}
+
+async fn ask(town: &Town, client: &mut Client, dice: &mut Dice) -> (Asker, &'static str, Answer) {
+    let asker = dice.of(&town.askers).clone();
+    let (method, path, what, body) = request(dice, town, &asker);
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let forged = dice.of(&[
+        ("x-memoir-account", "north"),
+        ("x-agent", "wren"),
+        ("x-forwarded-user", "admin"),
+        ("idempotency-key", "the same for all"),
+    ]);
+    let mut headers = vec![
+        ("accept", "application/json, text/event-stream"),
+        ("content-type", "application/json"),
+    ];
+    if dice.throw(4) == 0 {
+        headers.push(*forged);
+    }
+    let answer = client
+        .send(method, &path, &asker.token, &headers, body.as_bytes())
+        .await;
+    if let (201 | 202, Some(id)) = (answer.status, answer.json()["id"].as_str())
+        && answer.json()["driver"].is_string()
+    {
+        let mut sessions = town.sessions.lock().unwrap();
+        if sessions.len() > 60 {
+            sessions.remove(0);
+        }
+        sessions.push(id.to_owned());
+    }
+    (asker, what, answer)
+}
+
+/// What is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
+    let log = Log::default();
+    let writing = log.clone();
+    tracing_subscriber::registry()
+        .with(tracing_subscriber::fmt::layer().with_writer(move || writing.clone()))
+        .with(filter_fn(memoir_service::may_be_logged))
+        .init();
+    let house = House::open().await;
+    let model = Arc::new(ModelScript::always(Turn::text("No, not today.")));
+    *house.model.0.lock().unwrap() = model.clone();
+    let (town, tenants) = town(&house).await;
+    let town = Arc::new(town);
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|at| {
+            let (town, mut client) = (town.clone(), house.client());
+            let mut dice = Dice(SEED + at as u64);
+            tokio::spawn(async move {
+                let mut came = BTreeMap::<(&str, u16), usize>::new();
+                let mut own = 0;
+                for _ in 0..REQUESTS / CLIENTS {
+                    let (asker, what, answer) = ask(&town, &mut client, &mut dice).await;
+                    assert_eq!(leak(&asker, &answer), None, "{what}: {}", answer.status);
+                    assert!(answer.status < 500, "{what}: {}", answer.status);
+                    let text = String::from_utf8_lossy(&answer.body);
+                    own += usize::from(asker.word.is_some_and(|word| text.contains(&word)));
+                    *came.entry((what, answer.status)).or_default() += 1;
+                }
+                (came, own)
+            })
+        })
+        .collect();
+    let (mut came, mut own) = (BTreeMap::<(&str, u16), usize>::new(), 0);
+    for client in clients {
+        let (counts, seen) = client.await.unwrap();
+        own += seen;
+        for (key, count) in counts {
+            *came.entry(key).or_default() += count;
+        }
+    }
+    // Not because nothing was ever answered.
+    assert!(own > 200, "{own}");
+    let statuses: Vec<u16> = came.keys().map(|(_, status)| *status).collect();
+    for status in [200, 201, 202, 400, 401, 403, 404, 409] {
+        assert!(statuses.contains(&status), "{status}: {came:?}");
+    }
+    let done: std::collections::BTreeSet<_> = came
+        .keys()
+        .filter(|(_, status)| (200..300).contains(status))
+        .map(|(what, _)| *what)
+        .collect();
+    // What needs a state that is seldom there may not have come about.
+    assert!(done.len() > 28, "{done:?}");
+    for what in [
+        "list memories",
+        "search",
+        "context",
+        "audit",
+        "knife search",
+        "mcp",
+        "complete",
+    ] {
+        assert!(done.contains(what), "{what} was never done");
+    }
+    let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).to_lowercase();
+    assert!(!logged.is_empty() && !logged.contains(WORD));
+    for request in model.requests() {
+        let told = format!(
+            "{}{:?}",
+            request.system.expose(),
+            request.messages.iter().map(exposed).collect::<Vec<_>>()
+        );
+        let words: std::collections::BTreeSet<_> = told
+            .match_indices(WORD)
+            .map(|(at, _)| told[at..at + 9].to_owned())
+            .collect();
+        assert!(
+            words.len() <= 1,
+            "one agent's model is told of one agent only"
+        );
+    }
+    for tenant in &tenants {
+        assert!(tenant.agent.verify().await.unwrap().valid);
+    }
+}
+
+fn exposed(message: &memoir_model::Message) -> String {
+    match message {
+        memoir_model::Message::User(text) => text.expose().to_owned(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,499 @@
+//! `memoir serve` as a process: beside the command line, told to stop, and killed.
+#![cfg(unix)]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, ExitStatus, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use memoir_testkit::Step;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, wait_until};
+
+/// A service that runs.
+pub(crate) struct Running {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Running {
+    pub(crate) fn start(bench: &Bench, arguments: &[&str]) -> Self {
+        let given = [&["serve", "--listen", "127.0.0.1:0", "--json"], arguments].concat();
+        let mut child = bench
+            .command(&given)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap();
+        let address = told["listening"].as_str().unwrap().to_owned();
+        Self { child, address }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn stop(&self) {
+        kill_process(self.pid(), Signal::TERM).unwrap();
+    }
+
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Its memory in use, in bytes.
+    fn resident(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS"))
+            .unwrap();
+        let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        kilobytes * 1_024
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        stream
+    }
+
+    /// The status and the body that a request is answered with; `None` where the service goes away.
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: &str,
+    ) -> Option<(u16, Value)> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        let head = head(method, path, token, body.len());
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(body.as_bytes()).ok()?;
+        answer(&mut stream)
+    }
+
+    pub(crate) fn get(&self, path: &str, token: &str) -> (u16, Value) {
+        self.ask("GET", path, token, "").unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn head(method: &str, path: &str, token: &str, length: usize) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: m\r\nconnection: close\r\nauthorization: Bearer {token}\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
+fn answer(stream: &mut TcpStream) -> Option<(u16, Value)> {
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    let status = text.get(9..12)?.parse().ok()?;
+    let (_, body) = text.split_once("\r\n\r\n")?;
+    Some((status, serde_json::from_str(body).unwrap_or_default()))
+}
+
+pub(crate) fn token(bench: &Bench, arguments: &[&str]) -> String {
+    let printed = bench.ok(&[&["token", "create"], arguments].concat());
+    printed.trim_end().to_owned()
+}
+
+fn agents_token(bench: &Bench) -> String {
+    token(bench, &["--role", "agent", "--agent", "wren"])
+}
+
+const MEMORIES: &str = "/v1/agents/wren/memories";
+
+#[test]
+fn the_command_line_and_the_service_work_side_by_side() {
+    let bench = Bench::with_agent();
+    let service = Running::start(&bench, &[]);
+    let token = agents_token(&bench);
+    bench.ok(&["remember", "wren", "From the command line."]);
+    let body = json!({"content": "Over the wire."}).to_string();
+    let (status, saved) = service.ask("POST", MEMORIES, &token, &body).unwrap();
+    assert_eq!((status, &saved["number"]), (201, &json!(2)));
+    let (_, list) = service.get(MEMORIES, &token);
+    assert_eq!(list["items"].as_array().unwrap().len(), 2);
+    assert_eq!(bench.texts(), ["From the command line.", "Over the wire."]);
+    assert_eq!(bench.json(&["audit", "verify", "wren"])["valid"], true);
+    // An agent that is made meanwhile is there too.
+    bench.ok(&["agent", "create", "kite"]);
+    let kite = self::token(&bench, &["--role", "agent", "--agent", "kite"]);
+    assert_eq!(service.get("/v1/agents/kite", &kite).0, 200);
+}
+
+#[test]
+fn the_address_is_told_and_a_port_in_use_is_an_error_with_a_hint() {
+    let bench = Bench::new();
+    let service = Running::start(&bench, &[]);
+    let ran = bench.run(&["serve", "--listen", &service.address]);
+    let told = ran.error();
+    assert!(
+        told.contains(&service.address) && told.contains("--listen"),
+        "{told}"
+    );
+
+    let mut child = bench
+        .command(&["serve", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    assert!(line.starts_with("listening on http://127.0.0.1:"), "{line}");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert!(child.wait().unwrap().success());
+    let wrong = bench.run(&["serve", "--listen", "nowhere"]);
+    assert_eq!(wrong.code, Some(2));
+}
+
+#[test]
+fn spec_5_5_a_token_is_printed_once_and_ends_at_once() {
+    let bench = Bench::with_agent();
+    let service = Running::start(&bench, &[]);
+    let made = bench.run(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    assert_eq!((made.code, made.stdout.lines().count()), (Some(0), 1));
+    let secret = made.stdout.trim_end();
+    assert!(secret.starts_with("memoir_") && !made.stderr.contains(secret));
+    assert_eq!(service.get("/v1/agents/wren", secret).0, 200);
+
+    let made = bench.json(&[
+        "token",
+        "create",
+        "--role",
+        "admin",
+        "--expires-at",
+        "2999-01-01",
+    ]);
+    let admin = made["token"].as_str().unwrap();
+    assert_eq!(
+        (&made["role"], service.get("/v1/agents", admin).0),
+        (&json!("admin"), 200)
+    );
+
+    let listed = bench.json(&["token", "list"]);
+    let items = listed["items"].as_array().unwrap();
+    let roles: Vec<_> = items
+        .iter()
+        .map(|item| item["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["agent", "admin"]);
+    let shown = format!("{listed}{}", bench.ok(&["token", "list"]));
+    assert!(!shown.contains(secret) && !shown.contains(admin));
+
+    let id = items[0]["id"].as_str().unwrap();
+    assert_eq!(
+        bench.ok(&["token", "revoke", id]),
+        format!("revoked {id}\n")
+    );
+    assert_eq!(service.get("/v1/agents/wren", secret).0, 401);
+    assert_eq!(service.get("/v1/agents", admin).0, 200);
+    assert!(bench.ok(&["token", "list"]).contains("revoked"));
+    bench.refused(&["token", "revoke", "nothing"]);
+    bench.refused(&["token", "create", "--role", "admin", "--agent", "wren"]);
+    assert_eq!(
+        bench.run(&["token", "create", "--role", "agent"]).code,
+        Some(2)
+    );
+    bench.refused(&[
+        "token",
+        "create",
+        "--role",
+        "admin",
+        "--expires-at",
+        "2001-01-01",
+    ]);
+}
+
+#[test]
+fn spec_5_5_users_are_added_with_a_password_from_outside_the_arguments() {
+    let bench = Bench::new();
+    let file = bench.write("password", "correct horse battery\n");
+    let added = bench.ok(&["user", "add", "Ada", "--password-file", &file]);
+    assert_eq!(added, "added Ada\n");
+    let ran = bench.run_with_input(&["user", "add", "Grace"], "correct horse battery\n");
+    assert_eq!(ran.stdout, "added Grace\n");
+    let mut command = bench.command(&["user", "add", "Lin", "--json"]);
+    let output = command
+        .env("MEMOIR_PASSWORD", "correct horse battery")
+        .output()
+        .unwrap();
+    let lin: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(lin["name"], "Lin");
+    assert!(!lin.to_string().contains("argon2"));
+    assert!(
+        bench
+            .refused(&["user", "add", "ADA", "--password-file", &file])
+            .contains("taken")
+    );
+    let short = bench.write("short", "short\n");
+    let told = bench.refused(&["user", "add", "Kim", "--password-file", &short]);
+    assert!(told.contains("12") && !told.contains("short"), "{told}");
+}
+
+#[test]
+fn spec_6_2_a_stop_answers_what_is_running_and_takes_no_more() {
+    let bench = Bench::with_agent();
+    let token = agents_token(&bench);
+    let mut service = Running::start(&bench, &[]);
+    let body = json!({"content": "What was on its way."}).to_string();
+    let mut upload = service.connect();
+    let head = head("POST", MEMORIES, &token, body.len());
+    upload.write_all(head.as_bytes()).unwrap();
+    upload.write_all(&body.as_bytes()[..10]).unwrap();
+    let mut idle = service.connect();
+    assert_eq!(service.get("/v1/agents/wren", &token).0, 200);
+
+    service.stop();
+    wait_until(|| TcpStream::connect(&service.address).is_err());
+    upload.write_all(&body.as_bytes()[10..]).unwrap();
+    let (status, _) = answer(&mut upload).unwrap();
+    assert_eq!(status, 201);
+    let mut rest = Vec::new();
+    let _ = idle.read_to_end(&mut rest);
+    let begun = Instant::now();
+    assert!(service.ended().success());
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert_eq!(bench.texts(), ["What was on its way."]);
+    let listed = bench.json(&["token", "list"]);
+    assert_ne!(
+        listed["items"][0]["last_used_at"],
+        json!(null),
+        "written at the end"
+    );
+}
+
+const SIX: [&str; 6] = [
+    "The old press came from Lisbon and needs oil every month.",
+    "Lena brings the paper on Fridays, and stays for coffee.",
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "I promised Marta to keep the ledger of orders in order.",
+    "The cat sleeps on the paper that was delivered in the morning.",
+];
+
+/// A session that made one edit and waits for its model.
+fn waiting_session(bench: &Bench, service: &Running, token: &str) -> String {
+    let body = json!({"driver": "model"}).to_string();
+    let path = "/v1/agents/wren/sessions";
+    let (status, session) = service.ask("POST", path, token, &body).unwrap();
+    assert_eq!((status, &session["state"]), (202, &json!("queued")));
+    let id = session["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/sessions/{id}");
+    wait_until(|| service.get(&path, token).1["edits"] == 1);
+    assert_eq!(bench.core().len(), 5);
+    id
+}
+
+fn slow_script() -> Vec<Step> {
+    vec![
+        Step::text("YES"),
+        Step::call("delete_memory", json!({"id": 6})),
+        Step::text("never").after(Duration::from_secs(20)),
+    ]
+}
+
+#[test]
+fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
+    let bench = Bench::with_agent();
+    bench.remember(&SIX);
+    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
+    let token = agents_token(&bench);
+    let model = bench.scripted(slow_script());
+    let mut service = Running::start(&bench, &[]);
+    let id = waiting_session(&bench, &service, &token);
+    service.stop();
+    let begun = Instant::now();
+    assert!(service.ended().success());
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "no model keeps it from stopping"
+    );
+    let session = bench.json(&["session", &id]);
+    assert_eq!(
+        (&session["state"], &session["edits"]),
+        (&json!("open"), &json!(1))
+    );
+    drop(model);
+
+    let model = bench.scripted([
+        Step::call("protect_memory", json!({"id": 1})),
+        Step::call("complete_refinement", json!({"summary": "Done."})),
+    ]);
+    let service = Running::start(&bench, &[]);
+    let path = format!("/v1/sessions/{id}");
+    wait_until(|| service.get(&path, &token).1["state"] == "completed");
+    let (_, session) = service.get(&path, &token);
+    assert_eq!(
+        (&session["edits"], &session["stats"]["deleted"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(model.steps_left(), 0);
+    assert_eq!(bench.json(&["audit", "verify", "wren"])["valid"], true);
+}
+
+#[test]
+fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
+    let bench = Bench::with_agent();
+    bench.remember(&SIX);
+    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
+    bench.ok(&["agent", "create", "kite"]);
+    let token = agents_token(&bench);
+    let kite = self::token(&bench, &["--role", "agent", "--agent", "kite"]);
+    let _model = bench.scripted(slow_script());
+    let config = std::fs::read_to_string(bench.path(".config/memoir/config.toml")).unwrap();
+    bench.write(
+        ".config/memoir/config.toml",
+        format!("lease_seconds = 5\n{config}"),
+    );
+    let service = Running::start(&bench, &[]);
+    let id = waiting_session(&bench, &service, &token);
+
+    let (address, is_over) = (service.address.clone(), Arc::new(AtomicBool::new(false)));
+    let savers: Vec<_> = (0..4)
+        .map(|saver| {
+            let (address, kite, is_over) = (address.clone(), kite.clone(), is_over.clone());
+            std::thread::spawn(move || {
+                let mut acknowledged = Vec::new();
+                for at in 0.. {
+                    if is_over.load(Ordering::SeqCst) {
+                        break;
+                    }
+                    let content = format!("Note {at} of {saver}.");
+                    let body = json!({"content": content, "kind": "core"}).to_string();
+                    let Ok(mut stream) = TcpStream::connect(&address) else {
+                        break;
+                    };
+                    let head = head("POST", "/v1/agents/kite/memories", &kite, body.len());
+                    let request = head + &body;
+                    if stream.write_all(request.as_bytes()).is_err() {
+                        break;
+                    }
+                    match answer(&mut stream) {
+                        Some((201, _)) => acknowledged.push(content),
+                        _ => break,
+                    }
+                }
+                acknowledged
+            })
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(400));
+    service.kill();
+    is_over.store(true, Ordering::SeqCst);
+    let acknowledged: Vec<String> = savers
+        .into_iter()
+        .flat_map(|saver| saver.join().unwrap())
+        .collect();
+    assert!(!acknowledged.is_empty());
+
+    let ledger = bench.json(&["ledger", "kite"]);
+    let kept: std::collections::HashSet<String> = ledger["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|memory| memory["content"].as_str().unwrap().to_owned())
+        .collect();
+    for content in &acknowledged {
+        assert!(kept.contains(content));
+    }
+    let service = Running::start(&bench, &[]);
+    let path = format!("/v1/sessions/{id}");
+    let begun = Instant::now();
+    while service.get(&path, &token).1["state"] != "abandoned" {
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(bench.core().len(), 5, "its edit stays");
+    for agent in ["wren", "kite"] {
+        assert_eq!(bench.json(&["audit", "verify", agent])["valid"], true);
+    }
+}
+
+#[test]
+fn ten_thousand_idle_connections_are_little_memory_and_keep_nobody_out() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const CONNECTIONS: usize = 10_000;
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let all = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    let _ = setrlimit(Resource::Nofile, all);
+    if maximum.is_some_and(|files| files < 12_000) {
+        eprintln!(
+            "there is no room for so many connections: the limit of open files is {maximum:?}"
+        );
+        return;
+    }
+    let bench = Bench::with_agent();
+    let token = agents_token(&bench);
+    let service = Running::start(&bench, &[]);
+    let before = service.resident();
+    let request = head("GET", "/v1/agents/wren", &token, 0).replace("connection: close\r\n", "");
+    let mut held = Vec::new();
+    for at in 0..CONNECTIONS {
+        let mut stream = service.connect();
+        // Half of them have asked something before, and half have said half a word.
+        let said = if at % 2 == 0 {
+            &request[..]
+        } else {
+            &request[..30]
+        };
+        stream.write_all(said.as_bytes()).unwrap();
+        held.push(stream);
+    }
+    let mut slowest = Duration::ZERO;
+    for _ in 0..200 {
+        let begun = Instant::now();
+        assert_eq!(service.get("/v1/agents/wren", &token).0, 200);
+        slowest = slowest.max(begun.elapsed());
+    }
+    let with = service.resident();
+    let megabytes = |bytes: u64| bytes / 1_000_000;
+    println!(
+        "{} MB before, {} MB with {CONNECTIONS} connections; the slowest of 200 other requests took {slowest:?}",
+        megabytes(before),
+        megabytes(with)
+    );
+    // A build that is not optimized takes half as much again.
+    let most = if cfg!(debug_assertions) {
+        250_000_000
+    } else {
+        150_000_000
+    };
+    assert!(with < most, "{} MB", megabytes(with));
+    assert!(slowest < Duration::from_secs(3), "{slowest:?}");
+}
