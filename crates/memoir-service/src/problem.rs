@@ -16,8 +16,8 @@ use crate::{errors, schemas};
 pub struct Problem {
     /// A reference to the page about the code.
     #[serde(rename = "type")]
-    #[schema(rename = "type", example = "/docs/errors/session_open")]
-    kind: String,
+    #[schema(rename = "type", value_type = String, example = "/docs/errors/session_open")]
+    kind: Box<str>,
     /// The status in words.
     #[schema(value_type = String, example = "Conflict")]
     title: &'static str,
@@ -28,33 +28,37 @@ pub struct Problem {
     #[schema(value_type = schemas::Code)]
     code: &'static str,
     /// What was wrong, the limit, and what to do.
-    #[schema(example = "a session is running already: 01a02b3c-0000-7000-8000-000000000000")]
-    detail: String,
+    #[schema(
+        value_type = String,
+        example = "a session is running already: 01a02b3c-0000-7000-8000-000000000000"
+    )]
+    detail: Box<str>,
     /// What to do about it, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
+    #[schema(value_type = Option<String>)]
+    hint: Option<Box<str>>,
     /// The session in question: the one that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = Uuid)]
-    session_id: Option<memoir_domain::SessionId>,
+    session_id: Option<Box<memoir_domain::SessionId>>,
     /// What stands in the way of an undo.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<schemas::Obstacle>>)]
-    obstacles: Option<Vec<memoir_domain::rollback::Obstacle>>,
+    obstacles: Option<Box<[memoir_domain::rollback::Obstacle]>>,
     /// Seconds to wait before another attempt.
     #[serde(skip)]
-    retry_after: Option<u64>,
+    retry_after: Option<u32>,
 }
 
 impl Problem {
     /// A problem of that status and code.
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self {
-            kind: format!("/docs/errors/{code}"),
+            kind: format!("/docs/errors/{code}").into(),
             title: status.canonical_reason().unwrap_or("Error"),
             status: status.as_u16(),
             code,
-            detail: detail.into(),
+            detail: detail.into().into(),
             hint: None,
             session_id: None,
             obstacles: None,
@@ -64,12 +68,12 @@ impl Problem {
 
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into());
         self
     }
 
     #[must_use]
-    pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
+    pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
         self
     }
@@ -108,15 +112,15 @@ impl From<Error> for Problem {
         } else {
             Self::new(status, code, error.to_string())
         };
-        problem.hint = hint.map(str::to_owned);
+        problem.hint = hint.map(Box::from);
         match error {
             Error::Start(memoir_domain::lifecycle::StartRefusal::SessionOpen(id))
             | Error::Change(memoir_domain::manage::ChangeRefusal::SessionRunning(id)) => {
-                problem.session_id = Some(id);
+                problem.session_id = Some(Box::new(id));
             }
             Error::InTheWay { session, obstacles } => {
-                problem.session_id = Some(session);
-                problem.obstacles = Some(obstacles);
+                problem.session_id = Some(Box::new(session));
+                problem.obstacles = Some(obstacles.into());
             }
             _ => {}
         }
