@@ -56,6 +56,18 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub async fn records(&self, query: &RecordQuery) -> Result<Vec<RecordView>> {
+        self.records_seen_by(Eyes::Agent, query).await
+    }
+
+    /// As [`AgentHandle::records`], as whoever looks may see them.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn records_seen_by(
+        &self,
+        eyes: Eyes,
+        query: &RecordQuery,
+    ) -> Result<Vec<RecordView>> {
         let filter = RecordFilter {
             session: query.session,
             action: query.action,
@@ -63,7 +75,7 @@ impl AgentHandle {
             last: query.last,
             ..RecordFilter::default()
         };
-        self.record_views(&filter, Eyes::Agent).await
+        self.record_views(&filter, eyes).await
     }
 
     /// Records as they are shown; an administrator gets counts and codes only.

@@ -9,7 +9,7 @@ use memoir_domain::{
 };
 use serde::Serialize;
 
-use crate::Memoir;
+use crate::{Eyes, Memoir};
 
 /// A memory as it is shown to whoever may read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -107,6 +107,21 @@ impl SessionView {
             ended_at: session.ended_at,
             undone_at: session.undone_at,
             usage: session.usage,
+        }
+    }
+}
+
+impl SessionView {
+    /// As whoever looks may see it: an administrator gets the coded reason only.
+    #[must_use]
+    pub fn seen_by(self, eyes: Eyes) -> Self {
+        match eyes {
+            Eyes::Agent => self,
+            Eyes::Administrator => Self {
+                summary: None,
+                reason: self.end_reason.map(PrivateText::from),
+                ..self
+            },
         }
     }
 }

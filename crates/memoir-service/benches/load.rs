@@ -287,12 +287,9 @@ fn head(buffer: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// Lets all clients do something at once, on this one thread.
-async fn together<F: Future<Output = (Client, T)>, T>(
-    clients: &mut Vec<Client>,
-    work: impl Fn(usize, Client) -> F,
-) -> Vec<T>
+async fn together<F, T>(clients: &mut Vec<Client>, work: impl Fn(usize, Client) -> F) -> Vec<T>
 where
-    F: 'static,
+    F: Future<Output = (Client, T)> + 'static,
     T: 'static,
 {
     let tasks: Vec<_> = clients

@@ -44,8 +44,6 @@ pub struct Options {
     pub stop_time: Duration,
     /// Most open connections; further ones wait.
     pub connections: usize,
-    /// Whether a proxy in front of the service speaks TLS to the outside.
-    pub behind_proxy: bool,
 }
 
 impl Default for Options {
@@ -58,7 +56,6 @@ impl Default for Options {
             request_time: Duration::from_secs(30),
             stop_time: Duration::from_secs(30),
             connections: 20_000,
-            behind_proxy: false,
         }
     }
 }
@@ -74,8 +71,6 @@ pub(crate) struct Inner {
     pub(crate) in_flight: replies::InFlight,
     /// Woken when a session was queued.
     pub(crate) queued: Arc<tokio::sync::Notify>,
-    /// Whether only loopback reaches it.
-    pub(crate) is_local: bool,
 }
 
 impl std::ops::Deref for Service {
@@ -87,14 +82,13 @@ impl std::ops::Deref for Service {
 }
 
 impl Service {
-    pub(crate) fn new(memoir: Memoir, options: Options, is_local: bool) -> Self {
+    pub(crate) fn new(memoir: Memoir, options: Options) -> Self {
         Self(Arc::new(Inner {
             memoir,
             limiter: limits::Limiter::new(options.requests_per_second),
             options,
             in_flight: replies::InFlight::default(),
             queued: Arc::default(),
-            is_local,
         }))
     }
 }

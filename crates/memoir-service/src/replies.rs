@@ -158,7 +158,10 @@ fn again(status: u16, kept: &[u8]) -> Result<Response, Problem> {
     Ok(response)
 }
 
-fn read(kept: &[u8]) -> Option<(Vec<(String, String)>, &[u8])> {
+/// The headers of an answer, by name.
+type Head = Vec<(String, String)>;
+
+fn read(kept: &[u8]) -> Option<(Head, &[u8])> {
     let (length, rest) = kept.split_first_chunk()?;
     let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
     let (head, body) = rest.split_at_checked(length)?;

@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     io,
-    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -37,10 +36,6 @@ use crate::{Options, Problem, Service, routes, workers};
 /// Most bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Who is at the other end of the connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
-
 /// Serves until `stop` is done, and then ends in order: no new connections, running requests finish,
 /// running sessions are handed back.
 ///
@@ -52,9 +47,8 @@ pub async fn serve(
     listener: TcpListener,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let is_local = listener.local_addr()?.ip().is_loopback();
     let stop_time = options.stop_time;
-    let service = Service::new(memoir, options, is_local);
+    let service = Service::new(memoir, options);
     let (stopping, stopped) = watch::channel(false);
     let work = tokio::spawn(workers::run(service.clone(), stopped.clone()));
     let connections = GracefulShutdown::new();
@@ -124,20 +118,12 @@ impl Door {
         })
     }
 
-    fn serve(
-        self,
-        stream: TcpStream,
-        peer: Peer,
-        permit: OwnedSemaphorePermit,
-        all: &GracefulShutdown,
-    ) {
+    fn serve(self, stream: TcpStream, permit: OwnedSemaphorePermit, all: &GracefulShutdown) {
         let _ = stream.set_nodelay(true);
         let head_time = self.head_time;
         let stream = Patient::new(stream, self.answer_time);
         let service = tower::service_fn(move |request: hyper::Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(peer);
-            self.clone().answer(request)
+            self.clone().answer(request.map(Body::new))
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -185,7 +171,7 @@ async fn accept(
             taken = take(listener, &room) => taken,
         };
         match taken {
-            Ok((stream, peer, permit)) => door.clone().serve(stream, peer, permit, connections),
+            Ok((stream, permit)) => door.clone().serve(stream, permit, connections),
             Err(error) => {
                 // Too many open files, most likely: others close in a moment.
                 tracing::warn!(%error, "a connection was not taken");
@@ -199,11 +185,11 @@ async fn accept(
 async fn take(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, Peer, OwnedSemaphorePermit)> {
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let permit = room.clone().acquire_owned().await;
     let permit = permit.map_err(|_| io::Error::other("the service is closed"))?;
-    let (stream, peer) = listener.accept().await?;
-    Ok((stream, Peer(peer), permit))
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, permit))
 }
 
 /// A connection that is given up where its client takes nothing of an answer for too long.

@@ -27,6 +27,9 @@ pub(crate) struct Config {
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     /// Where the master key is; `None` for the place that goes with the database.
     pub(crate) master_key_file: Option<PathBuf>,
+    /// Whether only an agent's token shows the agent's words on this machine; `None` leaves it to whether
+    /// there are administrators with names.
+    pub(crate) closed: Option<bool>,
     /// The file that was read; `None` where there is none.
     pub(crate) path: Option<PathBuf>,
 }
@@ -40,6 +43,7 @@ struct File {
     lease_seconds: Option<u64>,
     context_tokens: Option<u32>,
     master_key_file: Option<PathBuf>,
+    closed: Option<bool>,
     schedule: ScheduleSection,
     limits: LimitsSection,
     prices: BTreeMap<ModelName, PriceSection>,
@@ -138,6 +142,7 @@ impl Config {
             settings,
             providers: file.providers,
             master_key_file: file.master_key_file.map(absolute).transpose()?,
+            closed: file.closed,
             path: None,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_app::{Account, AgentHandle, Memoir, Scratch};
+use memoir_app::{Account, AgentHandle, Eyes, Memoir, Scratch};
 use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::Providers;
 use memoir_store::Store;
@@ -15,7 +15,12 @@ use crate::{cli::Global, config::Config, database, failure::Failure, keys, termi
 pub(crate) struct Installation {
     pub(crate) memoir: Memoir,
     pub(crate) account: Account,
+    /// Whether an agent's words are shown to the agent only.
+    is_closed: bool,
 }
+
+/// Where an agent's token is given.
+const TOKEN: &str = "MEMOIR_TOKEN";
 
 impl Installation {
     /// Opens what the arguments name.
@@ -23,9 +28,14 @@ impl Installation {
     /// # Errors
     /// The configuration is wrong, the database cannot be opened, or there is no such account.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
-        let memoir = memoir(global)?;
+        let (memoir, closed) = opened(global)?;
         let account = memoir.account(&global.account).await?;
-        Ok(Self { memoir, account })
+        let is_closed = is_closed(&memoir, closed).await?;
+        Ok(Self {
+            memoir,
+            account,
+            is_closed,
+        })
     }
 
     /// As [`Installation::open`]; closes sessions whose worker died, for commands that show or run them.
@@ -50,6 +60,49 @@ impl Installation {
         Ok(self.account.agent(name).await?)
     }
 
+    /// With whose eyes the agent is looked at: on a machine that is somebody's own, with the agent's; in a
+    /// closed installation only with its token, and otherwise without seeing words (SPEC 5.5).
+    ///
+    /// # Errors
+    /// The token that is given opens nothing.
+    pub(crate) async fn eyes(&self, agent: &AgentHandle) -> Result<Eyes, Failure> {
+        let given = std::env::var(TOKEN).unwrap_or_default();
+        if !self.is_closed {
+            return Ok(Eyes::Agent);
+        }
+        if given.is_empty() {
+            return Ok(Eyes::Administrator);
+        }
+        let holder = self.memoir.authenticate(&given).await?;
+        let holder = holder.ok_or_else(|| {
+            Failure::new(format!("the token in {TOKEN} opens nothing"))
+                .hint("it may have ended or been revoked; `memoir token list` shows the tokens that there are")
+        })?;
+        self.memoir.write_uses().await?;
+        let scope = agent.scope();
+        let is_own = (holder.account, holder.agent) == (scope.account, Some(scope.agent));
+        Ok(if is_own {
+            Eyes::Agent
+        } else {
+            Eyes::Administrator
+        })
+    }
+
+    /// Refuses whoever may not see the agent's words.
+    ///
+    /// # Errors
+    /// The installation is closed, and the agent's token was not given.
+    pub(crate) async fn for_its_own_eyes(&self, agent: &AgentHandle) -> Result<(), Failure> {
+        match self.eyes(agent).await? {
+            Eyes::Agent => Ok(()),
+            Eyes::Administrator => Err(Failure::new(format!(
+                "this installation is closed: the words of `{}` are shown to the agent only",
+                agent.name()
+            ))
+            .hint(format!("give the agent's token in {TOKEN}"))),
+        }
+    }
+
     /// The session of that identifier, and its agent.
     pub(crate) async fn session(&self, id: &str) -> Result<(AgentHandle, SessionId), Failure> {
         Ok(self.account.session_agent(id).await?)
@@ -61,11 +114,30 @@ impl Installation {
 /// # Errors
 /// The configuration is wrong, or the database cannot be opened.
 pub(crate) fn memoir(global: &Global) -> Result<Memoir, Failure> {
+    opened(global).map(|(memoir, _)| memoir)
+}
+
+/// And whether the configuration closes it.
+fn opened(global: &Global) -> Result<(Memoir, Option<bool>), Failure> {
     let config = Config::read(global.config.as_deref())?;
     database::prepare(global.database.as_deref())?;
     // The keys first: with the wrong ones nothing is written.
     let keys = keys::open(global, &config)?;
-    on(database::open(global.database.as_deref())?, keys, config)
+    let closed = config.closed;
+    let store = database::open(global.database.as_deref())?;
+    Ok((on(store, keys, config)?, closed))
+}
+
+/// Whether agents' words are shown to the agents only: what the configuration says, or else whether there
+/// are administrators with names.
+///
+/// # Errors
+/// The store fails.
+pub(crate) async fn is_closed(memoir: &Memoir, configured: Option<bool>) -> Result<bool, Failure> {
+    match configured {
+        Some(closed) => Ok(closed),
+        None => Ok(memoir.has_users().await?),
+    }
 }
 
 /// An installation on that store, with those keys.

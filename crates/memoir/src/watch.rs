@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use memoir_app::{
-    SessionView,
+    Eyes, SessionView,
     sessions::{Progress, drive::Measure},
 };
-use memoir_domain::{SessionId, memory::Number, session::State};
+use memoir_domain::{PrivateText, SessionId, memory::Number, session::State};
 
 use crate::{
     show::{self, counted, thousands},
@@ -19,6 +19,7 @@ const BAR: u64 = 16;
 /// Prints progress as it happens.
 pub(crate) struct Watcher {
     json: bool,
+    eyes: Eyes,
     edits: u32,
     /// What could be removed at the beginning, in tokens.
     removable_tokens: u64,
@@ -40,9 +41,10 @@ impl Running {
 }
 
 impl Watcher {
-    pub(crate) fn new(json: bool) -> Self {
+    pub(crate) fn new(json: bool, eyes: Eyes) -> Self {
         Self {
             json,
+            eyes,
             edits: 0,
             removable_tokens: 0,
             running: Running::default(),
@@ -56,6 +58,13 @@ impl Watcher {
 
     /// Takes note of `progress`.
     pub(crate) fn see(&mut self, progress: &Progress) {
+        let wordless = Progress::Declined {
+            words: PrivateText::default(),
+        };
+        let progress = match (progress, self.eyes) {
+            (Progress::Declined { .. }, Eyes::Administrator) => &wordless,
+            (progress, _) => progress,
+        };
         match progress {
             Progress::Begun { session, .. } => self.running.set(Some(*session)),
             Progress::Ended { .. } => self.running.set(None),
@@ -89,7 +98,11 @@ impl Watcher {
             Progress::Agreed => styled(DIM, "agreed", ""),
             Progress::Declined { words } => {
                 let words = words.expose().trim();
-                styled(YELLOW, "declined", &format!("“{}”", safe(words)))
+                let quoted = match words {
+                    "" => String::new(),
+                    words => format!("“{}”", safe(words)),
+                };
+                styled(YELLOW, "declined", &quoted)
             }
             Progress::Opened { .. } => self.opened(progress),
             Progress::Edited { tool, memories, .. } if *tool == "protect_memory" => {

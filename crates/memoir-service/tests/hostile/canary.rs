@@ -262,7 +262,7 @@ fn request(
             "POST",
             format!("{of}/sessions"),
             "open session",
-            json!({"driver": "agent", "resume": number % 2 == 0}),
+            json!({"driver": "agent", "resume": number.is_multiple_of(2)}),
         ),
         30 => (
             "POST",

@@ -1,6 +1,9 @@
 //! The service over real HTTP.
-
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+#![expect(
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "helpers of tests fail the test"
+)]
 
 mod agents;
 mod documented;

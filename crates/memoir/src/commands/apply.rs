@@ -18,7 +18,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open_for_sessions(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
+    let eyes = installation.eyes(&agent).await?;
     let session = agent.apply_rehearsal(id, &administrator()).await?;
+    let session = session.seen_by(eyes);
     if global.json {
         terminal::json(&session)?;
     } else {

@@ -168,7 +168,7 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
         Some(text) => {
             let (_, id) = installation.session(text).await?;
             // A session of another agent has no records here, and saying so beats an empty list.
-            agent.session(id).await?;
+            agent.blind_session(id).await?;
             Some(id)
         }
         None => None,
@@ -179,7 +179,8 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
         since: arguments.since,
         last: arguments.last,
     };
-    let records = agent.records(&query).await?;
+    let eyes = installation.eyes(&agent).await?;
+    let records = agent.records_seen_by(eyes, &query).await?;
     if global.json {
         terminal::json_lines(&records)?;
     } else if records.is_empty() {

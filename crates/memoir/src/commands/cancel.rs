@@ -19,9 +19,10 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open_for_sessions(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
+    let eyes = installation.eyes(&agent).await?;
     let session = match agent.cancel(id, &administrator()).await {
         Err(Error::SessionLost(_)) => return Err(ended(&agent.session(id).await?.session)),
-        cancelled => cancelled?,
+        cancelled => cancelled?.seen_by(eyes),
     };
     if global.json {
         terminal::json(&session)?;

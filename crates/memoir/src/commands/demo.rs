@@ -6,7 +6,7 @@ mod told;
 use std::path::Path;
 
 use memoir_app::{
-    Account, AgentHandle, MemoryView, RecordQuery, RecordView, SessionView, Verification,
+    Account, AgentHandle, Eyes, MemoryView, RecordQuery, RecordView, SessionView, Verification,
     sessions::RefineOptions,
 };
 use memoir_domain::session::State;
@@ -109,7 +109,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
     if !global.json {
         terminal::print(&told::before(agent.name(), &before))?;
     }
-    let mut watcher = Watcher::new(false);
+    let mut watcher = Watcher::new(false, Eyes::Agent);
     let driven = match drive(&agent, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(driven) => driven,
         Ran::NotDue | Ran::Interrupted => return Ok(None),

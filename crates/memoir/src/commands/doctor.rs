@@ -80,7 +80,9 @@ async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failu
     found.push(key(global, &config, &keys)?);
     let store = database::open(global.database.as_deref())?;
     found.push(file(&database::path(global.database.as_deref())?));
+    let closed = config.closed;
     let memoir = installation::on(store, keys, config)?;
+    found.push(access(installation::is_closed(&memoir, closed).await?));
     let account = memoir.account(&global.account).await?;
     found.extend(memoir.examine(&account).await?);
     Ok(found)
@@ -101,6 +103,20 @@ fn key(global: &Global, config: &Config, keys: &KeyStore) -> Result<Examination,
         ),
         advice: None,
     })
+}
+
+/// Who sees agents' words on this machine.
+fn access(is_closed: bool) -> Examination {
+    Examination {
+        area: "access",
+        severity: Severity::Ok,
+        finding: if is_closed {
+            "closed: commands show an agent's words only with its token in MEMOIR_TOKEN".to_owned()
+        } else {
+            "open: whoever may use this database reads all agents' words; `closed = true` in the configuration changes that".to_owned()
+        },
+        advice: None,
+    }
 }
 
 /// The file, and whether only its owner can read it.

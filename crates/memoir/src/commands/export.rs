@@ -65,7 +65,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
     let installation = Installation::open(global).await?;
-    let lines = installation.agent(agent).await?.export().await?;
+    let agent = installation.agent(agent).await?;
+    installation.for_its_own_eyes(&agent).await?;
+    let lines = agent.export().await?;
     let Some(path) = path else {
         terminal::json_lines(&lines)?;
         return Ok(Ending::Done);
@@ -126,6 +128,7 @@ async fn archive(
     let made = made.as_deref().map(String::as_str);
     let installation = Installation::open_for_sessions(global).await?;
     let agent = installation.agent(agent).await?;
+    installation.for_its_own_eyes(&agent).await?;
     let sealed = agent.archive(passphrase).await?;
     let Some(path) = path else {
         made.map_or(Ok(()), show)?;

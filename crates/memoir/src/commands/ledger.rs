@@ -1,8 +1,11 @@
 //! `memoir ledger`: the memories as a list.
 
+use memoir_app::{Eyes, MemoryPage};
+use serde::Serialize;
+
 use crate::{
     cli::Global,
-    failure::{Ending, Outcome},
+    failure::{Ending, Failure, Outcome},
     installation::Installation,
     show::{self, List, counted, thousands},
     terminal,
@@ -21,15 +24,25 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let memories = agent.memories(arguments.all).await?;
+    match installation.eyes(&agent).await? {
+        Eyes::Agent => {
+            let memories = agent.memories(arguments.all).await?;
+            tell(global, memories, show::memories::list)?;
+        }
+        Eyes::Administrator => {
+            let page = MemoryPage {
+                limit: u32::MAX,
+                with_discarded: arguments.all,
+                ..MemoryPage::default()
+            };
+            let memories = agent.blind_memory_page(&page).await?;
+            tell(global, memories, show::memories::without_words)?;
+        }
+    }
     if global.json {
-        terminal::json(&List::whole(memories))?;
         return Ok(Ending::Done);
     }
-    if !memories.is_empty() {
-        terminal::print(&show::memories::list(&memories))?;
-    }
-    let view = agent.show().await?;
+    let view = agent.show_to_administrator().await?;
     terminal::note(&format!(
         "{}, {} of {} tokens; {}; {} discarded",
         counted(view.tally.core_count, "core memory", "core memories"),
@@ -39,4 +52,18 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         thousands(view.tally.discarded_count)
     ));
     Ok(Ending::Done)
+}
+
+fn tell<T: Serialize>(
+    global: &Global,
+    memories: Vec<T>,
+    list: impl Fn(&[T]) -> String,
+) -> Result<(), Failure> {
+    if global.json {
+        return terminal::json(&List::whole(memories));
+    }
+    if memories.is_empty() {
+        return Ok(());
+    }
+    terminal::print(&list(&memories))
 }

@@ -50,11 +50,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         limit: usize::try_from(arguments.limit).unwrap_or(RECALL_LIMIT),
     };
     let installation = Installation::open(global).await?;
-    let found = installation
-        .agent(&arguments.agent)
-        .await?
-        .recall(&query)
-        .await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    installation.for_its_own_eyes(&agent).await?;
+    let found = agent.recall(&query).await?;
     if global.json {
         terminal::json(&List::whole(found))?;
     } else if found.is_empty() {

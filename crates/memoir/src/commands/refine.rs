@@ -1,8 +1,8 @@
 //! `memoir refine`: one session, now, watched while it runs.
 
 use memoir_app::{
-    AgentHandle, SessionView,
-    sessions::{Driven, Progress, RefineOptions, SessionDetail},
+    AgentHandle, Eyes, SessionView,
+    sessions::{Driven, Progress, RefineOptions, RehearsedMemory, SessionDetail},
 };
 use memoir_domain::session::{Mode, State};
 
@@ -60,11 +60,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let installation = Installation::open_for_sessions(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let mut watcher = Watcher::new(global.json);
+    let eyes = installation.eyes(&agent).await?;
+    let mut watcher = Watcher::new(global.json, eyes);
     match drive(&agent, &options, &mut watcher).await? {
         Ran::Driven(driven) => {
-            let session = driven.session.clone();
-            tell(global, *driven)?;
+            let session = driven.session.seen_by(eyes);
+            let changes = driven.changes.filter(|_| eyes == Eyes::Agent);
+            tell(global, session.clone(), changes)?;
             ending(&session)
         }
         // Only a session for the schedule asks whether the agent is due.
@@ -118,8 +120,11 @@ pub(crate) async fn drive(
     }
 }
 
-fn tell(global: &Global, driven: Driven) -> Result<(), Failure> {
-    let Driven { session, changes } = driven;
+fn tell(
+    global: &Global,
+    session: SessionView,
+    changes: Option<Vec<RehearsedMemory>>,
+) -> Result<(), Failure> {
     if global.json {
         return terminal::json(&SessionDetail { session, changes });
     }

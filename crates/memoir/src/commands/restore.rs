@@ -1,5 +1,6 @@
 //! `memoir restore`: gives one discarded memory back.
 
+use memoir_app::Eyes;
 use memoir_domain::memory::Number;
 
 use crate::{
@@ -25,7 +26,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.agent(&arguments.agent).await?;
     let memory = agent.restore(arguments.number, &administrator()).await?;
     if global.json {
-        terminal::json(&memory)?;
+        match installation.eyes(&agent).await? {
+            Eyes::Agent => terminal::json(&memory)?,
+            Eyes::Administrator => terminal::json(&agent.blind_memory(memory.number).await?)?,
+        }
     } else {
         terminal::print(&format!("restored {}", memory.number))?;
     }

@@ -23,10 +23,12 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open_for_sessions(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
+    let eyes = installation.eyes(&agent).await?;
     let before = agent.show().await?.tally.core_tokens;
     let session = agent
         .roll_back(id, arguments.cascade, &administrator())
-        .await?;
+        .await?
+        .seen_by(eyes);
     if global.json {
         terminal::json(&session)?;
         return Ok(Ending::Done);
@@ -42,7 +44,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         thousands(before),
         thousands(after)
     );
-    text.push_str(&show::records::timeline(&agent.records(&last).await?));
+    text.push_str(&show::records::timeline(
+        &agent.records_seen_by(eyes, &last).await?,
+    ));
     terminal::print(&text)?;
     Ok(Ending::Done)
 }

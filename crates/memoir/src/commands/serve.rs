@@ -23,9 +23,6 @@ pub(crate) struct Arguments {
     /// How many sessions run at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     concurrency: u16,
-    /// A proxy in front of the service speaks TLS to the outside
-    #[arg(long)]
-    behind_proxy: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -50,10 +47,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
     // Whoever reads the address may end the service at once.
     let stop = interrupt::listening().await;
-    tell(global, address, arguments.behind_proxy)?;
+    tell(global, address)?;
     let options = Options {
         concurrency: usize::from(arguments.concurrency),
-        behind_proxy: arguments.behind_proxy,
         connections: connections.min(Options::default().connections),
         ..Options::default()
     };
@@ -64,15 +60,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-fn tell(global: &Global, address: SocketAddr, behind_proxy: bool) -> Result<(), Failure> {
+fn tell(global: &Global, address: SocketAddr) -> Result<(), Failure> {
     if global.json {
         terminal::json(&serde_json::json!({"listening": address.to_string()}))?;
     } else {
         terminal::print(&format!("listening on http://{address}\n"))?;
     }
-    if !address.ip().is_loopback() && !behind_proxy {
+    if !address.ip().is_loopback() {
         terminal::note(
-            "others can reach this address, and what they send is not encrypted: passwords are refused; put a proxy with TLS in front of it and say `--behind-proxy`",
+            "others can reach this address, and what they send is not encrypted: put a proxy with TLS in front of it",
         );
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `memoir session`: one session's outcome and timeline.
 
-use memoir_app::RecordQuery;
+use memoir_app::{Eyes, RecordQuery, sessions::SessionDetail};
 
 use crate::{
     cli::Global,
@@ -22,7 +22,17 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open_for_sessions(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let detail = agent.session(id).await?;
+    let eyes = installation.eyes(&agent).await?;
+    if arguments.text {
+        installation.for_its_own_eyes(&agent).await?;
+    }
+    let detail = match eyes {
+        Eyes::Agent => agent.session(id).await?,
+        Eyes::Administrator => SessionDetail {
+            session: agent.blind_session(id).await?.seen_by(eyes),
+            changes: None,
+        },
+    };
     if global.json {
         terminal::json(&detail)?;
         return Ok(Ending::Done);
@@ -31,7 +41,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         session: Some(id),
         ..RecordQuery::default()
     };
-    let records = agent.records(&query).await?;
+    let records = agent.records_seen_by(eyes, &query).await?;
     let mut text = show::session::outcome(&detail.session);
     if !records.is_empty() {
         text.push('\n');

@@ -21,7 +21,12 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open_for_sessions(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let sessions = agent.sessions(arguments.limit).await?;
+    let eyes = installation.eyes(&agent).await?;
+    let sessions = agent.session_page(None, arguments.limit, eyes).await?;
+    let sessions: Vec<_> = sessions
+        .into_iter()
+        .map(|session| session.seen_by(eyes))
+        .collect();
     if global.json {
         terminal::json(&List::whole(sessions))?;
     } else if sessions.is_empty() {

@@ -31,9 +31,10 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             ..RefineOptions::default()
         };
         // One agent whose session cannot be run does not keep the others from theirs.
-        match drive(&agent, &options, &mut Watcher::new(global.json)).await {
+        let eyes = installation.eyes(&agent).await?;
+        match drive(&agent, &options, &mut Watcher::new(global.json, eyes)).await {
             Ok(Ran::Driven(driven)) => {
-                let session = driven.session;
+                let session = driven.session.seen_by(eyes);
                 tell(global, &session, trigger)?;
                 let fine = matches!(session.state, State::Completed | State::Declined);
                 if session.end_reason == Some("cancelled") {

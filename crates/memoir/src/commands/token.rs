@@ -1,6 +1,6 @@
 //! `memoir token`: what opens the doors of the service.
 
-use memoir_app::{Provision, Role, TokenView};
+use memoir_app::{Eyes, Provision, Role, TokenView};
 use memoir_domain::{Timestamp, TokenId};
 use serde::Serialize;
 
@@ -77,12 +77,11 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
             let agent = installation
                 .agent(name.as_deref().unwrap_or_default())
                 .await?;
-            // On a machine that is somebody's own, its owner acts for the agents; where administrators
-            // have names, the agent itself must.
-            let provision = if installation.memoir.has_users().await? {
-                Provision::First
-            } else {
-                Provision::Any
+            // On a machine that is somebody's own, its owner acts for the agents; in a closed
+            // installation the agent itself must.
+            let provision = match installation.eyes(&agent).await? {
+                Eyes::Agent => Provision::Any,
+                Eyes::Administrator => Provision::First,
             };
             agent
                 .create_token(provision, expires_at, &administrator())

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memoir_app::MemoryView;
+use memoir_app::{BlindMemoryView, MemoryView};
 use memoir_domain::memory::Tags;
 
 use super::{
@@ -64,6 +64,23 @@ fn rows(memories: &[MemoryView]) -> String {
             flags(memory.constitutional, memory.discarded_at.is_some()),
             tags(&memory.tags),
             safe(memory.content.expose()).into_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+/// Memories as an administrator sees them, one a line.
+pub(crate) fn without_words(memories: &[BlindMemoryView]) -> String {
+    let mut table = Table::new(["number", "date", "kind", "tokens", "flags"])
+        .right(0)
+        .right(3);
+    for memory in memories {
+        table.row([
+            memory.number.to_string(),
+            memory.created_at.date(),
+            memory.kind.as_str().to_owned(),
+            memory.tokens.to_string(),
+            flags(memory.constitutional, memory.discarded_at.is_some()),
         ]);
     }
     table.to_string()

@@ -4,6 +4,7 @@
 mod archives;
 mod audit;
 mod bench;
+mod closed;
 mod commands;
 mod configuration;
 mod demo;

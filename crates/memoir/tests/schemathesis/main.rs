@@ -1,8 +1,7 @@
 //! The service against its own description: requests drawn from it, as an administrator and as an agent.
 //!
 //! Needs schemathesis, which `scripts/test` installs; without it, it is skipped with a line that says so.
-
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memoir_app::AgentView;
+use memoir_app::{AgentView, Eyes};
 use memoir_domain::{PrivateText, agent::Field};
 use serde_json::Value;
 
@@ -84,5 +84,10 @@ async fn assign(
 ) -> Result<AgentView, crate::failure::Failure> {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
-    Ok(agent.configure(&[(field, value)], &administrator()).await?)
+    let eyes = installation.eyes(&agent).await?;
+    let view = agent.configure(&[(field, value)], &administrator()).await?;
+    Ok(match eyes {
+        Eyes::Agent => view,
+        Eyes::Administrator => agent.show_to_administrator().await?,
+    })
 }

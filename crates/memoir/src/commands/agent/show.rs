@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memoir_app::AgentView;
+use memoir_app::{AgentView, Eyes};
 use memoir_domain::agent::Field;
 use serde_json::Value;
 
@@ -17,7 +17,11 @@ use crate::{
 
 pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(agent).await?.show().await?;
+    let agent = installation.agent(agent).await?;
+    let agent = match installation.eyes(&agent).await? {
+        Eyes::Agent => agent.show().await?,
+        Eyes::Administrator => agent.show_to_administrator().await?,
+    };
     if global.json {
         terminal::json(&agent)?;
     } else {
