@@ -302,6 +302,7 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
             ("configuration", "ok"),
             ("key", "ok"),
             ("database", "ok"),
+            ("access", "ok"),
             ("database", "ok"),
             ("model", "ok"),
             ("schedule", "ok"),
