@@ -14,7 +14,7 @@ async fn spec_4_2_very_many_agents_get_their_leaves_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
     let (store, mut agent) = begin(&path).await;
-    // Copies of the one agent, identifiers counted up; the last half without a log.
+    // Copies of the one agent, identifiers counted up; the last half without a log, of the others its last record.
     let raw = Connection::open(&path).unwrap();
     raw.execute_batch(&format!(
         "CREATE TEMP TABLE copies AS WITH RECURSIVE numbers (number) AS \
@@ -23,7 +23,11 @@ async fn spec_4_2_very_many_agents_get_their_leaves_at_once() {
          UPDATE copies SET id = CAST(printf('%016d', number) AS BLOB), folded_name = number, \
              next_seq = iif(number <= {AGENTS} / 2, 9, 1);
          ALTER TABLE copies DROP COLUMN number;
-         INSERT INTO agents SELECT * FROM copies;"
+         INSERT INTO agents SELECT * FROM copies;
+         INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, facts, \
+             body, body_version, body_commitment, hash) \
+         SELECT id, 8, 0, 'system', 'memoir', 'memory_saved', '{{}}', x'00', 1, zeroblob(32), head \
+         FROM agents WHERE next_seq = 9;"
     ))
     .unwrap();
     let mut length = AGENTS / 2;
