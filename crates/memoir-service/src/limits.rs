@@ -29,6 +29,9 @@ pub(crate) async fn whole_body(
     headers: &HeaderMap,
     mut body: Body,
 ) -> Result<Bytes, Problem> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
     let limit = options.body_bytes;
     let stated = headers
         .get(header::CONTENT_LENGTH)

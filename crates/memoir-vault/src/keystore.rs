@@ -4,11 +4,12 @@
 //! Several processes may use it at once. What is made is on the disk before it is handed out; what is
 //! destroyed is overwritten, and forgotten by the other processes at their next look.
 //!
-//! Keys are kept in memory once they were used. Each look asks the file whether another process has
-//! changed it, which takes a few microseconds; do not look once a row. Waiting for another process can
-//! take up to ten seconds, so an async caller asks for what is [`KeyStore::cached`], and looks from a
-//! thread that may block where that is nothing.
+//! Keys are kept in memory once they were used. Each look asks the file whether it was changed since,
+//! which takes a microsecond; do not look once a row. Waiting for another process can take up to ten
+//! seconds, so an async caller asks for what is [`KeyStore::cached`], and looks from a thread that may
+//! block where that is nothing.
 
+mod counter;
 mod file;
 
 use std::{
@@ -16,11 +17,12 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError, TryLockError},
-    time::Duration,
 };
 
 use memoir_domain::{AgentScope, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use counter::{Changes, Counter};
 
 use crate::{
     AgentKey, Error, KeyId, MasterKey, Result,
@@ -45,6 +47,7 @@ pub struct KeyStore {
     /// Where the master key can be read again after another process rotated it; `None` where it was
     /// given.
     key_file: Option<PathBuf>,
+    counter: Counter,
     state: Mutex<State>,
 }
 
@@ -52,6 +55,10 @@ struct State {
     connection: Connection,
     master: Master,
     keys: HashMap<AgentScope, Known>,
+    /// How often the file had been changed when this process last looked under the lock, or changed it
+    /// itself. As long as that holds, keys of the present generation are as in the file.
+    changes: Changes,
+    generation: u64,
 }
 
 /// What is held of the master key.
@@ -60,10 +67,10 @@ struct Master {
     wrapping: Cipher,
 }
 
-/// A key in memory, and the state of the file that it was last found in.
+/// A key in memory, and when it was last found in the file.
 struct Known {
     key: AgentKey,
-    data_version: i64,
+    generation: u64,
 }
 
 /// What a wrapped key is for: it opens for nothing else.
@@ -154,6 +161,7 @@ impl KeyStore {
         }
         master.check_proof(&transaction)?;
         drop(transaction);
+        let counter = Counter::of(path)?;
         Ok(Self {
             path: path.map(Path::to_owned),
             identity: path.and_then(file::identity),
@@ -162,7 +170,10 @@ impl KeyStore {
                 connection,
                 master,
                 keys: HashMap::new(),
+                changes: counter.read()?,
+                generation: 0,
             }),
+            counter,
         })
     }
 
@@ -190,11 +201,10 @@ impl KeyStore {
     /// key; [`Error::Inconsistent`]; those of the driver.
     pub fn key(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
         let state = &mut *self.lock();
-        let data_version = data_version(&state.connection)?;
-        if let Some(known) = state.keys.get(&scope)
-            && known.data_version == data_version
+        if let Some(key) = state.fresh(scope)
+            && self.counter.read()? == state.changes
         {
-            return Ok(Some(known.key.clone()));
+            return Ok(Some(key));
         }
         let transaction = state.connection.transaction()?;
         let Some(wrapped) = wrapped(&transaction, scope)?.flatten() else {
@@ -209,17 +219,17 @@ impl KeyStore {
                 state.master.unwrap_agent(scope, &wrapped)?
             }
         };
-        let known = Known {
-            key: key.clone(),
-            data_version,
-        };
-        state.keys.insert(scope, known);
+        // The transaction has read: nobody changes the file before it ends.
+        let changes = self.counter.read()?;
+        drop(transaction);
+        state.notice(changes);
+        state.keep(scope, &key);
         Ok(Some(key))
     }
 
     /// The agent's key where that can be said at once: it is in memory, and no other process has changed
-    /// the file since. Waits neither for another thread nor for another process. `None` says nothing about
-    /// the key: look with [`KeyStore::key`], from a thread that may block.
+    /// the file since. Waits for no other process, and for another thread only while that looks too. `None`
+    /// says nothing about the key: look with [`KeyStore::key`], from a thread that may block.
     ///
     /// # Errors
     /// Those of the driver.
@@ -227,12 +237,12 @@ impl KeyStore {
         let Some(guard) = self.lock_at_once() else {
             return Ok(None);
         };
-        let Some(known) = guard.keys.get(&scope) else {
+        let Some(key) = guard.fresh(scope) else {
             return Ok(None);
         };
-        let data_version = guard.data_version_at_once()?;
-        let is_fresh = data_version == Some(known.data_version);
-        Ok(is_fresh.then(|| known.key.clone()))
+        let changes = guard.changes;
+        drop(guard);
+        Ok((self.counter.read()? == changes).then_some(key))
     }
 
     /// The agent's key, which is made at `now` if it has none. It is on the disk before this returns.
@@ -264,15 +274,12 @@ impl KeyStore {
                 wrapped
             ],
         )?;
-        // Own changes leave it as it is, and others cannot change the file before the commit.
-        let data_version = data_version(&transaction)?;
+        let changes = self.counter.read()?;
         transaction.commit()?;
+        state.notice(changes);
+        state.changes = self.counter.after(changes);
         let key = AgentKey::new(scope, &secret);
-        let known = Known {
-            key: key.clone(),
-            data_version,
-        };
-        state.keys.insert(scope, known);
+        state.keep(scope, &key);
         Ok(key)
     }
 
@@ -497,15 +504,27 @@ impl fmt::Debug for KeyStore {
 }
 
 impl State {
-    /// As [`data_version`]; `None` where another process is changing the file just now.
-    fn data_version_at_once(&self) -> Result<Option<i64>> {
-        self.connection.busy_timeout(Duration::ZERO)?;
-        let answer = data_version(&self.connection);
-        self.connection.busy_timeout(file::BUSY_TIMEOUT)?;
-        match answer {
-            Err(Error::Busy) => Ok(None),
-            answer => answer.map(Some),
+    /// A key that was in the file when it had been changed as often as [`State::changes`] says.
+    fn fresh(&self, scope: AgentScope) -> Option<AgentKey> {
+        let known = self.keys.get(&scope)?;
+        (known.generation == self.generation).then(|| known.key.clone())
+    }
+
+    /// Takes down how often the file was changed; what is known from before that is to be looked for
+    /// again.
+    fn notice(&mut self, changes: Changes) {
+        if self.changes != changes {
+            self.changes = changes;
+            self.generation += 1;
         }
+    }
+
+    fn keep(&mut self, scope: AgentScope, key: &AgentKey) {
+        let known = Known {
+            key: key.clone(),
+            generation: self.generation,
+        };
+        self.keys.insert(scope, known);
     }
 }
 
@@ -665,13 +684,6 @@ fn random_log_name() -> Result<String> {
 fn log_key(name: &str, seed: &Secret) -> Result<LogKey> {
     LogKey::from_seed(name, seed.expose())
         .map_err(|problem| inconsistent("log_key", format!("log {name}: {problem}")))
-}
-
-/// A number that differs from the last one where another connection has changed the file.
-fn data_version(connection: &Connection) -> Result<i64> {
-    Ok(connection
-        .prepare_cached("PRAGMA data_version")?
-        .query_row([], |row| row.get(0))?)
 }
 
 /// For people.

@@ -47,6 +47,9 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
     for token in tokens.iter().chain([&elsewhere]) {
         let found = store.token(&token.digest).await.unwrap();
         assert_eq!(found.as_ref(), Some(token));
+        let bearer = store.bearer(&token.digest).await.unwrap().unwrap();
+        assert_eq!(&bearer.0, token);
+        assert_eq!(bearer.1.is_some(), token.agent.is_some());
     }
     assert_eq!(store.token(&digest(99)).await.unwrap(), None);
     assert_eq!(store.tokens(account_id(1)).await.unwrap(), tokens);
