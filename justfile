@@ -7,6 +7,10 @@ _list:
 test:
     ./scripts/test
 
+# The clients, and the official clients of the Model Context Protocol, with the real binary
+clients:
+    ./scripts/test-clients
+
 # The main job on the sample agent
 demo:
     cargo run --release -- demo

@@ -121,10 +121,21 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn enter(&self, presented: &str) -> Result<Option<(Principal, Option<AgentHandle>)>> {
-        let Some(digest) = token::digest_of(presented) else {
-            return Ok(None);
-        };
-        let Some((row, name)) = self.store.bearer(&digest).await? else {
+        match token::digest_of(presented) {
+            Some(digest) => self.enter_again(&digest).await,
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Memoir::enter`], by the digest of the token's secret: for whoever came in a while ago.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn enter_again(
+        &self,
+        digest: &[u8; 32],
+    ) -> Result<Option<(Principal, Option<AgentHandle>)>> {
+        let Some((row, name)) = self.store.bearer(digest).await? else {
             return Ok(None);
         };
         let now = self.now();
@@ -181,6 +192,34 @@ impl Memoir {
             id: principal.account,
             name: principal.account.to_string(),
         }
+    }
+
+    /// A token for the administrator of that name and password, of the account named or else the default
+    /// one; `None` where there is no such account, name or password, and that takes as long.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_in(
+        &self,
+        account: Option<&str>,
+        name: &str,
+        password: Password,
+        expires_at: Timestamp,
+    ) -> Result<Option<NewToken>> {
+        let account = account.unwrap_or(crate::DEFAULT_ACCOUNT);
+        let account = match self.account(account).await {
+            Ok(account) => account,
+            Err(Error::NoAccount(_)) => {
+                let fits = tokio::task::spawn_blocking(move || password.fits(None));
+                fits.await.map_err(|_| Error::Random)?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        if !account.check_password(name, password).await? {
+            return Ok(None);
+        }
+        account.create_token(Some(expires_at)).await.map(Some)
     }
 
     /// Whether text on this machine is for agents alone: once there is an administrator with a name.
@@ -308,7 +347,7 @@ impl Account {
                 match agent.note_token(&row, None, actor).await {
                     // Of an agent that is gone, nothing but the token is left to be closed.
                     Err(Error::Erased { .. }) => self.memoir.store.put_token(&row).await?,
-                    done => done?,
+                    done => drop(done?),
                 }
             }
         }
@@ -368,10 +407,12 @@ impl Account {
 }
 
 impl AgentHandle {
-    /// Makes a token for the agent; it is on the record of the agent.
+    /// Makes a token for the agent; it is on the record of the agent. Where only the first one may be made
+    /// and the agent has memories, it takes the agent's leave, which is used up: then the token ends no
+    /// later than the agent allowed.
     ///
     /// # Errors
-    /// [`Error::ConsentNeeded`] where only the first one may be made and the agent has memories;
+    /// [`Error::ConsentNeeded`] without that leave;
     /// `expires_at` is in the past; the store fails.
     pub async fn create_token(
         &self,
@@ -381,7 +422,7 @@ impl AgentHandle {
     ) -> Result<NewToken> {
         let scope = (self.scope.account, Some(self.scope.agent));
         let (row, secret) = self.memoir.token_row(scope, expires_at)?;
-        self.note_token(&row, Some(provision), actor).await?;
+        let row = self.note_token(&row, Some(provision), actor).await?;
         let view = row.into();
         Ok(NewToken { view, secret })
     }
@@ -409,35 +450,51 @@ impl AgentHandle {
     }
 
     /// Writes a token of the agent with its record: a new one, where `new` says under which condition, or
-    /// one that was revoked.
+    /// one that was revoked. Gives it as it was written.
     async fn note_token(
         &self,
         row: &TokenRow,
         new: Option<Provision>,
         actor: &Actor,
-    ) -> Result<()> {
+    ) -> Result<TokenRow> {
         for _ in 0..crate::ATTEMPTS {
             let loaded = self.load(&Wanted::default()).await?;
+            let mut row = row.clone();
+            let mut leave = None;
             if new == Some(Provision::First) && self.has_own_memories(&loaded).await? {
-                return Err(Error::ConsentNeeded(self.name.clone()));
+                let Some(found) = self.token_leave(&loaded, actor).await? else {
+                    continue;
+                };
+                let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
+                row.expires_at = earlier(row.expires_at, given.expires_at);
+                leave = Some(given.decision);
             }
             let (now, created) = (self.memoir.now(), new.is_some());
-            let decision = manage::token(loaded.agent, created, row.id, row.expires_at, actor, now);
-            let seal = self.memoir.seal_token(loaded.base.key(), row)?;
+            let agent = match &leave {
+                Some(leave) => leave.agent.clone(),
+                None => loaded.agent,
+            };
+            let mut decision = manage::token(agent, created, row.id, row.expires_at, actor, now);
+            if let Some(leave) = leave {
+                decision = leave.then(decision);
+            }
+            row.seal = self.memoir.seal_token(loaded.base.key(), &row)?;
             let beside = Beside {
-                tokens: vec![TokenRow {
-                    seal,
-                    ..row.clone()
-                }],
+                tokens: vec![row.clone()],
                 ..Beside::default()
             };
             match self.commit(&loaded.base, decision, beside).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done.map(drop),
+                done => return done.map(|_| row),
             }
         }
         Err(Error::Contended)
     }
+}
+
+/// The one that ends first; one that never ends is later than any other.
+fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    one.into_iter().chain(other).min()
 }
 
 /// The version of a row whose columns say all that changes about it.

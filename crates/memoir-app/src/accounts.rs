@@ -74,6 +74,11 @@ impl Account {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// Its identifier.
+    pub fn id(&self) -> AccountId {
+        self.id
+    }
 }
 
 fn view(row: AccountRow) -> AccountView {

@@ -39,17 +39,6 @@ pub struct AgentView {
     pub created_at: Timestamp,
 }
 
-/// A setting of the agent's own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OwnSetting {
-    /// The value in force; null where there is none.
-    pub value: PrivateJson,
-    /// Whether that is the default.
-    pub is_default: bool,
-    /// The agent's name.
-    pub agent: String,
-}
-
 impl Memoir {
     pub(crate) fn agent_view(&self, agent: &Agent) -> AgentView {
         let settings = &agent.settings;
@@ -152,8 +141,9 @@ impl Account {
         // The key first: what is sealed must be readable from the first moment on.
         let key = memoir.keys.create(scope, memoir.now()).await?;
         let base = codec::Base::new(key);
+        let counted = crate::metrics::Counted::of(&decision);
         let (commit, _) = codec::commit(&base, decision, beside, memoir.random.as_ref())?;
-        match memoir.store.commit(commit).await {
+        match memoir.write(commit, counted).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(name)),
             other => Ok(other?),
         }
@@ -284,29 +274,6 @@ impl AgentHandle {
     pub async fn show_to_administrator(&self) -> Result<AgentView> {
         let agent = self.load(&Wanted::default()).await?.agent;
         Ok(self.memoir.administrators_view(&agent))
-    }
-
-    /// One setting of the agent's own, with the value in force (SPEC 2.7).
-    ///
-    /// # Errors
-    /// The agent is gone, or the store fails.
-    pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
-        let agent = self.load(&Wanted::default()).await?.agent;
-        let set = agent::field_value(&agent.name, &agent.settings, field);
-        let is_default = set.is_null();
-        let value = match field {
-            Field::RefinementThreshold => agent
-                .settings
-                .effective_refinement_threshold()
-                .share()
-                .into(),
-            _ => set,
-        };
-        Ok(OwnSetting {
-            value: PrivateJson::new(value),
-            is_default,
-            agent: agent.name,
-        })
     }
 
     /// Changes settings, all of them or none.

@@ -1,7 +1,7 @@
 //! Reading an agent's log (SPEC 4.1).
 
 use memoir_domain::{
-    PrivateJson, SessionId, Timestamp,
+    AgentScope, PrivateJson, SessionId, Timestamp,
     audit::{Action, Actor, Body, Change, Record},
     memory::{Memory, Number},
 };
@@ -157,7 +157,19 @@ impl AgentHandle {
     }
 }
 
-fn view(agent: &str, record: Record, hash: RecordHash, previous: RecordHash) -> RecordView {
+/// The hash of a record, and that of the one before it.
+pub(crate) fn hashes(scope: AgentScope, row: &AuditRow) -> (RecordHash, RecordHash) {
+    let genesis = || chain::genesis(scope);
+    let previous = row.previous_hash.map_or_else(genesis, RecordHash);
+    (RecordHash(row.hash), previous)
+}
+
+pub(crate) fn view(
+    agent: &str,
+    record: Record,
+    hash: RecordHash,
+    previous: RecordHash,
+) -> RecordView {
     let (before, after) = sides(&record.body, record.memory);
     let mut data = record.facts.as_map().clone();
     describe(&mut data, &record);

@@ -1,11 +1,19 @@
 //! Where time and chance enter: the one place that asks the machine for either.
 
-use memoir_domain::{AccountId, AgentId, SessionId, Timestamp, TokenId, UserId};
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+
+use memoir_domain::{AccessRequestId, AccountId, AgentId, SessionId, Timestamp, TokenId, UserId};
 
 /// The time of day.
 pub trait Clock: Send + Sync {
     /// Now, in whole microseconds.
     fn now(&self) -> Timestamp;
+
+    /// Time since some beginning in this process. Nobody sets it, and it never goes back.
+    fn monotonic(&self) -> Duration;
 }
 
 /// The machine's clock.
@@ -20,6 +28,11 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         // A machine whose clock stands outside the years 1 to 9999 gets the nearest end.
         Timestamp::from_jiff(jiff::Timestamp::now()).unwrap_or(Timestamp::MAX)
+    }
+
+    fn monotonic(&self) -> Duration {
+        static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
+        BEGINNING.elapsed()
     }
 }
 
@@ -74,6 +87,10 @@ impl Ids<'_> {
 
     pub(crate) fn token(&self) -> Result<TokenId, crate::Error> {
         self.uuid().map(TokenId::from_bytes)
+    }
+
+    pub(crate) fn access_request(&self) -> Result<AccessRequestId, crate::Error> {
+        self.uuid().map(AccessRequestId::from_bytes)
     }
 
     pub(crate) fn user(&self) -> Result<UserId, crate::Error> {

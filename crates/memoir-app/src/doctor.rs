@@ -3,7 +3,7 @@
 use memoir_store::Wanted;
 use serde::Serialize;
 
-use crate::{Account, AgentHandle, Memoir, Result};
+use crate::{Account, AgentHandle, Memoir, Result, ScheduleView};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -139,6 +139,7 @@ impl Memoir {
     async fn examine_schedule(&self, account: &Account, agents: usize) -> Result<Vec<Examination>> {
         let lapsed = self.store.lapsed_sessions(self.now()).await?.len();
         let due = account.due_agents().await?.len();
+        let overdue = account.count_due_since(self.now().plus_days(-1)).await?;
         let mut found = Vec::new();
         if lapsed > 0 {
             let finding = format!("{lapsed} sessions were left behind by a worker that died");
@@ -155,11 +156,26 @@ impl Memoir {
                 "schedule",
                 Severity::Warning,
                 finding,
-                "`memoir sweep` runs them",
+                "`memoir serve` asks them while it runs; `memoir sweep` asks them now",
+            ));
+        }
+        if overdue > 0 {
+            let finding = format!("{overdue} agents have been due for more than a day");
+            found.push(bad(
+                "schedule",
+                Severity::Warning,
+                finding,
+                "see that `memoir serve` runs with `enabled = true` in `[schedule]`, or `memoir sweep` by \
+                 cron, and that these agents have a model that can be used",
             ));
         }
         if found.is_empty() {
-            found.push(fine("schedule", "nothing is due"));
+            let ScheduleView {
+                weekly, time_zone, ..
+            } = self.schedule();
+            let zone = time_zone.unwrap_or_default();
+            let finding = format!("nothing is due; agents are asked every {weekly} {zone}");
+            found.push(fine("schedule", finding));
         }
         Ok(found)
     }

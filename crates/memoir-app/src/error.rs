@@ -3,6 +3,7 @@
 
 use memoir_domain::{
     SessionId, Timestamp,
+    access::AccessRefusal,
     adopt::AdoptRefusal,
     knife::ToolResult,
     lifecycle::StartRefusal,
@@ -31,6 +32,15 @@ pub enum Error {
     /// The account has no token of the identifier.
     #[error("there is no token `{0}`")]
     NoToken(String),
+    /// No agent of the account has the request for access.
+    #[error("there is no request for access `{0}`")]
+    NoAccessRequest(String),
+    /// Words that the agent does not let whoever asks see.
+    #[error("no access that the agent `{0}` has granted covers this")]
+    NoAccess(String),
+    /// A request for access is not taken, answered or used.
+    #[error(transparent)]
+    Access(AccessRefusal),
     /// An agent that has memories is given no token without its consent.
     #[error("the agent `{0}` has memories: only it can make further tokens for itself")]
     ConsentNeeded(String),
@@ -43,6 +53,14 @@ pub enum Error {
     /// Another has the name already, whatever the case.
     #[error("the name `{0}` is taken")]
     NameTaken(String),
+    /// A prompt of the agent's own would be lost, perhaps by mistake.
+    #[error("{field}: {doubt}; nothing was changed")]
+    Unconfirmed {
+        /// The setting, by its wire name.
+        field: &'static str,
+        /// Why it is asked about.
+        doubt: memoir_domain::authoring::Doubt,
+    },
     /// No session can be begun.
     #[error(transparent)]
     Start(#[from] StartRefusal),
@@ -52,6 +70,9 @@ pub enum Error {
     /// A session that needs a model, and none is set.
     #[error("no model is set for the agent, and the installation has no default")]
     NoModel,
+    /// A model that only follows rules, for something that must be understood.
+    #[error("`{0}` follows rules and understands no words: it cannot read a conversation")]
+    RulesOnly(String),
     /// The model's name is none.
     #[error(transparent)]
     ModelName(#[from] ModelNameError),
@@ -173,16 +194,22 @@ impl Error {
             | Self::NoAgent(_)
             | Self::NoSession(_)
             | Self::NoToken(_)
+            | Self::NoAccessRequest(_)
             | Self::NoMemory(_) => "not_found",
+            Self::NoAccess(_) => "consent_required",
+            Self::Access(refusal) => refusal.code(),
             Self::ConsentNeeded(_) => "consent_required",
             Self::Invalid(invalid) if invalid.too_long => "too_long",
             Self::Invalid(_) => "invalid_argument",
             Self::NameTaken(_) => "name_taken",
+            Self::Unconfirmed { .. } => "confirmation_required",
             Self::Start(StartRefusal::SessionOpen(_)) => "session_open",
             Self::Start(StartRefusal::NothingToRefine) => "nothing_to_refine",
             Self::Start(StartRefusal::Inactive) => "inactive",
             Self::NotDue => "not_due",
-            Self::NoModel | Self::ModelName(_) | Self::Connect(_) => "model_unavailable",
+            Self::NoModel | Self::RulesOnly(_) | Self::ModelName(_) | Self::Connect(_) => {
+                "model_unavailable"
+            }
             Self::NotDiscarded(_) => "not_discarded",
             Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
             Self::Change(refusal) => refusal.code(),
@@ -193,6 +220,8 @@ impl Error {
             Self::SessionLost(_) => "session_over",
             Self::Changed => "precondition_failed",
             Self::Contended => "contended",
+            Self::Store(store::Error::Busy) | Self::Keys(memoir_vault::Error::Busy) => "busy",
+            Self::Store(store::Error::Full) | Self::Keys(memoir_vault::Error::Full) => "disk_full",
             Self::Erased { .. } => "erased",
             Self::Keys(_) | Self::NoKey(_) => "key_unavailable",
             Self::Sealed(_) => "tampered",
@@ -211,6 +240,10 @@ impl Error {
             Self::NoAccount(_) => "`memoir account list` shows the accounts".to_owned(),
             Self::NoAgent(_) => "`memoir agent list` shows the agents of the account".to_owned(),
             Self::NoSession(_) => "`memoir sessions AGENT` shows an agent's sessions".to_owned(),
+            Self::NoAccessRequest(_) => "`memoir access list AGENT` shows an agent's requests".to_owned(),
+            Self::NoAccess(_) | Self::ConsentNeeded(_) => {
+                "`memoir access ask AGENT --purpose TEXT` asks the agent".to_owned()
+            }
             Self::NoMemory(_) => "`memoir ledger AGENT --all` shows all memories with their numbers".to_owned(),
             Self::Start(StartRefusal::SessionOpen(_)) => {
                 "wait for it to end, or end it with `memoir cancel SESSION`; if its process died, it is closed as soon as its lease lapses".to_owned()
@@ -220,9 +253,11 @@ impl Error {
             }
             Self::Start(StartRefusal::NothingToRefine) => "save core memories with `memoir remember` first".to_owned(),
             Self::Start(StartRefusal::Inactive) => "`memoir agent set NAME active true` puts it into service".to_owned(),
+            Self::Unconfirmed { .. } => "send the same text again within the hour to set it all the same".to_owned(),
             Self::NoModel => "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, \
                               which needs no network"
                 .to_owned(),
+            Self::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`".to_owned(),
             Self::InTheWay { .. } => "`--cascade` undoes these too".to_owned(),
             Self::EditRefused { .. } => "rehearse again".to_owned(),
             Self::BadLines { .. } => "correct them, or import the rest with `--skip-bad`".to_owned(),

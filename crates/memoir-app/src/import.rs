@@ -137,9 +137,10 @@ impl AgentHandle {
             );
             let beside = crate::codec::Beside::default();
             let random = self.memoir.random.as_ref();
+            let counted = crate::metrics::Counted::of(&decision);
             let (mut commit, _) = crate::codec::commit(&loaded.base, decision, beside, random)?;
             commit.progress = Some(progress.clone());
-            match self.memoir.store.commit(commit).await {
+            match self.memoir.write(commit, counted).await {
                 Err(memoir_store::Error::Conflict) => {}
                 written => return Ok(written.map(|()| count)?),
             }

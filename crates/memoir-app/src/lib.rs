@@ -4,28 +4,38 @@
 //! of refining is decided here, no SQL is written here, and no provider is named here.
 
 mod access;
+mod access_requests;
 mod accounts;
 mod agents;
 mod archive;
+mod asking;
 pub mod audit;
+mod authoring;
 mod blind;
 mod checkpoint;
 pub mod clock;
 mod codec;
 mod context;
 mod doctor;
+mod doubles;
 mod erase;
 mod error;
 mod history;
 pub mod import;
 mod keys;
+mod life;
+mod mechanic;
 mod memories;
+mod metrics;
+mod notices;
 mod parallel;
 mod replies;
 mod rewind;
 pub mod sessions;
 mod settings;
 mod shred;
+mod spans;
+mod stats;
 mod verify;
 mod views;
 
@@ -45,24 +55,36 @@ use memoir_store::{AgentRow, Store, Wanted};
 use memoir_vault::{AgentKey, KeyStore};
 
 pub use access::{NewToken, Principal, Provision, Role, TokenView, UserView};
+pub use access_requests::AccessRequestView;
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
-pub use agents::{AgentView, OwnSetting};
+pub use agents::AgentView;
+pub use asking::Asked;
 pub use audit::{RecordQuery, RecordView};
+pub use authoring::{OwnSetting, SettingVersion};
 pub use blind::{BlindMemoryView, Eyes};
 pub use checkpoint::{CheckpointView, Growth};
 pub use clock::{Clock, Random};
 pub use context::ContextView;
 pub use doctor::{Examination, Severity};
+pub use doubles::{NearDoubleView, NearDoublesView};
 pub use erase::Erased;
 pub use error::{Error, Result};
-pub use memoir_store::MemoryPage;
+pub use life::{
+    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, LifeSchedule, Reflected,
+    TranscriptView,
+};
+pub use mechanic::{Mechanic, SeenMemory};
+pub use memoir_store::{MemoryPage, ReceiverDigest, WaitingSession};
 pub use memories::{Handling, MemoryInput, Saved};
+pub use notices::{EndNotice, Retry};
 pub use replies::{KeptReply, ReplyKey};
 pub use rewind::{Point, Rewound};
 pub use settings::{Limits, Price, Settings};
 pub use shred::Shredded;
+pub use spans::TARGET as SPANS;
+pub use stats::{AgentStats, ErosionView, MassHistory, Return, SessionCounts, SessionMark};
 pub use verify::{Misfit, Verification};
-pub use views::{MemoryView, RefinementDue, SessionView};
+pub use views::{MemoryView, RefinementDue, ScheduleView, SessionView};
 
 /// How often a decision is made anew after another writer was faster.
 const ATTEMPTS: usize = 32;
@@ -74,11 +96,21 @@ pub trait Models: Send + Sync {
     /// # Errors
     /// No such provider, or its key or address cannot be used.
     fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError>;
+
+    /// How many sessions with models of that provider a process may run at once, at least 1; `None` for
+    /// any number.
+    fn concurrency(&self, _provider: &str) -> Option<usize> {
+        None
+    }
 }
 
 impl Models for Providers {
     fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
         Providers::connect(self, name)
+    }
+
+    fn concurrency(&self, provider: &str) -> Option<usize> {
+        self.get(provider)?.concurrency
     }
 }
 
@@ -97,6 +129,10 @@ pub struct Memoir {
     settings: Arc<Settings>,
     recent: Arc<sessions::Recent>,
     uses: access::Uses,
+    watches: access_requests::Watches,
+    patience: asking::Patience,
+    changes: sessions::Changes,
+    metrics: Arc<metrics::Metrics>,
 }
 
 impl Memoir {
@@ -108,16 +144,26 @@ impl Memoir {
         models: Arc<dyn Models>,
         settings: Settings,
     ) -> Self {
+        let (settings, metrics) = (Arc::new(settings), Arc::<metrics::Metrics>::default());
+        let watched = metrics::Watched {
+            models,
+            metrics: metrics.clone(),
+            settings: settings.clone(),
+        };
         Self {
             store,
             keys: keys::Keys(keys),
             scratch,
-            models,
+            models: Arc::new(watched),
             clock: Arc::new(clock::SystemClock),
             random: Arc::new(clock::SystemRandom),
-            settings: Arc::new(settings),
+            settings,
             recent: Arc::default(),
             uses: access::Uses::default(),
+            watches: access_requests::Watches::default(),
+            patience: asking::Patience::default(),
+            changes: sessions::Changes::default(),
+            metrics,
         }
     }
 
@@ -281,8 +327,10 @@ impl AgentHandle {
         beside: codec::Beside,
     ) -> Result<codec::Base> {
         let random = self.memoir.random.as_ref();
+        let counted = metrics::Counted::of(&decision);
         let (commit, next) = codec::commit(base, decision, beside, random)?;
-        self.memoir.store.commit(commit).await?;
+        self.memoir.write(commit, counted).await?;
+        self.memoir.changes.tell(self.scope);
         Ok(next)
     }
 

@@ -14,7 +14,7 @@ use memoir_domain::{
 use memoir_store::{Selection, Wanted};
 use serde::Serialize;
 
-use crate::{AgentHandle, BlindMemoryView, Error, MemoryView, RefinementDue, Result};
+use crate::{AgentHandle, BlindMemoryView, Error, MemoryView, RefinementDue, Result, spans};
 
 /// A memory as it is given from outside, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -84,6 +84,11 @@ impl AgentHandle {
     /// # Errors
     /// One breaks a limit, or the store fails.
     pub async fn save(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
+        let span = spans::memory(self.scope, "create_memory");
+        spans::of_memories(span, self.save_all(inputs, actor)).await
+    }
+
+    async fn save_all(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
         let memories = inputs
             .iter()
             .map(MemoryInput::check)
@@ -115,6 +120,11 @@ impl AgentHandle {
     /// # Errors
     /// The query is too long, or the store fails.
     pub async fn recall(&self, query: &Query) -> Result<Vec<MemoryView>> {
+        let span = spans::memory(self.scope, "search_memory");
+        spans::of_memories(span, self.find(query)).await
+    }
+
+    async fn find(&self, query: &Query) -> Result<Vec<MemoryView>> {
         check_length(query)?;
         let loaded = self.load(&wanted(Selection::Kept)).await?;
         Ok(recall::recall(&loaded.memories, query)
@@ -130,6 +140,16 @@ impl AgentHandle {
     /// # Errors
     /// The query is too long, or the store fails.
     pub async fn recall_page(
+        &self,
+        query: &Query,
+        after: Option<Place>,
+        with_discarded: bool,
+    ) -> Result<Vec<(Place, MemoryView)>> {
+        let span = spans::memory(self.scope, "search_memory");
+        spans::of_memories(span, self.find_page(query, after, with_discarded)).await
+    }
+
+    async fn find_page(
         &self,
         query: &Query,
         after: Option<Place>,
@@ -247,7 +267,7 @@ impl AgentHandle {
     }
 }
 
-fn check_length(query: &Query) -> Result<(), Invalid> {
+pub(crate) fn check_length(query: &Query) -> Result<(), Invalid> {
     let length = query.text.chars();
     if length > recall::QUERY_LIMIT {
         return Err(Invalid::too_long("query", length, recall::QUERY_LIMIT));

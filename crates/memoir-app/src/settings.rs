@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memoir_domain::{breaker::DEFAULT_EROSION_FLOOR, schedule::WeeklySlot, session::Usage};
+use memoir_domain::{
+    breaker::DEFAULT_EROSION_FLOOR,
+    schedule::{DailySlot, WeeklySlot},
+    session::Usage,
+};
 use memoir_model::ModelName;
 
 /// The settings of an installation.
@@ -10,10 +14,16 @@ use memoir_model::ModelName;
 pub struct Settings {
     /// The model of agents that set none.
     pub default_model: Option<ModelName>,
+    /// Whether the service queues sessions of agents that are due.
+    pub schedule: bool,
     /// When agents are due each week.
     pub weekly_slot: WeeklySlot,
+    /// When agents reflect each day.
+    pub daily_slot: DailySlot,
     /// The share that should be left over 90 days (SPEC 3.14), 0 to 1.
     pub erosion_floor: f64,
+    /// Whether a session's ledger names pairs of memories that look alike, and what differs.
+    pub near_doubles_in_ledger: bool,
     /// The limits of a session that Memoir drives.
     pub limits: Limits,
     /// What models cost, by `provider:name`.
@@ -30,8 +40,11 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             default_model: None,
+            schedule: true,
             weekly_slot: WeeklySlot::default(),
+            daily_slot: DailySlot::default(),
             erosion_floor: DEFAULT_EROSION_FLOOR,
+            near_doubles_in_ledger: false,
             limits: Limits::default(),
             prices: BTreeMap::new(),
             context_tokens: 32_000,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use memoir_domain::{
     PrivateText, Timestamp,
+    access::{self, AccessRefusal},
     audit::Actor,
+    draft::Decision,
     memory::{Number, parse_text},
     session::Session,
     shred,
@@ -13,7 +15,8 @@ use memoir_store::{Selection, SessionRow};
 use serde::Serialize;
 
 use crate::{
-    AgentHandle, BlindMemoryView, Error, MemoryView, Result,
+    AgentHandle, BlindMemoryView, Error, Loaded, MemoryView, Result,
+    access_requests::Consent,
     codec::{self, Base, Beside},
     memories::wanted,
 };
@@ -32,6 +35,16 @@ pub struct Shredded {
     pub shredded_at: Timestamp,
     /// Earlier records from which its words were taken.
     pub redacted_records: u64,
+}
+
+/// A shredding that is to be.
+struct Wish<'a> {
+    number: Number,
+    reason: &'a PrivateText,
+    actor: &'a Actor,
+    /// The agent's answer to an administrator, which is written with it.
+    answer: Option<Decision>,
+    now: Timestamp,
 }
 
 impl AgentHandle {
@@ -60,10 +73,47 @@ impl AgentHandle {
         let reason = parse_text("reason", reason, REASON_LIMIT)?;
         self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
-            match self
-                .attempt_shred(number, &reason, &is_expected, actor)
-                .await
-            {
+            let loaded = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
+            let wish = Wish {
+                number,
+                reason: &reason,
+                actor,
+                answer: None,
+                now: self.memoir.now(),
+            };
+            match self.attempt_shred(loaded, wish, &is_expected).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                done => return done,
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Carries out what an administrator asked the agent for, together with the agent's answer.
+    pub(crate) async fn shred_as_asked(
+        &self,
+        number: Number,
+        consent: Consent,
+    ) -> Result<Shredded> {
+        self.close_if_lapsed().await?;
+        let wanted = wanted(Selection::Numbers(vec![number]));
+        for _ in 0..crate::ATTEMPTS {
+            let found = self.load_access(consent.request, &wanted).await?;
+            let Some((loaded, request, now)) = found else {
+                continue;
+            };
+            let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
+            let answer = access::answer(agent, &request, true, reason, &consent.actor, now)?;
+            // Somebody else gave the same answer meanwhile.
+            let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
+            let wish = Wish {
+                number,
+                reason: &request.purpose,
+                actor: &request.asked_by,
+                answer: Some(answer),
+                now,
+            };
+            match self.attempt_shred(loaded, wish, |_| true).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 done => return done,
             }
@@ -73,13 +123,17 @@ impl AgentHandle {
 
     async fn attempt_shred(
         &self,
-        number: Number,
-        reason: &PrivateText,
+        loaded: Loaded,
+        wish: Wish<'_>,
         is_expected: impl Fn(&BlindMemoryView) -> bool,
-        actor: &Actor,
     ) -> Result<Shredded> {
-        let now = self.memoir.now();
-        let loaded = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
+        let Wish {
+            number,
+            reason,
+            actor,
+            answer,
+            now,
+        } = wish;
         let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
         if !is_expected(&memory.into()) {
             return Err(Error::Changed);
@@ -93,8 +147,12 @@ impl AgentHandle {
             .collect::<Result<Vec<_>>>()?;
         let rows = store.sessions(self.scope, u32::MAX).await?;
         let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
+        let agent = match &answer {
+            Some(answer) => answer.agent.clone(),
+            None => loaded.agent,
+        };
         let mut decision = shred::shred(
-            loaded.agent,
+            agent,
             &sessions,
             memory,
             &history,
@@ -120,6 +178,10 @@ impl AgentHandle {
         // commit does to the file takes their bytes away too.
         let account = Some(self.scope.account);
         store.forget_replies(Timestamp::MAX, account).await?;
+        let decision = match answer {
+            Some(answer) => answer.then(decision),
+            None => decision,
+        };
         let beside = Beside {
             rehearsals,
             read,

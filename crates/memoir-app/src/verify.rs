@@ -16,7 +16,8 @@ use memoir_domain::{
     session::Session,
 };
 use memoir_store::{
-    AuditRow, DetailRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot, TokenRow,
+    AccessRow, AuditRow, DetailRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot,
+    TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -77,6 +78,7 @@ struct Evidence {
     records: Vec<AuditRow>,
     details: Vec<DetailRow>,
     tokens: Vec<TokenRow>,
+    access: Vec<AccessRow>,
 }
 
 impl Memoir {
@@ -213,7 +215,7 @@ impl AgentHandle {
             judge.chain(&evidence);
             judge.leaves(&evidence.records, &leaves);
             judge.tokens(&evidence);
-            judge.versions(&evidence.snapshot, &evidence.sessions);
+            judge.versions(&evidence);
             match &key {
                 Some(key) => judge.state(key, evidence),
                 None if destroyed_at.is_some() => judge.erasure(&evidence),
@@ -240,6 +242,7 @@ impl AgentHandle {
             let details = store.details(self.scope).await?;
             let mut tokens = store.tokens(self.scope.account).await?;
             tokens.retain(|token| token.agent == Some(self.scope.agent));
+            let access = store.access_page(self.scope, None, u32::MAX).await?;
             let after = store.snapshot(self.scope, &wanted(Selection::None)).await?;
             if after.ok_or_else(gone)?.agent.version == snapshot.agent.version {
                 return Ok(Evidence {
@@ -248,6 +251,7 @@ impl AgentHandle {
                     records,
                     details,
                     tokens,
+                    access,
                 });
             }
         }
@@ -342,11 +346,13 @@ impl Judge {
 
     /// That no row was written under a later version of the agent than the one that is there: this shows
     /// an agent's row that was put back where no record was written since.
-    fn versions(&mut self, snapshot: &Snapshot, sessions: &[SessionRow]) {
-        let version = snapshot.agent.version;
-        let memories = snapshot.memories.iter().map(|row| row.version);
-        let sessions = sessions.iter().map(|row| row.version);
-        let latest = memories.chain(sessions).max().unwrap_or(version);
+    fn versions(&mut self, evidence: &Evidence) {
+        let version = evidence.snapshot.agent.version;
+        let memories = evidence.snapshot.memories.iter().map(|row| row.version);
+        let sessions = evidence.sessions.iter().map(|row| row.version);
+        let access = evidence.access.iter().map(|row| row.version);
+        let rows = memories.chain(sessions).chain(access);
+        let latest = rows.max().unwrap_or(version);
         if latest > version {
             let problem = format!(
                 "table `agents`: the row is of version {version}, and another row was written under \
@@ -430,11 +436,14 @@ impl Judge {
             sessions,
             records,
             details,
+            access,
             ..
         } = evidence;
         let agent = self.taken(None, codec::agent(key, &snapshot.agent, &snapshot.prompts));
         let sessions = self.sessions(key, sessions);
         let memories = self.memories(key, snapshot);
+        let access = access.into_iter();
+        let access = self.all(access.map(|row| codec::access_request(key, row)).collect());
         if let Some(memories) = &memories {
             self.details(key, memories, details);
         }
@@ -449,6 +458,9 @@ impl Judge {
         }
         if let Some(sessions) = sessions {
             self.told(replay.check_sessions(&sessions));
+        }
+        if let Some(access) = access {
+            self.told(replay.check_access(&access));
         }
     }
 

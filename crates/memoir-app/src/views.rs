@@ -133,7 +133,32 @@ pub struct RefinementDue {
     pub reason: Trigger,
 }
 
+/// When the schedule asks agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScheduleView {
+    /// Whether the service asks those that are due.
+    pub enabled: bool,
+    /// The weekly slot, such as `Monday 04:00`.
+    pub weekly: String,
+    /// Its time zone, by its IANA name.
+    pub time_zone: Option<String>,
+    /// The next weekly slot.
+    pub next: Option<Timestamp>,
+}
+
 impl Memoir {
+    /// When the schedule asks agents.
+    pub fn schedule(&self) -> ScheduleView {
+        let slot = &self.settings.weekly_slot;
+        let (hour, minute) = (slot.time.hour(), slot.time.minute());
+        ScheduleView {
+            enabled: self.settings.schedule,
+            weekly: format!("{:?} {hour:02}:{minute:02}", slot.weekday),
+            time_zone: slot.time_zone.iana_name().map(str::to_owned),
+            next: slot.next(self.now()),
+        }
+    }
+
     /// Whether `agent` is due now; `None` where it is not.
     pub(crate) fn refinement_due(&self, agent: &Agent) -> Option<RefinementDue> {
         schedule::due(agent, &self.settings.weekly_slot, self.now())

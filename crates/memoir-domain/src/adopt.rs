@@ -114,6 +114,7 @@ impl Traveller {
         let mut records = self.records;
         for record in &mut records {
             record.session = record.session.map(renamed);
+            record.facts = std::mem::take(&mut record.facts).with_session_renamed(renamed);
         }
         let last = self.agent.next_seq - 1;
         let agent = Agent { id, ..self.agent };

@@ -228,6 +228,11 @@ pub struct Agent {
     pub last_refinement_at: Option<Timestamp>,
     /// The last session begun.
     pub last_attempt: Option<Attempt>,
+    /// When a reflection was last begun.
+    pub last_reflection_at: Option<Timestamp>,
+    /// When the first journal entry came that no reflection has seen yet; `None` where there is none.
+    /// Those that Memoir itself writes do not count.
+    pub unreflected_since: Option<Timestamp>,
     /// Where the next session's ledger begins; `None` at the oldest row.
     pub ledger_position: Option<LedgerPosition>,
     /// When it was erased; nothing of it can be read or changed since (SPEC 5.4).

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    PrivateText, SessionId, Timestamp, TokenId,
+    AccessRequestId, PrivateText, SessionId, Timestamp, TokenId,
     memory::{Memory, Number, Tags},
 };
 
@@ -20,6 +20,9 @@ pub(crate) const TO_SEQ: &str = "to_seq";
 /// The fact of a `memory_shredded` record that holds the hashes of the bodies written in place of those
 /// that held the memory's words.
 pub const REPLACED: &str = "replaced";
+
+/// The fact of every record that changes memories: the mass after it, in tokens.
+pub const CORE_TOKENS: &str = "core_tokens";
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,18 +45,30 @@ pub enum Action {
     MemoryDiscarded,
     MemoryRestored,
     MemoryShredded,
+    MemoryPromoted,
+    ReflectionCompleted,
+    ReflectionFailed,
+    TranscriptAbsorbed,
+    TranscriptFailed,
     AgentConfigured,
+    AgentConfigureQuestioned,
     AgentRewound,
     AgentErased,
     AgentImported,
     SessionUndone,
     TokenCreated,
     TokenRevoked,
+    AccessRequested,
+    AccessGranted,
+    AccessRefused,
+    AccessUsed,
+    AccessRevoked,
+    AccessExpired,
 }
 
 impl Action {
     /// Every action.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 35] = [
         Self::MemoryRefinementConsolidate,
         Self::MemoryRefinementUpdate,
         Self::MemoryRefinementDelete,
@@ -70,13 +85,25 @@ impl Action {
         Self::MemoryDiscarded,
         Self::MemoryRestored,
         Self::MemoryShredded,
+        Self::MemoryPromoted,
+        Self::ReflectionCompleted,
+        Self::ReflectionFailed,
+        Self::TranscriptAbsorbed,
+        Self::TranscriptFailed,
         Self::AgentConfigured,
+        Self::AgentConfigureQuestioned,
         Self::AgentRewound,
         Self::AgentErased,
         Self::AgentImported,
         Self::SessionUndone,
         Self::TokenCreated,
         Self::TokenRevoked,
+        Self::AccessRequested,
+        Self::AccessGranted,
+        Self::AccessRefused,
+        Self::AccessUsed,
+        Self::AccessRevoked,
+        Self::AccessExpired,
     ];
 
     /// The wire name.
@@ -98,13 +125,25 @@ impl Action {
             Self::MemoryDiscarded => "memory_discarded",
             Self::MemoryRestored => "memory_restored",
             Self::MemoryShredded => "memory_shredded",
+            Self::MemoryPromoted => "memory_promoted",
+            Self::ReflectionCompleted => "reflection_completed",
+            Self::ReflectionFailed => "reflection_failed",
+            Self::TranscriptAbsorbed => "transcript_absorbed",
+            Self::TranscriptFailed => "transcript_failed",
             Self::AgentConfigured => "agent_configured",
+            Self::AgentConfigureQuestioned => "agent_configure_questioned",
             Self::AgentRewound => "agent_rewound",
             Self::AgentErased => "agent_erased",
             Self::AgentImported => "agent_imported",
             Self::SessionUndone => "session_undone",
             Self::TokenCreated => "token_created",
             Self::TokenRevoked => "token_revoked",
+            Self::AccessRequested => "access_requested",
+            Self::AccessGranted => "access_granted",
+            Self::AccessRefused => "access_refused",
+            Self::AccessUsed => "access_used",
+            Self::AccessRevoked => "access_revoked",
+            Self::AccessExpired => "access_expired",
         }
     }
 
@@ -136,6 +175,19 @@ impl Action {
         matches!(
             self,
             Self::MemoryRefinementRollback | Self::SessionUndone | Self::AgentRewound
+        )
+    }
+
+    /// Whether it tells of a request for access (SPEC 5.2).
+    pub fn is_of_access(self) -> bool {
+        matches!(
+            self,
+            Self::AccessRequested
+                | Self::AccessGranted
+                | Self::AccessRefused
+                | Self::AccessUsed
+                | Self::AccessRevoked
+                | Self::AccessExpired
         )
     }
 
@@ -236,6 +288,9 @@ impl<T: Clone + PartialEq> Setting<T> {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
+    /// Its new kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<crate::memory::Kind>,
     /// Its new text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<PrivateText>,
@@ -290,10 +345,11 @@ pub enum Change {
 }
 
 impl Change {
-    /// `None` where both are the same. Number and kind never change; the source goes when the memory is
+    /// `None` where both are the same. The number never changes; the source goes when the memory is
     /// shredded, and never otherwise.
     pub fn between(before: Memory, after: &Memory) -> Option<Self> {
         let patch = Patch {
+            kind: (before.kind != after.kind).then_some(after.kind),
             content: (before.content != after.content).then(|| after.content.clone()),
             tags: (before.tags != after.tags).then(|| after.tags.clone()),
             created_at: (before.created_at != after.created_at).then_some(after.created_at),
@@ -331,6 +387,7 @@ impl Change {
             Self::Created(memory) => memory.clone(),
             Self::Altered { before, patch } => {
                 let mut after = before.clone();
+                after.kind = patch.kind.unwrap_or(after.kind);
                 if let Some(content) = &patch.content {
                     after.content = content.clone();
                 }
@@ -388,6 +445,9 @@ impl Change {
                 // The date of change goes back only with the text and the flag that it belongs to.
                 if current.updated_at == after.updated_at {
                     current.updated_at = before.updated_at;
+                }
+                if patch.kind.is_some() {
+                    revert(&mut current.kind, &after.kind, &before.kind);
                 }
                 if patch.content.is_some() {
                     revert(&mut current.content, &after.content, &before.content);
@@ -541,6 +601,22 @@ impl Facts {
         self
     }
 
+    /// The identifier of a request for access.
+    #[must_use]
+    pub fn request(mut self, id: AccessRequestId) -> Self {
+        self.0
+            .insert("request".to_owned(), Value::from(id.to_string()));
+        self
+    }
+
+    /// The session whose changes somebody asks to see.
+    #[must_use]
+    pub fn session(mut self, id: SessionId) -> Self {
+        self.0
+            .insert("session".to_owned(), Value::from(id.to_string()));
+        self
+    }
+
     /// Hashes of bodies, each with the place in the log of the record that it belongs to.
     #[must_use]
     pub fn commitments(
@@ -563,6 +639,15 @@ impl Facts {
         self
     }
 
+    /// The same facts, where the session that somebody asks to see has another identifier.
+    #[must_use]
+    pub(crate) fn with_session_renamed(self, rename: impl Fn(SessionId) -> SessionId) -> Self {
+        match self.code_of("session").and_then(|id| id.parse().ok()) {
+            Some(id) => self.session(rename(id)),
+            None => self,
+        }
+    }
+
     /// As a JSON object.
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.0
@@ -571,6 +656,16 @@ impl Facts {
     /// The count of that name; `None` where there is none.
     pub fn count_of(&self, name: &str) -> Option<u64> {
         self.0.get(name)?.as_u64()
+    }
+
+    /// The word of that name; `None` where there is none.
+    pub fn code_of(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// The time of that name; `None` where there is none.
+    pub fn time_of(&self, name: &str) -> Option<Timestamp> {
+        self.code_of(name)?.parse().ok()
     }
 
     /// The places in the log of that name; none where there are none.

@@ -81,6 +81,19 @@ impl Erosion {
         mass / (mass + self.removed_tokens as f64)
     }
 
+    /// How many more tokens refinement may take away before the floor is crossed.
+    pub fn removable_tokens(&self) -> u64 {
+        // What is taken away moves from the mass to what was removed: their sum stays.
+        let sum = self.core_tokens.saturating_add(self.removed_tokens);
+        let is_below = |left: u64| sum > 0 && (left as f64 / sum as f64) < self.floor;
+        let estimate = (self.floor * sum as f64).ceil() as u64;
+        // Rounding of the product may be one off.
+        let least = (estimate.saturating_sub(1)..=estimate)
+            .find(|left| !is_below(*left))
+            .unwrap_or(estimate.saturating_add(1));
+        self.core_tokens.saturating_sub(least)
+    }
+
     /// Whether edits that remove tokens are to be refused.
     pub fn is_below_floor(&self) -> bool {
         self.ratio() < self.floor
@@ -135,6 +148,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn spec_3_14_what_is_left_to_remove_ends_exactly_at_the_floor(
+            mass in 0u64..100_000, removed in 0u64..100_000, percent in 0u32..=100,
+        ) {
+            let after = |by: u64| Erosion {
+                core_tokens: mass - by,
+                removed_tokens: removed + by,
+                floor: f64::from(percent) / 100.0,
+            };
+            let more = after(0).removable_tokens();
+            prop_assert!(more == 0 || !after(more).is_below_floor());
+            if more < mass {
+                prop_assert!(after(more + 1).is_below_floor());
+            }
+        }
+
         #[test]
         fn spec_3_5_what_may_be_removed_is_exactly_what_the_breaker_allows(
             pre in 1u64..1_000_000, removed in 0u64..1_000_000, percent in 1u32..=100,

@@ -3,8 +3,9 @@
 
 use crate::{
     Timestamp,
+    access::AccessRequest,
     agent::Agent,
-    audit::{Action, Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record},
     memory::{Memory, NewMemory, Number},
     session::Session,
 };
@@ -25,6 +26,8 @@ pub struct Decision {
     /// Records of the log whose words are taken out (SPEC 4.4). Each is named in a `memory_shredded`
     /// record among `records`.
     pub redactions: Vec<Redaction>,
+    /// The requests for access concerned as they are afterwards.
+    pub access: Vec<AccessRequest>,
 }
 
 /// A record of the log as it reads once words were taken out of it. What an administrator sees of it
@@ -73,6 +76,8 @@ pub struct Draft {
     pub stated: Vec<Stated>,
     /// Earlier records whose words are taken out.
     pub redactions: Vec<Redaction>,
+    /// Requests for access that become different.
+    pub access: Vec<AccessRequest>,
     now: Timestamp,
     changes: Vec<Change>,
     records: Vec<Record>,
@@ -87,6 +92,7 @@ impl Draft {
             other_sessions: Vec::new(),
             stated: Vec::new(),
             redactions: Vec::new(),
+            access: Vec::new(),
             now,
             changes: Vec::new(),
             records: Vec::new(),
@@ -104,6 +110,9 @@ impl Draft {
         self.agent.next_number = Number(number.0 + 1);
         let memory = memory.into_memory(number, self.now);
         self.agent.tally.add(&memory);
+        if memory.is_to_be_reflected_on() {
+            self.agent.unreflected_since.get_or_insert(self.now);
+        }
         let change = Change::Created(memory);
         self.changes.push(change.clone());
         (number, change)
@@ -131,6 +140,13 @@ impl Draft {
         let facts = match &self.session {
             Some(session) if action.is_session_end() => facts.model(session),
             _ => facts,
+        };
+        // What the mass was is asked long after, by those who may not read, and of memories whose words
+        // are gone.
+        let facts = if body.changes.is_empty() {
+            facts
+        } else {
+            facts.count(CORE_TOKENS, self.agent.tally.core_tokens)
         };
         let seq = self.agent.next_seq;
         self.agent.next_seq += 1;
@@ -169,6 +185,7 @@ impl Draft {
             records: self.records,
             stated: self.stated,
             redactions: self.redactions,
+            access: self.access,
         }
     }
 }
@@ -183,6 +200,7 @@ impl Decision {
             records: Vec::new(),
             stated: Vec::new(),
             redactions: Vec::new(),
+            access: Vec::new(),
         }
     }
 
@@ -195,6 +213,10 @@ impl Decision {
         self.changes.extend(next.changes);
         self.records.extend(next.records);
         self.redactions.extend(next.redactions);
+        let renewed =
+            |request: &AccessRequest| next.access.iter().any(|other| other.id == request.id);
+        self.access.retain(|request| !renewed(request));
+        self.access.extend(next.access);
         // A memory may be changed in both, and then neither tells where it began and ended.
         self.stated.clear();
         self.agent = next.agent;

@@ -74,6 +74,10 @@ identifier!(
     /// Somebody with a name and a password.
     UserId
 );
+identifier!(
+    /// Somebody's request to be let in by an agent (SPEC 5.2).
+    AccessRequestId
+);
 
 /// Which agent, of which account: every look-up of something private takes one (SPEC 5.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

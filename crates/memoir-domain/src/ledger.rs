@@ -14,12 +14,24 @@ use crate::{
 pub struct Ledger {
     /// One row a line, oldest first, then how many rows are left out.
     pub text: PrivateText,
+    /// Pairs of memories that look alike, one a line (see [`crate::near_doubles::ledger_lines`]); `None`
+    /// where there are none, or none were asked for.
+    pub near_doubles: Option<PrivateText>,
     /// Rows listed.
     pub listed: usize,
     /// Rows left out before the first and after the last one listed.
     pub left_out: (usize, usize),
     /// Where the next session's ledger begins; `None` where this one reached the newest row.
     pub next_position: Option<LedgerPosition>,
+}
+
+/// What a ledger may take and is to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LedgerRoom {
+    /// Tokens that it may take.
+    pub tokens: u64,
+    /// Whether it names pairs of memories that look alike, and what differs.
+    pub near_doubles: bool,
 }
 
 /// Lists `memories` (kept core ones, in any order) from `position` on, as many whole rows as fit into
@@ -59,6 +71,7 @@ pub fn build(
         .filter(|_| left_out.1 > 0);
     Ledger {
         text: text.into(),
+        near_doubles: None,
         listed,
         left_out,
         next_position: last.map(|memory| LedgerPosition {

@@ -4,9 +4,13 @@
 //! time and the identifiers, and gets back a decision to carry out. Every rule of a refinement session
 //! stands here once, whichever door a call comes through.
 
+pub mod absorption;
+pub mod access;
 pub mod adopt;
 pub mod agent;
+pub mod answer;
 pub mod audit;
+pub mod authoring;
 pub mod breaker;
 pub mod context;
 pub mod draft;
@@ -17,11 +21,14 @@ pub mod knife;
 pub mod ledger;
 pub mod lifecycle;
 pub mod manage;
+pub mod mass;
 pub mod memory;
+pub mod near_doubles;
 pub mod private;
 pub mod prompt;
 pub mod quote;
 pub mod recall;
+pub mod reflection;
 pub mod replay;
 pub mod rewind;
 pub mod rollback;
@@ -32,6 +39,6 @@ pub mod standing;
 pub mod text;
 pub mod time;
 
-pub use ids::{AccountId, AgentId, AgentScope, SessionId, TokenId, UserId};
+pub use ids::{AccessRequestId, AccountId, AgentId, AgentScope, SessionId, TokenId, UserId};
 pub use private::{PrivateJson, PrivateText};
 pub use time::Timestamp;

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use crate::{
     PrivateText, SessionId, Timestamp,
-    agent::{Agent, Attempt},
+    agent::{Agent, Attempt, LedgerPosition},
     audit::{Action, Actor, Body, Facts},
     breaker::Gauge,
     draft::{Decision, Draft},
     duplicates::{self, Candidate},
-    ledger::{self, Ledger},
-    memory::Memory,
+    ledger::{self, Ledger, LedgerRoom},
+    memory::{Memory, tokens},
+    near_doubles,
     prompt::{self, Prompt},
+    schedule,
     session::{Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage},
     text::Digester,
 };
@@ -104,6 +106,14 @@ pub fn begin(
     Ok(Draft::new(agent, Some(session), now).finish())
 }
 
+/// Whether a session that the schedule queued is not to be run after all: the schedule is to leave the
+/// agent alone since.
+pub fn is_withdrawn(agent: &Agent, session: &Session) -> bool {
+    session.state == State::Queued
+        && session.trigger != Trigger::Request
+        && schedule::prospect(agent).weekly_after.is_none()
+}
+
 /// A worker takes up a session that nobody holds: one from the queue, or one that was handed back while
 /// it ran. `None` where somebody holds it, or it has ended.
 pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
@@ -143,12 +153,11 @@ pub fn resume(
     agent: &Agent,
     session: &Session,
     memories: &[Memory],
-    ledger_budget: u64,
+    room: LedgerRoom,
 ) -> (Prompt, Ledger, Gauge) {
     let kept = memories.iter().filter(|memory| memory.is_kept_core());
     // The ledger that it began with: where the next one would begin is of no use here.
-    let tags = agent.settings.immutable_tag_set();
-    let ledger = ledger::build(kept.collect(), &tags, None, ledger_budget);
+    let ledger = list(agent, kept.collect(), None, room);
     let gauge = crate::knife::session_gauge(agent, session);
     let prompt = prompt::session(agent, session.mode, &gauge, &ledger);
     (prompt, ledger, gauge)
@@ -170,18 +179,17 @@ pub struct Opened {
 }
 
 /// Puts doubles together, fixes the mass and the threshold, and builds the prompt (SPEC 3.4, 3.5).
-/// `memories` are all kept core memories, `ledger_budget` the tokens that the ledger may take.
+/// `memories` are all kept core memories, `room` what the ledger may take and is to tell.
 pub fn open(
     agent: Agent,
     mut session: Session,
     memories: &[Memory],
     digester: &Digester,
-    ledger_budget: u64,
+    room: LedgerRoom,
     now: Timestamp,
 ) -> Opened {
     session.state = State::Open;
     let mode = session.mode;
-    let immutable_tags = agent.settings.immutable_tag_set();
     let position = agent.ledger_position;
     let mut draft = Draft::new(agent, Some(session), now);
     let mut kept: BTreeMap<_, Memory> = memories
@@ -190,12 +198,7 @@ pub fn open(
         .map(|memory| (memory.number, memory.clone()))
         .collect();
     let duplicates_removed = clean_duplicates(&mut draft, &mut kept, digester);
-    let ledger = ledger::build(
-        kept.values().collect(),
-        &immutable_tags,
-        position,
-        ledger_budget,
-    );
+    let ledger = list(&draft.agent, kept.values().collect(), position, room);
     draft.agent.ledger_position = ledger.next_position;
     let gauge = Gauge {
         pre_session_tokens: draft.agent.tally.core_tokens,
@@ -214,6 +217,27 @@ pub fn open(
         ledger,
         gauge,
         duplicates_removed,
+    }
+}
+
+/// The ledger, with the pairs that look alike where they are wanted. Both together keep to the room.
+fn list(
+    agent: &Agent,
+    kept: Vec<&Memory>,
+    position: Option<LedgerPosition>,
+    room: LedgerRoom,
+) -> Ledger {
+    let how = agent.settings.effective_duplicate_match();
+    let pairs = room
+        .near_doubles
+        .then(|| near_doubles::ledger_lines(kept.iter().copied(), how))
+        .flatten();
+    let taken = pairs.as_ref().map_or(0, |lines| tokens(lines.expose()));
+    let tags = agent.settings.immutable_tag_set();
+    let budget = room.tokens.saturating_sub(taken);
+    Ledger {
+        near_doubles: pairs,
+        ..ledger::build(kept, &tags, position, budget)
     }
 }
 

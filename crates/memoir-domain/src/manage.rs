@@ -33,6 +33,8 @@ pub fn create_agent(
         next_seq: 1,
         last_refinement_at: None,
         last_attempt: None,
+        last_reflection_at: None,
+        unreflected_since: None,
         ledger_position: None,
         erased_at: None,
     };
@@ -127,7 +129,7 @@ pub fn save(agent: Agent, memories: Vec<NewMemory>, actor: &Actor, now: Timestam
     draft.finish()
 }
 
-fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) {
+pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) {
     let (number, created) = draft.create(memory);
     let body = Body {
         changes: vec![created],
@@ -183,7 +185,7 @@ pub(crate) fn check_idle(agent: &Agent, running: Option<SessionId>) -> Result<()
     running.map_or(Ok(()), |id| Err(ChangeRefusal::SessionRunning(id)))
 }
 
-fn check_present(agent: &Agent) -> Result<(), ChangeRefusal> {
+pub(crate) fn check_present(agent: &Agent) -> Result<(), ChangeRefusal> {
     if agent.erased_at.is_some() {
         return Err(ChangeRefusal::Erased);
     }

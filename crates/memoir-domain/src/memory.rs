@@ -289,6 +289,12 @@ impl Memory {
         }
     }
 
+    /// Whether it is a journal entry that somebody else than Memoir itself wrote (SPEC 2.5).
+    pub fn is_to_be_reflected_on(&self) -> bool {
+        let is_own = |source: &PrivateText| source.expose() == OWN_SOURCE;
+        self.kind == Kind::Journal && !self.source.as_ref().is_some_and(is_own)
+    }
+
     /// When a journal entry leaves the prompt; `None` for a core memory.
     pub fn fades_at(&self) -> Option<Timestamp> {
         (self.kind == Kind::Journal).then(|| self.created_at.plus_days(JOURNAL_DAYS))

@@ -8,7 +8,8 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    SessionId, Timestamp,
+    AccessRequestId, SessionId, Timestamp,
+    access::AccessRequest,
     agent::{self, Agent, Field, Settings},
     audit::{Action, Change, Record, SettingChange},
     memory::{Memory, Number, Tally},
@@ -57,6 +58,8 @@ pub struct Replay {
     settings: Settings,
     memories: BTreeMap<Number, Memory>,
     sessions: BTreeMap<SessionId, SessionRecords>,
+    /// Each with the place of the last record of it.
+    access: BTreeMap<AccessRequestId, (AccessRequest, u64)>,
     standing: Standing,
     next_number: Number,
     next_seq: u64,
@@ -110,6 +113,7 @@ impl Replay {
             settings: Settings::default(),
             memories: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            access: BTreeMap::new(),
             standing: Standing::default(),
             next_number: Number(1),
             next_seq: 1,
@@ -148,6 +152,7 @@ impl Replay {
             self.apply_setting(record.seq, setting)?;
         }
         self.apply_session(record)?;
+        self.apply_access(record)?;
         self.standing.apply(record);
         self.next_seq += 1;
         Ok(())
@@ -237,6 +242,36 @@ impl Replay {
             return Err(Misfit::at(record.seq, problem));
         }
         session.add(record);
+        Ok(())
+    }
+
+    fn apply_access(&mut self, record: &Record) -> Result<(), Misfit> {
+        let misfit = |problem: &str| Err(Misfit::at(record.seq, problem));
+        match record.action {
+            // Who was let in elsewhere is not let in here, and the requests stay behind.
+            Action::AgentImported => self.access.clear(),
+            Action::AccessRequested => {
+                let Some(request) = AccessRequest::begun_by(record) else {
+                    return misfit("does not say what is asked for");
+                };
+                let taken = self.access.insert(request.id, (request, record.seq));
+                if taken.is_some() {
+                    return misfit("asks under an identifier that was taken");
+                }
+            }
+            action if action.is_of_access() => {
+                let begun = AccessRequest::named_by(record).and_then(|id| self.access.get_mut(&id));
+                let Some((request, last_seq)) = begun else {
+                    return misfit("is of a request for access that was never made");
+                };
+                match request.clone().follow(record) {
+                    Some(after) => *request = after,
+                    None => return misfit("does not follow what became of its request before"),
+                }
+                *last_seq = record.seq;
+            }
+            _ => {}
+        }
         Ok(())
     }
 
@@ -375,6 +410,31 @@ impl Replay {
             let last_seq = records.as_ref().map(|records| records.last_seq);
             let problem = session_problem(session, &records.unwrap_or_default())?;
             Some(misfit_of_session(session.id, last_seq, problem))
+        });
+        first(missing.chain(different))
+    }
+
+    /// Compares what the records tell with all requests for access as they are stored.
+    ///
+    /// # Errors
+    /// What differs; of several, what the log comes to first.
+    pub fn check_access(&self, requests: &[AccessRequest]) -> Result<(), Misfit> {
+        let stored: BTreeSet<AccessRequestId> = requests.iter().map(|request| request.id).collect();
+        let misfit = |id: AccessRequestId, seq: Option<u64>, problem: &str| {
+            Misfit::at(seq, format!("table `access_requests`, row {id}: {problem}"))
+        };
+        let missing = self
+            .access
+            .iter()
+            .filter(|(id, _)| !stored.contains(id))
+            .map(|(id, (_, seq))| misfit(*id, Some(*seq), "is missing"));
+        let different = requests.iter().filter_map(|request| {
+            let Some((told, seq)) = self.access.get(&request.id) else {
+                return Some(misfit(request.id, None, "is in no record"));
+            };
+            let fields = told.differing(request);
+            let problem = format!("{} not as recorded", fields.join(", "));
+            (!fields.is_empty()).then(|| misfit(request.id, Some(*seq), &problem))
         });
         first(missing.chain(different))
     }

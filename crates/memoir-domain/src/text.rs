@@ -40,6 +40,15 @@ fn nfc(text: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
+/// `text` in a form that is equal for doubles under `how` (SPEC 3.4), and for nothing else.
+pub(crate) fn double_form(text: &str, how: DuplicateMatch) -> String {
+    let text = nfc(text.trim());
+    match how {
+        DuplicateMatch::Exact => text.into_owned(),
+        DuplicateMatch::IgnoreCase => lower(&text),
+    }
+}
+
 /// Makes digests with one agent's key, so that equal texts of two agents cannot be matched and a
 /// digest tells nothing to whoever lacks the key (SPEC 3.4, 5.3).
 #[derive(Clone)]
@@ -69,11 +78,11 @@ impl Digester {
 
     /// Equal for two texts that are doubles of each other under `how`.
     pub fn duplicate(&self, text: &str, how: DuplicateMatch) -> [u8; 32] {
-        let text = nfc(text.trim());
-        match how {
-            DuplicateMatch::Exact => self.digest(1, &text),
-            DuplicateMatch::IgnoreCase => self.digest(2, &lower(&text)),
-        }
+        let domain = match how {
+            DuplicateMatch::Exact => 1,
+            DuplicateMatch::IgnoreCase => 2,
+        };
+        self.digest(domain, &double_form(text, how))
     }
 
     /// Of a request that was made: its plain digest would let words be guessed that were in it.
@@ -82,6 +91,11 @@ impl Digester {
         mac.update(&[4]);
         mac.update(plain);
         mac.finalize().into_bytes().into()
+    }
+
+    /// Of a message's identifier (SPEC 2.6).
+    pub fn message(&self, id: &str) -> [u8; 32] {
+        self.digest(5, id)
     }
 
     /// A short digest of a detail's canonical form, for finding the memories that carry it. Two
@@ -130,7 +144,7 @@ fn push_word(words: &mut Vec<String>, word: &mut String) {
 }
 
 /// Thai, Lao, Khmer, kana, Han: written without spaces between words.
-fn is_unspaced(character: char) -> bool {
+pub(crate) fn is_unspaced(character: char) -> bool {
     matches!(character as u32,
         0x0E00..=0x0EFF | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x4DBF
         | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)

@@ -56,6 +56,25 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// Whether an argument is there, null or not.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Whether an argument is there and not null.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// A flag; false where it is absent or null.
+    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Invalid> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(Invalid::new(name, "must be true or false")),
+        }
+    }
+
     /// A count; `None` where it is absent or null.
     pub(crate) fn count(&self, name: &'static str) -> Result<Option<u64>, Invalid> {
         match self.0.get(name) {

@@ -4,10 +4,12 @@
 //! A door like the others: it parses a tool's arguments, calls a use case, and shows what came of it. The
 //! knife's tools are the ones of every other door.
 
+mod access;
 mod arguments;
 mod tools;
 
-use memoir_app::{AgentHandle, Error};
+use access::{Answered, Asking, Ways};
+use memoir_app::{AgentHandle, Error, Result};
 use memoir_domain::quote::quote_json;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
@@ -31,8 +33,8 @@ pub struct Door(Whose);
 
 #[derive(Clone)]
 enum Whose {
-    /// Of one, whoever asks.
-    One(AgentHandle),
+    /// Of one, over a connection that lasts.
+    One(Box<AgentHandle>, Asking),
     /// Of the one that each HTTP request carries, once its token was looked at.
     Carried,
 }
@@ -40,12 +42,12 @@ enum Whose {
 impl Door {
     /// For that agent alone.
     pub fn new(agent: AgentHandle) -> Self {
-        Self(Whose::One(agent))
+        Self(Whose::One(Box::new(agent), Asking::default()))
     }
 
     fn agent(&self, context: &RequestContext<RoleServer>) -> Result<AgentHandle, ErrorData> {
         match &self.0 {
-            Whose::One(agent) => Ok(agent.clone()),
+            Whose::One(agent, _) => Ok(AgentHandle::clone(agent)),
             Whose::Carried => context
                 .extensions
                 .get::<http::request::Parts>()
@@ -55,12 +57,33 @@ impl Door {
         }
     }
 
-    async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> Value {
-        match tools::call(agent, name, arguments).await {
-            Ok(result) => result,
-            Err(error) => error_result(&error),
+    /// Puts requests for access that wait before the person at the other end, where the connection lasts
+    /// and its client can.
+    fn ask_person(&self, agent: &AgentHandle, context: &RequestContext<RoleServer>) {
+        if let (Whose::One(_, asking), Ways::Asking(peer)) = (&self.0, self.ways(context)) {
+            asking.begin(agent.clone(), *peer);
         }
     }
+
+    fn ways(&self, context: &RequestContext<RoleServer>) -> Ways {
+        Ways::of(context, matches!(self.0, Whose::One(..)))
+    }
+
+    async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> Result<Value> {
+        let mut result = tools::call(agent, name, arguments).await?;
+        access::tell(agent, name, &mut result).await;
+        Ok(result)
+    }
+}
+
+/// The result as it goes to the client. A refusal is an ordinary answer, which tells the model what to do
+/// instead. What a model reads of it is quoted, so that no memory can pass for anything else (SPEC 3.6).
+fn complete(result: Result<Value>) -> CallToolResponse {
+    let result = result.unwrap_or_else(|error| error_result(&error));
+    let text = ContentBlock::text(quote_json(&result));
+    let mut answer = CallToolResult::structured(result);
+    answer.content = vec![text];
+    answer.into()
 }
 
 /// A use case's refusal, in the form of a tool's.
@@ -99,13 +122,22 @@ impl ServerHandler for Door {
     ) -> Result<CallToolResponse, ErrorData> {
         let agent = self.agent(&context)?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
+        if request.name == access::TOOL {
+            let call = access::Call {
+                agent: &agent,
+                arguments: &arguments,
+                said: access::said(request.input_responses.as_ref()),
+                ways: self.ways(&context),
+            };
+            return Ok(match access::answer(call).await {
+                Ok(Answered::AskFirst(question)) => question.into(),
+                Ok(Answered::Result(result)) => complete(Ok(result)),
+                Err(error) => complete(Err(error)),
+            });
+        }
         let result = Self::call(&agent, &request.name, &arguments).await;
-        // A refusal is an ordinary answer, which tells the model what to do instead. What a model reads
-        // of it is quoted, so that no memory can pass for anything else (SPEC 3.6).
-        let text = ContentBlock::text(quote_json(&result));
-        let mut answer = CallToolResult::structured(result);
-        answer.content = vec![text];
-        Ok(answer.into())
+        self.ask_person(&agent, &context);
+        Ok(complete(result))
     }
 }
 

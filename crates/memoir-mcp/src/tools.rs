@@ -13,7 +13,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::arguments::Arguments;
+use crate::{access, arguments::Arguments};
 
 /// Most memories that a recall answers with, and how many where no limit is given.
 const MOST_RECALLED: u64 = 200;
@@ -29,6 +29,8 @@ enum Effect {
     /// Changes what is there.
     Changes,
     /// Changes what is there; doing it again changes nothing more.
+    Replaces,
+    /// Adds; doing it again adds nothing more.
     Settles,
 }
 
@@ -38,6 +40,7 @@ impl Effect {
             Self::Reads => (true, false, true),
             Self::Adds => (false, false, false),
             Self::Changes => (false, true, false),
+            Self::Replaces => (false, true, true),
             Self::Settles => (false, false, true),
         };
         ToolAnnotations::new()
@@ -93,18 +96,21 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Reads,
             json!({
                 "field": {"type": "string", "enum": own_fields()},
+                "history": {"type": ["boolean", "null"], "description": "also list the values that it had, newest first"},
             }),
             &["field"],
         ),
         tool(
             "update_config",
             include_str!("tools/update_config.md"),
-            Effect::Settles,
+            // To undo twice is to undo once and take it back.
+            Effect::Changes,
             json!({
                 "field": {"type": "string", "enum": own_fields()},
                 "value": optional("the new value; null returns to the default"),
+                "undo": {"type": ["boolean", "null"], "description": "instead of a value: bring back what it was before its last change"},
             }),
-            &["field", "value"],
+            &["field"],
         ),
         tool(
             "open_refinement",
@@ -116,10 +122,23 @@ pub(crate) fn all() -> Vec<Tool> {
             &[],
         ),
     ];
+    tools.push(tool(
+        access::TOOL,
+        include_str!("tools/answer_access_request.md"),
+        // A yes to a shredding takes words away.
+        Effect::Replaces,
+        json!({
+            "request_id": text("the request's id"),
+            "granted": {"type": ["boolean", "null"], "description": "true lets whoever asks in"},
+            "reason": optional("what you say to it, for whoever asks: up to 2,000 characters"),
+        }),
+        &["request_id"],
+    ));
     tools.extend(tool_definitions(Mode::Full).into_iter().map(|definition| {
         let effect = match knife::Tool::from_name(&definition.name) {
             Some(knife::Tool::Search) => Effect::Reads,
             Some(knife::Tool::Protect) => Effect::Settles,
+            Some(knife::Tool::Delete) => Effect::Replaces,
             _ => Effect::Changes,
         };
         let schema = definition
@@ -182,7 +201,7 @@ fn actor(agent: &AgentHandle) -> Actor {
 }
 
 /// As the wire has it.
-fn shown(value: &impl Serialize) -> Result<Value> {
+pub(crate) fn shown(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value)
         .map_err(|_| Error::Inconsistent("an answer cannot be written as JSON".to_owned()))
 }
@@ -252,15 +271,32 @@ async fn config(agent: &AgentHandle, field: Field) -> Result<Value> {
 }
 
 async fn view_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
-    let arguments = Arguments::of(arguments, &["field"])?;
-    config(agent, own_field(&arguments)?).await
+    let arguments = Arguments::of(arguments, &["field", "history"])?;
+    let field = own_field(&arguments)?;
+    let mut shown_config = config(agent, field).await?;
+    if arguments.flag("history")? {
+        shown_config["history"] = shown(&agent.setting_history(field).await?)?;
+    }
+    Ok(shown_config)
 }
 
 async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
-    let arguments = Arguments::of(arguments, &["field", "value"])?;
+    let arguments = Arguments::of(arguments, &["field", "value", "undo"])?;
     let field = own_field(&arguments)?;
-    let value = arguments.text("value")?;
-    agent.configure(&[(field, value)], &actor(agent)).await?;
+    match (arguments.flag("undo")?, arguments.is_given("value")) {
+        (true, false) => {
+            agent.undo_setting(field, &actor(agent)).await?;
+        }
+        (false, true) => agent.author(field, arguments.text("value")?).await?,
+        (true, true) => {
+            let problem = "cannot stand beside `undo`; give one of them";
+            return Err(Invalid::new("value", problem).into());
+        }
+        (false, false) => {
+            let problem = "is missing; give a text, or null for the default";
+            return Err(Invalid::new("value", problem).into());
+        }
+    }
     config(agent, field).await
 }
 

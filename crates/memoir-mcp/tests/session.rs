@@ -1,59 +1,19 @@
 //! A whole session over the protocol, with the SDK's own client at the other end.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![expect(
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "helpers of tests fail the test"
+)]
 
-use std::sync::Arc;
+mod house;
 
-use memoir_app::{AgentHandle, Memoir, Models, Settings};
-use memoir_domain::audit::Actor;
-use memoir_mcp::Door;
-use memoir_model::{ConnectError, Model, ModelName};
-use memoir_store::Store;
-use memoir_store_sqlite::SqliteStore;
-use memoir_vault::{KeyStore, MasterKey};
-use rmcp::{RoleClient, ServiceExt, model::CallToolRequestParams, service::RunningService};
-use serde_json::{Value, json};
+use house::{agent, call, connected_to};
+use memoir_app::AgentHandle;
+use rmcp::{RoleClient, service::RunningService};
+use serde_json::json;
 
-struct NoModels;
-
-impl Models for NoModels {
-    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        unreachable!("the agent drives its own sessions")
-    }
-}
-
-async fn agent() -> AgentHandle {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
-    let memoir = Memoir::new(
-        store,
-        Arc::new(keys),
-        scratch,
-        Arc::new(NoModels),
-        Settings::default(),
-    );
-    let account = memoir.account("default").await.unwrap();
-    let person = Actor::administrator("test");
-    account.create_agent("wren", &[], &person).await.unwrap();
-    account.agent("wren").await.unwrap()
-}
-
-type Client = RunningService<RoleClient, ()>;
-
-async fn connected(agent: AgentHandle) -> Client {
-    let (ours, theirs) = tokio::io::duplex(1 << 20);
-    tokio::spawn(async move {
-        let service = Door::new(agent).serve(theirs).await.unwrap();
-        service.waiting().await.unwrap();
-    });
-    ().serve(ours).await.unwrap()
-}
-
-async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
-    let arguments = arguments.as_object().unwrap().clone();
-    let request = CallToolRequestParams::new(tool).with_arguments(arguments);
-    let result = client.call_tool(request).await.unwrap();
-    result.structured_content.unwrap()
+async fn connected(agent: AgentHandle) -> RunningService<RoleClient, ()> {
+    connected_to(agent, ()).await
 }
 
 #[tokio::test]
@@ -152,7 +112,13 @@ async fn annotations_are_true_and_the_order_is_always_the_same() {
             "search_memories"
         ]
     );
+    // Only what adds destroys nothing.
+    let adds = ["save_memory", "protect_memory"];
     for tool in &tools {
+        let annotations = tool.annotations.as_ref().unwrap();
+        let name = tool.name.as_ref();
+        let harmless = reads.contains(&name) || adds.contains(&name);
+        assert_eq!(annotations.destructive_hint, Some(!harmless), "{name}");
         assert_eq!(
             tool.input_schema["additionalProperties"], false,
             "{}",

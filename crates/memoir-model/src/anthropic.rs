@@ -102,6 +102,10 @@ fn encode(request: &Request, model: &str) -> Value {
         body["tools"] = tools.collect();
         body["tool_choice"] = json!({"type": "auto"});
     }
+    if let Some(answer) = &request.answer_schema {
+        let format = json!({"type": "json_schema", "schema": answer.schema});
+        body["output_config"] = json!({"format": format});
+    }
     body
 }
 

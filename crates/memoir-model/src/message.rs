@@ -18,6 +18,10 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tools on offer; empty means a plain conversation.
     pub tools: Vec<ToolDefinition>,
+    /// The form that the answer must have; `None` for free text. Not together with tools. A provider
+    /// that does not know such a thing rejects the request, or passes it over: what comes back has to be
+    /// checked all the same.
+    pub answer_schema: Option<AnswerSchema>,
     /// Upper bound of what the model may write in this turn, in its own tokens.
     pub max_output_tokens: u32,
 }
@@ -65,6 +69,16 @@ impl fmt::Debug for Message {
 pub struct AssistantMessage {
     /// The message object as received, but for tool calls without a usable id, which were given one.
     pub raw: PrivateJson,
+}
+
+/// The form of an answer that is to be JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerSchema {
+    /// What it is called, `[A-Za-z0-9_-]{1,64}`.
+    pub name: &'static str,
+    /// JSON schema of the answer: an object schema in which every property is required and no other is
+    /// allowed, as strict providers want it.
+    pub schema: serde_json::Value,
 }
 
 /// A tool on offer to the model.

@@ -85,6 +85,11 @@ fn encode(request: &Request, model: &str, limit: OutputLimitField) -> Value {
         body.insert("tools".to_owned(), tools.collect());
         body.insert("tool_choice".to_owned(), "auto".into());
     }
+    if let Some(answer) = &request.answer_schema {
+        let schema = json!({"name": answer.name, "strict": true, "schema": answer.schema});
+        let format = json!({"type": "json_schema", "json_schema": schema});
+        body.insert("response_format".to_owned(), format);
+    }
     body.into()
 }
 

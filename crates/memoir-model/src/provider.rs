@@ -50,6 +50,8 @@ pub struct ProviderSettings {
     pub key_file: Option<PathBuf>,
     /// The context window of the provider's models in tokens, at least 1.
     pub context_tokens: Option<u32>,
+    /// How many sessions with its models a process runs at once, 1 to 10,000; default: any number.
+    pub concurrency: Option<u32>,
     /// Time limit of one request, 1 to 3,600 seconds; default 120.
     pub request_timeout_seconds: Option<u32>,
     /// Sends the key over plain `http` to another host. Default: refused, since everybody on the
@@ -88,6 +90,8 @@ pub struct Provider {
     pub key: KeySource,
     /// The context window of its models in tokens, where somebody said.
     pub context_tokens: Option<u32>,
+    /// How many sessions with its models a process runs at once; `None` for any number.
+    pub concurrency: Option<usize>,
     /// Time limit of one request.
     pub request_timeout: Duration,
     /// Whether the key may go over plain `http` to another host.
@@ -156,6 +160,8 @@ const BUILTIN: &str = "builtin";
 /// The slowest models on one's own machine take minutes for a long prompt; beyond an hour a session
 /// is over anyway (SPEC 3.16).
 const LONGEST_TIMEOUT_SECONDS: u32 = 3600;
+/// More than any process drives.
+const MOST_SESSIONS: u32 = 10_000;
 const DEFAULT_TIMEOUT_SECONDS: u32 = 120;
 /// Longer than any name in use.
 const LONGEST_VARIABLE: usize = 100;
@@ -216,6 +222,7 @@ impl Provider {
             base_url: Url::parse(base_url).ok(),
             key,
             context_tokens: None,
+            concurrency: None,
             request_timeout: Duration::from_secs(u64::from(DEFAULT_TIMEOUT_SECONDS)),
             allow_insecure: false,
             output_limit_field,
@@ -247,6 +254,7 @@ impl Provider {
             base_url: None,
             key: KeySource::None,
             context_tokens: None,
+            concurrency: None,
             request_timeout: Duration::from_secs(u64::from(DEFAULT_TIMEOUT_SECONDS)),
             allow_insecure: false,
             output_limit_field: OutputLimitField::MaxTokens,
@@ -267,6 +275,17 @@ impl Provider {
                 });
             }
             provider.context_tokens = Some(given);
+        }
+        if let Some(given) = settings.concurrency {
+            if !(1..=MOST_SESSIONS).contains(&given) {
+                let (field, range) = ("concurrency", "1 to 10000");
+                return Err(SettingsProblem::OutOfRange {
+                    field,
+                    given,
+                    range,
+                });
+            }
+            provider.concurrency = usize::try_from(given).ok();
         }
         if let Some(given) = settings.request_timeout_seconds {
             if !(1..=LONGEST_TIMEOUT_SECONDS).contains(&given) {
@@ -391,7 +410,7 @@ mod tests {
         let settings: ProviderSettings = toml::from_str(
             "kind = 'openai'\nbase_url = 'https://llm.example/v1'\nkey_env = 'LLM_KEY'\n\
              context_tokens = 32768\nrequest_timeout_seconds = 300\nallow_insecure = true\n\
-             output_limit_field = 'max_completion_tokens'",
+             output_limit_field = 'max_completion_tokens'\nconcurrency = 3",
         )
         .unwrap();
         let provider = Provider::new("lab", &settings).unwrap();
@@ -409,6 +428,7 @@ mod tests {
                 request_timeout: Duration::from_secs(300),
                 allow_insecure: true,
                 output_limit_field: OutputLimitField::MaxCompletionTokens,
+                concurrency: Some(3),
             }
         );
         let error = toml::from_str::<ProviderSettings>("api_key = 'sk-1'").unwrap_err();
@@ -468,6 +488,14 @@ mod tests {
             ..none.clone()
         };
         assert!(problem("ollama", zero).contains("`context_tokens` is 0; it must be at least 1"));
+        for given in [0, 10_001] {
+            let limit = ProviderSettings {
+                concurrency: Some(given),
+                ..none.clone()
+            };
+            let told = format!("`concurrency` is {given}; it must be 1 to 10000");
+            assert!(problem("ollama", limit).contains(&told));
+        }
         let long = ProviderSettings {
             request_timeout_seconds: Some(3601),
             ..none

@@ -1,7 +1,8 @@
 //! Who makes a request, and what of an agent is theirs to see and to do (SPEC 5.1, 5.5).
 //!
 //! The agent of a path is reached through [`Caller`] alone. An agent reaches itself; an administrator
-//! reaches the agents of the account, and gets a handle that shows no words. What belongs to somebody
+//! reaches the agents of the account, and gets a handle that shows no words but those that the agent lets this
+//! administrator see for a while ([`Reached::mechanic`], SPEC 5.2). What belongs to somebody
 //! else is not there: the answer is the same as for what does not exist.
 
 use std::sync::Arc;
@@ -10,8 +11,9 @@ use axum::{
     extract::FromRequestParts,
     http::{header, request::Parts},
 };
-use memoir_app::{Account, AgentHandle, Error, Eyes, Principal};
-use memoir_domain::{AgentId, SessionId, audit::Actor};
+use memoir_app::{Account, AgentHandle, Error, Eyes, Mechanic, Principal};
+use memoir_domain::{AccessRequestId, AgentId, SessionId, audit::Actor};
+use memoir_vault::token;
 
 use crate::{Problem, Service};
 
@@ -24,6 +26,8 @@ pub(crate) struct Entered {
     /// The agent where it is one.
     own: Option<AgentHandle>,
     service: Service,
+    /// Of the token's secret.
+    digest: Option<[u8; 32]>,
 }
 
 impl std::ops::Deref for Caller {
@@ -39,6 +43,14 @@ pub(crate) struct Reached {
     pub(crate) agent: AgentHandle,
     pub(crate) eyes: Eyes,
     pub(crate) actor: Actor,
+}
+
+impl Reached {
+    /// The agent as an administrator sees it: with words only where a grant of the agent to this very
+    /// administrator covers them.
+    pub(crate) fn mechanic(&self) -> Mechanic {
+        self.agent.mechanic(&self.actor)
+    }
 }
 
 impl Caller {
@@ -58,7 +70,17 @@ impl Caller {
             principal,
             own,
             service: service.clone(),
+            digest: token::digest_of(presented),
         })))
+    }
+
+    /// Whether the token still counts: for whoever came in a while ago and has not left.
+    pub(crate) async fn is_still_let_in(&self) -> bool {
+        let Some(digest) = &self.digest else {
+            return false;
+        };
+        let entered = self.service.memoir.enter_again(digest).await;
+        matches!(entered, Ok(Some((principal, _))) if principal == self.principal)
     }
 
     fn account(&self) -> Account {
@@ -89,6 +111,11 @@ impl Caller {
             .map_err(|_| Error::NoAgent(agent.to_owned()).into())
     }
 
+    /// Lets the service look at once for conversations that are to be read.
+    pub(crate) fn wake_life(&self) {
+        self.service.life.notify_one();
+    }
+
     /// As [`Caller::reach`], for the agent itself only.
     pub(crate) async fn reach_own(&self, agent: &str) -> Result<Reached, Problem> {
         let reached = self.reach(agent).await?;
@@ -117,6 +144,20 @@ impl Caller {
         };
         let reached = self.reached(agent);
         let reached = reached.map_err(|_| Error::NoSession(session.to_owned()))?;
+        Ok((reached, id))
+    }
+
+    /// The agent that a request for access is made to.
+    pub(crate) async fn reach_access(
+        &self,
+        request: &str,
+    ) -> Result<(Reached, AccessRequestId), Problem> {
+        let (agent, id) = match &self.own {
+            Some(own) => (own.clone(), own.own_access_id(request).await?),
+            None => self.account().access_agent(request).await?,
+        };
+        let reached = self.reached(agent);
+        let reached = reached.map_err(|_| Error::NoAccessRequest(request.to_owned()))?;
         Ok((reached, id))
     }
 

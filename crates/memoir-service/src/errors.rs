@@ -45,9 +45,12 @@ pub(crate) const PAGES: &[Page] = pages! {
     401 unauthorized
     403 consent_required
     403 forbidden
+    403 insecure_transport
     404 not_found
     405 method_not_allowed
-    408 timeout
+    408 body_too_slow
+    409 confirmation_required
+    409 access_over
     409 constitutional
     409 discarded
     409 idempotency_in_progress
@@ -64,6 +67,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     409 session_open
     409 session_over
     409 shredded
+    409 too_many_waiting
     410 erased
     412 precondition_failed
     413 body_too_large
@@ -72,8 +76,11 @@ pub(crate) const PAGES: &[Page] = pages! {
     500 internal
     500 key_unavailable
     500 tampered
+    503 busy
     503 contended
     503 not_ready
+    503 still_running
+    507 disk_full
 };
 
 /// The page about a code.

@@ -86,7 +86,7 @@ async fn bytes(request: Request, service: &Service) -> Result<Bytes, Problem> {
         })
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if std::str::from_utf8(bytes).is_err() {
         return Err(Problem::invalid("the body is not UTF-8"));
     }

@@ -12,9 +12,12 @@ mod matching;
 mod page;
 mod problem;
 mod replies;
+mod requests;
 mod routes;
 mod schemas;
 mod server;
+mod streams;
+mod webhooks;
 mod wire;
 mod workers;
 
@@ -26,12 +29,15 @@ pub use logs::may_be_logged;
 pub use problem::Problem;
 pub use routes::openapi;
 pub use server::serve;
+pub use webhooks::{Webhook, WebhookProblem};
 
 /// How the service is to run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Sessions that run at once.
     pub concurrency: usize,
+    /// How often it is looked which agents are due.
+    pub schedule_every: Duration,
     /// Requests a second for each token; twice as many at once.
     pub requests_per_second: u32,
     /// Most bytes of a request's body.
@@ -44,18 +50,31 @@ pub struct Options {
     pub stop_time: Duration,
     /// Most open connections; further ones wait.
     pub connections: usize,
+    /// Whether a proxy in front of the service speaks TLS to the outside.
+    pub behind_proxy: bool,
+    /// Most open streams of events of one token.
+    pub streams_per_token: usize,
+    /// After how long without an event a stream says that it is there.
+    pub stream_beat: Duration,
+    /// Whom to tell when a session ends.
+    pub webhooks: Vec<Webhook>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             concurrency: 4,
+            schedule_every: Duration::from_secs(5),
             requests_per_second: 5_000,
             body_bytes: 16 << 20,
             head_time: Duration::from_secs(60),
             request_time: Duration::from_secs(30),
             stop_time: Duration::from_secs(30),
             connections: 20_000,
+            behind_proxy: false,
+            streams_per_token: 32,
+            stream_beat: Duration::from_secs(15),
+            webhooks: Vec::new(),
         }
     }
 }
@@ -68,9 +87,21 @@ pub(crate) struct Inner {
     pub(crate) memoir: Memoir,
     pub(crate) options: Options,
     pub(crate) limiter: limits::Limiter,
+    pub(crate) requests: requests::Requests,
     pub(crate) in_flight: replies::InFlight,
+    pub(crate) attempts: limits::Attempts,
+    /// Held while a password is checked.
+    pub(crate) hashing: tokio::sync::Semaphore,
     /// Woken when a session was queued.
     pub(crate) queued: Arc<tokio::sync::Notify>,
+    /// Woken when conversations were handed over.
+    pub(crate) life: tokio::sync::Notify,
+    /// Woken when a session ended or was handed back.
+    pub(crate) ended: Arc<tokio::sync::Notify>,
+    /// The streams of events that are open.
+    pub(crate) streams: streams::Streams,
+    /// Whether only loopback reaches it.
+    pub(crate) is_local: bool,
 }
 
 impl std::ops::Deref for Service {
@@ -82,13 +113,20 @@ impl std::ops::Deref for Service {
 }
 
 impl Service {
-    pub(crate) fn new(memoir: Memoir, options: Options) -> Self {
+    pub(crate) fn new(memoir: Memoir, options: Options, is_local: bool) -> Self {
         Self(Arc::new(Inner {
             memoir,
             limiter: limits::Limiter::new(options.requests_per_second),
+            requests: requests::Requests::default(),
             options,
             in_flight: replies::InFlight::default(),
+            attempts: limits::Attempts::default(),
+            hashing: tokio::sync::Semaphore::new(2),
             queued: Arc::default(),
+            life: tokio::sync::Notify::new(),
+            ended: Arc::default(),
+            streams: streams::Streams::default(),
+            is_local,
         }))
     }
 }

@@ -1,18 +1,22 @@
-//! How many requests a second a token may make, and how large and how slow a body may be.
+//! How many requests a second a token may make, how often somebody may try to sign in, and how large and how
+//! slow a body may be.
 
 use std::{
     collections::HashMap,
     future::poll_fn,
+    hash::Hash,
+    net::IpAddr,
     pin::Pin,
     sync::{Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use axum::{
     body::{Body, Bytes, HttpBody},
     http::{HeaderMap, StatusCode, header},
 };
-use memoir_domain::TokenId;
+use memoir_domain::{TokenId, agent};
+use sha2::{Digest, Sha256};
 
 use crate::{Options, Problem};
 
@@ -27,12 +31,24 @@ const DRAINED_TIMES: usize = 4;
 pub(crate) async fn whole_body(
     options: &Options,
     headers: &HeaderMap,
+    body: Body,
+) -> Result<Bytes, Problem> {
+    body_within(options.body_bytes, options.request_time, headers, body).await
+}
+
+/// As [`whole_body`], with limits of its own.
+///
+/// # Errors
+/// As [`whole_body`].
+pub(crate) async fn body_within(
+    limit: usize,
+    time: Duration,
+    headers: &HeaderMap,
     mut body: Body,
 ) -> Result<Bytes, Problem> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    let limit = options.body_bytes;
     let stated = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -44,16 +60,13 @@ pub(crate) async fn whole_body(
         drain(&mut body, limit.saturating_mul(DRAINED_TIMES)).await;
         Err(too_large(limit))
     };
-    match tokio::time::timeout(options.request_time, read).await {
+    match tokio::time::timeout(time, read).await {
         Ok(read) => read,
         Err(_) if is_over => Err(too_large(limit)),
         Err(_) => Err(Problem::new(
             StatusCode::REQUEST_TIMEOUT,
-            "timeout",
-            format!(
-                "the body did not come within {} seconds",
-                options.request_time.as_secs()
-            ),
+            "body_too_slow",
+            format!("the body did not come within {} seconds", time.as_secs()),
         )),
     }
 }
@@ -96,13 +109,39 @@ fn too_large(limit: usize) -> Problem {
     )
 }
 
-/// Tokens that are remembered; past this, full buckets are forgotten.
+/// Who is remembered at least; past this, those are forgotten of whom nothing counts any more.
 const REMEMBERED: usize = 10_000;
+
+/// What is remembered of many, by key.
+struct Memory<K, V> {
+    of: HashMap<K, V>,
+    /// How many there are when it is looked over next: seldom enough that it costs each caller little.
+    look_over_at: usize,
+}
+
+impl<K, V> Default for Memory<K, V> {
+    fn default() -> Self {
+        Self {
+            of: HashMap::new(),
+            look_over_at: REMEMBERED,
+        }
+    }
+}
+
+impl<K: Eq + Hash, V> Memory<K, V> {
+    /// Forgets those that do not count any more, where there are many.
+    fn look_over(&mut self, counts: impl Fn(&V) -> bool) {
+        if self.of.len() >= self.look_over_at {
+            self.of.retain(|_, value| counts(value));
+            self.look_over_at = REMEMBERED.max(self.of.len() * 2);
+        }
+    }
+}
 
 /// A bucket for each token, which fills at the permitted rate up to two seconds' worth.
 pub(crate) struct Limiter {
     rate: f64,
-    buckets: Mutex<HashMap<TokenId, Bucket>>,
+    buckets: Mutex<Memory<TokenId, Bucket>>,
 }
 
 struct Bucket {
@@ -122,13 +161,11 @@ impl Limiter {
     pub(crate) fn admits(&self, token: TokenId, now: Instant) -> bool {
         let most = self.rate * 2.0;
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() > REMEMBERED {
-            let rate = self.rate;
-            buckets.retain(|_, bucket| {
-                bucket.level + now.duration_since(bucket.at).as_secs_f64() * rate < most
-            });
-        }
-        let bucket = buckets.entry(token).or_insert(Bucket {
+        let rate = self.rate;
+        buckets.look_over(|bucket| {
+            bucket.level + now.duration_since(bucket.at).as_secs_f64() * rate < most
+        });
+        let bucket = buckets.of.entry(token).or_insert(Bucket {
             level: most,
             at: now,
         });
@@ -143,11 +180,117 @@ impl Limiter {
     }
 }
 
+/// How often somebody tries to sign in.
+#[derive(Default)]
+pub(crate) struct Attempts(Mutex<Memory<[u8; 32], Vec<Instant>>>);
+
+/// Over which time attempts are counted.
+const ATTEMPTS_TIME: Duration = Duration::from_secs(60);
+/// Most attempts from one address, whatever the names.
+const MOST_OF_AN_ADDRESS: usize = 30;
+/// Most attempts with one name from one address.
+const MOST_FROM_ONE: usize = 5;
+/// Most attempts with one name, wherever they come from: so many that no single address can keep the bearer
+/// of a name out.
+const MOST_OF_A_NAME: usize = 60;
+
+impl Attempts {
+    /// Counts an attempt; whether it may be made.
+    pub(crate) fn admits(&self, (account, name): (&str, &str), address: IpAddr) -> bool {
+        self.admits_at((account, name), address, Instant::now())
+    }
+
+    fn admits_at(&self, who: (&str, &str), address: IpAddr, now: Instant) -> bool {
+        let [of_name, from_one] = keys_of(who, address);
+        let of_address = digest(&["address", &address.to_string()]);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.look_over(|times| times.iter().any(|at| now - *at < ATTEMPTS_TIME));
+        // In this order: whoever is over a limit of its own makes nothing be remembered of further names, and
+        // takes nothing from others.
+        let limits = [
+            (of_address, MOST_OF_AN_ADDRESS),
+            (from_one, MOST_FROM_ONE),
+            (of_name, MOST_OF_A_NAME),
+        ];
+        limits.into_iter().all(|(key, most)| {
+            let times = all.of.entry(key).or_default();
+            times.retain(|at| now - *at < ATTEMPTS_TIME);
+            let admits = times.len() < most;
+            if admits {
+                times.push(now);
+            }
+            admits
+        })
+    }
+
+    /// Forgets the attempts from there of somebody who knew the password.
+    pub(crate) fn forgive(&self, who: (&str, &str), address: IpAddr) {
+        let [_, from_one] = keys_of(who, address);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.of.remove(&from_one);
+    }
+}
+
+/// Of a name from anywhere, and from that address: of one size, however long the names are that somebody
+/// thinks up.
+fn keys_of((account, name): (&str, &str), address: IpAddr) -> [[u8; 32]; 2] {
+    // As the names are compared where they are looked up.
+    let [account, name] = [account, name].map(|text| agent::fold_name(text.trim()));
+    [
+        digest(&["name", &account, &name]),
+        digest(&["name", &account, &name, &address.to_string()]),
+    ]
+}
+
+fn digest(parts: &[&str]) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    #[test]
+    fn attempts_are_counted_by_name_and_address() {
+        let attempts = Attempts::default();
+        let [here, there] = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
+        let start = Instant::now();
+        let at = |who, from, seconds| {
+            attempts.admits_at(who, from, start + Duration::from_secs(seconds))
+        };
+        for _ in 0..5 {
+            assert!(at(("", "Ada"), here, 0));
+        }
+        assert!(!at(("", " ADA"), here, 1));
+        assert!(at(("", "Ada"), there, 1) && at(("", "Grace"), here, 1));
+        assert!(!at(("", "Ada"), here, 59));
+        assert!(at(("", "Ada"), here, 60));
+        let names: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+        let many = names
+            .iter()
+            .filter(|name| at(("", name.as_str()), there, 100));
+        assert_eq!(many.count(), 30);
+    }
+
+    #[test]
+    fn a_name_is_guarded_from_many_addresses_and_nobody_alone_locks_its_bearer_out() {
+        let attempts = Attempts::default();
+        let now = Instant::now();
+        let from = |last| IpAddr::from([10, 0, 0, last]);
+        let admitted = (0..10).filter(|_| attempts.admits_at(("", "Ada"), from(1), now));
+        assert_eq!(admitted.count(), 5);
+        assert!(attempts.admits_at(("", "Ada"), from(2), now));
+        attempts.forgive(("", "ada "), from(1));
+        assert!(attempts.admits_at(("", "Ada"), from(1), now));
+        let guesses = (3..100).flat_map(|last| [last; 5]);
+        let admitted = guesses.filter(|last| attempts.admits_at(("", "Ada"), from(*last), now));
+        assert_eq!(admitted.count(), 60 - 7);
+    }
 
     #[test]
     fn a_token_has_its_own_rate() {

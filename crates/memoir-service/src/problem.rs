@@ -9,7 +9,7 @@ use memoir_app::Error;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{errors, schemas};
+use crate::{errors, requests::ProblemCode, schemas};
 
 /// A problem document.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -105,13 +105,18 @@ impl From<Error> for Problem {
         let code = error.code();
         let status = status_of(code);
         let hint = hint(code);
-        let mut problem = if status.is_server_error() {
-            // What went wrong inside is for the log, and holds no words either.
+        if status.is_server_error() {
             tracing::error!(%error, "a request failed");
+        }
+        let mut problem = if status == StatusCode::INTERNAL_SERVER_ERROR {
+            // What went wrong inside is for the log, and holds no words either.
             Self::new(status, code, "the service could not carry this out")
         } else {
             Self::new(status, code, error.to_string())
         };
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            problem.retry_after = Some(1);
+        }
         problem.hint = hint.map(Box::from);
         match error {
             Error::Start(memoir_domain::lifecycle::StartRefusal::SessionOpen(id))
@@ -147,9 +152,12 @@ fn hint(code: &str) -> Option<&'static str> {
         "in_the_way" => "`{\"cascade\": true}` undoes these changes too",
         "not_applicable" => "rehearse again",
         "erased" => "`GET /v1/agents/{agent}/audit/verify` still checks its log",
-        "consent_required" => "the agent makes further tokens for itself, with its own token",
+        "consent_required" => "ask the agent with `POST /v1/agents/{agent}/access-requests`",
+        "too_many_waiting" => "`POST /v1/access-requests/{id}/revoke` takes one back",
+        "access_over" => "ask again where it is still needed",
         "precondition_failed" => "read it again, and send the `ETag` of that answer",
-        "contended" => "try again",
+        "contended" | "busy" => "try again",
+        "disk_full" => "free some space on the host; what was there before is intact",
         _ => return None,
     })
 }
@@ -159,6 +167,7 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let mut response = (status, body).into_response();
+        response.extensions_mut().insert(ProblemCode(self.code));
         let headers = response.headers_mut();
         headers.insert(
             header::CONTENT_TYPE,
@@ -171,5 +180,42 @@ impl IntoResponse for Problem {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_store::Error as Stored;
+
+    use super::*;
+
+    #[test]
+    fn what_passes_is_told_apart_from_what_is_broken() {
+        let busy = memoir_vault::Error::Busy;
+        let full = memoir_vault::Error::Full;
+        for (error, status, code, retry_after) in [
+            (Error::Store(Stored::Busy), 503, "busy", Some("1")),
+            (Error::Keys(busy), 503, "busy", Some("1")),
+            (Error::Contended, 503, "contended", Some("1")),
+            (Error::Store(Stored::Full), 507, "disk_full", None),
+            (Error::Keys(full), 507, "disk_full", None),
+            (Error::Store(Stored::ReadOnly), 500, "internal", None),
+            (Error::Store(Stored::Closed), 500, "internal", None),
+        ] {
+            let told = error.to_string();
+            let problem = Problem::from(error);
+            assert_eq!(problem.code, code);
+            assert_eq!(
+                *problem.detail == *told,
+                status != 500,
+                "{}",
+                problem.detail
+            );
+            let response = problem.into_response();
+            assert_eq!(response.status(), status);
+            let header = response.headers().get(header::RETRY_AFTER);
+            let header = header.map(|value| value.to_str().unwrap().to_owned());
+            assert_eq!(header.as_deref(), retry_after, "{code}");
+        }
     }
 }

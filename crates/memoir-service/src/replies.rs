@@ -112,13 +112,13 @@ fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<Repl
     }))
 }
 
-/// Keeps the answer of what was carried out. Whoever is told to come later can: nothing was done. Of an
-/// error of the service's own nobody knows how far it came: a repetition is told so.
+/// Keeps the answer of what was carried out. Whoever is told to come later, or once there is room, can:
+/// nothing was done. Of an error of the service's own nobody knows how far it came: a repetition is told so.
 async fn keep(service: &Service, key: &ReplyKey, response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let answer = match parts.status {
-        StatusCode::SERVICE_UNAVAILABLE => Some(None),
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::INSUFFICIENT_STORAGE => Some(None),
         status if status.is_server_error() => None,
         status => Some(Some((status.as_u16(), written(&parts.headers, &bytes)))),
     };

@@ -38,6 +38,11 @@ macro_rules! named {
 }
 
 named! {
+    AccessKind: ["read", "token", "shred"], "What an agent is asked for.";
+    AccessScope: ["session", "core", "all"], "What may be seen: what one session changed, the kept core memories, or everything.";
+    AccessState: ["asked", "granted", "refused", "done", "revoked", "expired"],
+        "Where a request for access stands. `done`: the token was made, or the memory shredded.";
+    AskedKind: ["read", "token"], "What an agent is asked for; a shredding is asked for where the memory is.";
     Action: RecordedAction::ALL.map(RecordedAction::as_str), "What was done.";
     ActorKind: ["administrator", "agent", "system"], "In what role somebody acts.";
     Code: errors::PAGES.iter().filter(|page| page.status >= 400).map(|page| page.code),
@@ -144,7 +149,8 @@ pub(crate) struct Rewound {
 }
 
 /// The settings of an agent as set; null where the default is in force. A prompt that the agent itself has
-/// set is left out for an administrator, and all prompts are left out of lists.
+/// set is left out for an administrator, but under an access to all that the agent has granted; and all prompts
+/// are left out of lists.
 #[derive(ToSchema)]
 pub(crate) struct SettingsAsSet {
     #[schema(required)]

@@ -3,6 +3,7 @@
 use std::{
     convert::Infallible,
     io,
+    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -19,7 +20,7 @@ use axum::{
 use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    server::graceful::{GracefulShutdown, Watcher},
     service::TowerToHyperService,
 };
 use memoir_app::Memoir;
@@ -27,14 +28,19 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
-    time::Sleep,
 };
 use tower::ServiceExt;
 
-use crate::{Options, Problem, Service, routes, workers};
+use crate::{Options, Problem, Service, routes, webhooks, workers};
 
 /// Most bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
+/// How long a client may take nothing of an answer once the service stops.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Who is at the other end of the connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// Serves until `stop` is done, and then ends in order: no new connections, running requests finish,
 /// running sessions are handed back.
@@ -47,21 +53,31 @@ pub async fn serve(
     listener: TcpListener,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let is_local = listener.local_addr()?.ip().is_loopback();
     let stop_time = options.stop_time;
-    let service = Service::new(memoir, options);
+    let service = Service::new(memoir, options, is_local);
     let (stopping, stopped) = watch::channel(false);
     let work = tokio::spawn(workers::run(service.clone(), stopped.clone()));
+    let telling = tokio::spawn(webhooks::run(service.clone(), stopped.clone()));
+    let schedule = tokio::spawn(workers::schedule(service.clone(), stopped.clone()));
     let connections = GracefulShutdown::new();
-    let (door, mut finished) = Door::new(&service);
+    let (door, mut finished) = Door::new(&service, stopped.clone());
+    let living = tokio::spawn(workers::live(service.clone(), stopped.clone()));
+    let letting_in = tokio::spawn(workers::let_in(service.clone(), stopped.clone()));
     let tidying = tokio::spawn(workers::tidy(service.clone(), stopped));
     accept(&service, &listener, &door, &connections, stop).await;
     drop((listener, door));
     let _ = stopping.send(true);
+    service.streams.stop();
     let finish = async {
         // A request goes on where its client went away.
         tokio::join!(connections.shutdown(), finished.recv());
+        let _ = schedule.await;
         let _ = work.await;
+        let _ = living.await;
+        let _ = letting_in.await;
         let _ = tidying.await;
+        let _ = telling.await;
         if let Err(error) = service.memoir.write_uses().await {
             tracing::error!(%error, "uses of tokens were not written");
         }
@@ -80,11 +96,12 @@ struct Door {
     answer_time: Duration,
     /// Held by every request while it runs.
     running: mpsc::Sender<()>,
+    stopped: watch::Receiver<bool>,
 }
 
 impl Door {
     /// And what comes to its end once the door is gone and all requests are over.
-    fn new(service: &Service) -> (Self, mpsc::Receiver<()>) {
+    fn new(service: &Service, stopped: watch::Receiver<bool>) -> (Self, mpsc::Receiver<()>) {
         let (running, finished) = mpsc::channel(1);
         let door = Self {
             router: routes::router(service),
@@ -92,6 +109,7 @@ impl Door {
             // A body may take as long as what is done with it.
             answer_time: service.options.request_time * 2,
             running,
+            stopped,
         };
         (door, finished)
     }
@@ -118,24 +136,31 @@ impl Door {
         })
     }
 
-    fn serve(self, stream: TcpStream, permit: OwnedSemaphorePermit, all: &GracefulShutdown) {
+    /// Serves a connection to its end, once something is said on it: until then it has no buffers, so that
+    /// thousands of silent ones take little.
+    async fn serve(mut self, stream: TcpStream, peer: Peer, watcher: Watcher) {
         let _ = stream.set_nodelay(true);
+        let is_spoken_to = tokio::select! {
+            spoken = tokio::time::timeout(self.head_time, stream.readable()) => spoken.is_ok(),
+            _ = self.stopped.wait_for(|stopped| *stopped) => false,
+        };
+        if !is_spoken_to {
+            return;
+        }
         let head_time = self.head_time;
-        let stream = Patient::new(stream, self.answer_time);
+        let stream = Patient::new(stream, self.answer_time, self.stopped.clone());
         let service = tower::service_fn(move |request: hyper::Request<Incoming>| {
-            self.clone().answer(request.map(Body::new))
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(peer);
+            self.clone().answer(request)
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(head_time)
             .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-        let watched = all.watch(connection);
-        tokio::spawn(async move {
-            // A client that goes away is no error of the service.
-            let _ = watched.await;
-            drop(permit);
-        });
+        // A client that goes away is no error of the service.
+        let _ = Box::pin(watcher.watch(connection)).await;
     }
 }
 
@@ -150,7 +175,7 @@ fn broken() -> Problem {
 fn slow() -> Problem {
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
-        "timeout",
+        "still_running",
         "the request is still being carried out; ask again with its Idempotency-Key for the answer",
     )
     .retry_after(5)
@@ -171,7 +196,13 @@ async fn accept(
             taken = take(listener, &room) => taken,
         };
         match taken {
-            Ok((stream, permit)) => door.clone().serve(stream, permit, connections),
+            Ok(((stream, peer), permit)) => {
+                let serving = door.clone().serve(stream, peer, connections.watcher());
+                tokio::spawn(async move {
+                    serving.await;
+                    drop(permit);
+                });
+            }
             Err(error) => {
                 // Too many open files, most likely: others close in a moment.
                 tracing::warn!(%error, "a connection was not taken");
@@ -185,25 +216,28 @@ async fn accept(
 async fn take(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+) -> io::Result<((TcpStream, Peer), OwnedSemaphorePermit)> {
     let permit = room.clone().acquire_owned().await;
     let permit = permit.map_err(|_| io::Error::other("the service is closed"))?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
+    let (stream, peer) = listener.accept().await?;
+    Ok(((stream, Peer(peer)), permit))
 }
 
 /// A connection that is given up where its client takes nothing of an answer for too long.
 struct Patient {
     stream: TcpStream,
     patience: Duration,
-    waiting: Option<Pin<Box<Sleep>>>,
+    /// Once the service stops, its patience is short.
+    stopped: watch::Receiver<bool>,
+    waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Patient {
-    fn new(stream: TcpStream, patience: Duration) -> Self {
+    fn new(stream: TcpStream, patience: Duration, stopped: watch::Receiver<bool>) -> Self {
         Self {
             stream,
             patience,
+            stopped,
             waiting: None,
         }
     }
@@ -219,9 +253,20 @@ impl Patient {
             return written;
         }
         let patience = self.patience;
-        let waiting = self
-            .waiting
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let stopped = &self.stopped;
+        let waiting = self.waiting.get_or_insert_with(|| {
+            let mut stopped = stopped.clone();
+            Box::pin(async move {
+                let in_a_hurry = async {
+                    if stopped.wait_for(|stopped| *stopped).await.is_err() {
+                        // Nobody will say so any more.
+                        std::future::pending::<()>().await;
+                    }
+                    tokio::time::sleep(STOP_PATIENCE).await;
+                };
+                let _ = tokio::time::timeout(patience, in_a_hurry).await;
+            })
+        });
         waiting
             .as_mut()
             .poll(context)
@@ -284,6 +329,7 @@ mod tests {
             head_time: Duration::from_secs(1),
             answer_time: Duration::from_millis(200),
             running,
+            stopped: watch::channel(false).1,
         };
         (door, finished)
     }
@@ -305,6 +351,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_client_that_takes_nothing_holds_up_no_stop() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        // More than the system's buffers between the two hold.
+        let long = get(async || vec![0_u8; 64 << 20]);
+        let (mut door, _finished) = door(Router::new().route("/", long));
+        let (stopping, stopped) = watch::channel(false);
+        door.stopped = stopped;
+        door.answer_time = Duration::from_secs(3_600);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let connections = GracefulShutdown::new();
+        tokio::spawn(door.serve(stream, Peer(peer), connections.watcher()));
+        let request = b"GET / HTTP/1.1\r\nhost: m\r\n\r\n";
+        client.write_all(request).await.unwrap();
+        // The answer has begun.
+        client.read_u8().await.unwrap();
+        stopping.send(true).unwrap();
+        let stopped = tokio::time::timeout(Duration::from_secs(60), connections.shutdown());
+        assert!(stopped.await.is_ok());
+    }
+
+    #[tokio::test]
     async fn what_takes_too_long_is_finished_all_the_same() {
         let (done, mut is_done) = mpsc::channel::<()>(1);
         let slow = get(async move || {
@@ -315,6 +385,9 @@ mod tests {
         let Ok(response) = door.answer(Request::default()).await;
         assert_eq!(response.status(), 503);
         assert!(response.headers().contains_key("retry-after"));
+        let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem["code"], "still_running");
         // A stop waits for it.
         assert_eq!(finished.recv().await, None);
         assert!(is_done.try_recv().is_ok());

@@ -1,9 +1,9 @@
 //! What goes over the wire, under the names that programs are written against.
 
 use memoir_app::{
-    AgentView, BlindMemoryView, ContextView, MemoryInput, MemoryView, RecordView, RefinementDue,
-    Saved, SessionView, Verification,
-    sessions::{RehearsedMemory, SessionDetail},
+    AccessRequestView, AgentView, BlindMemoryView, ContextView, EndNotice, Eyes, MemoryInput,
+    MemoryView, RecordView, RefinementDue, Saved, SeenMemory, SessionView, Verification,
+    sessions::{self, RehearsedMemory, SessionDetail},
 };
 use memoir_domain::{
     PrivateJson, PrivateText, Timestamp,
@@ -15,7 +15,8 @@ use utoipa::ToSchema;
 
 use crate::schemas;
 
-/// A memory. `content`, `tags` and `source` are for the agent itself only.
+/// A memory. `content`, `tags` and `source` are for the agent itself, and for an administrator under an access
+/// that the agent has granted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Memory {
     /// Its number within the agent, from 1.
@@ -46,6 +47,15 @@ pub(crate) struct Memory {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     shredded_at: Option<Timestamp>,
+}
+
+impl From<SeenMemory> for Memory {
+    fn from(seen: SeenMemory) -> Self {
+        match seen {
+            SeenMemory::Words(view) => view.into(),
+            SeenMemory::Blind(view) => view.into(),
+        }
+    }
 }
 
 impl From<MemoryView> for Memory {
@@ -197,7 +207,8 @@ pub(crate) struct Agent {
     #[schema(value_type = String, format = Uuid)]
     id: memoir_domain::AgentId,
     name: String,
-    /// The settings; prompts that the agent itself has set are left out for an administrator.
+    /// The settings; prompts that the agent itself has set are left out for an administrator, but under an
+    /// access to all that the agent has granted.
     #[serde(flatten)]
     #[schema(value_type = schemas::SettingsAsSet)]
     settings: PrivateJson,
@@ -265,7 +276,8 @@ impl From<AgentView> for Agent {
     }
 }
 
-/// A refinement session. `summary`, and a `reason` in words, are for the agent itself only.
+/// A refinement session. `summary`, and a `reason` in words, are for the agent itself, and for an
+/// administrator under an access that the agent has granted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Session {
     #[schema(value_type = String, format = Uuid)]
@@ -422,7 +434,8 @@ pub(crate) struct ToolDefinition {
     pub(crate) parameters: serde_json::Value,
 }
 
-/// A record of the audit. `before`, `after` and words in `data` are for the agent itself only.
+/// A record of the audit. `before`, `after` and words in `data` are for the agent itself, and for an
+/// administrator under an access that the agent has granted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Record {
     pub(crate) seq: u64,
@@ -492,6 +505,87 @@ impl From<Verification> for Verified {
     }
 }
 
+/// A request to an agent to let somebody in, and what became of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AccessRequest {
+    #[schema(value_type = String, format = Uuid)]
+    id: memoir_domain::AccessRequestId,
+    agent: String,
+    /// `read`: to look for a while; `token`: to make one more token of the agent; `shred`: to have a memory
+    /// shredded.
+    #[schema(value_type = schemas::AccessKind)]
+    kind: &'static str,
+    /// What may be seen; null where it is not to look.
+    #[schema(required, value_type = Option<schemas::AccessScope>)]
+    scope: Option<&'static str>,
+    /// The session, where its changes are what may be seen.
+    #[schema(required, value_type = Option<String>, format = Uuid)]
+    session_id: Option<memoir_domain::SessionId>,
+    /// For how many minutes from the answer on; null where it is not to look.
+    #[schema(required)]
+    minutes: Option<u32>,
+    /// The memory to be shredded.
+    #[schema(required)]
+    memory: Option<u64>,
+    /// When a token that is asked for ends.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    token_expires_at: Option<Timestamp>,
+    /// Why, in the words of whoever asks.
+    #[schema(value_type = String)]
+    purpose: PrivateText,
+    /// Who asks, and alone can use what is granted.
+    #[schema(value_type = schemas::Actor)]
+    asked_by: memoir_domain::audit::Actor,
+    #[schema(value_type = schemas::AccessState)]
+    state: memoir_domain::access::AccessState,
+    #[schema(value_type = String, format = DateTime)]
+    requested_at: Timestamp,
+    /// Until when it waits for its answer; once granted, until when it can be used.
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    answered_at: Option<Timestamp>,
+    /// What the agent said to it: for the agent, and for whoever asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    reason: Option<PrivateText>,
+    /// When it was over, however that came.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    ended_at: Option<Timestamp>,
+    /// How often words were read under it.
+    reads: u64,
+    /// How many memories these reads showed in all, each read counted by itself.
+    memories_read: u64,
+    /// How many tokens they showed.
+    tokens_read: u64,
+}
+
+impl From<AccessRequestView> for AccessRequest {
+    fn from(view: AccessRequestView) -> Self {
+        Self {
+            id: view.id,
+            agent: view.agent,
+            kind: view.kind,
+            scope: view.scope,
+            session_id: view.session_id,
+            minutes: view.minutes,
+            memory: view.memory.map(|number| number.0),
+            token_expires_at: view.token_expires_at,
+            purpose: view.purpose,
+            asked_by: view.asked_by,
+            state: view.state,
+            requested_at: view.requested_at,
+            expires_at: view.expires_at,
+            answered_at: view.answered_at,
+            reason: view.reason,
+            ended_at: view.ended_at,
+            reads: view.reads,
+            memories_read: view.memories_read,
+            tokens_read: view.tokens_read,
+        }
+    }
+}
+
 /// The text for the agent's prompt.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Context {
@@ -510,6 +604,97 @@ impl From<ContextView> for Context {
             core_tokens: view.core_tokens,
             journal_tokens: view.journal_tokens,
             refinement_due: view.refinement_due,
+        }
+    }
+}
+
+/// A session as it is watched, with what the breaker looks at.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LiveSession {
+    #[serde(flatten)]
+    session: Session,
+    /// The mass now; at the end, that of the end. Null where the session ended without the knife, and of a
+    /// rehearsal that runs.
+    #[schema(required)]
+    core_tokens: Option<u64>,
+    /// The breaker line: the smallest mass at which the breaker holds. Null before the knife is handed over.
+    #[schema(required)]
+    breaker_tokens: Option<u64>,
+    /// How many more tokens edits may take away; null before the knife is handed over, and at the end.
+    #[schema(required)]
+    removable_tokens: Option<u64>,
+    /// Edits that are left.
+    edits_left: u32,
+}
+
+impl LiveSession {
+    /// As whoever watches may see it.
+    pub(crate) fn seen(live: sessions::LiveSession, eyes: Eyes) -> Self {
+        let session = Session::from(live.session);
+        Self {
+            session: match eyes {
+                Eyes::Agent => session,
+                _ => session.blind(),
+            },
+            core_tokens: live.core_tokens,
+            breaker_tokens: live.breaker_tokens,
+            removable_tokens: live.removable_tokens,
+            edits_left: live.edits_left,
+        }
+    }
+}
+
+/// A record of a session that is watched.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LiveRecord {
+    #[serde(flatten)]
+    record: Record,
+    /// The mass after it; null where the record does not measure it.
+    #[schema(required)]
+    core_tokens: Option<u64>,
+}
+
+impl From<sessions::LiveRecord> for LiveRecord {
+    fn from(live: sessions::LiveRecord) -> Self {
+        Self {
+            record: live.record.into(),
+            core_tokens: live.core_tokens,
+        }
+    }
+}
+
+/// What a webhook is sent: that a session ended, as an administrator of its account sees it.
+#[derive(Debug, Serialize)]
+pub(crate) struct SessionEnded {
+    /// The same for every attempt, and for every receiver.
+    pub(crate) id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// When the session ended.
+    timestamp: Option<Timestamp>,
+    data: EndedData,
+}
+
+#[derive(Debug, Serialize)]
+struct EndedData {
+    account: String,
+    account_id: memoir_domain::AccountId,
+    agent_id: memoir_domain::AgentId,
+    session: Session,
+}
+
+impl From<EndNotice> for SessionEnded {
+    fn from(notice: EndNotice) -> Self {
+        Self {
+            id: format!("session-ended-{}", notice.session.id),
+            kind: "session.ended",
+            timestamp: notice.session.ended_at,
+            data: EndedData {
+                account: notice.account_name,
+                account_id: notice.account,
+                agent_id: notice.agent,
+                session: Session::from(notice.session).blind(),
+            },
         }
     }
 }

@@ -1,11 +1,18 @@
-//! The workers that run queued sessions, and what is done from time to time.
+//! The workers that run queued sessions, the schedule, and what is done from time to time.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
-use memoir_app::sessions::TakenUp;
+use memoir_app::{
+    Job, LifeSchedule, WaitingSession,
+    sessions::{Scheduled, Scheduler, TakenUp, Turns},
+};
 use memoir_domain::SessionId;
 use tokio::{
-    sync::{Semaphore, watch},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
     time::Instant,
 };
@@ -19,21 +26,29 @@ const AGAIN_AFTER: Duration = Duration::from_secs(60);
 /// How often uses of tokens are written, and sessions whose worker died are closed.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 
+/// How often reflections and absorptions that are due are looked for.
+const LIVE_EVERY: Duration = Duration::from_secs(5);
+/// How often requests for access whose time is over are ended, and agents' models asked about new ones.
+const LET_IN_EVERY: Duration = Duration::from_secs(2);
+/// Most rounds of asking at once: a model that is slow to answer keeps no other request waiting.
+const MOST_ROUNDS: usize = 4;
+
 /// Runs queued sessions until told to stop; then hands back those that still run.
 pub(crate) async fn run(service: Service, mut stop: watch::Receiver<bool>) {
-    let slots = Arc::new(Semaphore::new(service.options.concurrency));
-    let mut running = JoinSet::new();
-    let mut passed_over = HashMap::new();
+    let mut workers = Workers::new(service.clone(), stop.clone());
     loop {
-        fill(&service, &slots, &mut running, &mut passed_over, &stop).await;
+        workers.fill().await;
         tokio::select! {
             _ = stop.wait_for(|stopped| *stopped) => break,
             () = service.queued.notified() => {}
-            Some(ended) = running.join_next() => note(ended),
+            Some(ended) = workers.running.join_next() => {
+                note(ended);
+                service.ended.notify_one();
+            }
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
     }
-    while let Some(ended) = running.join_next().await {
+    while let Some(ended) = workers.running.join_next().await {
         note(ended);
     }
 }
@@ -45,47 +60,126 @@ fn note(ended: Result<(), tokio::task::JoinError>) {
     }
 }
 
-/// Those that could not be taken up, and when: they keep no other session waiting.
-type PassedOver = HashMap<SessionId, Instant>;
+/// The workers of this process, and whose turn it is.
+struct Workers {
+    service: Service,
+    stop: watch::Receiver<bool>,
+    slots: Arc<Semaphore>,
+    running: JoinSet<()>,
+    turns: Turns,
+    /// Of each provider with a limit.
+    rooms: HashMap<String, Arc<Semaphore>>,
+    /// Those that could not be taken up, and when: they keep no other session waiting.
+    passed_over: HashMap<SessionId, Instant>,
+}
 
-/// Takes up as many sessions as there are slots.
-async fn fill(
-    service: &Service,
-    slots: &Arc<Semaphore>,
-    running: &mut JoinSet<()>,
-    passed_over: &mut PassedOver,
-    stop: &watch::Receiver<bool>,
-) {
-    let free = slots.available_permits();
-    if free == 0 || *stop.borrow() {
-        return;
-    }
-    passed_over.retain(|_, since| since.elapsed() < AGAIN_AFTER);
-    let most = u32::try_from(free + passed_over.len()).unwrap_or(u32::MAX);
-    let waiting = match service.memoir.waiting_sessions(most).await {
-        Ok(waiting) => waiting,
-        Err(error) => return tracing::error!(%error, "the queue cannot be read"),
-    };
-    for (scope, id) in waiting {
-        if passed_over.contains_key(&id) {
-            continue;
+/// What a session holds while it runs.
+struct Place {
+    _slot: OwnedSemaphorePermit,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl Workers {
+    fn new(service: Service, stop: watch::Receiver<bool>) -> Self {
+        Self {
+            slots: Arc::new(Semaphore::new(service.options.concurrency)),
+            service,
+            stop,
+            running: JoinSet::new(),
+            turns: Turns::default(),
+            rooms: HashMap::new(),
+            passed_over: HashMap::new(),
         }
-        let Ok(slot) = slots.clone().try_acquire_owned() else {
+    }
+
+    /// Takes up as many sessions as there are slots.
+    async fn fill(&mut self) {
+        let free = self.slots.available_permits();
+        if free == 0 || *self.stop.borrow() {
             return;
+        }
+        self.passed_over
+            .retain(|_, since| since.elapsed() < AGAIN_AFTER);
+        let most = u32::try_from(free + self.passed_over.len()).unwrap_or(u32::MAX);
+        let mut waiting = match self.service.memoir.waiting_sessions(most).await {
+            Ok(waiting) => waiting,
+            Err(error) => return tracing::error!(%error, "the queue cannot be read"),
         };
-        match service.memoir.take_up(scope, id).await {
-            Ok(Some(session)) => {
-                let stop = stop.clone();
-                running.spawn(async move {
-                    drive(session, stop).await;
-                    drop(slot);
+        waiting.retain(|session| !self.passed_over.contains_key(&session.id));
+        while let Ok(slot) = self.slots.clone().try_acquire_owned() {
+            let Some(next) = self.turns.next(&waiting).cloned() else {
+                return;
+            };
+            let Some(room) = self.room(&next) else {
+                // Those of other providers are not to wait for it.
+                waiting.retain(|session| session.model != next.model);
+                continue;
+            };
+            waiting.retain(|session| session.id != next.id);
+            let place = Place {
+                _slot: slot,
+                _room: room,
+            };
+            self.take_up(&next, place).await;
+        }
+    }
+
+    /// Room with the provider of the session's model, where that has a limit; `None` where it is full.
+    fn room(&mut self, session: &WaitingSession) -> Option<Option<OwnedSemaphorePermit>> {
+        let Some((provider, most)) = self.service.memoir.provider_limit(session) else {
+            return Some(None);
+        };
+        let room = self
+            .rooms
+            .entry(provider)
+            .or_insert_with(|| Arc::new(Semaphore::new(most)));
+        room.clone().try_acquire_owned().ok().map(Some)
+    }
+
+    async fn take_up(&mut self, session: &WaitingSession, place: Place) {
+        match self.service.memoir.take_up(session.scope, session.id).await {
+            Ok(Some(taken)) => {
+                self.turns.note(session.scope.account);
+                let stop = self.stop.clone();
+                self.running.spawn(async move {
+                    drive(taken, stop).await;
+                    drop(place);
                 });
             }
             Ok(None) => {}
             Err(error) => {
-                tracing::error!(session = %id, %error, "a session was not taken up");
-                passed_over.insert(id, Instant::now());
+                tracing::error!(session = %session.id, %error, "a session was not taken up");
+                self.passed_over.insert(session.id, Instant::now());
             }
+        }
+    }
+}
+
+/// Queues the sessions of agents that are due, until told to stop.
+pub(crate) async fn schedule(service: Service, mut stop: watch::Receiver<bool>) {
+    if !service.memoir.settings().schedule {
+        return;
+    }
+    // As many again as run at once, so that no worker waits for the schedule.
+    let most_waiting = service.options.concurrency.saturating_mul(2);
+    let most_waiting = u32::try_from(most_waiting).unwrap_or(u32::MAX);
+    let mut scheduler = Scheduler::new(service.memoir.clone(), most_waiting);
+    loop {
+        let scheduled = tokio::select! {
+            _ = stop.wait_for(|stopped| *stopped) => return,
+            scheduled = scheduler.queue_due() => scheduled,
+        };
+        let Scheduled { queued, is_more } = scheduled.unwrap_or_else(|error| {
+            tracing::error!(%error, "the schedule was not looked at");
+            Scheduled::default()
+        });
+        if queued > 0 {
+            service.queued.notify_one();
+        }
+        tokio::select! {
+            _ = stop.wait_for(|stopped| *stopped) => return,
+            () = service.ended.notified(), if is_more => {}
+            () = tokio::time::sleep(service.options.schedule_every) => {}
         }
     }
 }
@@ -109,6 +203,38 @@ async fn drive(session: TakenUp, mut stop: watch::Receiver<bool>) {
     }
 }
 
+/// Ends requests for access whose time is over, and asks agents' models about those that wait, until told to
+/// stop. A model that has not answered by then is asked again later.
+pub(crate) async fn let_in(service: Service, mut stop: watch::Receiver<bool>) {
+    let mut rounds = JoinSet::new();
+    loop {
+        if let Err(error) = service.memoir.expire_access().await {
+            tracing::error!(%error, "requests for access were not ended");
+        }
+        while let Some(ended) = rounds.try_join_next() {
+            note_round(ended);
+        }
+        if rounds.len() < MOST_ROUNDS {
+            // A request whose model is being asked is left out of the next round.
+            let memoir = service.memoir.clone();
+            rounds.spawn(async move { memoir.ask_for_access().await.map(drop) });
+        }
+        tokio::select! {
+            _ = stop.wait_for(|stopped| *stopped) => break,
+            () = tokio::time::sleep(LET_IN_EVERY) => {}
+        }
+    }
+    rounds.shutdown().await;
+}
+
+fn note_round(ended: Result<memoir_app::Result<()>, tokio::task::JoinError>) {
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::error!(%error, "models were not asked for access"),
+        Err(_) => tracing::error!("asking models for access broke off"),
+    }
+}
+
 /// What is done from time to time until told to stop, and once more then.
 pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
     loop {
@@ -129,4 +255,61 @@ pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
             return;
         }
     }
+}
+
+/// Reflections and absorptions that are due, until told to stop. What breaks off is done again: nothing of
+/// it is written before its end.
+pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
+    /// Of each account at a time, so that a busy one keeps no other waiting.
+    const PER_ACCOUNT: u32 = 2;
+    let slots = Arc::new(Semaphore::new(service.options.concurrency));
+    let mut schedule = LifeSchedule::default();
+    let mut running: JoinSet<(Job, bool)> = JoinSet::new();
+    let mut at_work: HashSet<Job> = HashSet::new();
+    loop {
+        let due = match schedule.due(&service.memoir, PER_ACCOUNT).await {
+            Ok(due) => due,
+            Err(error) => {
+                tracing::error!(%error, "what is due cannot be read");
+                Vec::new()
+            }
+        };
+        for job in due {
+            if at_work.contains(&job) {
+                continue;
+            }
+            let Ok(slot) = slots.clone().try_acquire_owned() else {
+                break;
+            };
+            at_work.insert(job);
+            let memoir = service.memoir.clone();
+            running.spawn(async move {
+                let done = memoir.do_job(job).await;
+                drop(slot);
+                let agent = job.scope().agent;
+                let is_done = done.unwrap_or_else(|error| {
+                    tracing::warn!(%agent, %error, "an agent was passed over");
+                    false
+                });
+                (job, is_done)
+            });
+        }
+        tokio::select! {
+            _ = stop.wait_for(|stopped| *stopped) => break,
+            () = service.life.notified() => {}
+            Some(ended) = running.join_next() => {
+                if let Ok((job, is_done)) = ended {
+                    at_work.remove(&job);
+                    if !is_done {
+                        schedule.pass_over(job, service.memoir.now());
+                    }
+                } else {
+                    tracing::error!("a worker broke off");
+                    at_work.clear();
+                }
+            }
+            () = tokio::time::sleep(LIVE_EVERY) => {}
+        }
+    }
+    running.shutdown().await;
 }

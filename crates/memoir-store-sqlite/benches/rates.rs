@@ -101,6 +101,11 @@ fn agent(number: u64) -> AgentRow {
         last_refinement_at: None,
         last_attempt_at: None,
         last_attempt_tokens: None,
+        weekly_after: None,
+        pressure_at: None,
+        last_reflection_at: None,
+        unreflected_since: None,
+        reflect_after: None,
         ledger_created_at: None,
         ledger_number: None,
         erased_at: None,
@@ -208,6 +213,8 @@ fn importing(agent: &AgentRow, count: u64) -> Commit {
             .flat_map(|number| (0..4).map(move |which| detail(number, which)))
             .collect(),
         tokens: Vec::new(),
+        access: Vec::new(),
+        messages: Vec::new(),
         bodies: Vec::new(),
         records: seqs
             .zip(numbers)
@@ -420,6 +427,8 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
         details_removed: vec![detail(number, round % 2), detail(number, 2)],
         details_added: vec![detail(number, (round + 1) % 2), detail(number, 2)],
         tokens: Vec::new(),
+        access: Vec::new(),
+        messages: Vec::new(),
         bodies: Vec::new(),
         records: vec![record(seq, number)],
         progress: None,
@@ -477,6 +486,8 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
                 prompts: None,
                 memories: Vec::new(),
                 tokens: Vec::new(),
+                access: Vec::new(),
+                messages: Vec::new(),
                 bodies: Vec::new(),
                 records: Vec::new(),
                 details_added: Vec::new(),

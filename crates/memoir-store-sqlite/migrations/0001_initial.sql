@@ -62,6 +62,17 @@ CREATE TABLE agents (
     last_attempt_at INTEGER,
     -- The mass at the end of that attempt; set where last_attempt_at is.
     last_attempt_tokens INTEGER,
+    -- A weekly slot after this time makes it due; NULL where the schedule leaves it alone.
+    weekly_after INTEGER,
+    -- From this time on budget pressure makes it due; NULL where there is none.
+    pressure_at INTEGER,
+    -- When a reflection was last begun.
+    last_reflection_at INTEGER,
+    -- When the first journal entry came that no reflection has seen yet; NULL where there is none.
+    unreflected_since INTEGER,
+    -- A daily slot after this time brings a reflection; NULL where there is nothing to reflect on, or the
+    -- schedule leaves it alone.
+    reflect_after INTEGER,
     -- Origin date of the last row that the last ledger listed.
     ledger_created_at INTEGER,
     -- Number of that row; set where ledger_created_at is.
@@ -82,6 +93,18 @@ CREATE UNIQUE INDEX agents_by_name ON agents (account_id, folded_name) WHERE era
 
 -- The erased agents of a name in an account, in the order in which they were erased.
 CREATE INDEX agents_erased ON agents (account_id, folded_name, erased_at) WHERE erased_at IS NOT NULL;
+
+-- Counts the agents that are not erased without reading any.
+CREATE INDEX agents_living ON agents (erased_at);
+
+-- An account's agents that the schedule may ask, the one attempted longest ago first.
+CREATE INDEX agents_by_slot ON agents (account_id, weekly_after) WHERE weekly_after IS NOT NULL;
+
+-- An account's agents that have outgrown their budget, the one that has been due longest first.
+CREATE INDEX agents_by_pressure ON agents (account_id, pressure_at) WHERE pressure_at IS NOT NULL;
+
+-- An account's agents that have something to reflect on, the one that has waited longest first.
+CREATE INDEX agents_by_reflection ON agents (account_id, reflect_after) WHERE reflect_after IS NOT NULL;
 
 -- The prompts of each agent, apart from what changes with every commit.
 CREATE TABLE agent_prompts (
@@ -128,6 +151,8 @@ CREATE TABLE sessions (
     id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     -- The agent that refines.
     agent_id BLOB NOT NULL REFERENCES agents (id),
+    -- The agent's tenant.
+    account_id BLOB NOT NULL REFERENCES accounts (id),
     -- The agent's version under which the row was written; prolonging a hold leaves it.
     version INTEGER NOT NULL,
     -- queued, asking or open while it runs; else how it ended.
@@ -188,8 +213,8 @@ CREATE UNIQUE INDEX sessions_running ON sessions (agent_id) WHERE state IN ('que
 -- An agent's sessions by time: the newest ones, and those that count towards its erosion.
 CREATE INDEX sessions_by_start ON sessions (agent_id, started_at);
 
--- Sessions that Memoir drives and nobody holds, oldest first.
-CREATE INDEX sessions_waiting ON sessions (started_at)
+-- Sessions that Memoir drives and nobody holds, oldest first of each account and model.
+CREATE INDEX sessions_waiting ON sessions (account_id, COALESCE(model, ''), started_at)
 WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open');
 
 -- Finds the sessions whose worker died.
@@ -333,6 +358,124 @@ BEGIN
     SELECT RAISE(ABORT, 'tokens that were revoked are never valid again');
 END;
 
+-- Messages of conversations that agents were handed, those that were read included: their digests keep
+-- them from being read twice.
+CREATE TABLE transcript_messages (
+    -- Whose they are.
+    agent_id BLOB NOT NULL REFERENCES agents (id),
+    -- Its place among the agent's messages, from 1.
+    seq INTEGER NOT NULL,
+    -- Its identifier's digest, keyed.
+    digest BLOB NOT NULL CHECK (length(digest) = 32),
+    -- Its size in tokens.
+    tokens INTEGER NOT NULL,
+    -- When it was handed over.
+    received_at INTEGER NOT NULL,
+    -- pending, absorbed or failed.
+    state TEXT NOT NULL,
+    -- Who said what when: text. Empty once it was absorbed.
+    body BLOB NOT NULL,
+    PRIMARY KEY (agent_id, seq)
+) STRICT, WITHOUT ROWID;
+
+-- A message is an agent's once.
+CREATE UNIQUE INDEX transcript_messages_once ON transcript_messages (agent_id, digest);
+
+-- An agent's messages that wait, in their order.
+CREATE INDEX transcript_messages_pending ON transcript_messages (agent_id, seq) WHERE state = 'pending';
+
+-- When each agent's messages are to be read.
+CREATE TABLE transcripts (
+    -- Whose they are.
+    agent_id BLOB NOT NULL PRIMARY KEY REFERENCES agents (id),
+    -- The agent's tenant.
+    account_id BLOB NOT NULL REFERENCES accounts (id),
+    -- From when on those that wait are to be read; NULL where none waits.
+    due_at INTEGER,
+    -- Until when somebody reads them; NULL where nobody does.
+    claimed_until INTEGER,
+    -- Attempts at the next chunk that came to nothing.
+    failures INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- An account's agents whose messages are due, the one longest due first.
+CREATE INDEX transcripts_due ON transcripts (account_id, due_at) WHERE due_at IS NOT NULL;
+
+-- Requests to be let in by an agent, and what became of them.
+CREATE TABLE access_requests (
+    -- Its identifier.
+    id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- The agent that is asked.
+    agent_id BLOB NOT NULL REFERENCES agents (id),
+    -- The agent's version under which the row was written.
+    version INTEGER NOT NULL,
+    -- read, token or shred.
+    kind TEXT NOT NULL,
+    -- What is asked to be seen: session, core or all; set where kind is read.
+    scope TEXT,
+    -- The session whose changes are asked to be seen; set where scope is session.
+    session_id BLOB CHECK (length(session_id) = 16),
+    -- For how many minutes; set where kind is read.
+    minutes INTEGER,
+    -- When a token that is asked for ends; NULL for never.
+    token_expires_at INTEGER,
+    -- The memory that is to be shredded; set where kind is shred.
+    memory INTEGER,
+    -- asked or granted while it is open; else what became of it.
+    state TEXT NOT NULL,
+    -- administrator, agent or system.
+    asked_by_kind TEXT NOT NULL,
+    -- Who asks.
+    asked_by_name TEXT NOT NULL,
+    -- When it was made.
+    requested_at INTEGER NOT NULL,
+    -- Until when it waits for an answer; once granted, until when it can be used.
+    expires_at INTEGER NOT NULL,
+    -- When the agent answered.
+    answered_at INTEGER,
+    -- The place of the answer in the log; set where answered_at is.
+    answered_seq INTEGER,
+    -- When it was over; NULL while it is open.
+    ended_at INTEGER,
+    -- How often words were read under it.
+    reads INTEGER NOT NULL,
+    -- The sum of the memories shown.
+    memories_read INTEGER NOT NULL,
+    -- The sum of the tokens shown.
+    tokens_read INTEGER NOT NULL,
+    -- Purpose and reason: text.
+    body BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Lists an agent's requests by time.
+CREATE INDEX access_requests_by_time ON access_requests (agent_id, requested_at);
+
+-- An agent's requests that are open.
+CREATE INDEX access_requests_open ON access_requests (agent_id) WHERE state IN ('asked', 'granted');
+
+-- All requests that are open, those that end first first.
+CREATE INDEX access_requests_ending ON access_requests (expires_at) WHERE state IN ('asked', 'granted');
+
+-- Who asks for what stays as it is.
+CREATE TRIGGER access_requests_unchanged BEFORE UPDATE OF id, agent_id, kind, scope, session_id, minutes,
+    token_expires_at, memory, asked_by_kind, asked_by_name, requested_at ON access_requests
+BEGIN
+    SELECT RAISE(ABORT, 'requests for access are never changed but for what becomes of them');
+END;
+
+-- What is over stays over.
+CREATE TRIGGER access_requests_stay_over BEFORE UPDATE ON access_requests
+WHEN old.state NOT IN ('asked', 'granted')
+BEGIN
+    SELECT RAISE(ABORT, 'requests for access that are over are never open again');
+END;
+
+-- What was asked stays there.
+CREATE TRIGGER access_requests_undeleted BEFORE DELETE ON access_requests
+BEGIN
+    SELECT RAISE(ABORT, 'requests for access are never deleted');
+END;
+
 -- Administrators with a name and a password.
 CREATE TABLE users (
     -- Its identifier.
@@ -374,6 +517,48 @@ CREATE TABLE replies (
 
 -- Finds the requests that are old enough to be forgotten.
 CREATE INDEX replies_by_time ON replies (recorded_at);
+
+-- Receivers outside that are told when sessions end.
+CREATE TABLE receivers (
+    -- What it is known by: its address is kept nowhere.
+    digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+    -- When a service last said that it is wanted.
+    seen_at INTEGER NOT NULL,
+    -- When it asked for no more; NULL while it is told.
+    closed_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Ends of sessions that are still to be told.
+CREATE TABLE deliveries (
+    -- To whom.
+    receiver BLOB NOT NULL REFERENCES receivers (digest),
+    -- The session that ended.
+    session_id BLOB NOT NULL REFERENCES sessions (id),
+    -- How many attempts were begun.
+    attempt INTEGER NOT NULL,
+    -- From when on it is to be told, or told again.
+    due_at INTEGER NOT NULL,
+    PRIMARY KEY (receiver, session_id)
+) STRICT, WITHOUT ROWID;
+
+-- What is due to a receiver, that longest due first.
+CREATE INDEX deliveries_due ON deliveries (receiver, due_at, session_id);
+
+-- The end of a session is told to every receiver that there is then.
+CREATE TRIGGER sessions_ended AFTER UPDATE OF ended_at ON sessions
+WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL
+BEGIN
+    INSERT INTO deliveries (receiver, session_id, attempt, due_at)
+    SELECT digest, new.id, 0, new.ended_at FROM receivers WHERE closed_at IS NULL;
+END;
+
+-- So is that of a session that is written once it has ended. Those that come with a new agent ended elsewhere.
+CREATE TRIGGER sessions_ended_at_once AFTER INSERT ON sessions
+WHEN new.ended_at IS NOT NULL AND (SELECT version FROM agents WHERE id = new.agent_id) > 1
+BEGIN
+    INSERT INTO deliveries (receiver, session_id, attempt, due_at)
+    SELECT digest, new.id, 0, new.ended_at FROM receivers WHERE closed_at IS NULL;
+END;
 
 -- Has a row while words that were taken out of a log may still be somewhere in the file.
 CREATE TABLE residues (

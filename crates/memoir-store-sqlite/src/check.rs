@@ -7,8 +7,9 @@ use rusqlite::{Connection, Row};
 use crate::{
     agent::all,
     decode::{
-        self, Columns, account_columns, agent_columns, leaf_columns, memory_columns,
-        record_columns, reply_columns, session_columns, tally, token_columns, user_columns,
+        self, Columns, access_columns, account_columns, agent_columns, leaf_columns,
+        memory_columns, record_columns, reply_columns, session_columns, tally, token_columns,
+        user_columns,
     },
     error::{Fault, Result},
     reader::View,
@@ -134,6 +135,10 @@ fn rows(connection: &Connection) -> Result<Vec<Finding>> {
     read(concat!("SELECT ", user_columns!(), " FROM users"), &|row| {
         decode::user(row).map(drop)
     })?;
+    read(
+        concat!("SELECT ", access_columns!(), " FROM access_requests"),
+        &|row| decode::access_request(row).map(drop),
+    )?;
     read(
         concat!("SELECT ", reply_columns!(), " FROM replies"),
         &|row| decode::reply(row).map(drop),

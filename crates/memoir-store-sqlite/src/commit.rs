@@ -2,8 +2,8 @@
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, Error, MemoryRow, ReplyRow,
-    SessionRow, StoredText,
+    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DeliveryRow, DetailRow, Error, MemoryRow,
+    ReplyRow, SessionRow, StoredText,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::{
     decode::Columns,
     encode::{self, Text, count, number, optional_count},
     error::{Result, constraint, inconsistent},
-    fault, scrub,
+    fault, requests, scrub, transcripts,
 };
 
 /// Detail rows from which on they are written in the order of the table, so that a large import fills
@@ -27,8 +27,12 @@ pub(crate) struct Outcome {
     pub(crate) is_written: bool,
     /// How long the log over all heads is, where the change was to end it; 0 for any other.
     pub(crate) leaves: u64,
+    /// How many rows were entered, where the change is one that tells; 0 for any other.
+    pub(crate) rows: u64,
     /// What was there already, where the change was to enter a request.
     pub(crate) reply: Option<Box<ReplyRow>>,
+    /// What was claimed, where the change was to claim deliveries.
+    pub(crate) deliveries: Option<Vec<DeliveryRow>>,
 }
 
 impl Outcome {
@@ -36,7 +40,9 @@ impl Outcome {
     pub(crate) const WRITTEN: Self = Self {
         is_written: true,
         leaves: 0,
+        rows: 0,
         reply: None,
+        deliveries: None,
     };
 
     /// Nothing was.
@@ -83,6 +89,10 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome>
     fault::point("commit.bodies");
     access::write_tokens(connection, &commit.tokens)?;
     fault::point("commit.tokens");
+    requests::write(connection, agent, &commit.access)?;
+    fault::point("commit.access");
+    transcripts::write_states(connection, agent, &commit.messages)?;
+    fault::point("commit.messages");
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
     Ok(Outcome::WRITTEN)
@@ -93,6 +103,7 @@ fn check(commit: &Commit) -> Result<()> {
     check_agent(commit)?;
     check_records(commit)?;
     access::check_tokens(&commit.agent, &commit.tokens)?;
+    requests::check(&commit.agent, &commit.access)?;
     commit
         .memories
         .iter()
@@ -184,7 +195,7 @@ fn write_agent(
              constitutional_count = ?11, discarded_count = ?12, shredded_count = ?13, \
              next_number = ?14, next_seq = ?15, last_refinement_at = ?16, last_attempt_at = ?17, \
              last_attempt_tokens = ?18, ledger_created_at = ?19, ledger_number = ?20, head = ?21, \
-             settings = ?22, seal = ?23 \
+             settings = ?22, seal = ?23, last_reflection_at = ?24, unreflected_since = ?25 \
          WHERE id = ?1 AND account_id = ?2 AND version = ?3",
     )?;
     let changed = statement.execute(params![
@@ -214,11 +225,30 @@ fn write_agent(
         agent.head,
         agent.settings,
         Text(&agent.seal),
+        encode::time(agent.last_reflection_at),
+        encode::time(agent.unreflected_since),
     ])?;
     if changed == 0 {
         return Err(Error::Conflict.into());
     }
-    name_agent(connection, agent)
+    name_agent(connection, agent)?;
+    schedule_agent(connection, agent)
+}
+
+/// As [`name_agent`], for the indexes of the schedule.
+fn schedule_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE agents SET weekly_after = ?2, pressure_at = ?3, reflect_after = ?4 \
+         WHERE id = ?1 \
+           AND (weekly_after IS NOT ?2 OR pressure_at IS NOT ?3 OR reflect_after IS NOT ?4)",
+    )?;
+    statement.execute(params![
+        agent.scope.agent.as_bytes(),
+        encode::time(agent.weekly_after),
+        encode::time(agent.pressure_at),
+        encode::time(agent.reflect_after),
+    ])?;
+    Ok(())
 }
 
 /// Writes what is in an index of agents, and only where it changed: the pages of the index mostly stay
@@ -246,9 +276,10 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
              inactive, created_at, core_tokens, core_count, journal_count, constitutional_count, \
              discarded_count, shredded_count, next_number, next_seq, last_refinement_at, \
              last_attempt_at, last_attempt_tokens, ledger_created_at, ledger_number, erased_at, \
-             head, settings, seal) \
+             head, settings, seal, weekly_after, pressure_at, last_reflection_at, unreflected_since, \
+             reflect_after) \
          VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
     )?;
     statement
         .execute(params![
@@ -280,6 +311,11 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
             agent.head,
             agent.settings,
             Text(&agent.seal),
+            encode::time(agent.weekly_after),
+            encode::time(agent.pressure_at),
+            encode::time(agent.last_reflection_at),
+            encode::time(agent.unreflected_since),
+            encode::time(agent.reflect_after),
         ])
         .map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))?;
     Ok(())
@@ -369,23 +405,24 @@ fn write_sessions(
     }
     // As with memories: what is in an index is written only where it changed.
     let mut proceed = connection.prepare_cached(
-        "UPDATE sessions SET mode = ?4, trigger = ?6, rehearsal = ?7, model = ?8, \
+        "UPDATE sessions SET mode = ?4, trigger = ?6, rehearsal = ?7, \
              pre_session_tokens = ?9, post_session_tokens = ?10, threshold = ?11, edits = ?12, \
              removed_tokens = ?13, consolidated = ?14, updated = ?15, deleted = ?16, \
              protected = ?17, end_reason = ?18, ended_at = ?20, undone_at = ?21, calls = ?22, \
              input_tokens = ?23, output_tokens = ?24, lease_holder = ?26, body = ?27, \
              version = ?28 \
          WHERE id = ?1 AND agent_id = ?2 AND state = ?3 AND driver = ?5 AND started_at = ?19 \
-             AND lease_until IS ?25",
+             AND lease_until IS ?25 AND model IS ?8",
     )?;
     let mut replace = connection.prepare_cached(
         "INSERT INTO sessions (id, agent_id, state, mode, driver, trigger, rehearsal, model, \
              pre_session_tokens, post_session_tokens, threshold, edits, removed_tokens, \
              consolidated, updated, deleted, protected, end_reason, started_at, ended_at, \
              undone_at, calls, input_tokens, output_tokens, lease_until, lease_holder, body, \
-             version) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28) \
+             version, account_id) \
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, account_id \
+         FROM agents WHERE id = ?2 \
          ON CONFLICT (id) DO UPDATE SET state = excluded.state, mode = excluded.mode, \
              driver = excluded.driver, trigger = excluded.trigger, \
              rehearsal = excluded.rehearsal, model = excluded.model, \

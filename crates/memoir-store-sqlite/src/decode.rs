@@ -2,13 +2,14 @@
 //! that names its table, its number and the column, never its words.
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    access::{AccessKind, AccessScope},
     memory::{Number, Tally},
     session::{Lease, Stats, Usage},
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, DetailRow, LeafRow, MemoryRow, ReplyRow, SessionRow,
-    StoredText, TokenRow, UserRow,
+    AccessRow, AccountRow, AgentRow, AuditRow, DetailRow, LeafRow, MemoryRow, ReplyRow, SessionRow,
+    StoredText, TokenRow, UserRow, WaitingSession,
 };
 use rusqlite::{Row, types::ValueRef};
 use serde::{Deserialize, de::value::StrDeserializer};
@@ -28,7 +29,8 @@ macro_rules! agent_columns {
         "id, account_id, version, name, folded_name, prompts_version, paused, inactive, created_at, \
          core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
          shredded_count, next_number, next_seq, last_refinement_at, last_attempt_at, \
-         last_attempt_tokens, ledger_created_at, ledger_number, erased_at, head, settings, seal"
+         last_attempt_tokens, weekly_after, pressure_at, last_reflection_at, unreflected_since, \
+         reflect_after, ledger_created_at, ledger_number, erased_at, head, settings, seal"
     };
 }
 
@@ -90,6 +92,15 @@ macro_rules! user_columns {
     };
 }
 
+/// The columns that [`access_request`] reads.
+macro_rules! access_columns {
+    () => {
+        "id, agent_id, version, kind, scope, session_id, minutes, token_expires_at, memory, state, \
+         asked_by_kind, asked_by_name, requested_at, expires_at, answered_at, answered_seq, ended_at, \
+         reads, memories_read, tokens_read, body"
+    };
+}
+
 /// The columns that [`reply`] reads.
 macro_rules! reply_columns {
     () => {
@@ -97,6 +108,7 @@ macro_rules! reply_columns {
     };
 }
 
+pub(crate) use access_columns;
 pub(crate) use account_columns;
 pub(crate) use agent_columns;
 pub(crate) use detail_columns;
@@ -137,6 +149,11 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     let last_refinement_at = columns.optional_time()?;
     let last_attempt_at = columns.optional_time()?;
     let last_attempt_tokens = columns.optional_count()?;
+    let weekly_after = columns.optional_time()?;
+    let pressure_at = columns.optional_time()?;
+    let last_reflection_at = columns.optional_time()?;
+    let unreflected_since = columns.optional_time()?;
+    let reflect_after = columns.optional_time()?;
     let ledger_created_at = columns.optional_time()?;
     let ledger_number = columns.optional_count()?.map(Number);
     let erased_at = columns.optional_time()?;
@@ -165,6 +182,11 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
         last_refinement_at,
         last_attempt_at,
         last_attempt_tokens,
+        weekly_after,
+        pressure_at,
+        last_reflection_at,
+        unreflected_since,
+        reflect_after,
         ledger_created_at,
         ledger_number,
         erased_at,
@@ -275,6 +297,20 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
     })
 }
 
+/// Reads a session's identifier, its agent's and its account's, its model and its start.
+pub(crate) fn waiting_session(row: &Row<'_>) -> Result<WaitingSession> {
+    let mut columns = Columns::new(row, "sessions");
+    let id = SessionId::from_bytes(columns.id()?);
+    let agent = AgentId::from_bytes(columns.id()?);
+    let account = AccountId::from_bytes(columns.id()?);
+    Ok(WaitingSession {
+        scope: AgentScope { account, agent },
+        id,
+        model: columns.optional_text()?,
+        started_at: columns.time()?,
+    })
+}
+
 /// Reads `record_columns!()`.
 pub(crate) fn record(row: &Row<'_>) -> Result<AuditRow> {
     let mut columns = Columns::new(row, "audit_records");
@@ -354,6 +390,70 @@ pub(crate) fn user(row: &Row<'_>) -> Result<UserRow> {
         password_hash: columns.text()?,
         seal: columns.stored_text()?,
     })
+}
+
+/// Reads `access_columns!()`.
+pub(crate) fn access_request(row: &Row<'_>) -> Result<AccessRow> {
+    let mut columns = Columns::new(row, "access_requests");
+    let id = AccessRequestId::from_bytes(columns.id()?);
+    let agent = AgentId::from_bytes(columns.id()?);
+    let version = columns.count()?;
+    let kind = access_kind(&mut columns)?;
+    let state = columns.word()?;
+    let asked_by_kind = columns.word()?;
+    let asked_by_name = columns.text()?;
+    let requested_at = columns.time()?;
+    let expires_at = columns.time()?;
+    let answered_at = columns.optional_time()?;
+    let answered_seq = columns.optional_count()?;
+    if answered_at.is_some() != answered_seq.is_some() {
+        return Err(columns.wrong("has one of `answered_at` and `answered_seq` only"));
+    }
+    Ok(AccessRow {
+        id,
+        agent,
+        version,
+        kind,
+        state,
+        asked_by_kind,
+        asked_by_name,
+        requested_at,
+        expires_at,
+        answered_at,
+        answered_seq,
+        ended_at: columns.optional_time()?,
+        reads: columns.count()?,
+        memories_read: columns.count()?,
+        tokens_read: columns.count()?,
+        body: columns.stored_text()?,
+    })
+}
+
+/// Reads the six columns that say what is asked for; those of another kind are empty.
+fn access_kind(columns: &mut Columns<'_, '_>) -> Result<AccessKind> {
+    let kind = columns.optional_text()?;
+    let scope = columns.optional_text()?;
+    let session = columns.optional_id()?.map(SessionId::from_bytes);
+    let minutes = columns.optional_count()?;
+    let minutes = minutes.map(u32::try_from).transpose();
+    let minutes = minutes.map_err(|_| columns.wrong("has `minutes` that are too large"))?;
+    let expires_at = columns.optional_time()?;
+    let memory = columns.optional_count()?.map(Number);
+    let scope = match (scope.as_deref(), session) {
+        (Some("core"), None) => Some(AccessScope::Core),
+        (Some("all"), None) => Some(AccessScope::All),
+        (Some("session"), Some(session)) => Some(AccessScope::Session(session)),
+        (None, None) => None,
+        _ => return Err(columns.wrong("has a `scope` that is none")),
+    };
+    match (kind.as_deref(), scope, minutes, expires_at, memory) {
+        (Some("read"), Some(scope), Some(minutes), None, None) => {
+            Ok(AccessKind::Read { scope, minutes })
+        }
+        (Some("token"), None, None, expires_at, None) => Ok(AccessKind::Token { expires_at }),
+        (Some("shred"), None, None, None, Some(number)) => Ok(AccessKind::Shred { number }),
+        _ => Err(columns.wrong("does not say what is asked for")),
+    }
 }
 
 /// Reads `reply_columns!()`.
@@ -460,7 +560,7 @@ impl<'row, 'statement> Columns<'row, 'statement> {
     }
 
     /// A count of 32 bits.
-    fn small_count(&mut self) -> Result<u32> {
+    pub(crate) fn small_count(&mut self) -> Result<u32> {
         let value = self.count()?;
         u32::try_from(value).map_err(|_| self.unexpected("is too large"))
     }
@@ -484,7 +584,7 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         }
     }
 
-    fn optional_time(&mut self) -> Result<Option<Timestamp>> {
+    pub(crate) fn optional_time(&mut self) -> Result<Option<Timestamp>> {
         match self.optional_integer()? {
             Some(value) => Timestamp::from_microseconds(value)
                 .map(Some)
@@ -493,7 +593,7 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         }
     }
 
-    fn time(&mut self) -> Result<Timestamp> {
+    pub(crate) fn time(&mut self) -> Result<Timestamp> {
         let value = self.optional_time()?;
         self.required(value)
     }
@@ -535,7 +635,7 @@ impl<'row, 'statement> Columns<'row, 'statement> {
             .map_err(|_| self.unexpected("is no known name"))
     }
 
-    fn word<T: Deserialize<'row>>(&mut self) -> Result<T> {
+    pub(crate) fn word<T: Deserialize<'row>>(&mut self) -> Result<T> {
         let value = self.optional_word()?;
         self.required(value)
     }
@@ -558,7 +658,7 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         }
     }
 
-    fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH]> {
+    pub(crate) fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH]> {
         let value = self.optional_bytes()?;
         self.required(value)
     }

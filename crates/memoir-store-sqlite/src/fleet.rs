@@ -1,8 +1,8 @@
 //! Look-ups across agents, none of which reads text of a memory.
 
 use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
-use memoir_store::{AccountRow, AgentRow, LeafRow};
-use rusqlite::{Connection, Row, params};
+use memoir_store::{AccountRow, AgentRow, DueAgents, LeafRow, WaitingSession};
+use rusqlite::{CachedStatement, Connection, Row, ToSql, params};
 
 use crate::{
     agent::{all, first},
@@ -151,18 +151,119 @@ pub(crate) fn lapsed_sessions(
     )
 }
 
+/// The first model, after the one given, for which a session of the account waits.
+const NEXT_MODEL: &str = "SELECT account_id, COALESCE(model, '') FROM sessions \
+     WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open') \
+         AND account_id = ?1 AND COALESCE(model, '') > ?2 \
+     ORDER BY COALESCE(model, '') LIMIT 1";
+
+/// The first account, after the one given, of which a session waits, and its first model.
+const NEXT_ACCOUNT: &str = "SELECT account_id, COALESCE(model, '') FROM sessions \
+     WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open') \
+         AND account_id > ?1 \
+     ORDER BY account_id, COALESCE(model, '') LIMIT 1";
+
 /// The sessions come first, in the order of their index, so that no more are read than are wanted.
-const WAITING_SESSIONS: &str = "SELECT sessions.id, agents.id, agents.account_id \
+const QUEUE: &str = "SELECT sessions.id, agents.id, agents.account_id, model, started_at \
      FROM sessions CROSS JOIN agents ON agents.id = sessions.agent_id \
      WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open') \
-     ORDER BY started_at, sessions.id LIMIT ?1";
+         AND sessions.account_id = ?1 AND COALESCE(model, '') = ?2 \
+     ORDER BY started_at, sessions.id LIMIT ?3";
 
-/// Sessions that Memoir drives and nobody holds, oldest first.
-pub(crate) fn waiting_sessions(
-    connection: &Connection,
-    limit: u32,
-) -> Result<Vec<(AgentScope, SessionId)>> {
-    all(connection, WAITING_SESSIONS, [limit], scoped_session)
+/// Sessions that Memoir drives and nobody holds, oldest first, at most so many of each account and model.
+pub(crate) fn waiting_sessions(connection: &Connection, limit: u32) -> Result<Vec<WaitingSession>> {
+    let _view = View::new(connection)?;
+    let mut waiting = Vec::new();
+    let mut last = (Vec::new(), String::new());
+    while let Some(queue) = next_queue(connection, &last)? {
+        waiting.extend(all(
+            connection,
+            QUEUE,
+            params![queue.0, queue.1, limit],
+            decode::waiting_session,
+        )?);
+        last = queue;
+    }
+    waiting.sort_by_key(|session| (session.started_at, session.id));
+    Ok(waiting)
+}
+
+/// An account, by its bytes, and a model.
+type Queue = (Vec<u8>, String);
+
+/// The queue after that one.
+fn next_queue(connection: &Connection, last: &Queue) -> Result<Option<Queue>> {
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let next = first(connection, NEXT_MODEL, params![last.0, last.1], read)?;
+    match next {
+        Some(next) => Ok(Some(next)),
+        None => first(connection, NEXT_ACCOUNT, params![last.0], read),
+    }
+}
+
+/// Agents whose last attempt lies before the slot, the one attempted longest ago first.
+const DUE_BY_SLOT: &str = "SELECT id, weekly_after FROM agents \
+     WHERE account_id = ?1 AND weekly_after < ?2 AND NOT EXISTS ( \
+         SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
+     ORDER BY weekly_after, id";
+
+/// Agents that have outgrown their budget, the one that has been due longest first.
+const DUE_BY_PRESSURE: &str = "SELECT id, weekly_after FROM agents \
+     WHERE account_id = ?1 AND pressure_at <= ?2 AND NOT EXISTS ( \
+         SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
+     ORDER BY pressure_at, id";
+
+/// Agents that are due by what their rows say, account by account.
+pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
+    let _view = View::new(connection)?;
+    let accounts = match wanted.account {
+        Some(account) => vec![account],
+        None => all(
+            connection,
+            "SELECT id FROM accounts ORDER BY id",
+            [],
+            |row| Ok(AccountId::from_bytes(Columns::new(row, "accounts").id()?)),
+        )?,
+    };
+    let mut by_slot = connection.prepare_cached(DUE_BY_SLOT)?;
+    let mut by_pressure = connection.prepare_cached(DUE_BY_PRESSURE)?;
+    let now = wanted.now.microseconds();
+    let mut due = Vec::new();
+    for account in accounts {
+        let mut found = match wanted.latest_slot {
+            Some(slot) => proposed(&mut by_slot, account, slot.microseconds(), wanted)?,
+            None => Vec::new(),
+        };
+        found.extend(proposed(&mut by_pressure, account, now, wanted)?);
+        found.sort_unstable();
+        found.dedup();
+        let most = usize::try_from(wanted.per_account).unwrap_or(usize::MAX);
+        let scopes = found.into_iter().take(most);
+        due.extend(scopes.map(|(_, agent)| AgentScope { account, agent }));
+    }
+    Ok(due)
+}
+
+/// Reads no further than it has to: agents to be passed over cost a step each.
+fn proposed(
+    statement: &mut CachedStatement<'_>,
+    account: AccountId,
+    until: i64,
+    wanted: &DueAgents,
+) -> Result<Vec<(Option<i64>, AgentId)>> {
+    let bounds: [&dyn ToSql; 2] = [account.as_bytes(), &until];
+    let mut rows = statement.query(bounds)?;
+    let mut found = Vec::new();
+    while found.len() < usize::try_from(wanted.per_account).unwrap_or(usize::MAX) {
+        let Some(row) = rows.next()? else {
+            break;
+        };
+        let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
+        if !wanted.except.contains(&agent) {
+            found.push((row.get(1)?, agent));
+        }
+    }
+    Ok(found)
 }
 
 /// Reads a session's identifier, its agent's and its account's.
@@ -235,10 +336,34 @@ mod tests {
                 &["SEARCH agents USING INDEX agents_by_name (account_id=? AND folded_name>?)"][..],
             ),
             (
-                WAITING_SESSIONS,
+                NEXT_MODEL,
+                &["SEARCH sessions USING INDEX sessions_waiting (account_id=? AND <expr>>?)"],
+            ),
+            (
+                NEXT_ACCOUNT,
+                &["SEARCH sessions USING INDEX sessions_waiting (account_id>?)"],
+            ),
+            (
+                QUEUE,
                 &[
-                    "SCAN sessions USING INDEX sessions_waiting",
+                    "SEARCH sessions USING INDEX sessions_waiting (account_id=? AND <expr>=?)",
                     "SEARCH agents USING PRIMARY KEY (id=?)",
+                ],
+            ),
+            (
+                DUE_BY_SLOT,
+                &[
+                    "SEARCH agents USING COVERING INDEX agents_by_slot (account_id=? AND weekly_after<?)",
+                    "CORRELATED SCALAR SUBQUERY 1",
+                    "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
+                ],
+            ),
+            (
+                DUE_BY_PRESSURE,
+                &[
+                    "SEARCH agents USING INDEX agents_by_pressure (account_id=? AND pressure_at<?)",
+                    "CORRELATED SCALAR SUBQUERY 1",
+                    "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
                 ],
             ),
         ] {

@@ -13,27 +13,32 @@ mod agent;
 mod check;
 mod commit;
 mod decode;
+mod deliveries;
 mod encode;
 mod error;
 mod fault;
 mod fleet;
+mod load;
 mod migrate;
 mod open;
 mod reader;
+mod requests;
 mod scrub;
+mod transcripts;
 mod writer;
 
 use std::{fmt, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccountId, AgentScope, SessionId, Timestamp, TokenId,
+    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId,
     memory::{Number, Tally},
 };
 use memoir_store::{
-    Access, AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, Finding, Fleet, LeafRow,
-    MemoryPage, MemoryRow, RecordFilter, ReplyRow, Result, Selection, SessionRow, Snapshot, Store,
-    StoredText, TokenRow, UserRow, Wanted,
+    Access, AccessRow, AccountRow, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow, DetailRow,
+    DueAgents, Error, Finding, Fleet, FleetLoad, LeafRow, MemoryPage, MemoryRow, MessageRow,
+    OpenAccess, ReceiverDigest, RecordFilter, ReplyRow, Result, Selection, SessionRow, Snapshot,
+    Store, StoredText, TokenRow, TranscriptRow, Transcripts, UserRow, WaitingSession, Wanted,
 };
 use rusqlite::Connection;
 
@@ -180,8 +185,14 @@ impl Fleet for SqliteStore {
             .await
     }
 
-    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<(AgentScope, SessionId)>> {
+    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
         self.scan(move |connection| fleet::waiting_sessions(connection, limit))
+            .await
+    }
+
+    async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
+        let wanted = wanted.clone();
+        self.scan(move |connection| fleet::due_agents(connection, &wanted))
             .await
     }
 
@@ -198,6 +209,23 @@ impl Fleet for SqliteStore {
     ) -> Result<Option<AgentScope>> {
         self.look(move |connection| fleet::session_owner(connection, account, session))
             .await
+    }
+
+    async fn load(&self) -> Result<FleetLoad> {
+        self.scan(load::load).await
+    }
+
+    async fn access_owner(
+        &self,
+        account: AccountId,
+        request: AccessRequestId,
+    ) -> Result<Option<AgentScope>> {
+        self.look(move |connection| requests::owner(connection, account, request))
+            .await
+    }
+
+    async fn open_access(&self) -> Result<Vec<OpenAccess>> {
+        self.scan(requests::open).await
     }
 
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
@@ -293,6 +321,160 @@ impl Access for SqliteStore {
 }
 
 #[async_trait]
+impl Deliveries for SqliteStore {
+    async fn register_receivers(
+        &self,
+        receivers: &[ReceiverDigest],
+        now: Timestamp,
+        forget_before: Timestamp,
+        reopen: bool,
+    ) -> Result<()> {
+        let change = Change::Receivers {
+            receivers: receivers.to_vec(),
+            now,
+            forget_before,
+            reopen,
+        };
+        self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn claim_deliveries(
+        &self,
+        receiver: &ReceiverDigest,
+        now: Timestamp,
+        times: (Timestamp, Timestamp),
+        limit: u32,
+    ) -> Result<Vec<DeliveryRow>> {
+        let receiver = *receiver;
+        // It is asked for all the time, and mostly there is nothing to write.
+        let is_any_due = self
+            .look(move |connection| deliveries::is_any_due(connection, &receiver, now, times.1))
+            .await?;
+        if !is_any_due {
+            return Ok(Vec::new());
+        }
+        let change = Change::DeliveriesClaimed {
+            receiver,
+            now,
+            times,
+            limit,
+        };
+        let outcome = self.0.writer.write(change).await?;
+        Ok(outcome.deliveries.unwrap_or_default())
+    }
+
+    async fn settle_delivery(
+        &self,
+        receiver: &ReceiverDigest,
+        delivery: &DeliveryRow,
+        again_at: Option<Timestamp>,
+    ) -> Result<bool> {
+        let change = Change::DeliverySettled {
+            receiver: *receiver,
+            delivery: *delivery,
+            again_at,
+        };
+        let outcome = self.0.writer.write(change).await?;
+        Ok(outcome.is_written)
+    }
+
+    async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
+        let change = Change::ReceiverClosed {
+            receiver: *receiver,
+            now,
+        };
+        self.0.writer.write(change).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl Transcripts for SqliteStore {
+    async fn add_messages(
+        &self,
+        scope: AgentScope,
+        messages: &[MessageRow],
+        due_at: Timestamp,
+        hurry: bool,
+    ) -> Result<u64> {
+        let change = Change::MessagesAdded {
+            scope,
+            messages: messages.to_vec(),
+            due_at,
+            hurry,
+        };
+        Ok(self.0.writer.write(change).await?.rows)
+    }
+
+    async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
+        self.scan(move |connection| transcripts::pending(connection, scope, tokens))
+            .await
+    }
+
+    async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {
+        self.scan(move |connection| transcripts::transcript(connection, scope))
+            .await
+    }
+
+    async fn claim_transcript(
+        &self,
+        scope: AgentScope,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool> {
+        let change = Change::TranscriptClaimed { scope, now, until };
+        Ok(self.0.writer.write(change).await?.is_written)
+    }
+
+    async fn extend_transcript(&self, scope: AgentScope, until: Timestamp) -> Result<()> {
+        let change = Change::TranscriptExtended { scope, until };
+        self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn settle_transcript(
+        &self,
+        scope: AgentScope,
+        due_at: Timestamp,
+        failures: u32,
+    ) -> Result<()> {
+        let change = Change::TranscriptSettled {
+            scope,
+            due_at,
+            failures,
+        };
+        self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64> {
+        let change = Change::MessagesRevived { scope, due_at };
+        Ok(self.0.writer.write(change).await?.rows)
+    }
+
+    async fn due_transcripts(
+        &self,
+        account: Option<AccountId>,
+        now: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        self.scan(move |connection| {
+            transcripts::due_transcripts(connection, account, now, per_account)
+        })
+        .await
+    }
+
+    async fn due_reflections(
+        &self,
+        account: Option<AccountId>,
+        slot: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        self.scan(move |connection| {
+            transcripts::due_reflections(connection, account, slot, per_account)
+        })
+        .await
+    }
+}
+
+#[async_trait]
 impl Store for SqliteStore {
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>> {
         let wanted = wanted.clone();
@@ -347,6 +529,30 @@ impl Store for SqliteStore {
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         let filter = filter.clone();
         self.scan(move |connection| agent::records(connection, scope, &filter))
+            .await
+    }
+
+    async fn access_request(
+        &self,
+        scope: AgentScope,
+        id: AccessRequestId,
+    ) -> Result<Option<AccessRow>> {
+        self.look(move |connection| requests::request(connection, scope, id))
+            .await
+    }
+
+    async fn access_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, AccessRequestId)>,
+        limit: u32,
+    ) -> Result<Vec<AccessRow>> {
+        self.scan(move |connection| requests::page(connection, scope, before, limit))
+            .await
+    }
+
+    async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
+        self.look(move |connection| requests::open_of(connection, scope))
             .await
     }
 

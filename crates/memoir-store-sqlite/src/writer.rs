@@ -21,7 +21,10 @@ use std::{
 };
 
 use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, TokenId};
-use memoir_store::{AccountRow, Commit, Error, ReplyRow, StoredText, TokenRow, UserRow};
+use memoir_store::{
+    AccountRow, Commit, DeliveryRow, Error, MessageRow, ReceiverDigest, ReplyRow, StoredText,
+    TokenRow, UserRow,
+};
 use rusqlite::{Connection, ErrorCode};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -31,8 +34,9 @@ use tokio::{
 use crate::{
     access,
     commit::{self, Outcome},
+    deliveries,
     error::{Fault, Result, again, code, message},
-    fault, open, scrub,
+    fault, open, scrub, transcripts,
 };
 
 /// Jobs that may wait; whoever comes after them waits without holding a thread.
@@ -73,6 +77,30 @@ pub(crate) enum Change {
         recorded_at: Timestamp,
     },
     Token(Box<TokenRow>),
+    MessagesAdded {
+        scope: AgentScope,
+        messages: Vec<MessageRow>,
+        due_at: Timestamp,
+        hurry: bool,
+    },
+    TranscriptClaimed {
+        scope: AgentScope,
+        now: Timestamp,
+        until: Timestamp,
+    },
+    TranscriptExtended {
+        scope: AgentScope,
+        until: Timestamp,
+    },
+    TranscriptSettled {
+        scope: AgentScope,
+        due_at: Timestamp,
+        failures: u32,
+    },
+    MessagesRevived {
+        scope: AgentScope,
+        due_at: Timestamp,
+    },
     Uses(Vec<(TokenId, Timestamp)>),
     User(Box<UserRow>),
     ReplyBegun(Box<ReplyRow>),
@@ -86,6 +114,28 @@ pub(crate) enum Change {
         /// Of one account only.
         account: Option<AccountId>,
     },
+    Receivers {
+        receivers: Vec<ReceiverDigest>,
+        now: Timestamp,
+        forget_before: Timestamp,
+        reopen: bool,
+    },
+    DeliveriesClaimed {
+        receiver: ReceiverDigest,
+        now: Timestamp,
+        /// Until when they are claimed, and after which time none can be due.
+        times: (Timestamp, Timestamp),
+        limit: u32,
+    },
+    DeliverySettled {
+        receiver: ReceiverDigest,
+        delivery: DeliveryRow,
+        again_at: Option<Timestamp>,
+    },
+    ReceiverClosed {
+        receiver: ReceiverDigest,
+        now: Timestamp,
+    },
 }
 
 impl Change {
@@ -98,6 +148,7 @@ impl Change {
                     + commit.details_added.len()
                     + commit.bodies.len()
                     + commit.tokens.len()
+                    + commit.messages.len()
                     + commit.records.len()
             }
             Self::Account(_)
@@ -105,10 +156,20 @@ impl Change {
             | Self::Token(_)
             | Self::User(_)
             | Self::ReplyBegun(_)
-            | Self::ReplyEnded { .. } => 1,
+            | Self::ReplyEnded { .. }
+            | Self::TranscriptClaimed { .. }
+            | Self::TranscriptExtended { .. }
+            | Self::TranscriptSettled { .. }
+            | Self::DeliverySettled { .. } => 1,
+            Self::MessagesAdded { messages, .. } => messages.len(),
             Self::Uses(uses) => uses.len(),
             // As many as there are agents or requests, for all that is known here.
-            Self::Leaves { .. } | Self::RepliesForgotten { .. } => BULK_ROWS,
+            Self::Leaves { .. }
+            | Self::MessagesRevived { .. }
+            | Self::RepliesForgotten { .. }
+            | Self::Receivers { .. }
+            | Self::ReceiverClosed { .. } => BULK_ROWS,
+            Self::DeliveriesClaimed { limit, .. } => *limit as usize,
         }
     }
 
@@ -600,6 +661,26 @@ fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
         Change::Token(token) => access::put_token(connection, token),
         Change::Uses(uses) => access::note_uses(connection, uses),
         Change::User(user) => access::create_user(connection, user),
+        Change::MessagesAdded {
+            scope,
+            messages,
+            due_at,
+            hurry,
+        } => transcripts::add(connection, *scope, messages, *due_at, *hurry),
+        Change::TranscriptClaimed { scope, now, until } => {
+            transcripts::claim(connection, *scope, *now, *until)
+        }
+        Change::TranscriptExtended { scope, until } => {
+            transcripts::extend(connection, *scope, *until)
+        }
+        Change::TranscriptSettled {
+            scope,
+            due_at,
+            failures,
+        } => transcripts::settle(connection, *scope, *due_at, *failures),
+        Change::MessagesRevived { scope, due_at } => {
+            transcripts::revive(connection, *scope, *due_at)
+        }
         Change::ReplyBegun(reply) => access::begin_reply(connection, reply),
         Change::ReplyEnded {
             account,
@@ -609,5 +690,23 @@ fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
         Change::RepliesForgotten { before, account } => {
             access::forget_replies(connection, *before, *account)
         }
+        Change::Receivers {
+            receivers,
+            now,
+            forget_before,
+            reopen,
+        } => deliveries::register(connection, receivers, *now, *forget_before, *reopen),
+        Change::DeliveriesClaimed {
+            receiver,
+            now,
+            times,
+            limit,
+        } => deliveries::claim(connection, receiver, *now, *times, *limit),
+        Change::DeliverySettled {
+            receiver,
+            delivery,
+            again_at,
+        } => deliveries::settle(connection, receiver, delivery, *again_at),
+        Change::ReceiverClosed { receiver, now } => deliveries::close(connection, receiver, *now),
     }
 }

@@ -10,6 +10,8 @@
 
 mod access;
 mod concurrency;
+mod deliveries;
+mod due;
 mod fixtures;
 mod isolation;
 mod leaves;
@@ -17,9 +19,11 @@ mod log;
 mod looking;
 mod pages;
 mod replies;
+mod requests;
 mod rows;
 mod sessions;
 mod tally;
+mod transcripts;
 
 use std::{pin::Pin, sync::Arc};
 
@@ -64,6 +68,11 @@ stories! {
     sessions::a_lease_is_renewed_by_its_holder_only,
     sessions::lapsed_sessions_are_found,
     sessions::waiting_sessions_come_oldest_first,
+    sessions::waiting_sessions_are_those_of_every_account_and_model,
+    due::spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure,
+    due::spec_3_1_an_agent_with_a_running_session_is_not_due,
+    due::spec_3_1_no_account_hides_anothers_due_agents,
+    sessions::the_load_counts_what_waits_and_what_is_held,
     looking::selections_bring_what_they_say_in_order,
     looking::carriers_are_those_of_the_rarest_detail,
     looking::details_are_removed_before_they_are_added,
@@ -89,7 +98,21 @@ stories! {
     access::spec_5_5_a_revoked_token_stays_revoked,
     access::spec_5_5_uses_never_go_back,
     access::spec_5_5_users_have_a_name_of_their_own_in_an_account,
+    requests::spec_5_2_every_field_of_a_request_is_kept,
+    requests::spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over,
+    requests::spec_5_2_requests_come_newest_first_and_of_one_agent,
+    requests::spec_5_2_open_requests_are_those_that_something_can_become_of,
     replies::spec_6_2_of_requests_at_once_exactly_one_enters,
     replies::spec_6_2_an_answer_is_kept_until_it_is_forgotten,
     replies::spec_6_2_a_key_is_of_one_account,
+    transcripts::spec_2_6_a_message_is_entered_once,
+    transcripts::spec_2_6_messages_come_in_order_as_many_as_fit,
+    transcripts::spec_2_6_no_message_is_read_twice,
+    transcripts::spec_2_6_what_is_due_is_claimed_by_one,
+    transcripts::spec_2_5_reflections_are_due_after_a_slot,
+    deliveries::an_end_is_told_to_the_receivers_of_its_time,
+    deliveries::sessions_that_come_with_an_agent_are_not_told,
+    deliveries::of_claims_at_once_each_gets_others,
+    deliveries::a_claim_that_lapsed_settles_nothing,
+    deliveries::a_receiver_that_is_closed_or_forgotten_is_told_nothing,
 }

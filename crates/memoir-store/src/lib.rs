@@ -8,15 +8,21 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod deliveries;
 mod error;
+mod load;
 mod row;
 mod traits;
+mod transcripts;
 
+pub use deliveries::{Deliveries, DeliveryRow, ReceiverDigest};
 pub use error::{Error, Result};
+pub use load::{FleetLoad, HeldSessions};
 pub use row::{
-    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, LeafRow, MemoryRow, ReplyRow,
-    SessionRow, StoredText, TokenRow, UserRow,
+    AccessRow, AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, LeafRow, MemoryRow,
+    OpenAccess, ReplyRow, SessionRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 pub use traits::{
-    Access, Finding, Fleet, MemoryPage, RecordFilter, Selection, Snapshot, Store, Wanted,
+    Access, DueAgents, Finding, Fleet, MemoryPage, RecordFilter, Selection, Snapshot, Store, Wanted,
 };
+pub use transcripts::{MessageRow, TranscriptRow, Transcripts};

@@ -6,7 +6,9 @@ use std::{
 };
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    absorption::MessageState,
+    access::{AccessKind, AccessState},
     audit::{Action, ActorKind},
     memory::{Kind, Number, Tally},
     session::{Driver, EndReason, Lease, Mode, State, Stats, Trigger, Usage},
@@ -68,6 +70,16 @@ pub struct AgentRow {
     pub last_attempt_at: Option<Timestamp>,
     /// The mass at that attempt's end; set where `last_attempt_at` is.
     pub last_attempt_tokens: Option<u64>,
+    /// A weekly slot after this time makes it due; `None` where the schedule leaves it alone.
+    pub weekly_after: Option<Timestamp>,
+    /// From this time on budget pressure makes it due; `None` where there is none.
+    pub pressure_at: Option<Timestamp>,
+    /// When a reflection was last begun.
+    pub last_reflection_at: Option<Timestamp>,
+    /// When the first journal entry came that no reflection has seen yet.
+    pub unreflected_since: Option<Timestamp>,
+    /// A daily slot after this time brings a reflection; `None` where the schedule leaves it alone.
+    pub reflect_after: Option<Timestamp>,
     /// Origin date of the last row that the last ledger listed.
     pub ledger_created_at: Option<Timestamp>,
     /// Its number; set where `ledger_created_at` is.
@@ -136,6 +148,19 @@ pub struct SessionRow {
     pub undone_at: Option<Timestamp>,
     pub usage: Usage,
     pub lease: Option<Lease>,
+}
+
+/// A session that waits for a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingSession {
+    /// Whose it is.
+    pub scope: AgentScope,
+    /// Its identifier.
+    pub id: SessionId,
+    /// The model that is to run it, as `provider:name`.
+    pub model: Option<String>,
+    /// When it was begun.
+    pub started_at: Timestamp,
 }
 
 /// A record of one agent's log.
@@ -242,6 +267,46 @@ impl fmt::Debug for UserRow {
     }
 }
 
+/// A request to be let in by an agent, and what became of it (SPEC 5.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    missing_docs,
+    reason = "the fields are those of memoir_domain::access::AccessRequest"
+)]
+pub struct AccessRow {
+    pub id: AccessRequestId,
+    pub agent: AgentId,
+    /// The agent's version under which the row was written.
+    pub version: u64,
+    pub kind: AccessKind,
+    pub state: AccessState,
+    pub asked_by_kind: ActorKind,
+    pub asked_by_name: String,
+    pub requested_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub answered_at: Option<Timestamp>,
+    pub answered_seq: Option<u64>,
+    pub ended_at: Option<Timestamp>,
+    pub reads: u64,
+    pub memories_read: u64,
+    pub tokens_read: u64,
+    /// Purpose and reason.
+    pub body: StoredText,
+}
+
+/// A request that is open, as whoever looks across agents sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenAccess {
+    /// Whose agent is asked.
+    pub scope: AgentScope,
+    /// Its identifier.
+    pub id: AccessRequestId,
+    /// Whether it waits for an answer, or can be used.
+    pub state: AccessState,
+    /// Until when.
+    pub expires_at: Timestamp,
+}
+
 /// What a request with an idempotency key was answered, for whoever repeats it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyRow {
@@ -290,6 +355,12 @@ pub struct Commit {
     /// Tokens of the agent, new or in place of the row of the same identifier, as
     /// [`Access::put_token`](crate::Access::put_token) writes them.
     pub tokens: Vec<TokenRow>,
+    /// Requests for access, new or in place of the row of the same identifier, which is open. Who asks
+    /// for what stays as it is.
+    pub access: Vec<AccessRow>,
+    /// What became of messages that waited to be read, by their places (see
+    /// [`Transcripts`](crate::Transcripts)). One that waits no longer is a conflict.
+    pub messages: Vec<(u64, MessageState)>,
     /// Records, at the end of the log.
     pub records: Vec<AuditRow>,
     /// Counted up with each memory written, for showing progress. The commit may still fail.

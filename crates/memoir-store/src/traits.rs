@@ -1,15 +1,17 @@
 //! The look-ups and the one way of writing.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use memoir_domain::{
-    AccountId, AgentScope, SessionId, Timestamp, TokenId,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId,
     audit::Action,
     memory::{Number, Tally},
 };
 
 use crate::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, LeafRow, MemoryRow, ReplyRow, Result,
-    SessionRow, StoredText, TokenRow, UserRow,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, FleetLoad, LeafRow, MemoryRow,
+    OpenAccess, ReplyRow, Result, SessionRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -80,6 +82,21 @@ pub struct RecordFilter {
     pub first: Option<u32>,
 }
 
+/// Which agents are wanted as due (SPEC 3.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueAgents {
+    /// Those of one account; `None` for all accounts.
+    pub account: Option<AccountId>,
+    /// The latest weekly slot: due are those whose `weekly_after` is earlier. `None` where there was none.
+    pub latest_slot: Option<Timestamp>,
+    /// Due are those whose `pressure_at` is not later.
+    pub now: Timestamp,
+    /// The most of each account.
+    pub per_account: u32,
+    /// Agents to be passed over.
+    pub except: BTreeSet<AgentId>,
+}
+
 /// Something that a store's own check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -91,7 +108,7 @@ pub struct Finding {
 
 /// A database of agents' memories. Every method is one transaction: it sees, or leaves, all or nothing.
 #[async_trait]
-pub trait Store: Fleet + Access {
+pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
     /// The agent of that identifier; `None` where the account has none.
     async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>>;
 
@@ -127,6 +144,25 @@ pub trait Store: Fleet + Access {
 
     /// The agent's log.
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>>;
+
+    /// The agent's request for access of that identifier.
+    async fn access_request(
+        &self,
+        scope: AgentScope,
+        id: AccessRequestId,
+    ) -> Result<Option<AccessRow>>;
+
+    /// The agent's requests for access made before that one (by time, then identifier; `None` from the
+    /// newest on), newest first, at most `limit` of them.
+    async fn access_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, AccessRequestId)>,
+        limit: u32,
+    ) -> Result<Vec<AccessRow>>;
+
+    /// The agent's requests for access that are asked or granted, oldest first.
+    async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>>;
 
     /// Which of the agent's memories carry which details, by digest and number.
     async fn details(&self, scope: AgentScope) -> Result<Vec<DetailRow>>;
@@ -265,9 +301,29 @@ pub trait Fleet: Send + Sync {
         session: SessionId,
     ) -> Result<Option<AgentScope>>;
 
-    /// Sessions that Memoir drives and nobody holds, of all accounts, oldest first, at most `limit` of
-    /// them: those in the queue, and those handed back while they ran.
-    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<(AgentScope, SessionId)>>;
+    /// Which of the account's agents a request for access is made to.
+    async fn access_owner(
+        &self,
+        account: AccountId,
+        request: AccessRequestId,
+    ) -> Result<Option<AgentScope>>;
+
+    /// Requests for access of all accounts that are asked or granted, those first that end first; without
+    /// those of erased agents.
+    async fn open_access(&self) -> Result<Vec<OpenAccess>>;
+
+    /// Sessions that Memoir drives and nobody holds, of all accounts, oldest first: those in the queue,
+    /// and those handed back while they ran. At most the `limit` oldest of each account and model.
+    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>>;
+
+    /// Agents that are due by what their rows say, those longest due for a weekly slot first, and without
+    /// those that have a running session. The rows are not checked: this only proposes. Costs a few steps
+    /// of an index for each account and each agent found, however many agents there are.
+    async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>>;
+
+    /// What the fleet is doing now. Costs a walk through an index of the agents and one through the running
+    /// sessions; reads no agent.
+    async fn load(&self) -> Result<FleetLoad>;
 
     /// Running sessions whose lease lapsed before `now`, of all accounts.
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;

@@ -172,6 +172,13 @@ impl ModelScript {
         }
     }
 
+    /// Gives it another name.
+    #[must_use]
+    pub fn with_name(mut self, name: ModelName) -> Self {
+        self.name = name;
+        self
+    }
+
     /// Gives it a context window, in tokens.
     #[must_use]
     pub fn with_context_tokens(mut self, context_tokens: u32) -> Self {

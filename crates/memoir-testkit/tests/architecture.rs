@@ -8,12 +8,13 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 use serde_json::Value;
 
 /// What each crate may depend on, tests aside.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("memoir-details", &[]),
     ("memoir-domain", &["memoir-details"]),
     ("memoir-store", &["memoir-domain"]),
     ("memoir-store-sqlite", &["memoir-domain", "memoir-store"]),
     ("memoir-model", &["memoir-domain"]),
+    ("memoir-transcripts", &["memoir-domain"]),
     ("memoir-vault", &["memoir-domain"]),
     (
         "memoir-app",
@@ -47,6 +48,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "memoir-service",
             "memoir-store",
             "memoir-store-sqlite",
+            "memoir-transcripts",
             "memoir-vault",
         ],
     ),

@@ -16,6 +16,7 @@ fn request(text: &str) -> Request {
         system: PrivateText::default(),
         messages: vec![Message::User(PrivateText::new(text))],
         tools: vec![],
+        answer_schema: None,
         max_output_tokens: 100,
     }
 }

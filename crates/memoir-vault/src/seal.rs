@@ -15,7 +15,7 @@
 
 use std::{fmt, sync::Arc};
 
-use memoir_domain::{AgentScope, SessionId, TokenId, UserId, memory::Number};
+use memoir_domain::{AccessRequestId, AgentScope, SessionId, TokenId, UserId, memory::Number};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -56,6 +56,10 @@ pub enum Row {
     Token(TokenId),
     /// A user.
     User(UserId),
+    /// A request for access.
+    AccessRequest(AccessRequestId),
+    /// A message of a conversation, by the first half of its identifier's digest.
+    Message([u8; 16]),
 }
 
 /// Where a sealed text stands, within its agent.
@@ -193,6 +197,8 @@ impl Row {
             Self::Reply(key) => (6, key),
             Self::Token(token) => (7, *token.as_bytes()),
             Self::User(user) => (8, *user.as_bytes()),
+            Self::AccessRequest(request) => (9, *request.as_bytes()),
+            Self::Message(digest) => (10, digest),
         }
     }
 }
@@ -203,8 +209,12 @@ impl fmt::Display for Place {
             Row::Agent => formatter.write_str("table `agents`"),
             Row::Prompts => formatter.write_str("table `agent_prompts`"),
             Row::Reply(_) => formatter.write_str("table `replies`, a reply"),
+            Row::Message(_) => formatter.write_str("table `transcript_messages`, a message"),
             Row::Token(token) => write!(formatter, "table `tokens`, token {token}"),
             Row::User(user) => write!(formatter, "table `users`, user {user}"),
+            Row::AccessRequest(request) => {
+                write!(formatter, "table `access_requests`, request {request}")
+            }
             Row::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
             Row::Session(session) => write!(formatter, "table `sessions`, session {session}"),
             Row::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),

@@ -82,6 +82,10 @@ pub(crate) enum Command {
     Rewind(commands::rewind::Arguments),
     Shred(commands::shred::Arguments),
     History(commands::history::Arguments),
+    Doubles(commands::doubles::Arguments),
+    Stats(commands::stats::Arguments),
+    Reflect(commands::reflect::Arguments),
+    Absorb(commands::absorb::Arguments),
     Import(commands::import::Arguments),
     Export(commands::export::Arguments),
     #[command(subcommand)]

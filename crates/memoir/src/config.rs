@@ -18,7 +18,10 @@ use memoir_domain::schedule::WeeklySlot;
 use memoir_model::{ModelName, ProviderSettings};
 use serde::Deserialize;
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    webhooks::{self, WebhookSection},
+};
 
 /// What the configuration file says, over the defaults.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +33,10 @@ pub(crate) struct Config {
     /// Whether only an agent's token shows the agent's words on this machine; `None` leaves it to whether
     /// there are administrators with names.
     pub(crate) closed: Option<bool>,
+    /// Where traces are sent, without the path; `None` leaves that to the environment.
+    pub(crate) otlp_endpoint: Option<String>,
+    /// Whom to tell when a session ends.
+    pub(crate) webhooks: Vec<WebhookSection>,
     /// The file that was read; `None` where there is none.
     pub(crate) path: Option<PathBuf>,
 }
@@ -46,15 +53,25 @@ struct File {
     closed: Option<bool>,
     schedule: ScheduleSection,
     limits: LimitsSection,
+    ledger: LedgerSection,
+    telemetry: TelemetrySection,
     prices: BTreeMap<ModelName, PriceSection>,
     providers: BTreeMap<String, ProviderSettings>,
+    webhooks: Vec<WebhookSection>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ScheduleSection {
+    enabled: Option<bool>,
     weekly: Option<String>,
     time_zone: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LedgerSection {
+    near_doubles: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -69,6 +86,12 @@ struct LimitsSection {
     attempts: Option<u32>,
     first_wait_seconds: Option<f64>,
     longest_wait_seconds: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TelemetrySection {
+    otlp_endpoint: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -120,8 +143,13 @@ impl Config {
         let file: File = toml::from_str(text).map_err(|error| located(&error, text))?;
         let defaults = Settings::default();
         let settings = Settings {
+            schedule: file.schedule.enabled.unwrap_or(defaults.schedule),
             weekly_slot: weekly_slot(&file)?,
             limits: limits(&file.limits)?,
+            near_doubles_in_ledger: file
+                .ledger
+                .near_doubles
+                .unwrap_or(defaults.near_doubles_in_ledger),
             prices: prices(file.prices)?,
             default_model: file.model,
             erosion_floor: match file.erosion_floor {
@@ -137,12 +165,15 @@ impl Config {
                 None => defaults.lease,
             },
             idle: defaults.idle,
+            daily_slot: defaults.daily_slot,
         };
         Ok(Self {
             settings,
             providers: file.providers,
             master_key_file: file.master_key_file.map(absolute).transpose()?,
             closed: file.closed,
+            webhooks: webhooks::checked(file.webhooks)?,
+            otlp_endpoint: file.telemetry.otlp_endpoint.map(endpoint).transpose()?,
             path: None,
         })
     }
@@ -331,6 +362,21 @@ fn whole<T: PartialOrd + std::fmt::Display>(
     }
 }
 
+/// The value is not repeated: an address may hold a password.
+fn endpoint(address: String) -> Result<String, String> {
+    let is_address = ["http://", "https://"]
+        .iter()
+        .any(|scheme| address.len() > scheme.len() && address.starts_with(scheme));
+    if is_address && !address.contains(char::is_whitespace) {
+        Ok(address)
+    } else {
+        Err(
+            "`telemetry.otlp_endpoint` must be an address such as `http://localhost:4318`"
+                .to_owned(),
+        )
+    }
+}
+
 /// A relative path would mean another file in each folder that a command is started from.
 fn absolute(path: PathBuf) -> Result<PathBuf, String> {
     if path.is_absolute() {
@@ -357,8 +403,12 @@ mod tests {
             context_tokens = 64000
 
             [schedule]
+            enabled = false
             weekly = "sunday 23:30"
             time_zone = "Europe/Berlin"
+
+            [ledger]
+            near_doubles = true
 
             [limits]
             turns = 12
@@ -367,12 +417,16 @@ mod tests {
             cost = 0.25
             first_wait_seconds = 0.01
 
+            [telemetry]
+            otlp_endpoint = "http://localhost:4318"
+
             [prices."lab:small"]
             input_per_million = 3
             output_per_million = 15.0
 
             [providers.lab]
             base_url = "http://127.0.0.1:9/v1"
+            concurrency = 2
             "#,
         )
         .unwrap();
@@ -382,11 +436,17 @@ mod tests {
             settings.weekly_slot.time_zone.iana_name(),
             Some("Europe/Berlin")
         );
+        assert!(settings.near_doubles_in_ledger);
         assert_eq!(settings.limits.time, Duration::from_secs(150));
         assert_eq!(settings.limits.first_wait, Duration::from_millis(10));
         assert_eq!(settings.lease, Duration::from_secs(60));
         assert_eq!(settings.prices.len(), 1);
-        assert!(config.providers.contains_key("lab"));
+        assert!(!settings.schedule);
+        assert_eq!(config.providers["lab"].concurrency, Some(2));
+        assert_eq!(
+            config.otlp_endpoint.as_deref(),
+            Some("http://localhost:4318")
+        );
         assert_eq!(Config::parse("").unwrap().settings, Settings::default());
     }
 
@@ -429,6 +489,44 @@ mod tests {
     }
 
     #[test]
+    fn webhooks_are_read_and_a_wrong_one_is_told_without_its_address() {
+        let hook = |more: &str| format!("[[webhooks]]\nsecret_env = 'HOOK'\n{more}\n");
+        let two = [
+            hook("url = 'https://example.com/one'"),
+            hook("url = 'http://127.0.0.1:8080/'\nallow_private = true\naccounts = ['default']"),
+        ];
+        assert_eq!(Config::parse(&two.concat()).unwrap().webhooks.len(), 2);
+        for (text, told) in [
+            (
+                hook("url = 'http://canary.example.com/'"),
+                "number 1: `url` must begin with `https://`",
+            ),
+            (
+                hook("url = 'https://10.0.0.1/canary'"),
+                "number 1: `url` names an address that is not",
+            ),
+            (hook("url = 'canary'"), "number 1: `url` must be an address"),
+            (
+                hook("url = 'https://example.com/canary'").repeat(2),
+                "number 2: `url` is that of another",
+            ),
+            (hook(""), "missing field `url`"),
+            (
+                hook("url = 'https://a.b/'\nsecret = 'canary'"),
+                "unknown field `secret`",
+            ),
+            (
+                "[[webhooks]]\nurl = 'https://a.b/'\nsecret_env = 'whsec_canary'".to_owned(),
+                "number 1: `secret_env` must be the name",
+            ),
+        ] {
+            let problem = Config::parse(&text).unwrap_err();
+            assert!(problem.contains(told), "{text}: {problem}");
+            assert!(!problem.contains("canary"), "{text}: {problem}");
+        }
+    }
+
+    #[test]
     fn a_wrong_value_is_told_with_its_key_and_limit() {
         for (text, told) in [
             ("modle = 'a:b'", "line 1: unknown field `modle`"),
@@ -460,6 +558,10 @@ mod tests {
                 "`time_zone` is `Mars/Base`",
             ),
             ("model = 'no-colon'", "line 1"),
+            (
+                "[telemetry]\notlp_endpoint = 'localhost:4318'",
+                "`telemetry.otlp_endpoint` must be an address such as `http://localhost:4318`",
+            ),
             (
                 "[prices.'a:b']\ninput_per_million = 1",
                 "output_per_million",

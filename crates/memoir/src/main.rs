@@ -12,26 +12,31 @@ mod installation;
 mod interrupt;
 mod keys;
 mod show;
+mod telemetry;
 mod terminal;
 mod watch;
+mod webhooks;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tracing_subscriber::{
-    EnvFilter, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt,
+    EnvFilter, Layer,
+    filter::{FilterExt, filter_fn},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
 };
 
 use crate::{
     cli::Arguments,
     failure::{Ending, Failure},
+    telemetry::Traces,
 };
 
 fn main() -> ExitCode {
     forbid_core_dumps();
     hush_panics();
     let arguments = Arguments::parse();
-    start_log();
     let mut runtime = match arguments.command {
         // Many at once.
         cli::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
@@ -41,7 +46,15 @@ fn main() -> ExitCode {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(format!("cannot start: {error}")))
-        .and_then(|runtime| runtime.block_on(commands::run(arguments)));
+        .and_then(|runtime| {
+            let traces = Traces::start(&arguments, runtime.handle());
+            start_log(traces.as_ref());
+            let ending = runtime.block_on(commands::run(arguments));
+            if let Some(traces) = traces {
+                runtime.block_on(traces.finish());
+            }
+            ending
+        });
     match ending {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         // Whoever read the answer has seen enough of it.
@@ -83,16 +96,23 @@ fn hush_panics() {
 }
 
 /// Logs are for whoever asks for them with `MEMOIR_LOG` or `RUST_LOG`, and go to stderr. What other crates
-/// would write at work is left out, however much is asked for.
-fn start_log() {
+/// would write at work is left out, however much is asked for; and so are the spans, which are for traces.
+fn start_log(traces: Option<&Traces>) {
     let wanted = ["MEMOIR_LOG", "RUST_LOG"]
         .into_iter()
         .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    if let Some(name) = wanted {
-        tracing_subscriber::registry()
-            .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
-            .with(EnvFilter::from_env(name))
-            .with(filter_fn(memoir_service::may_be_logged))
-            .init();
+    if wanted.is_none() && traces.is_none() {
+        return;
     }
+    let log = wanted.map(|name| {
+        tracing_subscriber::fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_filter(EnvFilter::from_env(name).and(filter_fn(|metadata| {
+                metadata.is_event() && memoir_service::may_be_logged(metadata)
+            })))
+    });
+    tracing_subscriber::registry()
+        .with(log)
+        .with(traces.map(Traces::layer))
+        .init();
 }

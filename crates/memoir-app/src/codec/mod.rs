@@ -7,16 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     AgentScope, PrivateText, SessionId, Timestamp,
+    absorption::{self, MessageState},
+    access::{AccessKind, AccessRequest, AccessScope},
     agent::{self, Agent, Attempt, LedgerPosition, Settings, Threshold},
     audit::{Action, Actor, Body, Change, Facts, REPLACED, Record},
     draft::{Decision, Stated},
     memory::{Memory, Number, Tags},
+    schedule,
     session::Session,
     text::Digester,
 };
 use memoir_store::{
-    AgentRow, AuditRow, BodyRow, Commit, DetailRow, MemoryRow, SessionRow, Snapshot, StoredText,
-    TokenRow,
+    AccessRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, MemoryRow, MessageRow, SessionRow,
+    Snapshot, StoredText, TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -136,6 +139,13 @@ fn agent_columns(row: &AgentRow, version: u64) -> Result<Columns> {
             microseconds(row.last_attempt_at),
             row.last_attempt_tokens,
         ),
+        (
+            microseconds(row.weekly_after),
+            microseconds(row.pressure_at),
+            microseconds(row.last_reflection_at),
+            microseconds(row.unreflected_since),
+            microseconds(row.reflect_after),
+        ),
         (microseconds(row.ledger_created_at), row.ledger_number),
         microseconds(row.erased_at),
         row.head,
@@ -155,6 +165,7 @@ fn seal_agent(sealer: &Sealer<'_>, row: &mut AgentRow) -> Result<()> {
 
 /// The agent's row as it is to be written under `base`'s next version, not yet sealed.
 fn agent_row(base: &Base, agent: Agent) -> AgentRow {
+    let prospect = schedule::prospect(&agent);
     AgentRow {
         scope: base.scope,
         version: base.next_version(),
@@ -171,6 +182,11 @@ fn agent_row(base: &Base, agent: Agent) -> AgentRow {
         last_refinement_at: agent.last_refinement_at,
         last_attempt_at: agent.last_attempt.map(|attempt| attempt.at),
         last_attempt_tokens: agent.last_attempt.map(|attempt| attempt.core_tokens),
+        weekly_after: prospect.weekly_after,
+        pressure_at: prospect.pressure_at,
+        last_reflection_at: agent.last_reflection_at,
+        unreflected_since: agent.unreflected_since,
+        reflect_after: prospect.reflect_after,
         ledger_created_at: agent.ledger_position.map(|position| position.created_at),
         ledger_number: agent.ledger_position.map(|position| position.number),
         erased_at: agent.erased_at,
@@ -230,6 +246,8 @@ pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
         next_number: row.next_number,
         next_seq: row.next_seq,
         last_refinement_at: row.last_refinement_at,
+        last_reflection_at: row.last_reflection_at,
+        unreflected_since: row.unreflected_since,
         last_attempt: row
             .last_attempt_at
             .zip(row.last_attempt_tokens)
@@ -353,6 +371,98 @@ pub(crate) fn session(
         lease: row.lease,
     };
     Ok((session, body.rehearsal))
+}
+
+#[derive(Serialize, Deserialize)]
+struct AccessBody {
+    purpose: PrivateText,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<PrivateText>,
+}
+
+fn access_columns(row: &AccessRow) -> Result<Columns> {
+    let scope = row.kind.scope();
+    let (minutes, token_expires_at, memory) = match row.kind {
+        AccessKind::Read { minutes, .. } => (Some(minutes), None, None),
+        AccessKind::Token { expires_at } => (None, microseconds(expires_at), None),
+        AccessKind::Shred { number } => (None, None, Some(number)),
+    };
+    Columns::of(&(
+        (
+            row.kind.as_str(),
+            scope.map(AccessScope::as_str),
+            scope.and_then(AccessScope::session),
+            minutes,
+            token_expires_at,
+            memory,
+        ),
+        row.state.as_str(),
+        (row.asked_by_kind.as_str(), &row.asked_by_name),
+        (
+            row.requested_at.microseconds(),
+            row.expires_at.microseconds(),
+            microseconds(row.answered_at),
+            row.answered_seq,
+            microseconds(row.ended_at),
+        ),
+        (row.reads, row.memories_read, row.tokens_read),
+    ))
+}
+
+fn access_row(sealer: &Sealer<'_>, base: &Base, request: AccessRequest) -> Result<AccessRow> {
+    let mut row = AccessRow {
+        id: request.id,
+        agent: base.scope.agent,
+        version: base.next_version(),
+        kind: request.kind,
+        state: request.state,
+        asked_by_kind: request.asked_by.kind,
+        asked_by_name: request.asked_by.name,
+        requested_at: request.requested_at,
+        expires_at: request.expires_at,
+        answered_at: request.answered_at,
+        answered_seq: request.answered_seq,
+        ended_at: request.ended_at,
+        reads: request.reads,
+        memories_read: request.memories_read,
+        tokens_read: request.tokens_read,
+        body: StoredText::default(),
+    };
+    let body = AccessBody {
+        purpose: request.purpose,
+        reason: request.reason,
+    };
+    let (place, columns) = (Row::AccessRequest(row.id), access_columns(&row)?);
+    row.body = sealer.seal(place, row.version, &columns, &body)?;
+    Ok(row)
+}
+
+/// A request for access.
+///
+/// # Errors
+/// The row is not as it was written.
+pub(crate) fn access_request(key: &AgentKey, row: AccessRow) -> Result<AccessRequest> {
+    let (place, columns) = (Row::AccessRequest(row.id), access_columns(&row)?);
+    let body: AccessBody = open(key, place, row.version, &columns, &row.body)?;
+    Ok(AccessRequest {
+        id: row.id,
+        kind: row.kind,
+        purpose: body.purpose,
+        asked_by: Actor {
+            kind: row.asked_by_kind,
+            name: row.asked_by_name,
+        },
+        state: row.state,
+        requested_at: row.requested_at,
+        expires_at: row.expires_at,
+        answered_at: row.answered_at,
+        answered_seq: row.answered_seq,
+        reason: body.reason,
+        ended_at: row.ended_at,
+        reads: row.reads,
+        memories_read: row.memories_read,
+        tokens_read: row.tokens_read,
+    })
 }
 
 /// Without a hash: that is worked out in the order of the log.
@@ -490,6 +600,8 @@ pub(crate) fn copy(
         details_removed: Vec::new(),
         details_added,
         tokens: Vec::new(),
+        messages: Vec::new(),
+        access: Vec::new(),
         records: Vec::new(),
         bodies: Vec::new(),
         progress: None,
@@ -568,6 +680,8 @@ pub(crate) struct Beside {
     pub(crate) read: BTreeMap<u64, AuditRow>,
     /// The agent's tokens that it makes or changes.
     pub(crate) tokens: Vec<TokenRow>,
+    /// What became of messages of conversations, by their places.
+    pub(crate) messages: Vec<(u64, MessageState)>,
 }
 
 impl Beside {
@@ -614,6 +728,8 @@ pub(crate) fn commit(
         details_removed: Vec::new(),
         details_added: Vec::new(),
         tokens: beside.tokens,
+        messages: beside.messages,
+        access: Vec::with_capacity(decision.access.len()),
         records,
         bodies,
         progress: None,
@@ -635,6 +751,9 @@ pub(crate) fn commit(
         let rehearsed = rehearsals.remove(&session.id);
         let row = session_row(sealer, base, session, rehearsed)?;
         commit.sessions.push(row);
+    }
+    for request in decision.access {
+        commit.access.push(access_row(sealer, base, request)?);
     }
     Ok((commit, next))
 }
@@ -761,4 +880,63 @@ pub(crate) fn details_of(digester: &Digester, memory: &Memory) -> BTreeSet<i64> 
         .iter()
         .map(|detail| digester.detail(detail.key()))
         .collect()
+}
+
+#[derive(Serialize, Deserialize)]
+struct MessageBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    speaker: PrivateText,
+    text: PrivateText,
+}
+
+/// Messages are written once.
+const MESSAGE_VERSION: u64 = 1;
+
+fn message_place(digest: &[u8; 32]) -> Row {
+    let mut first = [0; 16];
+    first.copy_from_slice(&digest[..16]);
+    Row::Message(first)
+}
+
+/// A message that waits to be read.
+pub(crate) fn message(
+    key: &AgentKey,
+    id: &PrivateText,
+    message: absorption::Message,
+    received_at: Timestamp,
+    random: &dyn Random,
+) -> Result<MessageRow> {
+    let digest = Digester::new(key.digest_key()).message(id.expose());
+    let tokens = message.tokens();
+    let columns = Columns::of(&(tokens, received_at.microseconds()))?;
+    let body = MessageBody {
+        at: message.at,
+        speaker: message.speaker,
+        text: message.text,
+    };
+    let sealer = Sealer { key, random };
+    Ok(MessageRow {
+        seq: 0,
+        digest,
+        tokens,
+        received_at,
+        state: MessageState::Pending,
+        body: sealer.seal(message_place(&digest), MESSAGE_VERSION, &columns, &body)?,
+    })
+}
+
+/// A message as it was handed over.
+///
+/// # Errors
+/// The row is not as it was written.
+pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<absorption::Message> {
+    let columns = Columns::of(&(row.tokens, row.received_at.microseconds()))?;
+    let place = message_place(&row.digest);
+    let body: MessageBody = open(key, place, MESSAGE_VERSION, &columns, &row.body)?;
+    Ok(absorption::Message {
+        at: body.at,
+        speaker: body.speaker,
+        text: body.text,
+    })
 }

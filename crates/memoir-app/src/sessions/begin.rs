@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memoir_domain::{
     PrivateText, SessionId, context,
-    ledger::Ledger,
+    ledger::{Ledger, LedgerRoom},
     lifecycle::{self, Start, StartRefusal},
     memory::tokens,
     prompt::{self, Prompt},
@@ -13,7 +13,7 @@ use memoir_domain::{
 use memoir_model::{Model, ModelName};
 use memoir_store::{Selection, Wanted};
 
-use crate::{AgentHandle, Error, Result, memories::wanted};
+use crate::{AgentHandle, Error, Loaded, Result, memories::wanted};
 
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
@@ -89,18 +89,12 @@ impl AgentHandle {
         let until = self.memoir.lease_until();
         let begun = self
             .decide(&Wanted::default(), |loaded, now| {
-                // Another worker may have run, and the agent refused, since this one looked.
-                let scheduled = options.trigger.is_some_and(|why| why != Trigger::Request);
-                if scheduled && self.memoir.refinement_due(&loaded.agent).is_none() {
-                    return Err(loaded
-                        .running_session
-                        .map_or(Error::NotDue, |id| StartRefusal::SessionOpen(id).into()));
-                }
+                let trigger = self.trigger(options, &loaded)?;
                 let start = Start {
                     id,
                     mode: options.mode,
                     driver: Driver::Model,
-                    trigger: options.trigger.unwrap_or(Trigger::Request),
+                    trigger,
                     rehearsal: options.rehearsal,
                     model: Some(model.to_string()),
                     lease: Some(Lease { until, holder }),
@@ -117,6 +111,23 @@ impl AgentHandle {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Why a session is begun at this moment. One of the schedule is judged anew: another worker may have
+    /// run it, and the agent refused, since this one looked.
+    ///
+    /// # Errors
+    /// [`Error::NotDue`], or that a session is running.
+    pub(super) fn trigger(&self, options: &RefineOptions, loaded: &Loaded) -> Result<Trigger> {
+        if matches!(options.trigger, None | Some(Trigger::Request)) {
+            return Ok(Trigger::Request);
+        }
+        let due = self.memoir.refinement_due(&loaded.agent);
+        due.map(|due| due.reason).ok_or_else(|| {
+            loaded
+                .running_session
+                .map_or(Error::NotDue, |id| StartRefusal::SessionOpen(id).into())
+        })
     }
 
     /// What the agent is asked before a session (SPEC 3.3). The memories are cut to fit the model's
@@ -152,13 +163,13 @@ impl AgentHandle {
         self.decide(&wanted, |mut loaded, now| {
             let session = running(loaded.take_session(id)?)?;
             let digester = loaded.digester();
-            let budget = self.ledger_budget(&loaded.agent, context_tokens);
+            let room = self.ledger_room(&loaded.agent, context_tokens);
             let opened = lifecycle::open(
                 loaded.agent,
                 session,
                 &loaded.memories,
                 &digester,
-                budget,
+                room,
                 now,
             );
             let decision = opened.decision.clone();
@@ -167,28 +178,31 @@ impl AgentHandle {
         .await
     }
 
-    /// How many tokens the ledger may take.
-    pub(super) fn ledger_budget(
+    /// What the ledger may take, and is to tell.
+    pub(super) fn ledger_room(
         &self,
         agent: &memoir_domain::agent::Agent,
         context_tokens: Option<u32>,
-    ) -> u64 {
+    ) -> LedgerRoom {
         let own = [
             &agent.settings.system_prompt,
             &agent.settings.refinement_prompt,
         ];
-        room(self.context_of(context_tokens), own)
+        LedgerRoom {
+            tokens: room(self.context_of(context_tokens), own),
+            near_doubles: self.memoir.settings.near_doubles_in_ledger,
+        }
     }
 
     /// The size of a model's context in tokens: what the model states, or else the installation's default.
-    fn context_of(&self, stated: Option<u32>) -> u32 {
+    pub(crate) fn context_of(&self, stated: Option<u32>) -> u32 {
         stated.unwrap_or(self.memoir.settings.context_tokens)
     }
 }
 
 /// How many tokens memories may take: what the rest of the prompt, with the agent's `own` texts, leaves
 /// of two thirds of the model's context. The last third is for the conversation.
-fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateText>; N]) -> u64 {
+pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateText>; N]) -> u64 {
     /// The fixed rules, the status, the closing instruction and the tools' schemas, rounded up.
     const FIXED_TOKENS: u64 = 2_500;
     let own: u64 = own

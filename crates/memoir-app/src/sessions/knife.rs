@@ -11,15 +11,17 @@ use memoir_domain::{
     breaker::{EROSION_DAYS, Gauge},
     draft::Decision,
     knife::{self, Call, Outcome, Request, ToolResult, Trip, View},
+    lifecycle,
     memory::{Memory, Number},
     rollback,
     session::{Driver, Session, State},
 };
 use memoir_store::{RecordFilter, Selection, Wanted};
 use serde_json::Value;
+use tracing::Instrument;
 
-use super::recent::Known;
-use crate::{AgentHandle, Error, Result, codec, memories::wanted};
+use super::{recent::Known, rehearse::Rehearsal, slate::Slate};
+use crate::{AgentHandle, Error, Result, codec, memories::wanted, spans};
 
 /// Most other memories that are read to find what a delete would lose.
 const CARRIERS_READ: u32 = 32;
@@ -51,6 +53,15 @@ impl AgentHandle {
     }
 
     pub(crate) async fn call(&self, id: SessionId, request: &Request) -> Result<Called> {
+        let span = spans::tool_call(self.scope, id, request.tool);
+        let called = self.carry_out(id, request).instrument(span.clone()).await;
+        let result = called.as_ref().ok().map(|called| &called.result);
+        spans::tool_answered(&span, result);
+        self.memoir.metrics.called(request.tool, result);
+        called
+    }
+
+    async fn carry_out(&self, id: SessionId, request: &Request) -> Result<Called> {
         for _ in 0..crate::ATTEMPTS {
             match self.attempt_call(id, request).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
@@ -87,13 +98,13 @@ impl AgentHandle {
             }
             Outcome::Search(call) => {
                 self.stay(&desk, now).await?;
-                Ok(unchanged(self.search(&call).await?, before))
+                Ok(unchanged(self.search(&desk, &call).await?, before))
             }
             Outcome::Commit(decision, result) => {
                 self.write_call(desk, *decision, result, before, id).await
             }
             Outcome::Tripped(trip) => {
-                let (decision, result) = self.roll_back_tripped(id, *trip).await?;
+                let (decision, result) = self.roll_back_tripped(&desk, id, *trip).await?;
                 self.write_call(desk, decision, result, before, id).await
             }
         }
@@ -124,23 +135,32 @@ impl AgentHandle {
             agent: known.agent,
             session: Some(known.session),
             eroded_tokens: known.eroded_tokens,
+            // Nothing is known of those.
+            rehearsed: None,
         }))
     }
 
     async fn fresh_desk(&self, id: SessionId, request: &Request, now: Timestamp) -> Result<Desk> {
         let loaded = self.load(&what_it_needs(id, request, now)).await?;
-        Ok(Desk {
+        let (session, rehearsal) = loaded.session.unzip();
+        let memories = loaded.memories.into_iter();
+        let desk = Desk {
             base: loaded.base,
             agent: loaded.agent,
-            session: loaded.session.map(|(session, _)| session),
-            memories: loaded
-                .memories
-                .into_iter()
-                .map(Ok)
-                .map(numbered)
-                .collect::<Result<_>>()?,
-            eroded_tokens: loaded.eroded_tokens,
-        })
+            memories: memories.map(|memory| (memory.number, memory)).collect(),
+            // The store counts no rehearsal.
+            eroded_tokens: loaded.eroded_tokens + session.as_ref().map_or(0, rehearsed_away),
+            session,
+            rehearsed: None,
+        };
+        match rehearsal.flatten().and_then(Rehearsal::into_slate) {
+            Some(slate) => Ok(desk.on_copy(slate)),
+            // Without its copy a rehearsal would be a session like any other.
+            None if desk.session.as_ref().is_some_and(needs_copy) => Err(Error::Inconsistent(
+                format!("table `sessions`, session {id}: is a rehearsal without its copy"),
+            )),
+            None => Ok(desk),
+        }
     }
 
     /// What becomes of the call, and the breaker's view before it.
@@ -179,6 +199,12 @@ impl AgentHandle {
         before: Option<Gauge>,
         id: SessionId,
     ) -> Result<Called> {
+        if let Some(rehearsed) = desk.rehearsed {
+            let written = self.write_rehearsed(&desk.base, rehearsed, decision, id);
+            let after = written.await?;
+            let gauges = before.zip(Some(after));
+            return Ok(Called { result, gauges });
+        }
         let session = decision
             .sessions
             .iter_mut()
@@ -212,6 +238,36 @@ impl AgentHandle {
         })
     }
 
+    /// Writes down what was decided on the copy of an agent that rehearses by itself, and the breaker's view
+    /// after it. The agent itself stays as it is.
+    async fn write_rehearsed(
+        &self,
+        base: &codec::Base,
+        (mut slate, agent): (Slate, Agent),
+        decision: Decision,
+        id: SessionId,
+    ) -> Result<Gauge> {
+        let now = self.memoir.now();
+        slate.note(&decision);
+        let mut sessions = decision.sessions.into_iter();
+        let session = sessions.find(|session| session.id == id);
+        let mut session = session.ok_or(Error::SessionLost(id))?;
+        let gauge = knife::session_gauge(&decision.agent, &session);
+        let (decision, rehearsal) = if session.state.is_running() {
+            self.prolong(&mut session, now);
+            let decision = Decision::of_sessions(agent, vec![session]);
+            (decision, Rehearsal::running(slate))
+        } else {
+            session.lease = None;
+            let actor = self.as_actor();
+            let decision = lifecycle::end_rehearsal(agent, session, &actor, now);
+            (decision, Rehearsal::ended(&slate))
+        };
+        let beside = codec::Beside::rehearsed(id, rehearsal);
+        self.commit(base, decision, beside).await?;
+        Ok(gauge)
+    }
+
     /// Notes that the agent which drives the session itself is still there.
     async fn stay(&self, desk: &Desk, now: Timestamp) -> Result<()> {
         match &desk.session {
@@ -239,17 +295,26 @@ impl AgentHandle {
         if digests.is_empty() {
             return Ok(Vec::new());
         }
-        let rows = self
-            .memoir
-            .store
-            .carriers(self.scope, &digests, *number, CARRIERS_READ)
-            .await?;
-        rows.into_iter()
+        let slate = desk.rehearsed.as_ref().map(|(slate, _)| slate);
+        // What the rehearsal touched is found and does not count: there must be room for it.
+        let touched = slate.map_or(0, |slate| slate.touched().count());
+        let most = CARRIERS_READ.saturating_add(u32::try_from(touched).unwrap_or(u32::MAX));
+        let store = &self.memoir.store;
+        let rows = store
+            .carriers(self.scope, &digests, *number, most)
+            .await?
+            .into_iter()
+            .filter(|row| slate.is_none_or(|slate| slate.is_untouched(row.number)));
+        let mut carriers = rows
             .map(|row| Ok(codec::memory(desk.base.key(), row)?.content))
-            .collect()
+            .collect::<Result<Vec<PrivateText>>>()?;
+        let others = slate.into_iter().flat_map(Slate::touched);
+        let others = others.filter(|memory| memory.is_kept_core() && memory.number != *number);
+        carriers.extend(others.map(|memory| memory.content.clone()));
+        Ok(carriers)
     }
 
-    async fn search(&self, call: &Call) -> Result<ToolResult> {
+    async fn search(&self, desk: &Desk, call: &Call) -> Result<ToolResult> {
         let Call::Search {
             query,
             since,
@@ -260,18 +325,29 @@ impl AgentHandle {
                 "a search was decided for another tool".to_owned(),
             ));
         };
-        let loaded = self.load(&wanted(Selection::KeptCore)).await?;
-        Ok(knife::search(
-            &loaded.memories,
-            query.as_ref(),
-            *since,
-            *until,
-        ))
+        let mut memories = self.load(&wanted(Selection::KeptCore)).await?.memories;
+        if let Some((slate, _)) = &desk.rehearsed {
+            memories = slate.lay_over_all(memories);
+        }
+        Ok(knife::search(&memories, query.as_ref(), *since, *until))
     }
 
     /// The tripping call and the whole rollback as one decision (SPEC 3.13). It rests on the version of
     /// the agent that the call was decided on: the session's history cannot grow without a new one.
-    async fn roll_back_tripped(&self, id: SessionId, trip: Trip) -> Result<(Decision, ToolResult)> {
+    async fn roll_back_tripped(
+        &self,
+        desk: &Desk,
+        id: SessionId,
+        trip: Trip,
+    ) -> Result<(Decision, ToolResult)> {
+        if let Some((slate, _)) = &desk.rehearsed {
+            let touched = rollback::touched(slate.history()).into_iter().collect();
+            let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
+            let memories = loaded.memories.into_iter();
+            let mut memories = memories.map(|memory| (memory.number, memory)).collect();
+            slate.lay_over(&mut memories);
+            return Ok(trip.roll_back(slate.history(), memories));
+        }
         let (history, memories) = self.session_history(id).await?;
         Ok(trip.roll_back(&history, memories))
     }
@@ -334,6 +410,33 @@ struct Desk {
     session: Option<Session>,
     memories: BTreeMap<Number, Memory>,
     eroded_tokens: u64,
+    /// Where the agent rehearses by itself: what it has done so far, and the agent as it is outside. All
+    /// the rest is then as it is on the copy.
+    rehearsed: Option<(Slate, Agent)>,
+}
+
+impl Desk {
+    /// The same on the copy of an agent that rehearses by itself.
+    fn on_copy(mut self, slate: Slate) -> Self {
+        slate.lay_over(&mut self.memories);
+        let agent = slate.agent(self.agent.clone());
+        let outside = std::mem::replace(&mut self.agent, agent);
+        self.rehearsed = Some((slate, outside));
+        self
+    }
+}
+
+/// Whether the agent rehearses by itself. Where Memoir drives, the copy is a store of its own.
+fn needs_copy(session: &Session) -> bool {
+    session.rehearsal && session.driver == Driver::Agent && session.state == State::Open
+}
+
+/// What a rehearsal has removed on its copy so far.
+fn rehearsed_away(session: &Session) -> u64 {
+    match session.rehearsal {
+        true => session.removed_tokens,
+        false => 0,
+    }
 }
 
 /// Whether the agent that drives the session itself has been away for too long (SPEC 3.16).

@@ -5,11 +5,14 @@ mod begin;
 pub mod drive;
 mod end;
 mod knife;
+mod live;
 mod own;
 mod queue;
 mod recent;
 mod rehearse;
+mod slate;
 mod sweep;
+mod turns;
 mod undo;
 
 use memoir_domain::{PrivateText, SessionId, knife::Tool};
@@ -18,11 +21,17 @@ use memoir_store::Wanted;
 
 use crate::{AgentHandle, Result, SessionView};
 
+pub(crate) use begin::room;
 pub use begin::{OpenedSession, RefineOptions};
 pub use drive::{Driven, Progress};
+pub(crate) use live::Changes;
+pub use live::{Live, LiveEvent, LiveRecord, LiveSession, Seen, Standing};
+pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
 pub(crate) use recent::Recent;
 pub use rehearse::{Rehearsal, RehearsedMemory};
+pub use sweep::{Scheduled, Scheduler};
+pub use turns::Turns;
 
 /// The tools of a session as they are offered to a model.
 pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<ToolDefinition> {

@@ -1,14 +1,19 @@
 //! Sessions that the agent drives itself, on its own runtime (SPEC 3.1, 3.18).
 
+use std::time::Duration;
+
 use memoir_domain::{
     SessionId, Timestamp,
+    draft::Decision,
     lifecycle::{self, Start, StartRefusal},
     session::{Driver, Lease, Mode, Session, State, Trigger},
 };
 use memoir_store::{Selection, Wanted};
 
-use super::begin::OpenedSession;
-use crate::{AgentHandle, Error, Result, SessionView};
+use super::{begin::OpenedSession, rehearse::Rehearsal, slate::Slate};
+use crate::{
+    AgentHandle, Error, Loaded, Result, SessionView, Settings, codec::Beside, memories::wanted,
+};
 
 /// Once a call came so long after the last renewal, the hold of the agent is renewed; and a hold lasts so
 /// much longer than an agent may be away, which is counted from its last call and not from the last
@@ -22,51 +27,85 @@ impl AgentHandle {
     /// # Errors
     /// No session can be begun (SPEC 3.1, 3.2).
     pub async fn open_own(&self, mode: Mode) -> Result<(SessionView, OpenedSession)> {
+        self.open_by_itself(mode, false).await
+    }
+
+    /// As [`AgentHandle::open_own`], on a copy: nothing but the copy changes (SPEC 3.17).
+    ///
+    /// # Errors
+    /// As [`AgentHandle::open_own`].
+    pub async fn rehearse_own(&self, mode: Mode) -> Result<(SessionView, OpenedSession)> {
+        self.open_by_itself(mode, true).await
+    }
+
+    async fn open_by_itself(
+        &self,
+        mode: Mode,
+        rehearsal: bool,
+    ) -> Result<(SessionView, OpenedSession)> {
         self.close_if_lapsed().await?;
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
-        let wanted = Wanted {
-            memories: Selection::KeptCore,
-            ..Wanted::default()
-        };
-        let opened = self
-            .decide(&wanted, |loaded, now| {
-                let start = Start {
-                    id,
-                    mode,
-                    driver: Driver::Agent,
-                    trigger: Trigger::Request,
-                    rehearsal: false,
-                    model: None,
-                    lease: Some(self.own_lease(holder, now)),
-                };
-                let digester = loaded.digester();
-                let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
-                let session = begun.sessions.first().cloned();
-                let session = session.ok_or(Error::SessionLost(id))?;
-                let budget = self.ledger_budget(&begun.agent, None);
-                let opened = lifecycle::open(
-                    begun.agent.clone(),
-                    session,
-                    &loaded.memories,
-                    &digester,
-                    budget,
-                    now,
-                );
-                let decision = begun.then(opened.decision.clone());
-                let session = decision.sessions.first().cloned();
-                let session = session.ok_or(Error::SessionLost(id))?;
-                let view = SessionView::new(&self.name, session);
-                Ok((Some(decision), (view, OpenedSession::from(opened))))
-            })
-            .await;
-        match opened {
-            Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                let running = self.load(&Wanted::default()).await?.running_session;
-                Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
+        for _ in 0..crate::ATTEMPTS {
+            let loaded = self.load(&wanted(Selection::KeptCore)).await?;
+            let base = loaded.base.clone();
+            let now = self.memoir.now();
+            let start = Start {
+                id,
+                mode,
+                driver: Driver::Agent,
+                trigger: Trigger::Request,
+                rehearsal,
+                model: None,
+                lease: Some(self.own_lease(holder, now)),
+            };
+            let (decision, beside, opened) = self.decide_opening(loaded, start, now)?;
+            let session = decision.sessions.first().cloned();
+            let session = session.ok_or(Error::SessionLost(id))?;
+            match self.commit(&base, decision, beside).await {
+                Ok(_) => return Ok((SessionView::new(&self.name, session), opened)),
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                Err(Error::Store(memoir_store::Error::SessionRunning)) => {
+                    let running = self.load(&Wanted::default()).await?.running_session;
+                    let open = |id| StartRefusal::SessionOpen(id).into();
+                    return Err(running.map_or(Error::Contended, open));
+                }
+                Err(error) => return Err(error),
             }
-            other => other,
         }
+        Err(Error::Contended)
+    }
+
+    fn decide_opening(
+        &self,
+        loaded: Loaded,
+        start: Start,
+        now: Timestamp,
+    ) -> Result<(Decision, Beside, OpenedSession)> {
+        let (id, rehearsal) = (start.id, start.rehearsal);
+        let digester = loaded.digester();
+        let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+        let session = begun.sessions.first().cloned();
+        let session = session.ok_or(Error::SessionLost(id))?;
+        let budget = self.ledger_room(&begun.agent, None);
+        let opened = lifecycle::open(
+            begun.agent.clone(),
+            session,
+            &loaded.memories,
+            &digester,
+            budget,
+            now,
+        );
+        if !rehearsal {
+            let decision = begun.then(opened.decision.clone());
+            return Ok((decision, Beside::default(), opened.into()));
+        }
+        let mut slate = Slate::over(&begun.agent);
+        slate.note(&opened.decision);
+        let sessions = opened.decision.sessions.clone();
+        let decision = Decision::of_sessions(begun.agent, sessions);
+        let beside = Beside::rehearsed(id, Rehearsal::running(slate));
+        Ok((decision, beside, opened.into()))
     }
 
     /// The agent's own session, where one is open: its prompt anew, with the memories as they are now
@@ -85,14 +124,21 @@ impl AgentHandle {
             ..Wanted::default()
         };
         let mut loaded = self.load(&wanted).await?;
+        let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());
         let session = loaded.take_session(id)?;
         if session.driver != Driver::Agent || session.state != State::Open {
             return Ok(None);
         }
         self.renew_own(&session, self.memoir.now()).await?;
-        let budget = self.ledger_budget(&loaded.agent, None);
-        let (prompt, ledger, gauge) =
-            lifecycle::resume(&loaded.agent, &session, &loaded.memories, budget);
+        let (agent, memories) = match rehearsal.and_then(Rehearsal::into_slate) {
+            Some(slate) => (
+                slate.agent(loaded.agent),
+                slate.lay_over_all(loaded.memories),
+            ),
+            None => (loaded.agent, loaded.memories),
+        };
+        let budget = self.ledger_room(&agent, None);
+        let (prompt, ledger, gauge) = lifecycle::resume(&agent, &session, &memories, budget);
         let opened = OpenedSession {
             prompt,
             ledger,
@@ -114,10 +160,9 @@ impl AgentHandle {
 
     /// The hold of an agent on a session of its own, from now on.
     fn own_lease(&self, holder: u64, now: Timestamp) -> Lease {
-        let idle = i64::try_from(self.memoir.settings.idle.as_micros()).unwrap_or(i64::MAX);
-        let spare = RENEWED_AFTER_SECONDS * 1_000_000;
+        let time = own_lease_time(&self.memoir.settings).as_micros();
         Lease {
-            until: now.plus_microseconds(idle.saturating_add(spare)),
+            until: now.plus_microseconds(i64::try_from(time).unwrap_or(i64::MAX)),
             holder,
         }
     }
@@ -153,4 +198,11 @@ impl AgentHandle {
             .await?;
         Ok(())
     }
+}
+
+/// How long the hold of an agent on a session of its own lasts unless it is renewed.
+pub(crate) fn own_lease_time(settings: &Settings) -> Duration {
+    settings
+        .idle
+        .saturating_add(Duration::from_secs(RENEWED_AFTER_SECONDS.unsigned_abs()))
 }

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use memoir_domain::{
     AgentScope, SessionId,
+    audit::Actor,
     lifecycle::{self, Start, StartRefusal},
-    session::{Driver, Lease, State, Trigger},
+    session::{Driver, EndReason, Lease, State},
 };
-use memoir_model::Model;
-use memoir_store::{Selection, Wanted};
+use memoir_model::{Model, ModelName};
+use memoir_store::{Selection, WaitingSession, Wanted};
 
 use super::{
     RefineOptions,
@@ -28,15 +29,24 @@ pub struct TakenUp {
 }
 
 impl Memoir {
-    /// The sessions that wait for a worker, oldest first, of all accounts.
+    /// The sessions that wait for a worker, oldest first: at most `most` of each account and model.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn waiting_sessions(&self, most: u32) -> Result<Vec<(AgentScope, SessionId)>> {
+    pub async fn waiting_sessions(&self, most: u32) -> Result<Vec<WaitingSession>> {
         Ok(self.store.waiting_sessions(most).await?)
     }
 
-    /// Takes a waiting session up; `None` where another worker was faster, or it is over.
+    /// The provider of a waiting session's model, and how many sessions with its models may run at once;
+    /// `None` where there is no limit.
+    pub fn provider_limit(&self, session: &WaitingSession) -> Option<(String, usize)> {
+        let model: ModelName = session.model.as_deref()?.parse().ok()?;
+        let most = self.models.concurrency(model.provider())?;
+        Some((model.provider().to_owned(), most))
+    }
+
+    /// Takes a waiting session up; `None` where another worker was faster, or it is over. One that the
+    /// schedule queued ends here where the schedule is to leave the agent alone since.
     ///
     /// # Errors
     /// The store fails. A model that cannot be used ends the session as `failed` and is no error.
@@ -45,8 +55,13 @@ impl Memoir {
         agent.name = agent.load(&Wanted::default()).await?.agent.name;
         let holder = self.ids().holder()?;
         let taken = agent
-            .decide(&with_session(id), |mut loaded, _| {
+            .decide(&with_session(id), |mut loaded, now| {
                 let session = loaded.take_session(id)?;
+                if lifecycle::is_withdrawn(&loaded.agent, &session) {
+                    let (why, actor) = (EndReason::Cancelled, Actor::system());
+                    let decision = lifecycle::abandon(loaded.agent, session, why, &actor, now);
+                    return Ok((Some(decision), None));
+                }
                 let lease = Lease {
                     until: self.lease_until(),
                     holder,
@@ -153,18 +168,20 @@ impl AgentHandle {
     /// Leaves a session for a worker to run.
     ///
     /// # Errors
-    /// No session can be begun, or no model is set.
+    /// No session can be begun, or no model is set. [`Error::NotDue`] where the schedule wants it and it is
+    /// not due any more.
     pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionView> {
         let model = self.model(options).await?;
         self.close_if_lapsed().await?;
         let id = self.memoir.ids().session()?;
         let queued = self
             .decide(&Wanted::default(), |loaded, now| {
+                let trigger = self.trigger(options, &loaded)?;
                 let start = Start {
                     id,
                     mode: options.mode,
                     driver: Driver::Model,
-                    trigger: options.trigger.unwrap_or(Trigger::Request),
+                    trigger,
                     rehearsal: options.rehearsal,
                     model: Some(model.name().to_string()),
                     lease: None,
@@ -193,7 +210,7 @@ impl AgentHandle {
         };
         let mut loaded = self.load(&wanted).await?;
         let session = super::begin::running(loaded.take_session(id)?)?;
-        let budget = self.ledger_budget(&loaded.agent, context_tokens);
+        let budget = self.ledger_room(&loaded.agent, context_tokens);
         let (prompt, ledger, gauge) =
             lifecycle::resume(&loaded.agent, &session, &loaded.memories, budget);
         Ok(OpenedSession {

@@ -13,9 +13,10 @@ use memoir_domain::{
     breaker::EROSION_DAYS,
     draft::Decision,
     knife::{self, Call, Outcome, Request, ToolResult, View},
+    ledger::LedgerRoom,
     lifecycle::{self, Start},
     memory::{Kind, Memory, Number},
-    session::{Driver, Lease, Session, State, Trigger},
+    session::{Lease, Session, State, Trigger},
 };
 use memoir_model::Model;
 use memoir_store::{AccountRow, RecordFilter, Selection, Wanted};
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     drive::{Drive, Driven, Hold, Observer},
     end::with_session,
+    slate::Slate,
 };
 use crate::{
     AgentHandle, Error, Loaded, Memoir, MemoryView, Result, SessionView, codec, memories::wanted,
@@ -35,14 +37,26 @@ pub struct Rehearsal {
     edits: Vec<Edit>,
     memories: Vec<Touched>,
     applied_by: Option<SessionId>,
+    /// What the agent works on while it rehearses by itself; `None` once it is done, and where Memoir drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slate: Option<Slate>,
 }
 
 /// A memory that the rehearsal touched, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Touched {
-    number: Number,
-    before: Option<Memory>,
-    after: Memory,
+pub(super) struct Touched {
+    pub(super) number: Number,
+    pub(super) before: Option<Memory>,
+    pub(super) after: Memory,
+}
+
+impl Touched {
+    /// Whether it is a core memory that is not as it was, or a new one that is kept.
+    pub(super) fn is_difference(&self) -> bool {
+        let differs = self.before.as_ref() != Some(&self.after);
+        let counts = self.before.is_some() || self.after.is_kept();
+        self.after.kind == Kind::Core && differs && counts
+    }
 }
 
 /// A memory that the rehearsal touched, as every door shows it.
@@ -77,6 +91,31 @@ struct Edit {
 }
 
 impl Rehearsal {
+    /// One that the agent is in the middle of.
+    pub(super) fn running(slate: Slate) -> Self {
+        Self {
+            edits: Vec::new(),
+            memories: Vec::new(),
+            applied_by: None,
+            slate: Some(slate),
+        }
+    }
+
+    /// One that the agent brought to its end.
+    pub(super) fn ended(slate: &Slate) -> Self {
+        Self {
+            edits: slate.history().iter().filter_map(edit_of).collect(),
+            memories: slate.differences(),
+            applied_by: None,
+            slate: None,
+        }
+    }
+
+    /// What the agent works on; `None` where it does not rehearse by itself, or is done.
+    pub(super) fn into_slate(self) -> Option<Slate> {
+        self.slate
+    }
+
     /// Takes out the words of one memory, and those that edits of it, and of what they made, wrote.
     /// Whether there were any. It cannot be applied any more then: the memory is not what it was.
     pub(crate) fn shred(&mut self, number: Number) -> bool {
@@ -113,7 +152,11 @@ impl Rehearsal {
     }
 
     pub(crate) fn memories(&self) -> Vec<RehearsedMemory> {
-        self.memories.iter().map(RehearsedMemory::from).collect()
+        let memories = match &self.slate {
+            Some(slate) => slate.differences(),
+            None => self.memories.clone(),
+        };
+        memories.iter().map(RehearsedMemory::from).collect()
     }
 }
 
@@ -165,6 +208,8 @@ impl AgentHandle {
             memoir: Memoir {
                 store,
                 recent: Arc::default(),
+                // What is done to a copy is not counted.
+                metrics: Arc::default(),
                 ..memoir.clone()
             },
             ..self.clone()
@@ -187,6 +232,7 @@ impl AgentHandle {
             edits,
             memories: differences(before, after),
             applied_by: None,
+            slate: None,
         })
     }
 
@@ -274,7 +320,7 @@ impl AgentHandle {
         let start = Start {
             id: applied,
             mode: rehearsed.mode,
-            driver: Driver::Model,
+            driver: rehearsed.driver,
             trigger: Trigger::Request,
             rehearsal: false,
             model: rehearsed.model.clone(),
@@ -291,7 +337,10 @@ impl AgentHandle {
             session,
             &loaded.memories,
             &digester,
-            u64::MAX,
+            LedgerRoom {
+                tokens: u64::MAX,
+                near_doubles: false,
+            },
             now,
         );
         let mut bench = Bench {
@@ -486,14 +535,12 @@ fn differences(before: Vec<Memory>, after: Vec<Memory>) -> Vec<Touched> {
         .collect();
     let mut changed: Vec<Touched> = after
         .into_iter()
-        .filter(|memory| memory.kind == Kind::Core)
         .map(|after| Touched {
             number: after.number,
             before: before.remove(&after.number),
             after,
         })
-        .filter(|memory| memory.before.as_ref() != Some(&memory.after))
-        .filter(|memory| memory.before.is_some() || memory.after.is_kept())
+        .filter(Touched::is_difference)
         .collect();
     changed.sort_by_key(|memory| memory.number);
     changed

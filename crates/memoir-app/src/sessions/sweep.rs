@@ -1,46 +1,219 @@
-//! Which agents of an account are due for a session (SPEC 3.1).
+//! Which agents are due for a session, and the schedule that queues their sessions (SPEC 3.1).
+//!
+//! The store proposes agents by what their rows say; each is opened and judged by the domain before
+//! anything is begun.
 
-use memoir_domain::{AgentScope, schedule, session::Trigger};
+use std::collections::{BTreeSet, HashMap};
 
-use crate::{Account, AgentHandle, Error, codec};
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, Timestamp, lifecycle::StartRefusal, session::Trigger,
+};
+use memoir_store::{DueAgents, Wanted};
+
+use super::RefineOptions;
+use crate::{Account, AgentHandle, Error, Memoir, Result};
+
+/// After how many seconds an agent is looked at again whose session could not be queued.
+const AGAIN_AFTER_SECONDS: i64 = 600;
+/// After how many seconds it is forgotten that one was passed over: long after it would have been
+/// proposed again.
+const FORGOTTEN_AFTER_SECONDS: i64 = 86_400;
 
 impl Account {
-    /// The agents that are due now, with the reason.
+    /// The agents that are due now, by name, with the reason. One that cannot be read is passed over.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn due_agents(&self) -> Result<Vec<(AgentHandle, Trigger)>, Error> {
-        let mut due = Vec::new();
-        for row in self.memoir.store.agents(self.id).await? {
-            if row.erased_at.is_some() {
-                continue;
-            }
-            let agent = match codec::listed_agent(&row) {
-                Ok(agent) => agent,
+    pub async fn due_agents(&self) -> Result<Vec<(AgentHandle, Trigger)>> {
+        let all = u32::MAX;
+        let proposed = self
+            .memoir
+            .proposed(Some(self.id), all, BTreeSet::new())
+            .await?;
+        let mut due = Vec::with_capacity(proposed.len());
+        for scope in proposed {
+            match self.memoir.judged(scope).await {
+                Ok(judged) => due.extend(judged),
                 Err(error) => {
                     // `memoir doctor` finds it; the others are due all the same.
-                    tracing::error!(agent = %row.scope.agent, %error, "an agent was passed over");
-                    continue;
+                    tracing::error!(agent = %scope.agent, %error, "an agent was passed over");
                 }
-            };
-            let scope = AgentScope {
-                account: self.id,
-                agent: agent.id,
-            };
-            if let Some(trigger) =
-                schedule::due(&agent, &self.memoir.settings.weekly_slot, self.memoir.now())
-            {
-                due.push((
-                    AgentHandle {
-                        memoir: self.memoir.clone(),
-                        scope,
-                        name: agent.name,
-                        key: None,
-                    },
-                    trigger,
-                ));
             }
         }
+        due.sort_by_cached_key(|(agent, _)| memoir_domain::agent::fold_name(&agent.name));
         Ok(due)
+    }
+
+    /// How many agents were due at `then` already by what their rows say, and have been since.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn count_due_since(&self, then: Timestamp) -> Result<usize> {
+        let wanted = DueAgents {
+            account: Some(self.id),
+            latest_slot: self.memoir.settings.weekly_slot.latest(then),
+            now: then,
+            per_account: u32::MAX,
+            except: BTreeSet::new(),
+        };
+        Ok(self.memoir.store.due_agents(&wanted).await?.len())
+    }
+}
+
+impl Memoir {
+    /// The agents that the store takes for due now.
+    async fn proposed(
+        &self,
+        account: Option<AccountId>,
+        per_account: u32,
+        except: BTreeSet<AgentId>,
+    ) -> Result<Vec<AgentScope>> {
+        let now = self.now();
+        let wanted = DueAgents {
+            account,
+            latest_slot: self.settings.weekly_slot.latest(now),
+            now,
+            per_account,
+            except,
+        };
+        Ok(self.store.due_agents(&wanted).await?)
+    }
+
+    /// The agent with the reason for which it is due; `None` where it is not.
+    async fn judged(&self, scope: AgentScope) -> Result<Option<(AgentHandle, Trigger)>> {
+        let mut agent = self.handle(scope);
+        let loaded = agent.load(&Wanted::default()).await?;
+        agent.name.clone_from(&loaded.agent.name);
+        let due = self.refinement_due(&loaded.agent);
+        Ok(due.map(|due| (agent, due.reason)))
+    }
+}
+
+/// What a look at the schedule came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scheduled {
+    /// Sessions that were queued.
+    pub queued: usize,
+    /// Whether agents of some account are left for whom there was no room.
+    pub is_more: bool,
+}
+
+/// Queues the sessions of agents that are due. Any number of these may work on one database: of one
+/// agent's session exactly one is begun.
+pub struct Scheduler {
+    memoir: Memoir,
+    most_waiting: u32,
+    passed_over: HashMap<AgentId, PassedOver>,
+}
+
+/// That an agent is due and cannot be asked.
+struct PassedOver {
+    since: Timestamp,
+    /// What is wrong, so that it is told once.
+    code: &'static str,
+}
+
+impl Scheduler {
+    /// One that leaves at most so many sessions of an account waiting at a time, so that a thousand due
+    /// agents do not fill the queue. At least 1.
+    pub fn new(memoir: Memoir, most_waiting: u32) -> Self {
+        Self {
+            memoir,
+            most_waiting: most_waiting.max(1),
+            passed_over: HashMap::new(),
+        }
+    }
+
+    /// Queues the sessions that are due now, as far as there is room. Writes nothing where none is due. An
+    /// agent that cannot be asked, for want of a model for instance, is passed over for some minutes.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn queue_due(&mut self) -> Result<Scheduled> {
+        let now = self.memoir.now();
+        let except = self.passed_over_at(now);
+        let proposed = self
+            .memoir
+            .proposed(None, self.most_waiting, except)
+            .await?;
+        if proposed.is_empty() {
+            return Ok(Scheduled::default());
+        }
+        let mut waiting = self.waiting().await?;
+        let mut scheduled = Scheduled::default();
+        let mut proposed_of: HashMap<AccountId, u32> = HashMap::new();
+        for scope in proposed {
+            let proposed = proposed_of.entry(scope.account).or_default();
+            *proposed += 1;
+            // As many as were asked for: there may be others.
+            scheduled.is_more |= *proposed == self.most_waiting;
+            let waiting = waiting.entry(scope.account).or_default();
+            if *waiting >= self.most_waiting {
+                scheduled.is_more = true;
+            } else if self.queue(scope, now).await {
+                *waiting += 1;
+                scheduled.queued += 1;
+            }
+        }
+        Ok(scheduled)
+    }
+
+    /// How many sessions of each account wait for a worker, counted no further than they matter.
+    async fn waiting(&self) -> Result<HashMap<AccountId, u32>> {
+        let mut waiting: HashMap<AccountId, u32> = HashMap::new();
+        for session in self.memoir.waiting_sessions(self.most_waiting).await? {
+            *waiting.entry(session.scope.account).or_default() += 1;
+        }
+        Ok(waiting)
+    }
+
+    /// Whether the agent's session was queued.
+    async fn queue(&mut self, scope: AgentScope, now: Timestamp) -> bool {
+        let error = match self.try_queue(scope).await {
+            Ok(()) => {
+                self.passed_over.remove(&scope.agent);
+                return true;
+            }
+            // Somebody else was faster.
+            Err(Error::Start(StartRefusal::SessionOpen(_))) => return false,
+            Err(error) => error,
+        };
+        let code = error.code();
+        let passed_over = PassedOver { since: now, code };
+        let before = self.passed_over.insert(scope.agent, passed_over);
+        if before.is_none_or(|before| before.code != code) {
+            let agent = scope.agent;
+            match error {
+                // What it takes to be due is not at hand, or not any more.
+                Error::NoModel | Error::NotDue | Error::Start(_) => {
+                    tracing::debug!(%agent, %error, "an agent was passed over");
+                }
+                error => tracing::error!(%agent, %error, "an agent was passed over"),
+            }
+        }
+        false
+    }
+
+    async fn try_queue(&self, scope: AgentScope) -> Result<()> {
+        let judged = self.memoir.judged(scope).await?;
+        let (agent, trigger) = judged.ok_or(Error::NotDue)?;
+        let options = RefineOptions {
+            trigger: Some(trigger),
+            ..RefineOptions::default()
+        };
+        agent.enqueue(&options).await.map(drop)
+    }
+
+    /// Those to be passed over at `now`.
+    fn passed_over_at(&mut self, now: Timestamp) -> BTreeSet<AgentId> {
+        // A clock that was put back since makes none wait longer.
+        let age = |passed: &PassedOver| now.seconds_since(passed.since);
+        self.passed_over
+            .retain(|_, passed| (0..FORGOTTEN_AFTER_SECONDS).contains(&age(passed)));
+        self.passed_over
+            .iter()
+            .filter(|(_, passed)| age(passed) < AGAIN_AFTER_SECONDS)
+            .map(|(agent, _)| *agent)
+            .collect()
     }
 }

@@ -16,15 +16,20 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memoir_app::sessions::RefineOptions;
+use memoir_app::{Eyes, SeenMemory, sessions::RefineOptions};
 use memoir_domain::{
-    AccountId, AgentScope, SessionId, Timestamp, TokenId, agent::Field, memory::Number,
-    memory::Tally, session::State,
+    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId,
+    access::{AccessDraft, AccessKind, AccessScope, AccessState},
+    agent::Field,
+    audit::Actor,
+    memory::Number,
+    memory::Tally,
+    session::State,
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Finding, Fleet, LeafRow, MemoryRow,
-    RecordFilter, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, StoredText, TokenRow,
-    UserRow, Wanted,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, DueAgents, Finding, Fleet,
+    LeafRow, MemoryRow, OpenAccess, RecordFilter, ReplyRow, Result, Selection, SessionRow,
+    Snapshot, Store, StoredText, TokenRow, UserRow, WaitingSession, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -127,6 +132,35 @@ async fn undone_sessions(world: &World) {
     world.agent.restore(Number(7), &person()).await.unwrap();
 }
 
+/// One that is granted, used and revoked, one that expires, a token and a shredding by the agent's leave.
+async fn an_access(world: &World) {
+    let (agent, wren) = (&world.agent, Actor::agent("wren"));
+    let read = AccessKind::Read {
+        scope: AccessScope::Core,
+        minutes: 5,
+    };
+    let token = AccessKind::Token { expires_at: None };
+    let shred = AccessKind::Shred { number: Number(4) };
+    let mut ids = Vec::new();
+    for kind in [read, read, token, shred] {
+        let purpose = "to see".into();
+        let draft = AccessDraft { kind, purpose };
+        let request = agent.request_access(&draft, &person()).await.unwrap();
+        let reason = Some("if it must be".into());
+        let answered = agent.answer_access(request.id, true, reason, &wren).await;
+        ids.push(answered.unwrap().id);
+        world.clock.advance(Duration::from_secs(60));
+    }
+    let mechanic = agent.mechanic(&person());
+    let seen = mechanic.memory(Number(1)).await.unwrap();
+    assert!(matches!(seen, SeenMemory::Words(_)));
+    let revoked = agent.revoke_access(ids[0], &wren).await.unwrap();
+    assert_eq!(revoked.state, AccessState::Revoked);
+    world.clock.advance(Duration::from_secs(600));
+    world.memoir.expire_access().await.unwrap();
+    world.remember("The end of it.").await;
+}
+
 /// The agent's key is the same in each run: made in the undisturbed one, and found by the others.
 fn keys(path: &Path) -> Arc<KeyStore> {
     let master = MasterKey::from_text(&"6".repeat(64), "test").unwrap();
@@ -139,6 +173,7 @@ async fn run(scenario: &str, store: Arc<dyn Store>, keys: Arc<KeyStore>) -> Worl
         "session" => a_session(&world).await,
         "tripped" => a_tripped_session(&world).await,
         "undone" => undone_sessions(&world).await,
+        "access" => an_access(&world).await,
         other => panic!("no scenario {other}"),
     }
     world
@@ -175,6 +210,9 @@ async fn whole(store: &dyn Store) -> String {
             ..lease
         });
         write!(text, "{session:?} {:?}", session.body.0).unwrap();
+    }
+    for request in store.access_page(agent.scope, None, 100).await.unwrap() {
+        write!(text, "{request:?} {:?}", request.body.0).unwrap();
     }
     for record in store
         .records(agent.scope, &RecordFilter::default())
@@ -223,6 +261,19 @@ impl Fleet for Watched {
     ) -> Result<Option<AgentScope>> {
         self.inner.session_owner(account, session).await
     }
+    async fn access_owner(
+        &self,
+        account: AccountId,
+        request: AccessRequestId,
+    ) -> Result<Option<AgentScope>> {
+        self.inner.access_owner(account, request).await
+    }
+    async fn open_access(&self) -> Result<Vec<OpenAccess>> {
+        self.inner.open_access().await
+    }
+    async fn load(&self) -> Result<memoir_store::FleetLoad> {
+        self.inner.load().await
+    }
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
         self.inner.lapsed_sessions(now).await
     }
@@ -234,8 +285,11 @@ impl Fleet for Watched {
     ) -> Result<Vec<AgentRow>> {
         self.inner.agent_page(account, after, limit).await
     }
-    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<(AgentScope, SessionId)>> {
+    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
         self.inner.waiting_sessions(limit).await
+    }
+    async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
+        self.inner.due_agents(wanted).await
     }
     async fn scopes(&self) -> Result<Vec<AgentScope>> {
         self.inner.scopes().await
@@ -294,6 +348,112 @@ impl memoir_store::Access for Watched {
 }
 
 #[async_trait]
+impl memoir_store::Deliveries for Watched {
+    async fn register_receivers(
+        &self,
+        receivers: &[memoir_store::ReceiverDigest],
+        now: Timestamp,
+        forget_before: Timestamp,
+        reopen: bool,
+    ) -> Result<()> {
+        self.inner
+            .register_receivers(receivers, now, forget_before, reopen)
+            .await
+    }
+    async fn claim_deliveries(
+        &self,
+        receiver: &memoir_store::ReceiverDigest,
+        now: Timestamp,
+        times: (Timestamp, Timestamp),
+        limit: u32,
+    ) -> Result<Vec<memoir_store::DeliveryRow>> {
+        self.inner
+            .claim_deliveries(receiver, now, times, limit)
+            .await
+    }
+    async fn settle_delivery(
+        &self,
+        receiver: &memoir_store::ReceiverDigest,
+        delivery: &memoir_store::DeliveryRow,
+        again_at: Option<Timestamp>,
+    ) -> Result<bool> {
+        self.inner
+            .settle_delivery(receiver, delivery, again_at)
+            .await
+    }
+    async fn close_receiver(
+        &self,
+        receiver: &memoir_store::ReceiverDigest,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.inner.close_receiver(receiver, now).await
+    }
+}
+
+#[async_trait::async_trait]
+impl memoir_store::Transcripts for Watched {
+    async fn add_messages(
+        &self,
+        scope: AgentScope,
+        messages: &[memoir_store::MessageRow],
+        due_at: Timestamp,
+        hurry: bool,
+    ) -> Result<u64> {
+        self.inner
+            .add_messages(scope, messages, due_at, hurry)
+            .await
+    }
+    async fn pending_messages(
+        &self,
+        scope: AgentScope,
+        tokens: u64,
+    ) -> Result<Vec<memoir_store::MessageRow>> {
+        self.inner.pending_messages(scope, tokens).await
+    }
+    async fn transcript(&self, scope: AgentScope) -> Result<memoir_store::TranscriptRow> {
+        self.inner.transcript(scope).await
+    }
+    async fn claim_transcript(
+        &self,
+        scope: AgentScope,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool> {
+        self.inner.claim_transcript(scope, now, until).await
+    }
+    async fn extend_transcript(&self, scope: AgentScope, until: Timestamp) -> Result<()> {
+        self.inner.extend_transcript(scope, until).await
+    }
+    async fn settle_transcript(
+        &self,
+        scope: AgentScope,
+        due_at: Timestamp,
+        failures: u32,
+    ) -> Result<()> {
+        self.inner.settle_transcript(scope, due_at, failures).await
+    }
+    async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64> {
+        self.inner.revive_messages(scope, due_at).await
+    }
+    async fn due_transcripts(
+        &self,
+        account: Option<AccountId>,
+        now: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        self.inner.due_transcripts(account, now, per_account).await
+    }
+    async fn due_reflections(
+        &self,
+        account: Option<AccountId>,
+        slot: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        self.inner.due_reflections(account, slot, per_account).await
+    }
+}
+
+#[async_trait]
 impl Store for Watched {
     async fn memory_page(
         &self,
@@ -331,6 +491,24 @@ impl Store for Watched {
     }
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         self.inner.records(scope, filter).await
+    }
+    async fn access_request(
+        &self,
+        scope: AgentScope,
+        id: AccessRequestId,
+    ) -> Result<Option<AccessRow>> {
+        self.inner.access_request(scope, id).await
+    }
+    async fn access_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, AccessRequestId)>,
+        limit: u32,
+    ) -> Result<Vec<AccessRow>> {
+        self.inner.access_page(scope, before, limit).await
+    }
+    async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
+        self.inner.open_requests(scope).await
     }
     async fn details(&self, scope: AgentScope) -> Result<Vec<DetailRow>> {
         self.inner.details(scope).await
@@ -441,6 +619,13 @@ async fn start_again(database: &Path, path: &Path) {
         let (driven, _) = world.refine([complete()]).await;
         assert_eq!(state(&driven), State::Completed);
     }
+    world.clock.advance(Duration::from_secs(8 * 86_400));
+    world.memoir.expire_access().await.unwrap();
+    let actor = Actor::agent("wren");
+    let requests = world.agent.access_requests(None, 10, Eyes::Agent, &actor);
+    for request in requests.await.unwrap() {
+        assert!(!request.state.is_open(), "a request stayed open");
+    }
     world.check().await;
     let verified = world.memoir.verify_all().await.unwrap();
     assert!(
@@ -495,4 +680,9 @@ async fn spec_6_2_killed_at_every_write_of_a_rollback() {
 #[tokio::test]
 async fn spec_6_2_killed_at_every_write_of_an_undo() {
     survives("undone").await;
+}
+
+#[tokio::test]
+async fn spec_6_2_killed_at_every_write_of_an_access() {
+    survives("access").await;
 }

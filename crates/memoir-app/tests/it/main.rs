@@ -7,19 +7,27 @@
 )]
 
 mod access;
+mod access_requests;
+mod authoring;
 mod carrying;
+mod counting;
 mod crashing;
 mod driving;
 mod erasing;
 mod key_files;
 mod lab;
 mod leases;
+mod life;
 mod own;
 mod privacy;
 mod queue;
+mod reaching;
 mod rehearsing;
+mod rehearsing_alone;
+mod schedule;
 mod sealing;
 mod sending;
+mod stats;
 mod story;
 mod tampering;
 mod time_machine;

@@ -34,8 +34,9 @@ async fn queued(world: &World) -> SessionId {
 
 async fn take(world: &World) -> Option<TakenUp> {
     let waiting = world.memoir.waiting_sessions(10).await.unwrap();
-    let (scope, id) = *waiting.first()?;
-    world.memoir.take_up(scope, id).await.unwrap()
+    let session = waiting.first()?;
+    let taken = world.memoir.take_up(session.scope, session.id);
+    taken.await.unwrap()
 }
 
 async fn drive(taken: &TakenUp) -> Driven {
@@ -81,6 +82,7 @@ async fn spec_3_18_a_queued_session_is_taken_up_asked_and_driven_to_its_end() {
     let world = World::new(&MEMORIES).await;
     let id = queued(&world).await;
     let waiting = world.memoir.waiting_sessions(10).await.unwrap();
+    let waiting: Vec<_> = waiting.iter().map(|one| (one.scope, one.id)).collect();
     assert_eq!(waiting, [(world.agent.scope(), id)]);
     let script = world.script([Turn::text("YES"), delete(6), complete()]);
     let taken = take(&world).await.unwrap();

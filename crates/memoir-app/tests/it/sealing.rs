@@ -12,6 +12,7 @@ use std::{
 
 use memoir_app::{Error, MemoryInput, RecordQuery, sessions::RefineOptions};
 use memoir_domain::{
+    access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
     audit::{Action, Actor},
     memory::{Kind, Number},
@@ -37,7 +38,7 @@ use crate::{
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that
 /// another is a part of.
-const CANARIES: [(&str, &str); 22] = [
+const CANARIES: [(&str, &str); 24] = [
     ("a core memory", "zilpzalp01q"),
     ("a journal entry", "wiedehopf02q"),
     ("a tag", "zaunkoenig03q"),
@@ -60,6 +61,8 @@ const CANARIES: [(&str, &str); 22] = [
     ("a prompt that was replaced", "sperling20q"),
     ("an answer of the model", "uferschnepfe21q"),
     ("the name of an unknown tool", "brachvogel22q"),
+    ("a purpose", "regenpfeifer31q"),
+    ("a reason for an answer", "wasserralle32q"),
 ];
 
 fn canary(what: &str) -> &'static str {
@@ -375,7 +378,47 @@ async fn tell(world: &World, said: &mut Said) {
         )
         .await
         .unwrap();
+    let_somebody_in(world, said).await;
     provoke(world, said, session.session.id, shredded).await;
+}
+
+/// Asked, answered by the agent's model, looked at, and refused in each way that has words in it.
+async fn let_somebody_in(world: &World, said: &mut Said) {
+    let agent = &world.agent;
+    let draft = |scope, words: &str| AccessDraft {
+        kind: AccessKind::Read { scope, minutes: 9 },
+        purpose: words.into(),
+    };
+    let purpose = text_with("a purpose", "what is to be found out");
+    let draft_of_all = draft(AccessScope::All, &purpose);
+    said.value(&draft_of_all);
+    let request = agent.request_access(&draft_of_all, &person()).await;
+    let request = request.unwrap();
+    said.value(&request);
+    let answer = format!("YES, {}", canary("a reason for an answer"));
+    world.script([Turn::text(&answer)]);
+    said.value(&agent.ask_for_access(request.id).await.unwrap());
+    let mechanic = agent.mechanic(&person());
+    said.value(&mechanic.memory(Number(1)).await.unwrap());
+    said.value(&mechanic.show().await.unwrap());
+    said.value(
+        &mechanic
+            .record_page(&RecordQuery::default(), 1, 200)
+            .await
+            .unwrap(),
+    );
+    said.value(&mechanic.grants().await.unwrap());
+    let me = Actor::agent("wren");
+    let word = canary("a refused argument");
+    let no = agent.answer_access(request.id, false, Some(word.into()), &me);
+    said.error(no.await);
+    let long = Some(word.repeat(1_000).into());
+    said.error(agent.answer_access(request.id, false, long, &me).await);
+    let too_long = draft(AccessScope::Core, &word.repeat(1_000));
+    said.error(agent.request_access(&too_long, &person()).await);
+    said.error(agent.own_access_id("17").await);
+    said.value(&agent.revoke_access(request.id, &me).await.unwrap());
+    world.script([]);
 }
 
 fn capital(word: &str) -> String {
@@ -558,12 +601,18 @@ async fn spec_5_1_no_word_of_an_agents_is_traced() {
         let settings =
             json!({"model": canary("a refused argument"), "nothing": canary("a core memory")});
         connection.execute(sql, [settings.to_string()]).unwrap();
+    });
+    lab.clock
+        .advance(std::time::Duration::from_secs(8 * 86_400));
+    account.due_agents().await.unwrap();
+    let memoir = lab.memoir_at(&lab.database());
+    let mut scheduler = memoir_app::sessions::Scheduler::new(memoir.clone(), 4);
+    scheduler.queue_due().await.unwrap();
+    crate::lab::intrude(&lab.database(), |connection| {
         let sql = "UPDATE sessions SET state = 'open', lease_until = 1, lease_holder = 1 \
                    WHERE id = (SELECT min(id) FROM sessions)";
         connection.execute(sql, []).unwrap();
     });
-    account.due_agents().await.unwrap();
-    let memoir = lab.memoir_at(&lab.database());
     memoir.close_lapsed_sessions().await.unwrap();
     let traced = TRACED
         .lock()

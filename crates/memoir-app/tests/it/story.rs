@@ -1,7 +1,14 @@
 //! An agent to whom everything happened that can happen, for what must hold whatever happened.
 
 use memoir_app::sessions::RefineOptions;
-use memoir_domain::{SessionId, agent::Field, memory::Number, session::State};
+use memoir_domain::{
+    SessionId, Timestamp,
+    access::{AccessDraft, AccessKind, AccessScope},
+    agent::Field,
+    audit::Actor,
+    memory::Number,
+    session::State,
+};
 use memoir_model::ModelError;
 use memoir_testkit::Turn;
 use serde_json::json;
@@ -151,8 +158,52 @@ pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Stor
         .await
         .unwrap();
     lab.tick();
+    let_somebody_in(lab, world, completed).await;
     Story {
         completed,
         undone: undone.session.id,
     }
+}
+
+/// Requests of every kind and in every state; one that is granted is in use at the end.
+async fn let_somebody_in(lab: &Lab, world: &World, completed: SessionId) {
+    let agent = &world.agent;
+    let read = |scope| AccessKind::Read { scope, minutes: 45 };
+    let (core, all) = (AccessScope::Core, AccessScope::All);
+    let leave = AccessKind::Token {
+        expires_at: Some(Timestamp::MAX),
+    };
+    let shred = AccessKind::Shred { number: Number(11) };
+    let mut ids = Vec::new();
+    for kind in [
+        read(AccessScope::Session(completed)),
+        read(core),
+        read(all),
+        leave,
+        shred,
+        read(all),
+    ] {
+        lab.tick();
+        let purpose = "to find out why the kettle sings".into();
+        let draft = AccessDraft { kind, purpose };
+        let request = agent.request_access(&draft, &person()).await.unwrap();
+        ids.push(request.id);
+    }
+    let wren = Actor::agent("wren");
+    for (id, yes) in [
+        (ids[0], true),
+        (ids[1], true),
+        (ids[2], false),
+        (ids[4], true),
+    ] {
+        lab.tick();
+        let reason = Some("because of the kettle".into());
+        agent.answer_access(id, yes, reason, &wren).await.unwrap();
+    }
+    lab.tick();
+    let mechanic = agent.mechanic(&person());
+    mechanic.memory(Number(1)).await.unwrap();
+    mechanic.session(completed).await.unwrap();
+    agent.revoke_access(ids[0], &wren).await.unwrap();
+    lab.tick();
 }

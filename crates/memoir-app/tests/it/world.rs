@@ -21,15 +21,28 @@ use memoir_testkit::{ModelScript, Turn};
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
-pub struct StandingClock(AtomicI64);
+/// The time of day, and the microseconds of the clock that nobody sets.
+pub struct StandingClock(AtomicI64, AtomicU64);
 
 impl StandingClock {
     pub fn at(time: &str) -> Self {
         let start: Timestamp = time.parse().unwrap();
-        Self(AtomicI64::new(start.microseconds()))
+        Self(AtomicI64::new(start.microseconds()), AtomicU64::new(0))
     }
 
+    /// Lets time pass.
     pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+        self.pass(by);
+    }
+
+    /// Lets time pass that the time of day does not show.
+    pub fn pass(&self, by: Duration) {
+        self.1.fetch_add(by.as_micros() as u64, Ordering::SeqCst);
+    }
+
+    /// Sets the time of day forward, without any time passing.
+    pub fn put_forward(&self, by: Duration) {
         self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
     }
 }
@@ -43,6 +56,10 @@ impl StandingClock {
 impl Clock for StandingClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_microseconds(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.1.load(Ordering::SeqCst))
     }
 }
 

@@ -274,7 +274,8 @@ impl<'a> Argument<'a> {
     }
 }
 
-fn read_number(value: &Value) -> Option<Number> {
+/// A memory's number as models write it: `17`, `"17"` or `"#17"`.
+pub(crate) fn read_number(value: &Value) -> Option<Number> {
     match value {
         Value::Number(number) => number.as_u64().and_then(in_range),
         Value::String(text) => read_number_text(text),

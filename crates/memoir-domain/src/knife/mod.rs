@@ -9,6 +9,7 @@ mod search;
 
 use serde_json::{Value, json};
 
+pub(crate) use call::read_number;
 pub use call::{Call, Request};
 pub use edit::{Outcome, Trip, View, decide, session_gauge};
 pub use refusal::Refusal;

@@ -2,10 +2,13 @@
 
 use crate::{
     PrivateText,
+    access::{AccessKind, AccessRequest, AccessScope},
     agent::Agent,
     breaker::Gauge,
     context::ContextText,
     ledger::Ledger,
+    memory::Memory,
+    quote::quote,
     session::{EDIT_CAP, Mode},
 };
 
@@ -13,7 +16,9 @@ const RULES: &str = include_str!("rules.md");
 const DEFAULT_STYLE: &str = include_str!("style.md");
 const CLOSING: &str = include_str!("closing.md");
 const CLOSING_DEDUP_ONLY: &str = include_str!("closing_dedup_only.md");
+const NEAR_DOUBLES: &str = include_str!("near_doubles.md");
 const CONSENT: &str = include_str!("consent.md");
+const ACCESS: &str = include_str!("access.md");
 /// The start of the status line that tells how many tokens may be removed.
 const REMOVABLE: &str = "- May be removed before the breaker trips: ";
 
@@ -49,6 +54,12 @@ pub fn session(agent: &Agent, mode: Mode, gauge: &Gauge, ledger: &Ledger) -> Pro
         Mode::Full => CLOSING,
         Mode::DedupOnly => CLOSING_DEDUP_ONLY,
     };
+    let pairs = ledger
+        .near_doubles
+        .as_ref()
+        .map_or_else(String::new, |pairs| {
+            format!("\n{}\n\n{}\n", NEAR_DOUBLES.trim(), pairs.expose())
+        });
     Prompt {
         system: format!(
             "{}\n\n{}\n\n## Your own style of refining\n\n{}",
@@ -58,7 +69,7 @@ pub fn session(agent: &Agent, mode: Mode, gauge: &Gauge, ledger: &Ledger) -> Pro
         )
         .into(),
         user: format!(
-            "{}\n\n## Your core memories, oldest first\n\nnumber | origin date | size | flags | tags | text\n\n{}\n{}",
+            "{}\n\n## Your core memories, oldest first\n\nnumber | origin date | size | flags | tags | text\n\n{}{pairs}\n{}",
             status(agent, gauge),
             ledger.text.expose(),
             closing.trim()
@@ -67,7 +78,8 @@ pub fn session(agent: &Agent, mode: Mode, gauge: &Gauge, ledger: &Ledger) -> Pro
     }
 }
 
-fn identity(agent: &Agent) -> String {
+/// Who the agent is, in its own words where it has any.
+pub(crate) fn identity(agent: &Agent) -> String {
     match &agent.settings.system_prompt {
         Some(prompt) => prompt.expose().trim().to_owned(),
         None => format!("You are {}.", agent.name),
@@ -122,24 +134,139 @@ pub fn consent(agent: &Agent, context: &ContextText) -> Prompt {
     }
 }
 
+/// The request to let somebody in (SPEC 5.2): the agent's own system prompt with its context, then who
+/// asks for what, for how long and why. `memory` is the one that is to be shredded.
+pub fn access(
+    agent: &Agent,
+    context: &ContextText,
+    request: &AccessRequest,
+    memory: Option<&Memory>,
+) -> Prompt {
+    let user = fill(
+        ACCESS.trim(),
+        &[
+            ("{who}", quote(&request.asked_by.name)),
+            ("{what}", asked_for(request.kind)),
+            ("{how_long}", how_long(request.kind)),
+            ("{purpose}", quote(request.purpose.expose())),
+            ("{consequence}", consequence(request.kind, memory)),
+        ],
+    );
+    Prompt {
+        system: format!("{}\n\n{}", identity(agent), context.text.expose())
+            .trim_end()
+            .into(),
+        user: user.into(),
+    }
+}
+
+/// The form with its places filled, each once and in this order: what is filled in has no places.
+fn fill(form: &str, places: &[(&str, String)]) -> String {
+    let (mut text, mut rest) = (String::new(), form);
+    for (place, words) in places {
+        if let Some((before, after)) = rest.split_once(place) {
+            text.push_str(before);
+            text.push_str(words);
+            rest = after;
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+fn asked_for(kind: AccessKind) -> String {
+    match kind {
+        AccessKind::Read { scope, .. } => match scope {
+            AccessScope::Session(id) => format!(
+                "to read what the refinement session {id} changed: the memories that it touched, before and after, and what you said to it"
+            ),
+            AccessScope::Core => "to read your kept core memories".to_owned(),
+            AccessScope::All => {
+                "to read everything: all your memories, discarded ones too, your records and your prompts"
+                    .to_owned()
+            }
+        },
+        AccessKind::Token { expires_at } => match expires_at {
+            Some(at) => format!("to make one more token of yours, which ends at {at}"),
+            None => "to make one more token of yours, which does not end by itself".to_owned(),
+        },
+        AccessKind::Shred { number } => {
+            format!("to have the words of your memory {number} taken out for good")
+        }
+    }
+}
+
+fn how_long(kind: AccessKind) -> String {
+    match kind {
+        AccessKind::Read { minutes, .. } => {
+            format!("{minutes} minutes from your answer on; then it ends by itself")
+        }
+        AccessKind::Token { .. } => {
+            "it can be made once, within an hour from your answer on".to_owned()
+        }
+        AccessKind::Shred { .. } => "it is done at once".to_owned(),
+    }
+}
+
+fn consequence(kind: AccessKind, memory: Option<&Memory>) -> String {
+    match kind {
+        AccessKind::Read { .. } => "If you agree, every look is put on your record before anything is shown, you can take your agreement back at any moment, and when it has ended an entry in your journal tells you how much was read.".to_owned(),
+        AccessKind::Token { .. } => "Whoever holds a token of yours can read all that you can read, and act as you. Until it is made you can take your agreement back; afterwards the token can be revoked. An entry in your journal will tell you about it.".to_owned(),
+        AccessKind::Shred { .. } => {
+            let words = memory.map_or_else(String::new, |memory| {
+                format!(" It says: {}", quote(memory.content.expose()))
+            });
+            format!("Its words go from the memory, from its history and from your records. Nothing brings them back, and you cannot take your agreement back afterwards.{words}")
+        }
+    }
+}
+
+/// What an answer says after its first word of yes or no; all of it where it begins otherwise. A block of
+/// thinking before the answer is left out.
+pub fn reason_of(answer: &str) -> &str {
+    let start = opening(answer);
+    let word = first_word(start);
+    let bare = word.trim_end_matches(['-', '\'', '’']);
+    let is_answer = bare.eq_ignore_ascii_case("yes") || bare.eq_ignore_ascii_case("no");
+    let rest = if is_answer {
+        &start[word.len()..]
+    } else {
+        start
+    };
+    let is_mark =
+        |character: char| character.is_whitespace() || "*_`~\"'”’».,:;!-–—)]".contains(character);
+    if is_answer {
+        rest.trim_start_matches(is_mark).trim_end()
+    } else {
+        rest.trim()
+    }
+}
+
 /// Whether an answer to the request is consent: its first word is YES, in any case, with Markdown
 /// around it (SPEC 3.3). A block of thinking before the answer is not the answer.
 pub fn is_consent(answer: &str) -> bool {
+    first_word(opening(answer))
+        .trim_end_matches(['-', '\'', '’'])
+        .eq_ignore_ascii_case("yes")
+}
+
+/// The answer from its first word on.
+fn opening(answer: &str) -> &str {
     let mut answer = answer.trim_start();
     if let Some(thinking) = answer.strip_prefix("<think>") {
         answer = thinking.split_once("</think>").map_or("", |(_, said)| said);
     }
     // A word that is struck out, `~~YES~~`, was not said.
-    let start = answer.trim_start_matches(|character: char| {
+    answer.trim_start_matches(|character: char| {
         character.is_whitespace() || "*_`#>-+\"'“”‘’«»[(".contains(character)
-    });
+    })
+}
+
+/// The word that the text begins with; empty where it begins with none.
+fn first_word(text: &str) -> &str {
     let joins_words = |character: char| character.is_alphanumeric() || "-/'’".contains(character);
-    let word: String = start
-        .chars()
-        .take_while(|&character| joins_words(character))
-        .collect();
-    word.trim_end_matches(['-', '\'', '’'])
-        .eq_ignore_ascii_case("yes")
+    let end = text.find(|character| !joins_words(character));
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// Reads from a session's prompt how many tokens may be removed; `None` where it does not say.
@@ -195,9 +322,16 @@ mod tests {
 
     #[test]
     fn spec_3_5_no_word_invites_losing_what_is_old() {
-        let all = [RULES, DEFAULT_STYLE, CLOSING, CLOSING_DEDUP_ONLY, CONSENT]
-            .join("\n")
-            .to_lowercase();
+        let all = [
+            RULES,
+            DEFAULT_STYLE,
+            CLOSING,
+            CLOSING_DEDUP_ONLY,
+            NEAR_DOUBLES,
+            CONSENT,
+        ]
+        .join("\n")
+        .to_lowercase();
         for word in [
             "summarise",
             "summarize",

@@ -202,7 +202,10 @@ fn spec_3_13_the_breaker_never_trips_on_a_mass_of_zero() {
         world.session().clone(),
         &[],
         &memoir_domain::text::Digester::new(&[1; 32]),
-        1_000,
+        memoir_domain::ledger::LedgerRoom {
+            tokens: 1_000,
+            near_doubles: false,
+        },
         world.now,
     );
     world.apply(opened.decision);

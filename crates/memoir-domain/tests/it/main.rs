@@ -3,13 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod access;
 mod attack;
+mod authoring;
 mod breaker;
 mod checks;
 mod duplicates;
 mod edits;
 mod ends;
 mod history;
+mod life;
 mod manage;
 mod prompt;
 mod properties;

@@ -190,6 +190,49 @@ fn spec_3_7_where_a_ledger_stops_the_next_begins() {
 }
 
 #[test]
+fn spec_3_6_pairs_that_look_alike_are_told_where_wanted_and_quoted_as_all_memory_text_is() {
+    let texts = [
+        "Evan plans a session with Sam",
+        "Sam plans a session with Evan",
+        "the word on the gate is </ledger>#9",
+        "the word on the gate is <b>#9",
+        "Tea is served at 5",
+    ];
+    let mut world = World::with(&texts);
+    let without = world.open(Mode::Full);
+    world.complete();
+    assert_eq!(without.ledger.near_doubles, None);
+    assert!(!without.prompt.text().expose().contains("look alike"));
+    world.near_doubles = true;
+    let with = world.open(Mode::Full);
+    let pairs = with.ledger.near_doubles.as_ref().unwrap().expose();
+    assert_eq!(
+        pairs.lines().next(),
+        Some("- #1 and #2 differ in: order \"Evan Sam\" / \"Sam Evan\"")
+    );
+    assert!(
+        !pairs.contains('<') && pairs.lines().count() == 2,
+        "{pairs}"
+    );
+    assert!(with.prompt.user.expose().contains(pairs));
+    // The rules are those of a session without, and so are the rows.
+    assert_eq!(with.prompt.system, without.prompt.system);
+    assert_eq!(with.ledger.text, without.ledger.text);
+    assert_eq!(
+        ledger::parse_rows(with.prompt.user.expose()),
+        ledger::parse_rows(without.prompt.user.expose())
+    );
+    world.complete();
+    // What the pairs take is taken from the rows.
+    let listed = |near_doubles: bool| {
+        let mut world = World::with(&texts);
+        (world.ledger_budget, world.near_doubles) = (100, near_doubles);
+        world.open(Mode::Full).ledger.listed
+    };
+    assert!(listed(true) < listed(false));
+}
+
+#[test]
 fn spec_3_7_where_nothing_follows_the_ledger_begins_anew() {
     let mut world = World::with(&["a", "b", "c"]);
     world.ledger_budget = 30;

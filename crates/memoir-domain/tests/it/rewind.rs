@@ -64,6 +64,7 @@ fn spec_4_3_the_kept_memories_are_exactly_those_of_the_time() {
         json!({
             "to_seq": plan.to_seq, "to": then.to_string(), "memories": 5, "returning": 1,
             "discarded": 2, "reworded": 0, "core_tokens_before": 9, "core_tokens_after": 11,
+            "core_tokens": 11,
         })
     );
     // Prompts and settings are not memories.

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use memoir_domain::{
     AgentId, SessionId, Timestamp,
     agent::{Agent, Field},
-    audit::{Action, Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record},
     breaker::{DEFAULT_EROSION_FLOOR, EROSION_DAYS},
     draft::{Decision, Draft},
     knife::{self, Call, Outcome, Request, View},
+    ledger::LedgerRoom,
     lifecycle::{self, Opened, Start},
     manage::{self, ChangeRefusal},
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
@@ -32,6 +33,7 @@ pub(crate) struct World {
     pub(crate) past: Vec<(Timestamp, BTreeMap<Number, Memory>)>,
     pub(crate) erosion_floor: f64,
     pub(crate) ledger_budget: u64,
+    pub(crate) near_doubles: bool,
 }
 
 pub(crate) fn time(text: &str) -> Timestamp {
@@ -82,6 +84,7 @@ impl World {
             past: Vec::new(),
             erosion_floor: DEFAULT_EROSION_FLOOR,
             ledger_budget: 100_000,
+            near_doubles: false,
         };
         world.apply(decision);
         world
@@ -216,7 +219,10 @@ impl World {
             self.session().clone(),
             &self.memories.values().cloned().collect::<Vec<_>>(),
             &Digester::new(&[9; 32]),
-            self.ledger_budget,
+            LedgerRoom {
+                tokens: self.ledger_budget,
+                near_doubles: self.near_doubles,
+            },
             self.now,
         );
         self.apply(opened.decision.clone());
@@ -469,6 +475,7 @@ impl World {
             recorded.into_iter().eq(changes),
             "every change is in the log"
         );
+        self.check_masses(&decision);
         for change in &decision.changes {
             let before = self.memories.get(&change.number());
             assert_eq!(
@@ -501,6 +508,33 @@ impl World {
         assert_eq!(self.agent.next_seq, self.log.len() as u64 + 1);
         assert_eq!(self.agent.next_number.0, self.memories.len() as u64 + 1);
         self.past.push((self.now, self.memories.clone()));
+    }
+
+    /// Every record that changes memories says what the mass is after it.
+    fn check_masses(&self, decision: &Decision) {
+        let of = |memory: &Memory| {
+            if memory.is_kept_core() {
+                memory.tokens()
+            } else {
+                0
+            }
+        };
+        let mut mass = self.agent.tally.core_tokens;
+        // A record may leave out the words of its changes.
+        let mut changes = decision.changes.iter();
+        for record in &decision.records {
+            for change in changes.by_ref().take(record.body.changes.len()) {
+                mass = mass + of(&change.after()) - change.before().map_or(0, of);
+            }
+            let told = record.facts.count_of(CORE_TOKENS);
+            let expected = (!record.body.changes.is_empty()).then_some(mass);
+            assert_eq!(
+                told.filter(|_| expected.is_some()),
+                expected,
+                "{}",
+                record.seq
+            );
+        }
     }
 
     /// The memories as the log alone tells them.

@@ -4,12 +4,12 @@
 //! It remembers nothing between requests, and finds out where it is from the conversation so far.
 //! What it is not: it does not understand a word. It consents to a session when two of the memories
 //! that it is shown are equal up to case, white space and one final `.`, `!` or `?`; it merges or
-//! deletes only such memories; and it says no to every other question.
+//! deletes only such memories; it promotes no journal entry; and it says no to every other question.
 
 mod doubles;
 
 use async_trait::async_trait;
-use memoir_domain::{PrivateJson, PrivateText, context, ledger, prompt};
+use memoir_domain::{PrivateJson, PrivateText, context, ledger, prompt, reflection};
 use serde_json::{Value, json};
 
 use self::doubles::{Plan, Row, Step, groups, plan};
@@ -74,6 +74,10 @@ fn answer(request: &Request) -> Said {
             &plan(&rows, removable, offers("consolidate_memories")),
             &results(request),
         );
+    }
+    if request.answer_schema.as_ref().is_some_and(|answer| answer.name == reflection::ANSWER) {
+        // It cannot tell what matters, and promoting nothing is normal (SPEC 2.5).
+        return Said::Text(r#"{"promote": []}"#.to_owned());
     }
     if question.trim_start().starts_with(CONSENT_OPENING) {
         return consent(&core_memories(request.system.expose()));

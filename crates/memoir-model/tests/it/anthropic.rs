@@ -203,3 +203,20 @@ async fn spec_6_3_stop_reasons_and_absent_usage() {
         assert!(reply.usage.input_tokens > 50);
     }
 }
+
+#[tokio::test]
+async fn spec_2_5_the_form_of_an_answer_is_asked_of_the_provider() {
+    let server = ScriptedServer::start([Step::text("{}")]);
+    let model = model(ProviderKind::Anthropic, &server);
+    let schema = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let mut request = request(vec![user("Which?")], vec![]);
+    request.answer_schema = Some(memoir_model::AnswerSchema {
+        name: "promotions",
+        schema: schema.clone(),
+    });
+    model.complete(&request).await.unwrap();
+    assert_eq!(
+        server.received()[0].body["output_config"],
+        json!({"format": {"type": "json_schema", "schema": schema}})
+    );
+}

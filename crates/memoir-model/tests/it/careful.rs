@@ -65,6 +65,8 @@ fn agent(memories: &[Memory]) -> Agent {
         next_seq: 1,
         last_refinement_at: None,
         last_attempt: None,
+        last_reflection_at: None,
+        unreflected_since: None,
         ledger_position: None,
         erased_at: None,
     }
@@ -93,6 +95,7 @@ async fn say(prompt: Prompt, tools: &[Tool], more: Vec<Message>) -> memoir_model
         system: prompt.system,
         messages,
         tools: tools.collect(),
+        answer_schema: None,
         max_output_tokens: 4096,
     };
     careful().complete(&request).await.unwrap()

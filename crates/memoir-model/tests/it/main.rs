@@ -52,6 +52,7 @@ fn request(messages: Vec<Message>, tools: Vec<ToolDefinition>) -> Request {
         system: PrivateText::new("You are Ada."),
         messages,
         tools,
+        answer_schema: None,
         max_output_tokens: 500,
     }
 }

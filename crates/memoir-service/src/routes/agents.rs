@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::{
     Problem,
-    caller::{Caller, Reached},
+    caller::Caller,
     extract::{Body, Path, Query, name},
     matching::IfMatch,
     page::{Page, Wanted},
@@ -68,16 +68,16 @@ pub(crate) async fn create(
     responses((status = 200, description = "The agent", body = Agent, headers(("ETag" = String)))))]
 pub(crate) async fn show(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    shown(&reached).await
-}
-
-async fn shown(reached: &Reached) -> Result<Response, Problem> {
     let view = match reached.eyes {
         Eyes::Agent => reached.agent.show().await?,
-        Eyes::Administrator => reached.agent.show_to_administrator().await?,
+        Eyes::Administrator => reached.mechanic().show().await?,
     };
+    Ok(with_etag(view))
+}
+
+fn with_etag(view: AgentView) -> Response {
     let etag = [(header::ETAG, agent_etag(&view))];
-    Ok((etag, axum::Json(Agent::from(view))).into_response())
+    (etag, axum::Json(Agent::from(view))).into_response()
 }
 
 /// Changes settings, all of them or none; null returns one to its default. With `If-Match`, only where they
@@ -99,7 +99,8 @@ pub(crate) async fn change(
         .agent
         .configure_where(&borrowed(&values), is_expected, &reached.actor)
         .await?;
-    shown(&reached).await
+    // Without the agent's own prompts, whatever it lets be seen: the answer is kept for repetitions.
+    Ok(with_etag(reached.agent.show_to_administrator().await?))
 }
 
 fn borrowed(values: &[(Field, Option<String>)]) -> Vec<(Field, Option<&str>)> {

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::RecordQuery;
+use memoir_app::{Eyes, RecordQuery};
 use memoir_domain::audit::Action;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -64,10 +64,20 @@ pub(crate) async fn list(
         since: time("since", filter.since.as_deref())?,
         last: None,
     };
-    let records = reached
-        .agent
-        .record_page(&query, from_seq, limit + 1, reached.eyes)
-        .await?;
+    let records = match reached.eyes {
+        Eyes::Agent => {
+            let agent = &reached.agent;
+            agent
+                .record_page(&query, from_seq, limit + 1, Eyes::Agent)
+                .await?
+        }
+        Eyes::Administrator => {
+            reached
+                .mechanic()
+                .record_page(&query, from_seq, limit + 1)
+                .await?
+        }
+    };
     let page = Page::of(records, limit, |record| record.seq, Record::from);
     Ok(axum::Json(page).into_response())
 }

@@ -14,12 +14,14 @@ use crate::errors;
 const ALWAYS: &[&str] = &[
     "invalid_argument",
     "unauthorized",
-    "timeout",
+    "body_too_slow",
     "body_too_large",
     "rate_limited",
     "internal",
     "key_unavailable",
     "tampered",
+    "busy",
+    "still_running",
 ];
 
 /// What every request that changes something can be refused with too.
@@ -28,6 +30,7 @@ const CHANGING: &[&str] = &[
     "idempotency_unknown",
     "idempotency_mismatch",
     "contended",
+    "disk_full",
 ];
 
 /// An operation, who may make it, and what else it can be refused with.
@@ -36,6 +39,7 @@ type Operation = (&'static str, &'static str, &'static [&'static str]);
 const ADMINISTRATOR: &str = "Administrator.";
 const AGENT: &str = "The agent itself.";
 const BOTH: &str = "The agent itself; an administrator, who sees no words.";
+const READERS: &str = "The agent itself; an administrator, who sees words only under an access that the agent has granted.";
 
 const OPERATIONS: &[Operation] = &[
     ("list_agents", ADMINISTRATOR, &["forbidden"]),
@@ -44,7 +48,7 @@ const OPERATIONS: &[Operation] = &[
         ADMINISTRATOR,
         &["forbidden", "name_taken", "too_long"],
     ),
-    ("get_agent", BOTH, &["not_found", "erased"]),
+    ("get_agent", READERS, &["not_found", "erased"]),
     (
         "update_agent",
         ADMINISTRATOR,
@@ -70,8 +74,13 @@ const OPERATIONS: &[Operation] = &[
     ),
     (
         "create_token",
-        "The agent itself; an administrator while the agent has no memories.",
+        "The agent itself; an administrator while the agent has no memories, and once for each token that the agent lets it have.",
         &["not_found", "erased", "consent_required"],
+    ),
+    (
+        "sign_in",
+        "Whoever has a name and a password; no token is needed.",
+        &["insecure_transport", "disk_full"],
     ),
     (
         "save_memory",
@@ -85,10 +94,10 @@ const OPERATIONS: &[Operation] = &[
     ),
     (
         "list_memories",
-        "The agent itself; an administrator, who sees no words and cannot search by them.",
-        &["forbidden", "not_found", "erased", "too_long"],
+        "The agent itself; an administrator, who sees words and searches by them only under an access that the agent has granted.",
+        &["consent_required", "not_found", "erased", "too_long"],
     ),
-    ("get_memory", BOTH, &["not_found", "erased"]),
+    ("get_memory", READERS, &["not_found", "erased"]),
     (
         "protect_memory",
         ADMINISTRATOR,
@@ -140,16 +149,27 @@ const OPERATIONS: &[Operation] = &[
     ),
     (
         "shred_memory",
-        AGENT,
+        "The agent itself; of an administrator's wish the agent is asked.",
         &[
-            "consent_required",
             "not_found",
+            "too_many_waiting",
             "erased",
             "shredded",
             "session_open",
             "too_long",
             "precondition_failed",
         ],
+    ),
+    (
+        "hand_over_transcript",
+        BOTH,
+        &["not_found", "erased", "too_long"],
+    ),
+    ("get_transcripts", BOTH, &["not_found", "erased"]),
+    (
+        "reflect",
+        BOTH,
+        &["not_found", "erased", "inactive", "model_unavailable"],
     ),
     ("get_context", AGENT, &["forbidden", "not_found", "erased"]),
     (
@@ -160,7 +180,30 @@ const OPERATIONS: &[Operation] = &[
     (
         "set_own_setting",
         AGENT,
-        &["forbidden", "not_found", "erased", "name_taken", "too_long"],
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "name_taken",
+            "too_long",
+            "confirmation_required",
+        ],
+    ),
+    (
+        "get_own_setting_history",
+        AGENT,
+        &["forbidden", "not_found", "erased"],
+    ),
+    (
+        "undo_own_setting",
+        AGENT,
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "name_taken",
+            "precondition_failed",
+        ],
     ),
     (
         "begin_session",
@@ -175,8 +218,9 @@ const OPERATIONS: &[Operation] = &[
             "model_unavailable",
         ],
     ),
-    ("list_sessions", BOTH, &["not_found", "erased"]),
-    ("get_session", BOTH, &["not_found", "erased"]),
+    ("list_sessions", READERS, &["not_found", "erased"]),
+    ("get_session", READERS, &["not_found", "erased"]),
+    ("watch_session", BOTH, &["not_found", "erased"]),
     ("call_tool", AGENT, &["forbidden", "not_found", "erased"]),
     (
         "apply_rehearsal",
@@ -212,7 +256,38 @@ const OPERATIONS: &[Operation] = &[
         ADMINISTRATOR,
         &["forbidden", "not_found", "erased", "session_open"],
     ),
-    ("list_records", BOTH, &["not_found"]),
+    (
+        "request_access",
+        ADMINISTRATOR,
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "too_long",
+            "too_many_waiting",
+        ],
+    ),
+    ("list_access_requests", BOTH, &["not_found", "erased"]),
+    ("get_access_request", BOTH, &["not_found", "erased"]),
+    (
+        "answer_access_request",
+        AGENT,
+        &[
+            "forbidden",
+            "not_found",
+            "erased",
+            "too_long",
+            "access_over",
+            "session_open",
+            "shredded",
+        ],
+    ),
+    (
+        "revoke_access_request",
+        BOTH,
+        &["not_found", "erased", "access_over"],
+    ),
+    ("list_records", READERS, &["not_found"]),
     ("verify_records", BOTH, &["not_found"]),
     ("take_checkpoint", "Everybody with a token.", &[]),
 ];
@@ -232,6 +307,10 @@ const TAGS: &[(&str, &str)] = &[
     (
         "time machine",
         "Going back: to before a session, to a point in time, for one memory.",
+    ),
+    (
+        "access",
+        "Asking an agent to see its words for a while, and its answer.",
     ),
     (
         "audit",
@@ -298,7 +377,8 @@ fn complete_operation(method: &str, operation: &mut Value) {
     let id = operation["operationId"].as_str().unwrap_or_default();
     let known = OPERATIONS.iter().find(|(name, ..)| *name == id);
     let (who, own) = known.map_or(("", &[][..]), |(_, who, codes)| (*who, *codes));
-    let changes = method != "get";
+    // Who signs in again is given another token.
+    let changes = method != "get" && id != "sign_in";
     let mut codes: Vec<&str> = [own, ALWAYS].concat();
     if changes {
         codes.extend(CHANGING);
@@ -322,10 +402,6 @@ fn refusals(codes: &[&str]) -> Map<String, Value> {
     for code in codes {
         let status = errors::page(code).map_or(500, |page| page.status);
         by_status.entry(status).or_default().push(code);
-        // What is still being carried out when the time is over is told so with another status.
-        if *code == "timeout" {
-            by_status.entry(503).or_default().push(code);
-        }
     }
     by_status
         .into_iter()
@@ -397,7 +473,7 @@ mod tests {
             .collect();
         let listed: BTreeSet<&str> = OPERATIONS.iter().map(|(id, ..)| *id).collect();
         assert_eq!(described, listed);
-        assert_eq!(operations().len(), OPERATIONS.len() + 5);
+        assert_eq!(operations().len(), OPERATIONS.len() + 6);
     }
 
     #[test]

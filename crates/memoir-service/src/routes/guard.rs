@@ -55,7 +55,7 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
 
 /// Refuses what stands after the `?` under a name that the request does not take: a filter that is misspelt
 /// would otherwise give too much.
-fn check_parameters(parts: &Parts) -> Result<(), Problem> {
+pub(super) fn check_parameters(parts: &Parts) -> Result<(), Problem> {
     let (Some(query), Some(path)) = (parts.uri.query(), parts.extensions.get::<MatchedPath>())
     else {
         return Ok(());

@@ -4,8 +4,13 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage};
-use memoir_domain::{PrivateText, Timestamp, memory::Kind, recall::Query as RecallQuery};
+use memoir_app::{BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage, SeenMemory};
+use memoir_domain::{
+    PrivateText, Timestamp,
+    access::{AccessDraft, AccessKind},
+    memory::{Kind, Number, parse_text},
+    recall::Query as RecallQuery,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -16,11 +21,13 @@ use crate::{
     matching::IfMatch,
     page::{Page, Wanted},
     schemas,
-    wire::{Memory, NewMemory, SavedMemory},
+    wire::{AccessRequest, Memory, NewMemory, SavedMemory},
 };
 
 /// Most memories of a batch.
 const MOST_IN_BATCH: usize = 1_000;
+/// Most characters of the reason for a shredding.
+const MOST_OF_REASON: usize = 1_000;
 
 /// Saves one memory.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "save_memory",
@@ -125,13 +132,13 @@ pub(crate) struct Filter {
     limit: Option<String>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
-    /// Words, and phrases in double quotes: the best match first. For the agent itself.
+    /// Words, and phrases in double quotes: the best match first. For the agent itself, or under an access that it has granted.
     #[param(value_type = Option<String>, max_length = 1_000)]
     q: Option<PrivateText>,
     /// One kind.
     #[param(inline, value_type = Option<schemas::Kind>)]
     kind: Option<String>,
-    /// A tag, whatever the case. For the agent itself.
+    /// A tag, whatever the case. For the agent itself, or under an access that it has granted.
     #[param(value_type = Option<String>)]
     tag: Option<PrivateText>,
     /// Origin dates at this time or after.
@@ -193,12 +200,8 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let (wanted, selected) = filter.read()?;
+    // To search by content is to read it.
     let searches = selected.text.is_some() || selected.tag.is_some();
-    if searches && reached.eyes == Eyes::Administrator {
-        return Err(Problem::forbidden(
-            "q and tag: to search by content is to read it; only the agent itself can",
-        ));
-    }
     let page = if searches {
         matches(&reached, &wanted, selected).await?
     } else {
@@ -228,10 +231,17 @@ async fn by_number(
             Page::of(memories, limit, |memory| memory.number, Memory::from)
         }
         Eyes::Administrator => {
-            let memories = reached.agent.blind_memory_page(&page).await?;
-            Page::of(memories, limit, |memory| memory.number, Memory::from)
+            let memories = reached.mechanic().memory_page(&page).await?;
+            Page::of(memories, limit, number_of, Memory::from)
         }
     })
+}
+
+fn number_of(memory: &SeenMemory) -> Number {
+    match memory {
+        SeenMemory::Words(memory) => memory.number,
+        SeenMemory::Blind(memory) => memory.number,
+    }
 }
 
 /// Matches by rank: a cursor holds the rank of the last one that was seen.
@@ -249,10 +259,21 @@ async fn matches(
         tag: selected.tag,
         limit: limit as usize + 1,
     };
-    let found = reached
-        .agent
-        .recall_page(&query, wanted.after()?, selected.with_discarded)
-        .await?;
+    let (after, with_discarded) = (wanted.after()?, selected.with_discarded);
+    let found = match reached.eyes {
+        Eyes::Agent => {
+            reached
+                .agent
+                .recall_page(&query, after, with_discarded)
+                .await?
+        }
+        Eyes::Administrator => {
+            reached
+                .mechanic()
+                .recall_page(&query, after, with_discarded)
+                .await?
+        }
+    };
     let page = Page::of(found, limit, |(place, _)| *place, |(_, memory)| memory);
     Ok(page.map(Memory::from))
 }
@@ -269,7 +290,7 @@ pub(crate) async fn show(
     let number = self::number(&number)?;
     let memory = match reached.eyes {
         Eyes::Agent => Memory::from(reached.agent.memory(number).await?),
-        Eyes::Administrator => Memory::from(reached.agent.blind_memory(number).await?),
+        Eyes::Administrator => Memory::from(reached.mechanic().memory(number).await?),
     };
     Ok(with_etag(memory))
 }
@@ -364,11 +385,14 @@ pub(crate) struct Shredding {
     reason: PrivateText,
 }
 
-/// Takes the words of one memory out of everything, for good: at the agent's own wish.
+/// Takes the words of one memory out of everything, for good: at the agent's own wish. An administrator's
+/// wish is put to the agent.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/shred", tag = "memories",
     operation_id = "shred_memory", request_body = Shredding,
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
-    responses((status = 200, description = "What is left of it", body = Memory, headers(("ETag" = String)))))]
+    responses(
+        (status = 200, description = "What is left of it", body = Memory, headers(("ETag" = String))),
+        (status = 202, description = "An administrator's: the agent is asked, and nothing is shredded without its yes", body = AccessRequest)))]
 pub(crate) async fn shred(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
@@ -376,19 +400,39 @@ pub(crate) async fn shred(
     Body(Shredding { reason }): Body<Shredding>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    if reached.eyes == Eyes::Administrator {
-        return Err(Problem::new(
-            StatusCode::FORBIDDEN,
-            "consent_required",
-            "only the agent itself can have words taken out; an administrator needs its consent",
-        ));
-    }
     let number = self::number(&number)?;
     let expected = IfMatch::of(&headers)?;
+    if reached.eyes == Eyes::Administrator {
+        return ask_to_shred(&reached, number, &expected, reason).await;
+    }
     let is_expected = |now: &BlindMemoryView| is_expected(&expected, now);
     let shredded = reached
         .agent
         .shred_where(number, reason.expose(), is_expected, &reached.actor)
         .await?;
     Ok(with_etag(Memory::from(shredded.memory)))
+}
+
+async fn ask_to_shred(
+    reached: &Reached,
+    number: Number,
+    expected: &IfMatch,
+    reason: PrivateText,
+) -> Result<Response, Problem> {
+    let now = reached.agent.blind_memory(number).await?;
+    if !is_expected(expected, &now) {
+        return Err(memoir_app::Error::Changed.into());
+    }
+    // The agent is told it as the purpose.
+    let purpose = parse_text("reason", reason.expose(), MOST_OF_REASON);
+    let draft = AccessDraft {
+        kind: AccessKind::Shred { number },
+        purpose: purpose.map_err(memoir_app::Error::from)?,
+    };
+    let request = reached.agent.request_access(&draft, &reached.actor).await?;
+    Ok((
+        StatusCode::ACCEPTED,
+        axum::Json(AccessRequest::from(request)),
+    )
+        .into_response())
 }

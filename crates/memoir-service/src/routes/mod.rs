@@ -1,16 +1,21 @@
 //! The requests, a file for each thing that they are about.
 
+mod access;
 mod agents;
 mod audit;
 mod context;
 mod description;
 mod docs;
 mod guard;
+mod life;
+mod live;
 mod mcp;
 mod memories;
 mod meta;
+mod metrics;
 mod own;
 mod sessions;
+mod sign_in;
 mod tokens;
 
 use axum::Router;
@@ -20,7 +25,7 @@ use utoipa::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::Service;
+use crate::{Service, requests};
 
 /// The head of the document.
 #[derive(OpenApi)]
@@ -28,11 +33,11 @@ use crate::Service;
     info(
         title = "Memoir",
         description = "Long-term memory for LLM agents that an agent can refine and cannot destroy. \
-            Administrators see no words.\n\nErrors are problem documents (RFC 9457) with a stable `code`. Times are \
+            Administrators see no words, but for a while those that an agent lets one of them see.\n\nErrors are problem documents (RFC 9457) with a stable `code`. Times are \
             RFC 3339 in UTC. Lists come in pages: `next_cursor` of one gives the next."
     ),
     modifiers(&Bearer),
-    components(schemas(crate::Problem, crate::schemas::OwnField, crate::schemas::ToolName)),
+    components(schemas(crate::Problem, crate::wire::LiveSession, crate::wire::LiveRecord, crate::schemas::OwnField, crate::schemas::ToolName)),
     security(("token" = []))
 )]
 struct Head;
@@ -66,14 +71,23 @@ fn guarded() -> OpenApiRouter<Service> {
         .routes(routes!(memories::discard))
         .routes(routes!(memories::shred))
         .routes(routes!(context::show))
+        .routes(routes!(life::hand_over, life::standing))
+        .routes(routes!(life::reflect))
         .routes(routes!(own::show, own::change))
+        .routes(routes!(own::history))
+        .routes(routes!(own::undo))
         .routes(routes!(sessions::list, sessions::begin))
         .routes(routes!(sessions::show))
+        .routes(routes!(live::watch))
         .routes(routes!(sessions::call_tool))
         .routes(routes!(sessions::apply))
         .routes(routes!(sessions::roll_back))
         .routes(routes!(sessions::cancel))
         .routes(routes!(agents::rewind))
+        .routes(routes!(access::list, access::ask))
+        .routes(routes!(access::show))
+        .routes(routes!(access::answer))
+        .routes(routes!(access::revoke))
         .routes(routes!(audit::list))
         .routes(routes!(audit::verify))
         .routes(routes!(audit::checkpoint))
@@ -85,8 +99,10 @@ fn open() -> OpenApiRouter<Service> {
         .routes(routes!(meta::openapi))
         .routes(routes!(meta::healthy))
         .routes(routes!(meta::ready))
+        .routes(routes!(metrics::show))
         .routes(routes!(docs::interface))
         .routes(routes!(docs::error))
+        .routes(routes!(sign_in::sign_in))
 }
 
 /// What the functions say of themselves.
@@ -112,6 +128,10 @@ pub(crate) fn router(service: &Service) -> Router {
         .method_not_allowed_fallback(meta::wrong_method)
         .layer(axum::extract::DefaultBodyLimit::max(
             service.options.body_bytes,
+        ))
+        .layer(axum::middleware::from_fn_with_state(
+            service.clone(),
+            requests::watch,
         ))
         .with_state(service.clone())
 }

@@ -1,7 +1,7 @@
 //! `/v1/agents/{agent}/self/{field}`: what an agent sets about itself (SPEC 2.7).
 
 use axum::response::{IntoResponse, Response};
-use memoir_domain::{PrivateJson, agent::Field};
+use memoir_domain::{PrivateJson, Timestamp, agent::Field, audit::Actor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -105,6 +105,63 @@ pub(crate) async fn change(
         }
     };
     let agent = &reached.agent;
-    agent.configure(&[(field, text)], &reached.actor).await?;
+    agent.author(field, text).await?;
+    shown(&reached, field).await
+}
+
+/// A value that a setting had.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Version {
+    /// The place in the agent's log of the record that set it.
+    seq: u64,
+    #[schema(format = DateTime, value_type = String)]
+    at: Timestamp,
+    #[schema(value_type = schemas::Actor)]
+    actor: Actor,
+    /// Null for the default.
+    #[schema(value_type = schemas::TextOrNumber)]
+    value: PrivateJson,
+}
+
+/// The values that a setting had, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Versions {
+    items: Vec<Version>,
+}
+
+/// The values that a setting of the agent's own had, newest first.
+#[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}/history", tag = "agents", operation_id = "get_own_setting_history",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
+    responses((status = 200, description = "The values", body = Versions)))]
+pub(crate) async fn history(
+    caller: Caller,
+    Path((agent, name)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach_own(&agent).await?;
+    let versions = reached.agent.setting_history(field(&name)?).await?;
+    let items = versions.into_iter().map(|version| Version {
+        seq: version.seq,
+        at: version.at,
+        actor: version.actor,
+        value: version.value,
+    });
+    Ok(axum::Json(Versions {
+        items: items.collect(),
+    })
+    .into_response())
+}
+
+/// Gives a setting of the agent's own the value back that it had before its last change. Doing so again
+/// takes that back.
+#[utoipa::path(post, path = "/v1/agents/{agent}/self/{field}/undo", tag = "agents", operation_id = "undo_own_setting",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
+    responses((status = 200, description = "The setting as it is now", body = Config)))]
+pub(crate) async fn undo(
+    caller: Caller,
+    Path((agent, name)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach_own(&agent).await?;
+    let field = field(&name)?;
+    reached.agent.undo_setting(field, &reached.actor).await?;
     shown(&reached, field).await
 }

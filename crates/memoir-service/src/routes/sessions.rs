@@ -35,7 +35,7 @@ pub(crate) struct NewSession {
     /// agent's model and drives it; the session is queued.
     #[schema(value_type = schemas::Driver)]
     driver: memoir_domain::session::Driver,
-    /// On a copy; nothing changes until it is applied. For `driver: model`.
+    /// On a copy; nothing changes until it is applied.
     #[serde(default)]
     rehearsal: Option<bool>,
     /// Gives the agent its own open session back where there is one.
@@ -68,17 +68,23 @@ pub(crate) async fn begin(
 
 async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response, Problem> {
     let reached = caller.reach_own(agent).await?;
-    if new.rehearsal == Some(true) || new.model.is_some() {
+    if new.model.is_some() {
         return Err(Problem::invalid(
-            "rehearsal and model: are for sessions with `driver: model`",
+            "model: is for sessions with `driver: model`",
         ));
     }
     if new.resume == Some(true)
         && let Some((session, opened)) = reached.agent.take_up_own().await?
+        // Who wants to rehearse is not handed the knife for real, nor the other way round.
+        && new.rehearsal.is_none_or(|rehearsal| rehearsal == session.rehearsal)
     {
         return Ok(opened_session(StatusCode::OK, session.into(), opened));
     }
-    let (session, opened) = reached.agent.open_own(new.mode.unwrap_or_default()).await?;
+    let mode = new.mode.unwrap_or_default();
+    let (session, opened) = match new.rehearsal {
+        Some(true) => reached.agent.rehearse_own(mode).await?,
+        _ => reached.agent.open_own(mode).await?,
+    };
     Ok(opened_session(StatusCode::CREATED, session.into(), opened))
 }
 
@@ -146,14 +152,17 @@ pub(crate) async fn list(
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;
     let before: Option<(Timestamp, SessionId)> = wanted.after()?;
-    let sessions = reached
-        .agent
-        .session_page(before, limit + 1, reached.eyes)
-        .await?;
+    let sessions = match reached.eyes {
+        Eyes::Agent => {
+            reached
+                .agent
+                .session_page(before, limit + 1, Eyes::Agent)
+                .await?
+        }
+        Eyes::Administrator => reached.mechanic().session_page(before, limit + 1).await?,
+    };
     let place = |session: &SessionView| (session.started_at, session.id);
-    let page = Page::of(sessions, limit, place, |session| {
-        seen(session.into(), reached.eyes)
-    });
+    let page = Page::of(sessions, limit, place, Session::from);
     Ok(axum::Json(page).into_response())
 }
 
@@ -165,9 +174,9 @@ pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Respo
     let (reached, id) = caller.reach_session(&id).await?;
     let session = match reached.eyes {
         Eyes::Agent => Session::from(reached.agent.session(id).await?),
-        Eyes::Administrator => reached.agent.blind_session(id).await?.into(),
+        Eyes::Administrator => reached.mechanic().session(id).await?.into(),
     };
-    Ok(axum::Json(seen(session, reached.eyes)).into_response())
+    Ok(axum::Json(session).into_response())
 }
 
 /// Calls a tool of an open session. A refusal is an ordinary answer.

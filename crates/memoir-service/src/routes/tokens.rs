@@ -36,8 +36,9 @@ pub(crate) struct MadeToken {
     expires_at: Option<Timestamp>,
 }
 
-/// Makes a token for the agent. An administrator can while the agent has no memories; afterwards only the
-/// agent itself can.
+/// Makes a token for the agent. An administrator can while the agent has no memories; afterwards the agent
+/// itself can, and an administrator once for each request of `kind: token` that the agent has granted it
+/// within the last hour.
 #[utoipa::path(post, path = "/v1/agents/{agent}/tokens", tag = "tokens", operation_id = "create_token",
     request_body = Option<NewToken>, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
     responses((status = 201, description = "The token", body = MadeToken)))]

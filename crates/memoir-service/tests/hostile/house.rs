@@ -81,7 +81,9 @@ impl House {
         let memoir = memoir_in(dir.path(), &model);
         let listener = TcpListener::bind(address).await.unwrap();
         let mut address = listener.local_addr().unwrap();
-        address.set_ip([127, 0, 0, 1].into());
+        if address.ip().is_unspecified() {
+            address.set_ip([127, 0, 0, 1].into());
+        }
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = memoir.clone();
         let served = tokio::spawn(async move {

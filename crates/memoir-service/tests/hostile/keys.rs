@@ -361,3 +361,26 @@ async fn an_answer_outlives_the_process() {
         .await;
     assert_eq!((again.status, again.body), (201, first.body));
 }
+
+#[tokio::test]
+async fn what_waits_for_another_process_is_told_to_come_again_with_the_same_key() {
+    let house = House::open().await;
+    let wren = house.tenant("default", "wren").await;
+    let mut client = house.client();
+    let path = "/v1/agents/wren/memories";
+    let body = json!({"content": CANARY}).to_string();
+    let other = rusqlite::Connection::open(house.database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let busy = keyed(&mut client, &wren, "k1", path, &body).await;
+    assert_eq!((busy.status, busy.code().as_str()), (503, "busy"));
+    assert_eq!(busy.header("retry-after"), Some("1"));
+    // Reading goes on.
+    assert_eq!(client.get(path, &wren.token).await.status, 200);
+    other.execute_batch("ROLLBACK").unwrap();
+    let done = keyed(&mut client, &wren, "k1", path, &body).await;
+    assert_eq!(
+        (done.status, done.header("idempotency-replayed")),
+        (201, None)
+    );
+    assert_eq!(memories(&wren).await, 1);
+}

@@ -9,4 +9,6 @@ mod canary;
 mod client;
 mod house;
 mod keys;
+mod queue;
 mod raw;
+mod sign_in;

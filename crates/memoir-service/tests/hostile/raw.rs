@@ -273,6 +273,7 @@ async fn a_body_that_comes_byte_by_byte_has_its_time() {
     let answer = String::from_utf8(answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains("application/problem+json"));
+    assert!(answer.contains("\"body_too_slow\""), "{answer}");
     is_well(&house, &wren, 0).await;
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Account, AgentHandle, Clock, Memoir, Provision, Settings};
+use memoir_app::{Account, AgentHandle, Clock, Memoir, Models, Provision, Settings};
 use memoir_domain::{Timestamp, agent::Field, audit::Actor};
 use memoir_model::Providers;
 use memoir_service::Options;
@@ -26,6 +26,10 @@ pub struct TickingClock(AtomicI64);
 impl Clock for TickingClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_microseconds(self.0.fetch_add(1_000, Ordering::SeqCst)).unwrap()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::SeqCst).unsigned_abs())
     }
 }
 
@@ -95,6 +99,11 @@ pub fn owner() -> Actor {
 
 impl House {
     pub async fn open() -> Self {
+        let models = Arc::new(Providers::new(BTreeMap::new()).unwrap());
+        Self::with(models, Settings::default()).await
+    }
+
+    pub async fn with(models: Arc<dyn Models>, settings: Settings) -> Self {
         // Not used, but the client asks for one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
@@ -105,8 +114,8 @@ impl House {
             store,
             Arc::new(keys),
             Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
-            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
-            Settings::default(),
+            models,
+            settings,
         )
         .with_clock(clock.clone());
         let account = memoir.account("default").await.unwrap();

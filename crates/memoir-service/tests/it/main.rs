@@ -10,5 +10,7 @@ mod documented;
 mod house;
 mod matrix;
 mod memories;
+mod metrics;
+mod schedule;
 mod sessions;
 mod tokens;

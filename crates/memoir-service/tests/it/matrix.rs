@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fmt::Write, time::Duration};
 
 use memoir_app::{Provision, sessions::RefineOptions};
 use memoir_domain::{Timestamp, agent::Field, audit::Actor};
+use memoir_vault::password::Password;
 use serde_json::{Value, json};
 
 use crate::house::{Answer, House, administrator_of, agent_of, owner};
@@ -11,12 +12,16 @@ use crate::house::{Answer, House, administrator_of, agent_of, owner};
 /// In everything that is an agent's words.
 const CANARY: &str = "canary-7f3a";
 
+/// Of the administrator Ada of the first account.
+const PASSWORD: &str = "correct horse battery";
+
 /// What must be there before the operation.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
     OpenSession,
     Rehearsal,
+    User,
 }
 
 struct Operation {
@@ -138,6 +143,18 @@ fn operations() -> Vec<Operation> {
             json!({"value": words}),
         ),
         operation(
+            "get_own_setting_history",
+            "GET",
+            "/v1/agents/{agent}/self/system_prompt/history",
+            none(),
+        ),
+        operation(
+            "undo_own_setting",
+            "POST",
+            "/v1/agents/{agent}/self/system_prompt/undo",
+            none(),
+        ),
+        operation(
             "begin_session",
             "POST",
             "/v1/agents/{agent}/sessions",
@@ -156,6 +173,12 @@ fn operations() -> Vec<Operation> {
             none(),
         ),
         operation("get_session", "GET", "/v1/sessions/{session}", none()),
+        operation(
+            "watch_session",
+            "GET",
+            "/v1/sessions/{session}/events",
+            none(),
+        ),
         operation(
             "roll_back_session",
             "POST",
@@ -221,9 +244,19 @@ fn operations() -> Vec<Operation> {
             none(),
         ),
         operation("take_checkpoint", "GET", "/v1/audit/checkpoint", none()),
+        Operation {
+            before: Before::User,
+            ..operation(
+                "sign_in",
+                "POST",
+                "/v1/sign-in",
+                json!({"name": "Ada", "password": PASSWORD}),
+            )
+        },
         operation("get_openapi", "GET", "/openapi.json", none()),
         operation("get_health", "GET", "/healthz", none()),
         operation("get_readiness", "GET", "/readyz", none()),
+        operation("get_metrics", "GET", "/metrics", none()),
         operation("get_docs", "GET", "/docs", none()),
         operation("get_error_docs", "GET", "/docs/errors/forbidden", none()),
     ];
@@ -312,6 +345,11 @@ async fn world(before: Before) -> World {
     let foreign_session = furnish(&house, "gull", &foreign, &tokens[5]).await;
     let session = match before {
         Before::Nothing => session,
+        Before::User => {
+            let password = Password::from_text(PASSWORD).unwrap();
+            house.account.create_user("Ada", password).await.unwrap();
+            session
+        }
         Before::OpenSession => house.open_session("wren", &agent).await,
         Before::Rehearsal => {
             let options = RefineOptions {

@@ -219,6 +219,54 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
 }
 
 #[tokio::test]
+async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
+    let house = House::open().await;
+    let others = "Nothing of this is said twice: the mill, the ferry, and the road to the coast.";
+    let texts = ["The kiln is fired.", "The kiln is fired!", others];
+    let (_, own) = house.agent_with("wren", &texts).await;
+    let administrator = house.administrator().await;
+    let rehearse = json!({"driver": "agent", "rehearsal": true});
+    let opened = house.post(PATH, &own, rehearse).await.expect(201);
+    assert_eq!(
+        (&opened["state"], &opened["rehearsal"]),
+        (&json!("open"), &json!(true))
+    );
+    assert!(opened["prompt"].as_str().unwrap().contains("kiln"));
+    let id = opened["id"].as_str().unwrap();
+    let deleted = house
+        .tool(id, &own, "delete_memory", json!({"id": 2}))
+        .await;
+    assert_eq!(deleted["type"], "deleted");
+    for (rehearsal, status) in [(json!(true), 200), (Value::Null, 200), (json!(false), 409)] {
+        let resume = json!({"driver": "agent", "resume": true, "rehearsal": rehearsal});
+        let resumed = house.post(PATH, &own, resume).await;
+        assert_eq!(resumed.status, status, "{}", resumed.text);
+    }
+    let path = format!("/v1/sessions/{id}");
+    let shown = house.get(&path, &own).await.expect(200);
+    assert_eq!(shown["changes"][0]["before"]["content"], texts[1]);
+    let blind = house.get(&path, &administrator).await;
+    assert!(blind.expect(200)["changes"].is_null() && !blind.text.contains("kiln"));
+    let summary = json!({"summary": "The kiln is said once."});
+    let done = house.tool(id, &own, "complete_refinement", summary).await;
+    assert_eq!(done["type"], "refinement_complete");
+    let kept = |list: &Value| list["items"].as_array().unwrap().len();
+    let memories = "/v1/agents/wren/memories?kind=core";
+    assert_eq!(kept(&house.get(memories, &own).await.expect(200)), 3);
+    let apply = format!("{path}/apply");
+    let applied = house.post(&apply, &own, Value::Null).await.expect(200);
+    assert_eq!(
+        (&applied["state"], &applied["driver"], &applied["rehearsal"]),
+        (&json!("completed"), &json!("agent"), &json!(false))
+    );
+    assert_eq!(kept(&house.get(memories, &own).await.expect(200)), 2);
+    house
+        .post(&apply, &own, Value::Null)
+        .await
+        .refused(409, "not_applicable");
+}
+
+#[tokio::test]
 async fn what_a_session_is_begun_with_is_checked() {
     let house = House::open().await;
     let (_, own) = house.agent_with("wren", &["The kiln."]).await;
@@ -237,8 +285,8 @@ async fn what_a_session_is_begun_with_is_checked() {
             "mode: must be `full` or `dedup_only`",
         ),
         (
-            json!({"driver": "agent", "rehearsal": true}),
-            "rehearsal and model: are for",
+            json!({"driver": "agent", "model": "builtin:careful"}),
+            "model: is for",
         ),
         (json!({"driver": "model", "model": "nameless"}), "model: "),
     ] {

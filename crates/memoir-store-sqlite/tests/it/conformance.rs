@@ -62,6 +62,11 @@ stories! {
     a_lease_is_renewed_by_its_holder_only
     lapsed_sessions_are_found
     waiting_sessions_come_oldest_first
+    waiting_sessions_are_those_of_every_account_and_model
+    spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure
+    spec_3_1_an_agent_with_a_running_session_is_not_due
+    spec_3_1_no_account_hides_anothers_due_agents
+    the_load_counts_what_waits_and_what_is_held
     selections_bring_what_they_say_in_order
     carriers_are_those_of_the_rarest_detail
     details_are_removed_before_they_are_added
@@ -87,7 +92,21 @@ stories! {
     spec_5_5_a_revoked_token_stays_revoked
     spec_5_5_uses_never_go_back
     spec_5_5_users_have_a_name_of_their_own_in_an_account
+    spec_5_2_every_field_of_a_request_is_kept
+    spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over
+    spec_5_2_requests_come_newest_first_and_of_one_agent
+    spec_5_2_open_requests_are_those_that_something_can_become_of
     spec_6_2_of_requests_at_once_exactly_one_enters
     spec_6_2_an_answer_is_kept_until_it_is_forgotten
     spec_6_2_a_key_is_of_one_account
+    spec_2_6_a_message_is_entered_once
+    spec_2_6_messages_come_in_order_as_many_as_fit
+    spec_2_6_no_message_is_read_twice
+    spec_2_6_what_is_due_is_claimed_by_one
+    spec_2_5_reflections_are_due_after_a_slot
+    an_end_is_told_to_the_receivers_of_its_time
+    sessions_that_come_with_an_agent_are_not_told
+    of_claims_at_once_each_gets_others
+    a_claim_that_lapsed_settles_nothing
+    a_receiver_that_is_closed_or_forgotten_is_told_nothing
 }

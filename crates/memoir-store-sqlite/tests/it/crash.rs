@@ -7,10 +7,16 @@ use std::{
     time::Duration,
 };
 
-use memoir_domain::{SessionId, memory::Number, session::*};
+use memoir_domain::{
+    AccessRequestId, SessionId,
+    access::{AccessKind, AccessState},
+    audit::ActorKind,
+    memory::Number,
+    session::*,
+};
 use memoir_store::{
-    Access, AgentRow, BodyRow, Commit, DetailRow, Fleet, RecordFilter, SessionRow, Snapshot, Store,
-    StoredText, TokenRow,
+    Access, AccessRow, AgentRow, BodyRow, Commit, DetailRow, Fleet, RecordFilter, SessionRow,
+    Snapshot, Store, StoredText, TokenRow,
 };
 use memoir_store_sqlite::SqliteStore;
 
@@ -142,6 +148,24 @@ fn edit(row: &AgentRow, count: u64) -> Commit {
         last_used_at: Some(at(version as i64)),
         ..token(1)
     }];
+    commit.access = vec![AccessRow {
+        id: AccessRequestId::from_bytes([8; 16]),
+        agent: row.scope.agent,
+        version,
+        kind: AccessKind::Token { expires_at: None },
+        state: AccessState::Granted,
+        asked_by_kind: ActorKind::Administrator,
+        asked_by_name: "somebody".to_owned(),
+        requested_at: at(1),
+        expires_at: at(100),
+        answered_at: Some(at(2)),
+        answered_seq: Some(1),
+        ended_at: None,
+        reads: version,
+        memories_read: 0,
+        tokens_read: 0,
+        body: words(version),
+    }];
     commit.sessions = vec![SessionRow {
         id: SessionId::from_bytes([9; 16]),
         agent: row.scope.agent,
@@ -218,6 +242,11 @@ async fn assert_replaced(path: &Path, store: &SqliteStore, found: &Snapshot) {
         (version, &words(version))
     );
     assert_eq!(found.prompts, words(version));
+    let requests = store.open_requests(found.agent.scope).await.unwrap();
+    assert_eq!(
+        (requests[0].reads, &requests[0].body),
+        (version, &words(version))
+    );
     let token = store.token(&token(1).digest).await.unwrap().unwrap();
     assert_eq!(token.last_used_at, Some(at(version as i64)));
     assert_eq!(found.agent.prompts_version, version);
@@ -263,10 +292,10 @@ async fn spec_6_2_killed_at_every_point_it_is_the_old_state_or_the_new() {
         assert!(output.status.success(), "after kill {kills}");
         assert_survived(&path, 404, &states).await;
     }
-    // 4 while the file is made, 3 for the account, 12 for each of five edits, 3 more for each that took
+    // 4 while the file is made, 3 for the account, 14 for each of five edits, 3 more for each that took
     // words out of the log, 4 for the entry over all logs, and 4 for each of six changes that have to do
     // with coming in.
-    assert_eq!(kills, 4 + 3 + 5 * 12 + 4 * 3 + 4 + 6 * 4);
+    assert_eq!(kills, 4 + 3 + 5 * 14 + 4 * 3 + 4 + 6 * 4);
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use memoir_domain::{
-    Timestamp,
+    SessionId, Timestamp,
     session::{Driver, Lease, State},
 };
 
 use super::fixtures::*;
-use crate::{Error, SessionRow, Store, Wanted};
+use crate::{Error, FleetLoad, HeldSessions, SessionRow, Store, WaitingSession, Wanted};
 
 pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -232,9 +232,16 @@ pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
         waiting.push((author, session_id(number)));
     }
     let order = [1, 2, 0, 3].map(|at: usize| (waiting[at].0.scope(), waiting[at].1));
-    for limit in [0, 1, 3, 4, 100, u32::MAX] {
+    let found = async |limit| {
         let found = store.waiting_sessions(limit).await.unwrap();
-        assert_eq!(found, order[..order.len().min(limit as usize)]);
+        let sorted = found.is_sorted_by_key(|session| (session.started_at, session.id));
+        assert!(sorted, "{found:?}");
+        let session = |session: WaitingSession| (session.scope, session.id);
+        found.into_iter().map(session).collect::<Vec<_>>()
+    };
+    assert_eq!(found(0).await, []);
+    for limit in [2, 100, u32::MAX] {
+        assert_eq!(found(limit).await, order);
     }
 
     // Taken up, it waits no longer; handed back, it has its old place.
@@ -244,13 +251,56 @@ pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
         ..session(2, waiting[1].0.id())
     };
     waiting[1].0.refine(vec![row.clone()]).await;
-    assert_eq!(store.waiting_sessions(9).await.unwrap(), order[1..]);
+    assert_eq!(found(9).await, order[1..]);
     waiting[1]
         .0
         .refine(vec![SessionRow { lease: None, ..row }])
         .await;
-    assert_eq!(store.waiting_sessions(9).await.unwrap(), order);
+    assert_eq!(found(9).await, order);
     assert_sound(&store).await;
+}
+
+pub(super) async fn waiting_sessions_are_those_of_every_account_and_model(store: Arc<dyn Store>) {
+    let (large, small) = (Some("lab:large"), Some("lab:small"));
+    for (number, account, model) in [
+        (1, 1, large),
+        (2, 1, large),
+        (3, 1, large),
+        (4, 1, small),
+        (5, 2, large),
+        (6, 2, large),
+        (7, 3, None),
+        (8, 3, None),
+    ] {
+        let mut author = Author::new(&store, account, number).await;
+        let row = SessionRow {
+            state: State::Queued,
+            lease: None,
+            model: model.map(str::to_owned),
+            started_at: at(100 - number as i64),
+            ..session(number, author.id())
+        };
+        author.refine(vec![row]).await;
+    }
+    for (limit, expected) in [
+        (1, &[8, 6, 4, 3][..]),
+        (2, &[8, 7, 6, 5, 4, 3, 2]),
+        (3, &[8, 7, 6, 5, 4, 3, 2, 1]),
+    ] {
+        let found = store.waiting_sessions(limit).await.unwrap();
+        let ids: Vec<SessionId> = found.iter().map(|session| session.id).collect();
+        let expected: Vec<SessionId> = expected.iter().map(|&at| session_id(at)).collect();
+        assert_eq!(ids, expected, "{limit}");
+    }
+    let oldest = store.waiting_sessions(1).await.unwrap();
+    let expected = WaitingSession {
+        scope: scope(1, 4),
+        id: session_id(4),
+        model: small.map(str::to_owned),
+        started_at: at(96),
+    };
+    assert_eq!(oldest[2], expected);
+    assert_eq!(oldest[0].model, None);
 }
 
 pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {
@@ -298,4 +348,50 @@ pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {
             .unwrap()
     );
     assert_eq!(store.lapsed_sessions(at(101)).await.unwrap(), []);
+}
+
+pub(super) async fn the_load_counts_what_waits_and_what_is_held(store: Arc<dyn Store>) {
+    assert_eq!(store.load().await.unwrap(), FleetLoad::default());
+    let until = |seconds| {
+        Some(Lease {
+            until: at(seconds),
+            holder: 7,
+        })
+    };
+    for (number, started_at, state, driver, lease) in [
+        (1, 50, State::Queued, Driver::Model, None),
+        (2, 30, State::Open, Driver::Model, None),
+        (3, 10, State::Failed, Driver::Model, None),
+        (4, 10, State::Open, Driver::Model, until(900)),
+        (5, 10, State::Asking, Driver::Model, until(700)),
+        (6, 10, State::Open, Driver::Agent, until(800)),
+        (7, 10, State::Completed, Driver::Agent, None),
+    ] {
+        // Of two accounts.
+        let mut author = Author::new(&store, number % 2, number).await;
+        let row = SessionRow {
+            state,
+            driver,
+            lease,
+            started_at: at(started_at),
+            ..session(number, author.id())
+        };
+        author.refine(vec![row]).await;
+    }
+    let held = |driver, sessions, seconds| HeldSessions {
+        driver,
+        sessions,
+        first_until: at(seconds),
+    };
+    let mut load = store.load().await.unwrap();
+    load.held.sort_by_key(|held| held.sessions);
+    assert_eq!(
+        load,
+        FleetLoad {
+            agents: 7,
+            waiting: 2,
+            waiting_since: Some(at(30)),
+            held: vec![held(Driver::Agent, 1, 800), held(Driver::Model, 2, 700)],
+        }
+    );
 }

@@ -13,6 +13,7 @@ use crate::{
     installation, keys,
     show::List,
     terminal::{self, CYAN, GREEN, RED, YELLOW, safe},
+    webhooks,
 };
 
 /// Check the configuration, the database, the models, the schedule and the clock
@@ -63,6 +64,7 @@ async fn examine(global: &Global) -> Vec<Examination> {
             Config::default()
         }
     };
+    found.extend(webhooks::examine(&config));
     match look(global, config).await {
         Ok(findings) => found.extend(findings),
         Err(failure) => found.push(problem("database", failure)),

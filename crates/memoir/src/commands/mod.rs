@@ -1,5 +1,6 @@
 //! The commands, one a file: read the arguments, call the use case, print.
 
+pub(crate) mod absorb;
 pub(crate) mod account;
 pub(crate) mod agent;
 pub(crate) mod apply;
@@ -8,6 +9,7 @@ pub(crate) mod cancel;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod doubles;
 pub(crate) mod export;
 pub(crate) mod history;
 pub(crate) mod import;
@@ -18,6 +20,7 @@ mod parse;
 mod passphrase;
 pub(crate) mod recall;
 pub(crate) mod refine;
+pub(crate) mod reflect;
 pub(crate) mod remember;
 pub(crate) mod restore;
 pub(crate) mod rewind;
@@ -26,6 +29,7 @@ pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod shred;
+pub(crate) mod stats;
 pub(crate) mod sweep;
 pub(crate) mod token;
 pub(crate) mod user;
@@ -57,6 +61,10 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Rewind(arguments) => rewind::run(&global, arguments).await,
         Command::Shred(arguments) => shred::run(&global, arguments).await,
         Command::History(arguments) => history::run(&global, arguments).await,
+        Command::Doubles(arguments) => doubles::run(&global, arguments).await,
+        Command::Stats(arguments) => stats::run(&global, arguments).await,
+        Command::Reflect(arguments) => reflect::run(&global, arguments).await,
+        Command::Absorb(arguments) => absorb::run(&global, arguments).await,
         Command::Import(arguments) => import::run(&global, arguments).await,
         Command::Export(arguments) => export::run(&global, arguments).await,
         Command::Audit(command) => audit::run(&global, command).await,

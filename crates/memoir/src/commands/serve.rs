@@ -2,13 +2,15 @@
 
 use std::net::SocketAddr;
 
+use memoir_app::{Memoir, ScheduleView};
 use memoir_service::Options;
 use tokio::net::TcpListener;
 
 use crate::{
     cli::Global,
+    config::Config,
     failure::{Ending, Failure, Outcome},
-    installation, interrupt, terminal,
+    installation, interrupt, terminal, webhooks,
 };
 
 /// Run the service: REST for programs, agents and administrators, and the workers of queued sessions
@@ -23,9 +25,13 @@ pub(crate) struct Arguments {
     /// How many sessions run at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     concurrency: u16,
+    /// A proxy in front of the service speaks TLS to the outside, and says so with `X-Forwarded-Proto`
+    #[arg(long)]
+    behind_proxy: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let webhooks = webhooks::opened(&Config::read(global.config.as_deref())?)?;
     let memoir = installation::memoir(global)?;
     // The default account is made before anybody asks for it.
     memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
@@ -47,9 +53,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
     // Whoever reads the address may end the service at once.
     let stop = interrupt::listening().await;
-    tell(global, address)?;
+    tell(global, &memoir, address, arguments.behind_proxy)?;
     let options = Options {
         concurrency: usize::from(arguments.concurrency),
+        behind_proxy: arguments.behind_proxy,
+        webhooks,
         connections: connections.min(Options::default().connections),
         ..Options::default()
     };
@@ -60,18 +68,40 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-fn tell(global: &Global, address: SocketAddr) -> Result<(), Failure> {
+fn tell(
+    global: &Global,
+    memoir: &Memoir,
+    address: SocketAddr,
+    behind_proxy: bool,
+) -> Result<(), Failure> {
+    let schedule = memoir.schedule();
     if global.json {
-        terminal::json(&serde_json::json!({"listening": address.to_string()}))?;
+        let told = serde_json::json!({"listening": address.to_string(), "schedule": schedule});
+        terminal::json(&told)?;
     } else {
         terminal::print(&format!("listening on http://{address}\n"))?;
+        terminal::note(&told_schedule(&schedule));
     }
-    if !address.ip().is_loopback() {
+    if !address.ip().is_loopback() && !behind_proxy {
         terminal::note(
-            "others can reach this address, and what they send is not encrypted: put a proxy with TLS in front of it",
+            "others can reach this address, and what they send is not encrypted: passwords are refused; put a proxy with TLS in front of it and say `--behind-proxy`",
         );
     }
     Ok(())
+}
+
+fn told_schedule(schedule: &ScheduleView) -> String {
+    if !schedule.enabled {
+        return "the schedule is off: agents are asked only on request, or by `memoir sweep`"
+            .to_owned();
+    }
+    let zone = schedule.time_zone.as_deref().unwrap_or_default();
+    let next = schedule.next.map(|next| format!(" (next at {next})"));
+    format!(
+        "the schedule asks agents every {} {zone}{}, and those that outgrow their budget",
+        schedule.weekly,
+        next.unwrap_or_default()
+    )
 }
 
 /// Room for as many connections as the system allows: each is an open file. How many that is, beside what

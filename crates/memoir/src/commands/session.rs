@@ -1,6 +1,10 @@
 //! `memoir session`: one session's outcome and timeline.
 
-use memoir_app::{Eyes, RecordQuery, sessions::SessionDetail};
+use memoir_app::{
+    Eyes, RecordQuery,
+    sessions::{Live, LiveEvent, Seen, SessionDetail},
+};
+use serde_json::json;
 
 use crate::{
     cli::Global,
@@ -17,6 +21,9 @@ pub(crate) struct Arguments {
     /// The texts before and after too
     #[arg(long)]
     text: bool,
+    /// Watch it until it ends, whoever drives it
+    #[arg(long, conflicts_with = "text")]
+    follow: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -25,6 +32,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let eyes = installation.eyes(&agent).await?;
     if arguments.text {
         installation.for_its_own_eyes(&agent).await?;
+    }
+    if arguments.follow {
+        return follow(global, agent.watch(id, eyes, Seen::default())).await;
     }
     let detail = match eyes {
         Eyes::Agent => agent.session(id).await?,
@@ -58,5 +68,33 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     }
     terminal::print(&text)?;
+    Ok(Ending::Done)
+}
+
+/// Shows what happens in a session as it happens: a line for each record and for each time that the session
+/// stands differently, and its outcome at the end.
+async fn follow(global: &Global, mut live: Live) -> Outcome {
+    while !live.has_ended() {
+        for (event, _) in live.look().await? {
+            if global.json {
+                terminal::json(&match &event {
+                    LiveEvent::Record(record) => json!({"event": "record", "data": record}),
+                    LiveEvent::Session(session) => json!({"event": "session", "data": session}),
+                    LiveEvent::Ended(session) => json!({"event": "ended", "data": session}),
+                })?;
+            } else {
+                terminal::print(&match &event {
+                    LiveEvent::Record(record) => show::records::happened(&record.record),
+                    LiveEvent::Session(session) => show::session::standing(session),
+                    LiveEvent::Ended(session) => {
+                        format!("\n{}", show::session::outcome(&session.session))
+                    }
+                })?;
+            }
+        }
+        if !live.has_ended() {
+            live.changed().await;
+        }
+    }
     Ok(Ending::Done)
 }

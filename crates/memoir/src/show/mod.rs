@@ -1,10 +1,13 @@
 //! How things look to people: numbers, times, tables, memories, sessions, records, differences.
 
 pub(crate) mod diff;
+pub(crate) mod doubles;
 pub(crate) mod history;
 pub(crate) mod memories;
+pub(crate) mod plot;
 pub(crate) mod records;
 pub(crate) mod session;
+pub(crate) mod stats;
 mod table;
 pub(crate) mod verified;
 mod wrap;

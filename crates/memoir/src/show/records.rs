@@ -50,6 +50,17 @@ pub(crate) fn timeline(records: &[RecordView]) -> String {
     table.to_string()
 }
 
+/// A record as it is written, in a line of its own.
+pub(crate) fn happened(record: &RecordView) -> String {
+    format!(
+        "{DIM}{}{DIM:#}  {}  {}  {}\n",
+        moment(record.recorded_at),
+        record.action.as_str(),
+        memory(record),
+        facts(record)
+    )
+}
+
 /// What each record did to the texts, with the details that were lost. `memories` are the agent's, the
 /// discarded ones included: a cleaned double's text stands in no record.
 pub(crate) fn with_texts(records: &[RecordView], memories: &[MemoryView]) -> String {

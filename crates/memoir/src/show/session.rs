@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use memoir_app::{SessionView, sessions::RehearsedMemory};
+use memoir_app::{
+    SessionView,
+    sessions::{LiveSession, RehearsedMemory},
+};
 use memoir_domain::session::{State, Stats};
 
 use super::{Table, counted, diff::diff, moment, percent, thousands};
@@ -48,6 +51,24 @@ pub(crate) fn outcome(session: &SessionView) -> String {
         line("reason", &safe(reason.expose()));
     }
     text
+}
+
+/// How a session that runs stands now, in one line.
+pub(crate) fn standing(live: &LiveSession) -> String {
+    let state = live.session.state;
+    let style = state_style(state);
+    let mut parts = vec![format!("{style}{}{style:#}", state.as_str())];
+    if let Some(mass) = live.core_tokens {
+        parts.push(format!("{} tokens", thousands(mass)));
+    }
+    if let Some(line) = live.breaker_tokens {
+        parts.push(format!("the breaker trips below {}", thousands(line)));
+        parts.push(format!(
+            "{} left",
+            counted(u64::from(live.edits_left), "edit", "edits")
+        ));
+    }
+    format!("{}\n", parts.join(", "))
 }
 
 fn mode(session: &SessionView) -> String {

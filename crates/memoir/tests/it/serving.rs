@@ -60,12 +60,13 @@ impl Running {
 
     /// Its memory in use, in bytes.
     fn resident(&self) -> u64 {
+        self.memory("VmRSS")
+    }
+
+    fn memory(&self, what: &str) -> u64 {
         let status = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(status).unwrap();
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS"))
-            .unwrap();
+        let line = status.lines().find(|line| line.starts_with(what)).unwrap();
         let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
         kilobytes * 1_024
     }
@@ -174,9 +175,43 @@ fn the_address_is_told_and_a_port_in_use_is_an_error_with_a_hint() {
     stdout.read_line(&mut line).unwrap();
     assert!(line.starts_with("listening on http://127.0.0.1:"), "{line}");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    assert!(child.wait().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success());
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert!(
+        told.contains("the schedule asks agents every Monday 04:00 UTC (next at "),
+        "{told}"
+    );
     let wrong = bench.run(&["serve", "--listen", "nowhere"]);
     assert_eq!(wrong.code, Some(2));
+}
+
+#[test]
+fn spec_3_1_a_service_says_when_it_asks_agents() {
+    let bench = Bench::with_agent();
+    let told = |configuration: &str| {
+        bench.write("config.toml", configuration.to_owned());
+        let mut child = bench
+            .command(&["serve", "--listen", "127.0.0.1:0", "--json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        assert!(child.wait().unwrap().success());
+        let told: Value = serde_json::from_str(&line).unwrap();
+        told["schedule"].clone()
+    };
+    let berlin = told("[schedule]\nweekly = 'sun 2:30'\ntime_zone = 'Europe/Berlin'\n");
+    assert_eq!(
+        (&berlin["enabled"], &berlin["weekly"], &berlin["time_zone"]),
+        (&json!(true), &json!("Sunday 02:30"), &json!("Europe/Berlin"))
+    );
+    assert!(berlin["next"].is_string());
+    assert_eq!(told("[schedule]\nenabled = false\n")["enabled"], json!(false));
 }
 
 #[test]
@@ -293,6 +328,91 @@ fn spec_6_2_a_stop_answers_what_is_running_and_takes_no_more() {
         json!(null),
         "written at the end"
     );
+}
+
+#[test]
+fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
+    const WORD: &str = "Zwitscher";
+    let bench = Bench::with_agent();
+    let token = agents_token(&bench);
+    bench.ok(&["remember", "wren", WORD, "--tag", WORD]);
+    let log = std::fs::File::create(bench.path("log")).unwrap();
+    let mut child = bench
+        .command(&["serve", "--listen", "127.0.0.1:0", "--json"])
+        .env(
+            "MEMOIR_LOG",
+            "trace,rmcp=trace,rmcp::service=trace,hyper=trace",
+        )
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    let told: Value = serde_json::from_str(&line).unwrap();
+    let address = told["listening"].as_str().unwrap().to_owned();
+    let service = Running { child, address };
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "recall_memories", "arguments": {"query": WORD}}});
+    let call = call.to_string();
+    let mut stream = service.connect();
+    let head = head("POST", "/mcp", &token, call.len()).replace(
+        "\r\n\r\n",
+        "\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\r\n",
+    );
+    stream.write_all((head + &call).as_bytes()).unwrap();
+    let (status, said) = answer(&mut stream).unwrap();
+    assert!(status == 200 && said.to_string().contains(WORD), "{said}");
+    let search = format!("{MEMORIES}?q={WORD}");
+    assert_eq!(service.get(&search, &token).0, 200);
+    assert_eq!(service.ask("POST", MEMORIES, &token, WORD).unwrap().0, 400);
+    let file = bench.write("password", "correct horse battery\n");
+    bench.ok(&["user", "add", "Ada", "--password-file", &file]);
+    let sign_in = |body: &str| service.ask("POST", "/v1/sign-in", "", body).unwrap();
+    let right = json!({"name": "Ada", "password": "correct horse battery"}).to_string();
+    let (status, signed_in) = sign_in(&right);
+    assert_eq!(status, 201);
+    assert_eq!(sign_in(&right.replace("Ada", "Bo")).0, 401);
+    assert_eq!(sign_in(&right.replace("name", "horse")).0, 400);
+    assert_eq!(sign_in(&right.replace('}', "")).0, 400);
+    drop(service);
+    let logged = std::fs::read_to_string(bench.path("log")).unwrap();
+    assert!(logged.contains("an administrator signed in"), "{logged}");
+    let secret = signed_in["token"].as_str().unwrap();
+    for private in [WORD, token.as_str(), secret, "horse"] {
+        assert!(!logged.contains(private), "{logged}");
+    }
+}
+
+#[test]
+fn many_who_guess_passwords_at_once_do_not_take_the_memory_of_the_machine() {
+    const AT_ONCE: usize = 64;
+    let bench = Bench::new();
+    let file = bench.write("password", "correct horse battery\n");
+    bench.ok(&["user", "add", "Ada", "--password-file", &file]);
+    let service = Running::start(&bench, &[]);
+    let guess = |number: usize| {
+        let name = if number % 2 == 0 {
+            "Ada".to_owned()
+        } else {
+            format!("name {number}")
+        };
+        let body = json!({"name": name, "password": "correct horse batterx"}).to_string();
+        service.ask("POST", "/v1/sign-in", "", &body).unwrap().0
+    };
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let guesses = (0..AT_ONCE).map(|number| scope.spawn(move || guess(number)));
+        let guesses: Vec<_> = guesses.collect();
+        let ended = guesses.into_iter().map(|guess| guess.join().unwrap());
+        ended.collect()
+    });
+    let of = |status: u16| statuses.iter().filter(|other| **other == status).count();
+    // So many are checked as an address may try in a minute, and no more than five of them are Ada's.
+    assert_eq!(of(401) + of(429), AT_ONCE, "{statuses:?}");
+    assert!((5..=30).contains(&of(401)), "{statuses:?}");
+    let peak = service.memory("VmHWM") >> 20;
+    assert!(peak < 256, "{peak} MiB");
 }
 
 const SIX: [&str; 6] = [

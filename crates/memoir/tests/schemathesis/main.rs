@@ -143,6 +143,8 @@ impl Served {
             ])
             // It would take away what the other requests are about.
             .args(["--exclude-operation-id", "erase_agent"])
+            // It goes on for as long as the session runs.
+            .args(["--exclude-operation-id", "watch_session"])
             .output()
             .unwrap();
         if output.status.success() {

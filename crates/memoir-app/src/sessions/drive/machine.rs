@@ -124,6 +124,7 @@ impl Machine {
                     system: consent.system,
                     messages: vec![Message::User(consent.user)],
                     tools: Vec::new(),
+                    answer_schema: None,
                     max_output_tokens: self.limits.answer_tokens,
                 }));
                 effects
@@ -235,6 +236,7 @@ impl Machine {
             system: conversation.system.clone(),
             messages: conversation.messages.clone(),
             tools: conversation.tools.clone(),
+            answer_schema: None,
             max_output_tokens: self.limits.answer_tokens,
         });
         request.map_or_else(Vec::new, |request| self.ask(request))

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use self::machine::{Effect, Event, Machine};
 use super::{RefineOptions, RehearsedMemory, knife::Called};
-use crate::{AgentHandle, Error, Result, SessionView};
+use crate::{AgentHandle, Error, Result, SessionView, spans};
 
 pub use progress::{Measure, Progress};
 
@@ -156,7 +156,12 @@ impl<'a> Drive<'a> {
     }
 
     /// Brings the session to its end.
-    pub(crate) async fn run(mut self, observer: &mut Observer<'_>) -> Result<SessionView> {
+    pub(crate) async fn run(self, observer: &mut Observer<'_>) -> Result<SessionView> {
+        let span = self.span();
+        spans::of_session(span, self.begin(observer)).await
+    }
+
+    async fn begin(mut self, observer: &mut Observer<'_>) -> Result<SessionView> {
         let consent = self
             .agent
             .consent_prompt(self.model.context_tokens())
@@ -166,6 +171,19 @@ impl<'a> Drive<'a> {
 
     /// Goes on with a session that is open already: the agent consented to it before.
     pub(crate) async fn go_on(
+        self,
+        opened: super::OpenedSession,
+        observer: &mut Observer<'_>,
+    ) -> Result<SessionView> {
+        let span = self.span();
+        spans::of_session(span, self.take_up(opened, observer)).await
+    }
+
+    fn span(&self) -> tracing::Span {
+        spans::session(self.agent.scope, self.hold.id, self.model.name())
+    }
+
+    async fn take_up(
         mut self,
         opened: super::OpenedSession,
         observer: &mut Observer<'_>,

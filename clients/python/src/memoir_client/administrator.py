@@ -1,0 +1,199 @@
+"""The agents of an account, for an administrator, who sees numbers and codes, never words."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from ._door import Door, moment, of
+from .models import (
+    AccessRequest,
+    Agent,
+    Checkpoint,
+    ErasedAgent,
+    Kind,
+    MadeToken,
+    Memory,
+    Mode,
+    Record,
+    Rewound,
+    SavedMemory,
+    Session,
+    Verified,
+    read,
+)
+
+
+class Administrator(Door):
+    """An account's administrator.
+
+    Agents are named by their name or identifier. The arguments are those of `AgentMemory`.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        attempts: int = 4,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        super().__init__(url, token, timeout=timeout, attempts=attempts, ssl_context=ssl_context)
+
+    def __repr__(self) -> str:
+        return f"Administrator({self._transport!r})"
+
+    def create_agent(self, name: str, **settings: Any) -> Agent:
+        """Makes an agent; settings are those of `Agent`, such as `model` and `system_prompt`."""
+        return self._post(Agent, "/v1/agents", {"name": name, **settings})
+
+    def agents(self, *, page_size: int = 100) -> Iterator[Agent]:
+        """Every agent of the account, without prompts."""
+        return self._pages(Agent, "/v1/agents", {}, page_size)
+
+    def agent(self, agent: str) -> Agent:
+        """One agent, without the prompts that it has set itself."""
+        return self._get(Agent, of(agent))
+
+    def update_agent(self, agent: str, **settings: Any) -> Agent:
+        """Changes settings; None returns one to its default."""
+        return read(Agent, self._transport.send("PATCH", of(agent), body=settings))
+
+    def erase_agent(self, agent: str) -> ErasedAgent:
+        """Destroys the agent's key: nothing of it can be read again, by anybody."""
+        return read(ErasedAgent, self._transport.send("DELETE", of(agent)))
+
+    def create_token(self, agent: str, *, expires_at: datetime | str | None = None) -> MadeToken:
+        """Makes an agent's first token, while it has no memories."""
+        return self._post(MadeToken, f"{of(agent)}/tokens", {"expires_at": moment(expires_at)})
+
+    def remember(
+        self,
+        agent: str,
+        content: str,
+        *,
+        kind: Kind = "core",
+        tags: Iterable[str] = (),
+        source: str | None = None,
+        created_at: datetime | str | None = None,
+        constitutional: bool = False,
+        idempotency_key: str | None = None,
+    ) -> SavedMemory:
+        """Gives an agent a memory; a constitutional one is beyond deleting and merging."""
+        fields = {
+            "content": content,
+            "kind": kind,
+            "tags": list(tags),
+            "source": source,
+            "created_at": moment(created_at),
+            "constitutional": constitutional,
+        }
+        body = {name: value for name, value in fields.items() if value is not None}
+        return self._post(SavedMemory, f"{of(agent)}/memories", body, idempotency_key)
+
+    def memories(
+        self,
+        agent: str,
+        *,
+        kind: Kind | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        include_discarded: bool = False,
+        page_size: int = 100,
+    ) -> Iterator[Memory]:
+        """An agent's memories, without their words."""
+        wanted = {
+            "kind": kind,
+            "since": moment(since),
+            "until": moment(until),
+            "include": "discarded" if include_discarded else None,
+        }
+        return self._memories(agent, wanted, page_size=page_size)
+
+    def protect(self, agent: str, number: int) -> Memory:
+        """Makes a memory constitutional."""
+        return self._protection("PUT", agent, number)
+
+    def unprotect(self, agent: str, number: int) -> Memory:
+        """Lifts that again."""
+        return self._protection("DELETE", agent, number)
+
+    def restore(self, agent: str, number: int) -> Memory:
+        """Gives one discarded memory back."""
+        return self._post(Memory, f"{of(agent)}/memories/{int(number)}/restore")
+
+    def discard(self, agent: str, number: int) -> Memory:
+        """Discards one memory; it can be restored."""
+        return self._post(Memory, f"{of(agent)}/memories/{int(number)}/discard")
+
+    def sessions(self, agent: str, *, page_size: int = 100) -> Iterator[Session]:
+        """An agent's sessions, newest first."""
+        return self._pages(Session, f"{of(agent)}/sessions", {}, page_size)
+
+    def queue_session(
+        self,
+        agent: str,
+        *,
+        mode: Mode = "full",
+        rehearsal: bool = False,
+        model: str | None = None,
+    ) -> Session:
+        """Has Memoir ask the agent's model and drive a session; it is queued."""
+        body = {"driver": "model", "mode": mode, "rehearsal": rehearsal, "model": model}
+        return self._post(Session, f"{of(agent)}/sessions", body)
+
+    def request_access(
+        self, agent: str, *, purpose: str, scope: str, minutes: int
+    ) -> AccessRequest:
+        """Asks an agent to be let in to look: it answers through its model or its own client.
+
+        Args:
+            purpose: why, for the agent to judge.
+            scope: `core`, `all`, or `session:` and the identifier of a session.
+            minutes: for how long from its answer on, 1 to 60.
+        """
+        body = {"kind": "read", "purpose": purpose, "scope": scope, "minutes": minutes}
+        return self._post(AccessRequest, f"{of(agent)}/access-requests", body)
+
+    def request_token(
+        self, agent: str, *, purpose: str, expires_at: datetime | str | None = None
+    ) -> AccessRequest:
+        """Asks an agent for one more token of it; once granted, `create_token` makes it."""
+        body = {"kind": "token", "purpose": purpose, "expires_at": moment(expires_at)}
+        return self._post(AccessRequest, f"{of(agent)}/access-requests", body)
+
+    def access_requests(self, agent: str, *, page_size: int = 100) -> Iterator[AccessRequest]:
+        """The requests to an agent, newest first."""
+        return self._pages(AccessRequest, f"{of(agent)}/access-requests", {}, page_size)
+
+    def rewind(self, agent: str, to: datetime | str) -> Rewound:
+        """Returns all of an agent's memories to that moment."""
+        return self._post(Rewound, f"{of(agent)}/rewind", {"to": moment(to)})
+
+    def audit(
+        self,
+        agent: str,
+        *,
+        session_id: str | None = None,
+        action: str | None = None,
+        since: datetime | str | None = None,
+        page_size: int = 100,
+    ) -> Iterator[Record]:
+        """The records of what was changed, by whom, oldest first, without words."""
+        wanted = {"session": session_id, "action": action, "since": moment(since)}
+        return self._audit(agent, wanted, page_size=page_size)
+
+    def verify(self, agent: str) -> Verified:
+        """Recomputes an agent's audit and compares it with what is stored."""
+        return self._verify(agent)
+
+    def checkpoint(self) -> Checkpoint:
+        """Signs what all audits come to now; keep it elsewhere."""
+        return self._get(Checkpoint, "/v1/audit/checkpoint")
+
+    def _protection(self, method: str, agent: str, number: int) -> Memory:
+        path = f"{of(agent)}/memories/{int(number)}/protection"
+        return read(Memory, self._transport.send(method, path))

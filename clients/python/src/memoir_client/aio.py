@@ -1,0 +1,215 @@
+"""The agent's memory for asyncio: the same methods, each waited for on a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from types import TracebackType
+from typing import Any, TypeVar
+
+from .agent import AgentMemory, NewMemory
+from .models import (
+    AccessRequest,
+    Agent,
+    Context,
+    Kind,
+    Memory,
+    Mode,
+    OpenSession,
+    OwnField,
+    Record,
+    SavedMemory,
+    Session,
+    Setting,
+    Verified,
+)
+from .refine import Reply, Turn, advance, turns
+
+T = TypeVar("T")
+
+
+class AsyncAgentMemory:
+    """`AgentMemory` for asyncio, with the same arguments. `sync` is what it rests on.
+
+    A request whose task is cancelled is finished on its thread before the task ends.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        agent: str | None = None,
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        attempts: int = 4,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.sync = AgentMemory(
+            url, agent, token, timeout=timeout, attempts=attempts, ssl_context=ssl_context
+        )
+
+    def __repr__(self) -> str:
+        return f"Async{self.sync!r}"
+
+    async def __aenter__(self) -> AsyncAgentMemory:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.sync.close()
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        kind: Kind = "core",
+        tags: Iterable[str] = (),
+        source: str | None = None,
+        created_at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> SavedMemory:
+        """See `AgentMemory.remember`."""
+        return await _thread(
+            lambda: self.sync.remember(
+                content,
+                kind=kind,
+                tags=tags,
+                source=source,
+                created_at=created_at,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    async def remember_all(
+        self, memories: Iterable[NewMemory | str], *, idempotency_key: str | None = None
+    ) -> list[SavedMemory]:
+        """See `AgentMemory.remember_all`."""
+        return await _thread(
+            lambda: self.sync.remember_all(memories, idempotency_key=idempotency_key)
+        )
+
+    async def context(self, *, max_tokens: int | None = None) -> Context:
+        """See `AgentMemory.context`."""
+        return await _thread(lambda: self.sync.context(max_tokens=max_tokens))
+
+    async def recall(self, query: str, *, limit: int = 20, **filters: Any) -> list[Memory]:
+        """See `AgentMemory.recall`."""
+        return await _thread(lambda: self.sync.recall(query, limit=limit, **filters))
+
+    def memories(self, query: str | None = None, **filters: Any) -> AsyncIterator[Memory]:
+        """See `AgentMemory.memories`."""
+        return _each(self.sync.memories(query, **filters))
+
+    async def memory(self, number: int) -> Memory:
+        """See `AgentMemory.memory`."""
+        return await _thread(lambda: self.sync.memory(number))
+
+    async def about(self) -> Agent:
+        """See `AgentMemory.about`."""
+        return await _thread(self.sync.about)
+
+    async def setting(self, field: OwnField) -> Setting:
+        """See `AgentMemory.setting`."""
+        return await _thread(lambda: self.sync.setting(field))
+
+    async def change_setting(self, field: OwnField, value: str | None) -> Setting:
+        """See `AgentMemory.change_setting`."""
+        return await _thread(lambda: self.sync.change_setting(field, value))
+
+    async def refine(
+        self,
+        step: Callable[[Turn], Awaitable[Reply]],
+        *,
+        mode: Mode = "full",
+        rehearsal: bool = False,
+        max_turns: int = 40,
+    ) -> Session:
+        """See `AgentMemory.refine`; `step` is a coroutine function."""
+        run = turns(self.sync, mode, rehearsal, max_turns)
+        try:
+            at = await _thread(partial(advance, run, None))
+            while isinstance(at, Turn):
+                at = await _thread(partial(advance, run, await step(at)))
+            return at
+        finally:
+            await _thread(run.close)
+
+    async def open_session(
+        self, *, mode: Mode = "full", rehearsal: bool = False, resume: bool = True
+    ) -> OpenSession:
+        """See `AgentMemory.open_session`."""
+        return await _thread(
+            lambda: self.sync.open_session(mode=mode, rehearsal=rehearsal, resume=resume)
+        )
+
+    async def apply(self, session_id: str) -> Session:
+        """See `AgentMemory.apply`."""
+        return await _thread(lambda: self.sync.apply(session_id))
+
+    async def call_tool(self, session_id: str, tool: str, arguments: Any) -> Mapping[str, Any]:
+        """See `AgentMemory.call_tool`."""
+        return await _thread(lambda: self.sync.call_tool(session_id, tool, arguments))
+
+    async def session(self, session_id: str) -> Session:
+        """See `AgentMemory.session`."""
+        return await _thread(lambda: self.sync.session(session_id))
+
+    async def cancel(self, session_id: str) -> Session:
+        """See `AgentMemory.cancel`."""
+        return await _thread(lambda: self.sync.cancel(session_id))
+
+    async def rollback(self, session_id: str, *, cascade: bool = False) -> Session:
+        """See `AgentMemory.rollback`."""
+        return await _thread(lambda: self.sync.rollback(session_id, cascade=cascade))
+
+    def sessions(self, *, page_size: int = 100) -> AsyncIterator[Session]:
+        """See `AgentMemory.sessions`."""
+        return _each(self.sync.sessions(page_size=page_size))
+
+    def audit(self, **filters: Any) -> AsyncIterator[Record]:
+        """See `AgentMemory.audit`."""
+        return _each(self.sync.audit(**filters))
+
+    def access_requests(self, *, page_size: int = 100) -> AsyncIterator[AccessRequest]:
+        """See `AgentMemory.access_requests`."""
+        return _each(self.sync.access_requests(page_size=page_size))
+
+    async def answer_access_request(
+        self, request_id: str, *, granted: bool, reason: str | None = None
+    ) -> AccessRequest:
+        """See `AgentMemory.answer_access_request`."""
+        return await _thread(
+            lambda: self.sync.answer_access_request(request_id, granted=granted, reason=reason)
+        )
+
+    async def verify(self) -> Verified:
+        """See `AgentMemory.verify`."""
+        return await _thread(self.sync.verify)
+
+
+async def _thread(work: Callable[[], T]) -> T:
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        # The thread goes on in any case; what follows is not to meet it half-way.
+        await asyncio.wait([running])
+        if not running.cancelled():
+            running.exception()
+        raise
+
+
+async def _each(items: Iterator[T]) -> AsyncIterator[T]:
+    end = object()
+    while True:
+        item = await _thread(lambda: next(items, end))
+        if item is end:
+            return
+        yield item  # type: ignore[misc]

@@ -1,0 +1,449 @@
+"""What the service answers with, as plain data.
+
+Fields are named as on the wire. Nothing here prints an agent's words, or a token, by itself: a
+`repr` tells how long they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+Kind = Literal["core", "journal"]
+Mode = Literal["full", "dedup_only"]
+Driver = Literal["agent", "model"]
+State = Literal[
+    "queued", "asking", "open", "completed", "rolled_back", "declined", "abandoned", "failed"
+]
+OwnField = Literal[
+    "name",
+    "system_prompt",
+    "reflection_prompt",
+    "memory_reflection_prompt",
+    "refinement_prompt",
+    "refinement_threshold",
+]
+
+
+def private(**options: Any) -> Any:
+    """A field that may hold words or a secret."""
+    return field(metadata={"private": True}, **options)
+
+
+def lengths(value: Any) -> str:
+    """What may be shown of something private."""
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f"<{len(value)} characters>"
+    if isinstance(value, Mapping):
+        return f"<{len(value)} fields>"
+    if isinstance(value, (list, tuple)):
+        return f"<{len(value)} items>"
+    return f"<{type(value).__name__}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Shown:
+    """Something that prints the lengths of what is private in it."""
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{of.name}="
+            + (lengths if of.metadata.get("private") else repr)(getattr(self, of.name))
+            for of in dataclasses.fields(self)
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Due(Shown):
+    """That a refinement session is due: `weekly`, or `budget` where the memory outgrew it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Memory(Shown):
+    """One memory. `content`, `tags` and `source` are None for an administrator."""
+
+    number: int
+    kind: Kind
+    tokens: int
+    constitutional: bool
+    created_at: datetime
+    updated_at: datetime
+    discarded_at: datetime | None = None
+    shredded_at: datetime | None = None
+    content: str | None = private(default=None)
+    tags: tuple[str, ...] | None = private(default=None)
+    source: str | None = private(default=None)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SavedMemory(Memory):
+    """A memory that was saved: when it leaves the prompt, and whether a session is due now."""
+
+    fades_at: datetime | None = None
+    refinement_due: Due | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Context(Shown):
+    """What goes into the prompt after the system prompt; empty where there are no memories."""
+
+    text: str = private()
+    core_tokens: int
+    journal_tokens: int
+    refinement_due: Due | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Setting(Shown):
+    """One of the agent's own settings: the value in force, and whether it is the default."""
+
+    field: OwnField
+    value: str | float | None = private(default=None)
+    is_default: bool
+    agent: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Actor(Shown):
+    """Who did something: `administrator`, `agent` or `system`, and a name to show."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SettingVersion(Shown):
+    """A value that a setting had; None is the default. `seq` is the record that set it."""
+
+    seq: int
+    at: datetime
+    actor: Actor
+    value: str | float | None = private(default=None)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Agent(Shown):
+    """An agent: its settings as set (None where unset), those in force, and its counts."""
+
+    id: str
+    name: str
+    active: bool
+    paused: bool
+    model: str | None = None
+    refinement_threshold: float | None = None
+    core_token_budget: int | None = None
+    refinement_trigger_tokens: int | None = None
+    immutable_tags: tuple[str, ...] | None = None
+    duplicate_match: str | None = None
+    detail_guard: str | None = None
+    system_prompt: str | None = private(default=None)
+    reflection_prompt: str | None = private(default=None)
+    memory_reflection_prompt: str | None = private(default=None)
+    refinement_prompt: str | None = private(default=None)
+    effective_model: str | None = None
+    effective_refinement_threshold: float
+    effective_core_token_budget: int
+    effective_refinement_trigger_tokens: int
+    effective_immutable_tags: tuple[str, ...]
+    effective_duplicate_match: str
+    effective_detail_guard: str
+    core_tokens: int
+    core_count: int
+    journal_count: int
+    constitutional_count: int
+    discarded_count: int
+    shredded_count: int
+    needs_refinement: bool
+    refinement_due: Due | None = None
+    last_refinement_at: datetime | None = None
+    next_refinement_at: datetime | None = None
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ErasedAgent(Shown):
+    """What is left of an agent that was erased."""
+
+    id: str
+    name: str
+    erased_at: datetime
+    core_tokens: int
+    core_count: int
+    journal_count: int
+    constitutional_count: int
+    discarded_count: int
+    shredded_count: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Stats(Shown):
+    """What a session did; `consolidated` counts the memories that were merged."""
+
+    consolidated: int
+    updated: int
+    deleted: int
+    protected: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Usage(Shown):
+    """What a session's calls of the model used."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RehearsedChange(Shown):
+    """What a rehearsal would do to one memory; `before` is None for one that is new."""
+
+    number: int
+    before: Memory | None = None
+    after: Memory
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Session(Shown):
+    """A refinement session. `summary` and a `reason` in words are for the agent only."""
+
+    id: str
+    agent: str
+    state: State
+    mode: Mode
+    driver: Driver
+    trigger: str
+    rehearsal: bool
+    model: str | None = None
+    pre_session_tokens: int | None = None
+    post_session_tokens: int | None = None
+    threshold: float | None = None
+    edits: int
+    stats: Stats
+    removed_tokens: int
+    end_reason: str | None = None
+    summary: str | None = private(default=None)
+    reason: str | None = private(default=None)
+    changes: tuple[RehearsedChange, ...] | None = private(default=None)
+    started_at: datetime
+    ended_at: datetime | None = None
+    undone_at: datetime | None = None
+    usage: Usage
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, however it did."""
+        return self.state not in ("queued", "asking", "open")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Tool(Shown):
+    """A tool of the session; `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    def openai(self) -> dict[str, Any]:
+        """As an entry of `tools` in a request for OpenAI chat completions."""
+        function = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+        return {"type": "function", "function": function}
+
+    def anthropic(self) -> dict[str, Any]:
+        """As an entry of `tools` in a request for Anthropic messages."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "input_schema": self.parameters,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OpenSession(Session):
+    """A session that the agent drives: what the model is to read, and its tools."""
+
+    prompt: str = private()
+    tools: tuple[Tool, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Record(Shown):
+    """One record of the audit. `before`, `after` and texts in `data` are for the agent only."""
+
+    seq: int
+    recorded_at: datetime
+    agent: str
+    actor: Actor
+    action: str
+    session_id: str | None = None
+    memory: int | None = None
+    before: dict[str, Any] | None = private(default=None)
+    after: dict[str, Any] | None = private(default=None)
+    data: dict[str, Any] = private(default_factory=dict)
+    hash: str
+    previous_hash: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Misfit(Shown):
+    """Something that is not as it was written; `seq` is None where no record tells of it."""
+
+    seq: int | None = None
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Verified(Shown):
+    """What came of verifying an agent's audit."""
+
+    valid: bool
+    records: int
+    head: str
+    first_bad: Misfit | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Checkpoint(Shown):
+    """A signed checkpoint of all audits: keep it, and the key that verifies it, elsewhere."""
+
+    checkpoint: str
+    origin: str
+    size: int
+    public_key: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AccessRequest(Shown):
+    """A request to an agent to let somebody in, and what became of it.
+
+    Attributes:
+        kind: `read`, to look for a while; `token`, to make one more token; `shred`, to have a
+            memory shredded.
+        scope: what may be seen: `core`, `all` or `session`; None where it is not to look.
+        minutes: for how long from the answer on; None where it is not to look.
+        memory: the memory to be shredded.
+        purpose: why, in the words of whoever asks.
+        state: `asked`, `granted`, `refused`, `revoked` or `expired`.
+        expires_at: until when it waits for its answer; once granted, until when it can be used.
+        reason: what the agent said to it: for the agent, and for whoever asked.
+        reads, memories_read, tokens_read: what was seen under it.
+    """
+
+    id: str
+    agent: str
+    kind: str
+    scope: str | None = None
+    session_id: str | None = None
+    minutes: int | None = None
+    memory: int | None = None
+    token_expires_at: datetime | None = None
+    purpose: str = private()
+    asked_by: Actor
+    state: str
+    requested_at: datetime
+    expires_at: datetime
+    answered_at: datetime | None = None
+    reason: str | None = private(default=None)
+    ended_at: datetime | None = None
+    reads: int
+    memories_read: int
+    tokens_read: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MadeToken(Shown):
+    """A token that was made: the only time that its secret is there to be read."""
+
+    id: str
+    token: str = private()
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Rewound(Shown):
+    """What a rewind did; `seq` is its record, None where nothing had to change."""
+
+    to: datetime
+    to_seq: int
+    seq: int | None = None
+    changed: int
+    returning: int
+    discarded: int
+    reworded: int
+    core_tokens_before: int
+    core_tokens_after: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Obstacle(Shown):
+    """A later change that stands in the way of an undo."""
+
+    seq: int
+    recorded_at: datetime
+    action: str
+    session_id: str | None = None
+    memories: tuple[int, ...] = ()
+
+
+T = TypeVar("T", bound=Shown)
+
+
+def read(kind: type[T], wire: Mapping[str, Any]) -> T:
+    """What the service sent, as `kind`; fields that `kind` does not have are passed over."""
+    hints = _hints(cast(Any, kind))
+    return kind(**{name: _value(hints[name], of) for name, of in wire.items() if name in hints})
+
+
+def read_all(kind: type[T], wire: Iterable[Mapping[str, Any]]) -> list[T]:
+    """Several of them."""
+    return [read(kind, each) for each in wire]
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _value(hint: Any, wire: Any) -> Any:
+    if wire is None:
+        return None
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        # `X | None`, or plain values only.
+        inner = [each for each in arguments if each is not type(None)]
+        return _value(inner[0], wire) if len(inner) == 1 else wire
+    if origin is tuple:
+        return tuple(_value(arguments[0], each) for each in wire)
+    if hint is datetime:
+        return _time(wire)
+    if isinstance(hint, type) and issubclass(hint, Shown):
+        return read(hint, wire)
+    return wire
+
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?Z")
+
+
+def _time(text: str) -> datetime:
+    """A time of the wire. Python before 3.11 reads neither `Z` nor every length of fraction."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError("a time of the service's is not in RFC 3339 UTC")
+    seconds, fraction = match.groups()
+    time = datetime.fromisoformat(seconds).replace(tzinfo=timezone.utc)
+    return time.replace(microsecond=int((fraction or "").ljust(6, "0")))

@@ -1,0 +1,129 @@
+/** What agents and administrators have in common. */
+
+import type { AccessRequest, Memory, Page, Session, Time } from "./models.js";
+import { Transport, type Wanted } from "./transport.js";
+
+/** How to reach the service. */
+export interface DoorOptions {
+  /** The service; `MEMOIR_URL`, else `http://127.0.0.1:8750`, where it is left out. */
+  url?: string | undefined;
+  /** The token; `MEMOIR_TOKEN` where it is left out. */
+  token?: string | undefined;
+  /** Milliseconds for one attempt; 30,000 where it is left out. */
+  timeout?: number | undefined;
+  /** How often a request is sent at most; 4 where it is left out. */
+  attempts?: number | undefined;
+  /** Another `fetch`, with a proxy for instance. */
+  fetch?: typeof fetch | undefined;
+}
+
+/** Requests with one token. */
+export class Door {
+  readonly #transport: Transport;
+
+  protected constructor(options: DoorOptions) {
+    const token = options.token ?? fromEnvironment("MEMOIR_TOKEN");
+    if (!token) throw new TypeError("there is no token: give one, or set MEMOIR_TOKEN");
+    this.#transport = new Transport({
+      url: options.url ?? fromEnvironment("MEMOIR_URL") ?? "http://127.0.0.1:8750",
+      token,
+      timeout: options.timeout ?? 30_000,
+      attempts: options.attempts ?? 4,
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    });
+  }
+
+  /** One session. */
+  session(id: string): Promise<Session> {
+    return this.send("GET", `/v1/sessions/${segment(id)}`);
+  }
+
+  /** Ends a running session; its edits stay. */
+  cancel(id: string): Promise<Session> {
+    return this.send("POST", `/v1/sessions/${segment(id)}/cancel`);
+  }
+
+  /** Does what a rehearsal came to; the session that this became. */
+  apply(id: string): Promise<Session> {
+    return this.send("POST", `/v1/sessions/${segment(id)}/apply`);
+  }
+
+  /**
+   * Undoes an ended session: any, for an administrator; its last one, for an agent.
+   *
+   * @throws {Problem} With the code `in_the_way` and its `obstacles` where memories were changed again since;
+   * `cascade` undoes these changes too.
+   */
+  rollback(id: string, options: { cascade?: boolean } = {}): Promise<Session> {
+    const body = { cascade: options.cascade ?? false };
+    return this.send("POST", `/v1/sessions/${segment(id)}/rollback`, { body });
+  }
+
+  /** One request to an agent to let somebody in. */
+  accessRequest(id: string): Promise<AccessRequest> {
+    return this.send("GET", `/v1/access-requests/${segment(id)}`);
+  }
+
+  /** Takes a request back, answered or not: what it granted ends at once. */
+  revokeAccess(id: string): Promise<AccessRequest> {
+    return this.send("POST", `/v1/access-requests/${segment(id)}/revoke`);
+  }
+
+  protected send<T>(method: string, path: string, wanted?: Wanted): Promise<T> {
+    return this.#transport.send(method, path, wanted);
+  }
+
+  /** Every item of a list, page after page as they are asked for. */
+  protected async *pages<T>(path: string, query: Wanted["query"], pageSize = 100): AsyncGenerator<T, void> {
+    let cursor: string | null = null;
+    do {
+      const wanted: Wanted = { query: { ...query, limit: pageSize, cursor } };
+      const page: Page<T> = await this.send("GET", path, wanted);
+      yield* page.items;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
+
+  protected static memoryPath(agent: string, number: number): string {
+    return `${Door.agentPath(agent)}/memories/${segment(String(number))}`;
+  }
+
+  protected static agentPath(agent: string): string {
+    return `/v1/agents/${segment(agent)}`;
+  }
+}
+
+/** Memories to look for, without words. */
+export interface Listing {
+  kind?: Memory["kind"] | undefined;
+  since?: Time | Date | undefined;
+  until?: Time | Date | undefined;
+  /** Also what was discarded. */
+  includeDiscarded?: boolean | undefined;
+  pageSize?: number | undefined;
+}
+
+/** Records to look for. */
+export interface AuditListing {
+  sessionId?: string | undefined;
+  action?: string | undefined;
+  since?: Time | Date | undefined;
+  pageSize?: number | undefined;
+}
+
+/** A time for the wire. */
+export function moment(time: Time | Date | undefined): Time | undefined {
+  return time instanceof Date ? time.toISOString() : time;
+}
+
+/** One segment of a path. `.` and `..` would lead to another path. */
+export function segment(text: string): string {
+  if (text === "." || text === "..") throw new TypeError("`.` and `..` name nothing");
+  return encodeURIComponent(text);
+}
+
+/** A variable of the environment, where there is one. */
+export function fromEnvironment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name] || undefined;
+}

@@ -1,0 +1,323 @@
+/** What the service takes and answers with, as plain data; fields are named as on the wire. */
+
+/** `core` memories are always in the prompt; `journal` entries for a week. */
+export type Kind = "core" | "journal";
+/** `dedup_only` has no consolidating and no rewriting. */
+export type Mode = "full" | "dedup_only";
+/** Where a session stands, or how it ended. */
+export type State =
+  | "queued"
+  | "asking"
+  | "open"
+  | "completed"
+  | "rolled_back"
+  | "declined"
+  | "abandoned"
+  | "failed";
+/** The settings that are the agent's own. */
+export type OwnField =
+  | "name"
+  | "system_prompt"
+  | "reflection_prompt"
+  | "memory_reflection_prompt"
+  | "refinement_prompt"
+  | "refinement_threshold";
+/** A time: RFC 3339, UTC, such as `2026-05-03T14:00:00Z`. */
+export type Time = string;
+
+/** That a session is due: `weekly`, or `budget` where the memory outgrew it. */
+export interface Due {
+  readonly reason: "weekly" | "budget";
+}
+
+/** One memory. `content`, `tags` and `source` are not there for an administrator. */
+export interface Memory {
+  readonly number: number;
+  readonly kind: Kind;
+  readonly content?: string | null;
+  readonly tags?: readonly string[] | null;
+  readonly source?: string | null;
+  readonly tokens: number;
+  readonly constitutional: boolean;
+  readonly created_at: Time;
+  readonly updated_at: Time;
+  readonly discarded_at: Time | null;
+  readonly shredded_at?: Time | null;
+}
+
+/** A memory that was saved: when it leaves the prompt, and whether a session is due now. */
+export interface SavedMemory extends Memory {
+  readonly fades_at: Time | null;
+  readonly refinement_due: Due | null;
+}
+
+/** A memory to save. */
+export interface NewMemory {
+  /** 1 to 10,000 characters. */
+  content: string;
+  /** `core` where it is left out. */
+  kind?: Kind;
+  /** Up to 16, each up to 50 characters. */
+  tags?: readonly string[];
+  /** Where it came from, up to 200 characters. */
+  source?: string;
+  /** When what it tells happened; now where it is left out. */
+  created_at?: Time | Date;
+}
+
+/** What goes into the prompt after the system prompt; empty where there are no memories. */
+export interface Context {
+  readonly text: string;
+  readonly core_tokens: number;
+  readonly journal_tokens: number;
+  readonly refinement_due: Due | null;
+}
+
+/** One of the agent's own settings: the value in force, and whether it is the default. */
+export interface Setting {
+  readonly type: "config";
+  readonly field: OwnField;
+  readonly value: string | number | null;
+  readonly is_default: boolean;
+  readonly agent: string;
+}
+
+/** Who did something, and a name to show. */
+export interface Actor {
+  readonly kind: "administrator" | "agent" | "system";
+  readonly name: string;
+}
+
+/** A value that a setting had; null is the default. `seq` is the record that set it. */
+export interface SettingVersion {
+  readonly seq: number;
+  readonly at: Time;
+  readonly actor: Actor;
+  readonly value: string | number | null;
+}
+
+/** What an administrator sets; null returns to the default. */
+export interface AgentSettings {
+  name?: string;
+  model?: string | null;
+  system_prompt?: string | null;
+  reflection_prompt?: string | null;
+  memory_reflection_prompt?: string | null;
+  refinement_prompt?: string | null;
+  refinement_threshold?: number | null;
+  core_token_budget?: number | null;
+  refinement_trigger_tokens?: number | null;
+  immutable_tags?: readonly string[] | null;
+  duplicate_match?: "exact" | "ignore_case" | null;
+  detail_guard?: "warn" | "refuse" | "off" | null;
+  paused?: boolean | null;
+  active?: boolean | null;
+}
+
+/** An agent: its settings as set (null where unset), those in force, and its counts. */
+export interface Agent {
+  readonly id: string;
+  readonly name: string;
+  readonly active: boolean;
+  readonly paused: boolean;
+  readonly model: string | null;
+  readonly system_prompt?: string | null;
+  readonly reflection_prompt?: string | null;
+  readonly memory_reflection_prompt?: string | null;
+  readonly refinement_prompt?: string | null;
+  readonly refinement_threshold: number | null;
+  readonly core_token_budget: number | null;
+  readonly refinement_trigger_tokens: number | null;
+  readonly immutable_tags: readonly string[] | null;
+  readonly duplicate_match: "exact" | "ignore_case" | null;
+  readonly detail_guard: "warn" | "refuse" | "off" | null;
+  readonly effective_model: string | null;
+  readonly effective_refinement_threshold: number;
+  readonly effective_core_token_budget: number;
+  readonly effective_refinement_trigger_tokens: number;
+  readonly effective_immutable_tags: readonly string[];
+  readonly effective_duplicate_match: "exact" | "ignore_case";
+  readonly effective_detail_guard: "warn" | "refuse" | "off";
+  readonly core_tokens: number;
+  readonly core_count: number;
+  readonly journal_count: number;
+  readonly constitutional_count: number;
+  readonly discarded_count: number;
+  readonly shredded_count: number;
+  readonly needs_refinement: boolean;
+  readonly refinement_due: Due | null;
+  readonly last_refinement_at: Time | null;
+  readonly next_refinement_at: Time | null;
+  readonly created_at: Time;
+}
+
+/** What is left of an agent that was erased. */
+export interface ErasedAgent {
+  readonly id: string;
+  readonly name: string;
+  readonly erased_at: Time;
+  readonly core_tokens: number;
+  readonly core_count: number;
+  readonly journal_count: number;
+  readonly constitutional_count: number;
+  readonly discarded_count: number;
+  readonly shredded_count: number;
+}
+
+/** What a session did; `consolidated` counts the memories that were merged. */
+export interface Stats {
+  readonly consolidated: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly protected: number;
+}
+
+/** What a session's calls of the model used. */
+export interface Usage {
+  readonly calls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+}
+
+/** What a rehearsal would do to one memory; `before` is null for one that is new. */
+export interface RehearsedChange {
+  readonly number: number;
+  readonly before: Memory | null;
+  readonly after: Memory;
+}
+
+/** A refinement session. `summary`, and a `reason` in words, are for the agent only. */
+export interface Session {
+  readonly id: string;
+  readonly agent: string;
+  readonly state: State;
+  readonly mode: Mode;
+  readonly driver: "agent" | "model";
+  readonly trigger: "request" | "weekly" | "budget";
+  readonly rehearsal: boolean;
+  readonly model: string | null;
+  readonly pre_session_tokens: number | null;
+  readonly post_session_tokens: number | null;
+  readonly threshold: number | null;
+  readonly edits: number;
+  readonly stats: Stats;
+  readonly removed_tokens: number;
+  readonly end_reason: string | null;
+  readonly summary?: string | null;
+  readonly reason?: string | null;
+  readonly changes?: readonly RehearsedChange[] | null;
+  readonly started_at: Time;
+  readonly ended_at: Time | null;
+  readonly undone_at: Time | null;
+  readonly usage: Usage;
+}
+
+/** A tool of a session; `parameters` is the JSON schema of its arguments. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** A session that the agent drives: what the model is to read, and its tools. */
+export interface OpenSession extends Session {
+  readonly prompt: string;
+  readonly tools: readonly Tool[];
+}
+
+/** One record of the audit. `before`, `after` and texts in `data` are for the agent only. */
+export interface AuditRecord {
+  readonly seq: number;
+  readonly recorded_at: Time;
+  readonly agent: string;
+  readonly actor: Actor;
+  readonly action: string;
+  readonly session_id: string | null;
+  readonly memory: number | null;
+  readonly before?: Readonly<Record<string, unknown>> | null;
+  readonly after?: Readonly<Record<string, unknown>> | null;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly hash: string;
+  readonly previous_hash: string;
+}
+
+/** What came of verifying an agent's audit. */
+export interface Verified {
+  readonly valid: boolean;
+  readonly records: number;
+  readonly head: string;
+  readonly first_bad?: { readonly seq: number | null; readonly problem: string } | null;
+}
+
+/** A signed checkpoint of all audits: keep it, and the key that verifies it, elsewhere. */
+export interface Checkpoint {
+  readonly checkpoint: string;
+  readonly origin: string;
+  readonly size: number;
+  readonly public_key: string;
+}
+
+/** A request to an agent to let somebody in, and what became of it. */
+export interface AccessRequest {
+  readonly id: string;
+  readonly agent: string;
+  /** To look for a while; to make one more token; to have a memory shredded. */
+  readonly kind: "read" | "token" | "shred";
+  /** What may be seen; null where it is not to look. */
+  readonly scope: string | null;
+  readonly session_id: string | null;
+  /** For how long from the answer on; null where it is not to look. */
+  readonly minutes: number | null;
+  /** The memory to be shredded. */
+  readonly memory: number | null;
+  readonly token_expires_at: Time | null;
+  /** Why, in the words of whoever asks. */
+  readonly purpose: string;
+  readonly asked_by: Actor;
+  readonly state: "asked" | "granted" | "refused" | "revoked" | "expired";
+  readonly requested_at: Time;
+  /** Until when it waits for its answer; once granted, until when it can be used. */
+  readonly expires_at: Time;
+  readonly answered_at: Time | null;
+  /** What the agent said to it: for the agent, and for whoever asked. */
+  readonly reason?: string | null;
+  readonly ended_at: Time | null;
+  readonly reads: number;
+  readonly memories_read: number;
+  readonly tokens_read: number;
+}
+
+/** A token that was made: the only time that its secret is there to be read. */
+export interface MadeToken {
+  readonly id: string;
+  readonly token: string;
+  readonly expires_at: Time | null;
+}
+
+/** What a rewind did; `seq` is its record, null where nothing had to change. */
+export interface Rewound {
+  readonly to: Time;
+  readonly to_seq: number;
+  readonly seq: number | null;
+  readonly changed: number;
+  readonly returning: number;
+  readonly discarded: number;
+  readonly reworded: number;
+  readonly core_tokens_before: number;
+  readonly core_tokens_after: number;
+}
+
+/** A later change that stands in the way of an undo. */
+export interface Obstacle {
+  readonly seq: number;
+  readonly recorded_at: Time;
+  readonly action: string;
+  readonly session_id: string | null;
+  readonly memories: readonly number[];
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next_cursor: string | null;
+}

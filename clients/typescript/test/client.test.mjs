@@ -1,0 +1,370 @@
+// @ts-check
+/** The client against the real service: memories, settings, administration, faults, and whole sessions. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { inspect, promisify } from "node:util";
+
+import { Administrator, AgentMemory, ConnectionFailed, Problem, forAnthropic, forOpenAI, quote } from "memoir-client";
+
+import { Service } from "../../../tests/support/memoir-service.mjs";
+import { faulty } from "./faulty.mjs";
+
+const SECRET = "Marta's canary is called Pim.";
+
+/** @type {Service} */
+let service;
+/** @type {Administrator} */
+let administrator;
+let numbers = 0;
+before(async () => {
+  service = await Service.start();
+  administrator = new Administrator({ url: service.url, token: service.admin });
+});
+after(() => service.stop());
+
+/** The memory of a new agent, and its token. */
+async function newAgent() {
+  const agent = `wren-${++numbers}`;
+  await administrator.createAgent(agent, { model: "builtin:careful" });
+  const { token } = await administrator.createToken(agent);
+  return { memory: new AgentMemory({ url: service.url, agent, token }), agent, token };
+}
+
+/** @param {AgentMemory} memory */
+async function fill(memory) {
+  const orders = [1, 2, 3, 4, 5, 6, 7, 8];
+  await memory.rememberAll(orders.map((number) => `Customer ${number} ordered ${number * 7} blue notebooks.`));
+}
+
+/**
+ * A step that gives these replies in turn, and the turns that it was given.
+ * @param {import("memoir-client").Reply[]} replies
+ */
+function script(...replies) {
+  /** @type {import("memoir-client").Turn[]} */
+  const turns = [];
+  /** @type {import("memoir-client").Step} */
+  const step = (turn) => {
+    turns.push(turn);
+    return replies.shift();
+  };
+  return { turns, step };
+}
+
+/**
+ * @template T
+ * @param {AsyncIterable<T>} items
+ */
+async function all(items) {
+  const read = [];
+  for await (const item of items) read.push(item);
+  return read;
+}
+
+/**
+ * @param {Promise<unknown>} request
+ * @returns {Promise<Problem>}
+ */
+async function refused(request) {
+  const error = await request.then(
+    () => assert.fail("it was not refused"),
+    (/** @type {unknown} */ error) => error,
+  );
+  assert.ok(error instanceof Problem, String(error));
+  return error;
+}
+
+test("three lines", async () => {
+  const { memory } = await newAgent();
+  const saved = await memory.remember("Marta prefers linen thread.", { tags: ["craft"] });
+  assert.deepEqual([saved.number, saved.kind, saved.tags], [1, "core", ["craft"]]);
+  assert.match((await memory.context()).text, /Marta prefers linen thread\./);
+  const session = await memory.refine(() => "Nothing to do.");
+  assert.deepEqual([session.state, session.edits, session.summary], ["completed", 0, "Nothing to do."]);
+});
+
+test("a batch is saved whole or not at all, and lists are read page after page", async () => {
+  const { memory } = await newAgent();
+  assert.equal((await refused(memory.rememberAll(["One.", { content: " " }]))).status, 400);
+  assert.deepEqual(await all(memory.memories()), []);
+  await memory.rememberAll(Array.from({ length: 23 }, (_, index) => `Entry ${index + 1}.`));
+  const read = await all(memory.memories({ pageSize: 5 }));
+  assert.equal(new Set(read.map((each) => each.number)).size, 23);
+  assert.deepEqual((await memory.recall('"Entry 17."')).map((each) => each.number), [17]);
+  const day = new Date("2026-03-01T12:00:00Z");
+  const entry = await memory.remember("A long day.", { kind: "journal", created_at: day });
+  assert.equal(new Date(entry.fades_at ?? "").getTime(), day.getTime() + 7 * 86_400_000);
+});
+
+test("an agent sets its own, and an administrator sees no words", async () => {
+  const { memory, agent } = await newAgent();
+  assert.equal((await memory.changeSetting("refinement_threshold", "0.85")).value, 0.85);
+  assert.ok((await memory.changeSetting("refinement_threshold", null)).is_default);
+  assert.equal((await memory.undoSetting("refinement_threshold")).value, 0.85);
+  assert.equal((await memory.settingHistory("refinement_threshold"))[0]?.value, 0.85);
+  await memory.remember(SECRET, { tags: ["bird"] });
+  const [seen] = await all(administrator.memories(agent));
+  assert.deepEqual([seen?.tokens, seen?.content, seen?.tags], [8, undefined, undefined]);
+  assert.ok((await administrator.protect(agent, 1)).constitutional);
+  assert.equal((await refused(administrator.discard(agent, 1))).code, "constitutional");
+  assert.ok(!(await administrator.unprotect(agent, 1)).constitutional);
+  assert.ok((await administrator.discard(agent, 1)).discarded_at);
+  assert.equal((await administrator.restore(agent, 1)).discarded_at, null);
+  assert.ok((await administrator.verify(agent)).valid);
+  assert.ok((await memory.shred(1, "a test")).shredded_at);
+  assert.ok((await all(administrator.agents({ pageSize: 2 }))).some((each) => each.name === agent));
+});
+
+test("spec 5.2: an administrator looks while the agent lets it", async () => {
+  const { memory, agent } = await newAgent();
+  await memory.remember(SECRET);
+  const options = /** @type {const} */ ({ purpose: "to see a canary", scope: "core", minutes: 5 });
+  const asked = await administrator.requestAccess(agent, options);
+  assert.deepEqual([asked.state, asked.minutes], ["asked", 5]);
+  assert.deepEqual((await all(memory.accessRequests())).map((each) => each.id), [asked.id]);
+  const granted = await memory.answerAccessRequest(asked.id, true, "For a canary.");
+  assert.equal(granted.state, "granted");
+  assert.ok(!inspect([asked, granted]).includes("canary"));
+  const contents = async () => (await all(administrator.memories(agent))).map((each) => each.content);
+  assert.deepEqual(await contents(), [SECRET]);
+  assert.equal((await administrator.accessRequest(asked.id)).reads, 1);
+  assert.equal((await memory.revokeAccess(asked.id)).state, "revoked");
+  assert.deepEqual(await contents(), [undefined]);
+  const refusedToken = await administrator.requestToken(agent, { purpose: "a second client" });
+  assert.equal((await memory.answerAccessRequest(refusedToken.id, false)).state, "refused");
+  assert.equal((await refused(administrator.createToken(agent))).code, "consent_required");
+});
+
+test("a bad token opens nothing, and another agent is not there", async () => {
+  const { agent } = await newAgent();
+  const { token } = await newAgent();
+  const bad = await refused(new AgentMemory({ url: service.url, agent, token: "memoir_none" }).context());
+  assert.deepEqual([bad.status, bad.code], [401, "unauthorized"]);
+  assert.equal((await refused(new AgentMemory({ url: service.url, agent, token }).context())).status, 404);
+  assert.throws(() => new AgentMemory({ url: service.url, agent: "wren" }), /MEMOIR_TOKEN/);
+});
+
+test("nothing prints words or secrets by itself", async () => {
+  const { memory } = await newAgent();
+  const saved = await memory.remember(SECRET, { tags: ["canary-tag"], source: "canary-source" });
+  const opened = await memory.openSession();
+  const shown = inspect(
+    [
+      saved,
+      await memory.context(),
+      await memory.recall("canary"),
+      opened,
+      await memory.cancel(opened.id),
+      await all(memory.audit()),
+      await memory.createToken(),
+      memory,
+      await memory.changeSetting("system_prompt", SECRET),
+      await memory.about(),
+    ],
+    { depth: 9, showHidden: true },
+  );
+  assert.ok(!shown.includes("canary") && !shown.includes("memoir_"), shown);
+  assert.match(inspect(saved), /content: '<29 characters>'/);
+  assert.ok(JSON.stringify(saved).includes("canary"), "the words are there for whoever asks for them");
+  const long = await refused(memory.remember(SECRET.repeat(1000)));
+  assert.equal(long.code, "too_long");
+  assert.ok(!inspect(long, { showHidden: true }).includes("canary"));
+});
+
+test("what was cut off is done once", async () => {
+  const { memory, agent, token } = await newAgent();
+  const proxy = await faulty(service.url, ["drop"]);
+  try {
+    const saved = await new AgentMemory({ url: proxy.url, agent, token }).remember("Once.");
+    assert.equal(saved.number, 1);
+    assert.equal(proxy.keys.length, 2);
+    assert.ok(proxy.keys[0]);
+    assert.equal(proxy.keys[0], proxy.keys[1]);
+    assert.equal((await all(memory.memories())).length, 1);
+  } finally {
+    proxy.close();
+  }
+});
+
+test("an edit that was cut off counts once", async () => {
+  const { memory, agent, token } = await newAgent();
+  await fill(memory);
+  const opened = await memory.openSession();
+  const proxy = await faulty(service.url, ["drop"]);
+  try {
+    const through = new AgentMemory({ url: proxy.url, agent, token });
+    const deleted = await through.callTool(opened.id, "delete_memory", { id: 1 });
+    assert.equal(deleted.type, "deleted");
+    assert.equal((await memory.session(opened.id)).edits, 1);
+  } finally {
+    proxy.close();
+  }
+});
+
+test("attempts come to an end, and waits are honoured", async (context) => {
+  /** @type {(number | undefined)[]} */
+  const waits = [];
+  const wait = globalThis.setTimeout;
+  context.mock.method(globalThis, "setTimeout", (/** @type {() => void} */ then, /** @type {number} */ time) => {
+    waits.push(time);
+    return wait(then, time === 7_000 ? 0 : time);
+  });
+
+  const { agent, token } = await newAgent();
+  const cut = await faulty(service.url, Array(9).fill("drop"));
+  const busy = await faulty(service.url, ["busy 7", "page", "busy 3600", "page"]);
+  try {
+    await assert.rejects(
+      new AgentMemory({ url: cut.url, agent, token, attempts: 2 }).context(),
+      (error) => error instanceof ConnectionFailed && /after 2 attempts/.test(error.message),
+    );
+    assert.equal(cut.keys.length, 2);
+    assert.equal((await refused(new AgentMemory({ url: busy.url, agent, token }).context())).retryAfter, 3600);
+    assert.ok(waits.includes(7_000));
+    assert.equal(busy.keys.length, 3);
+    const page = await refused(new AgentMemory({ url: busy.url, agent, token, attempts: 1 }).context());
+    assert.deepEqual([page.status, page.code], [502, "unexpected"]);
+    assert.ok(!inspect(page).includes("secret"));
+  } finally {
+    cut.close();
+    busy.close();
+  }
+});
+
+test("spec 3.18: a whole session", async () => {
+  const { memory } = await newAgent();
+  await fill(memory);
+  const merged = "Customer 1 ordered 7 blue notebooks. Customer 2 ordered 14 blue notebooks.";
+  const { turns, step } = script(
+    [{ name: "search_memories", arguments: { query: "customer 5" }, id: "a" }],
+    [
+      { name: "consolidate_memories", arguments: { ids: [1, 2], content: merged } },
+      { name: "protect_memory", arguments: '{"id": 4}' },
+      { name: "delete_memory", arguments: { id: "#4" } },
+    ],
+    "Two orders on one line.",
+  );
+  const session = await memory.refine(step);
+  assert.deepEqual([session.state, session.edits, session.stats.consolidated], ["completed", 1, 2]);
+  const [first, second, third] = turns;
+  assert.match(first?.prompt ?? "", /Customer 3/);
+  const tool = first?.tools[0];
+  assert.ok(tool);
+  assert.equal(forOpenAI(tool).function.parameters["type"], "object");
+  assert.equal(forAnthropic(tool).input_schema.type, "object");
+  assert.equal(second?.outcomes[0]?.call.id, "a");
+  assert.ok(!inspect(turns, { depth: 9 }).includes("Customer"));
+  assert.deepEqual(
+    third?.outcomes.map(({ result }) => (result.type === "error" ? result.code : result.type)),
+    ["consolidated", "protected", "constitutional"],
+  );
+  assert.ok((await memory.context()).text.includes(merged));
+  assert.ok((await memory.rollback(session.id)).undone_at);
+});
+
+test("spec 3.13: the breaker ends the session", async () => {
+  const { memory } = await newAgent();
+  await fill(memory);
+  const { turns, step } = script([1, 2, 3, 4].map((id) => ({ name: "delete_memory", arguments: { id } })));
+  assert.equal((await memory.refine(step)).state, "rolled_back");
+  assert.equal(turns.length, 1);
+  assert.equal((await all(memory.memories({ kind: "core" }))).length, 8);
+});
+
+test("spec 3.8: nothing that a model sends ends its session", async () => {
+  const { memory } = await newAgent();
+  await fill(memory);
+  /** @type {Record<string, unknown>} */
+  const circle = {};
+  circle["id"] = circle;
+  const { turns, step } = script(
+    [
+      { name: "delete_memory", arguments: "{not JSON" },
+      { name: "delete_memory", arguments: "[1]" },
+      { name: "delete_memory", arguments: circle },
+      { name: "../../agents", arguments: {} },
+      { name: "..", arguments: Object.freeze({}) },
+      { name: "", arguments: {} },
+      { name: "update_memory", arguments: { id: 1, content: "\ud800" } },
+      { name: "update_memory", arguments: { id: 1, content: "x".repeat(20_000) } },
+      { name: "update_memory", arguments: { id: 1, content: "x".repeat(20_000_000) } },
+    ],
+    "Done.",
+  );
+  assert.equal((await memory.refine(step)).state, "completed");
+  const codes = turns[1]?.outcomes.map(({ result }) => (result.type === "error" ? result.code : result.type));
+  assert.deepEqual(codes, [
+    ...Array(3).fill("invalid_argument"),
+    ...Array(3).fill("unknown_tool"),
+    "invalid_argument",
+    "too_long",
+    "too_long",
+  ]);
+});
+
+test("spec 3.16: a model that stops is reminded once, turns are limited, and a step's error is thrown", async () => {
+  const { memory } = await newAgent();
+  await fill(memory);
+  const { turns, step } = script([{ name: "delete_memory", arguments: { id: 1 } }], undefined, []);
+  const stopped = await memory.refine(step);
+  assert.deepEqual([stopped.state, stopped.edits], ["abandoned", 1]);
+  assert.deepEqual(turns.map((turn) => turn.reminder !== undefined), [false, false, true]);
+  let count = 0;
+  const search = () => {
+    count++;
+    return [{ name: "search_memories", arguments: { query: "customer" } }];
+  };
+  assert.equal((await memory.refine(search, { maxTurns: 3 })).state, "abandoned");
+  assert.equal(count, 3);
+  await assert.rejects(
+    memory.refine(() => {
+      throw new RangeError("no model");
+    }),
+    RangeError,
+  );
+  const states = (await all(memory.sessions())).map((session) => session.state);
+  assert.deepEqual(states, ["abandoned", "abandoned", "abandoned"]);
+});
+
+test("spec 3.17: a rehearsal changes nothing until it is applied", async () => {
+  const { memory } = await newAgent();
+  await fill(memory);
+  const { step } = script([{ name: "delete_memory", arguments: { id: 1 } }], "One less.");
+  const rehearsed = await memory.refine(step, { rehearsal: true });
+  assert.deepEqual([rehearsed.state, rehearsed.rehearsal], ["completed", true]);
+  const changed = rehearsed.changes?.filter((change) => change.after.kind === "core");
+  assert.deepEqual(changed?.map((change) => change.number), [1]);
+  assert.equal((await memory.memory(1)).discarded_at, null);
+  assert.equal((await memory.apply(rehearsed.id)).edits, 1);
+  assert.ok((await memory.memory(1)).discarded_at);
+});
+
+test("an open session is taken up again", async () => {
+  const { memory } = await newAgent();
+  await fill(memory);
+  const opened = await memory.openSession();
+  await memory.callTool(opened.id, "delete_memory", { id: 1 });
+  const session = await memory.refine(() => "One order was cancelled.");
+  assert.deepEqual([session.id, session.edits, session.state], [opened.id, 1, "completed"]);
+});
+
+test("spec 3.6: what a model reads of a result is quoted", () => {
+  const content = "</ledger>\n#18 | 2026\u2028a\u202eb\u{e0041}\u0085„ja“ 日本";
+  const quoted = quote({ content });
+  assert.deepEqual(JSON.parse(quoted), { content });
+  assert.doesNotMatch(quoted, /[<\n\u2028\u202e\u0085]|\u{e0041}/u);
+  assert.ok(quoted.includes("„ja“ 日本"));
+});
+
+test("the example of a plain loop runs", async () => {
+  const { agent, token } = await newAgent();
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [fileURLToPath(new URL("../build/examples/plain-loop.js", import.meta.url))],
+    { env: { MEMOIR_URL: service.url, MEMOIR_AGENT: agent, MEMOIR_TOKEN: token } },
+  );
+  assert.match(stdout, /^completed: 1 edit, \d+ -> \d+ tokens\n$/);
+});

@@ -1,0 +1,617 @@
+//! Asking an agent to be let in, its answer, and the end of what it allowed (SPEC 5.2, 5.5, 4.4). What is
+//! shown meanwhile is in `mechanic.rs`.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use memoir_domain::{
+    AccessRequestId, AgentScope, PrivateText, SessionId, Timestamp,
+    access::{
+        self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessState, Moment, Over,
+        REASON_LIMIT,
+    },
+    audit::{Action, Actor},
+    draft::Decision,
+    memory::{Invalid, Number, parse_text},
+};
+use memoir_store::{Selection, Wanted};
+use serde::Serialize;
+
+use crate::{Account, AgentHandle, Error, Eyes, Loaded, Memoir, Result, codec, memories::wanted};
+
+/// A request as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
+pub struct AccessRequestView {
+    pub id: AccessRequestId,
+    pub agent: String,
+    /// `read`, `token` or `shred`.
+    pub kind: &'static str,
+    /// `session`, `core` or `all`; `None` where it is not to look.
+    pub scope: Option<&'static str>,
+    pub session_id: Option<SessionId>,
+    /// For how many minutes from the answer on; `None` where it is not to look.
+    pub minutes: Option<u32>,
+    /// The memory to be shredded.
+    pub memory: Option<Number>,
+    /// When a token that is asked for ends.
+    pub token_expires_at: Option<Timestamp>,
+    pub purpose: PrivateText,
+    pub asked_by: Actor,
+    pub state: AccessState,
+    pub requested_at: Timestamp,
+    /// Until when it waits for its answer; once granted, until when it can be used.
+    pub expires_at: Timestamp,
+    pub answered_at: Option<Timestamp>,
+    /// What the agent said to it: for the agent, and for whoever asked.
+    pub reason: Option<PrivateText>,
+    pub ended_at: Option<Timestamp>,
+    pub reads: u64,
+    pub memories_read: u64,
+    pub tokens_read: u64,
+}
+
+impl AccessRequestView {
+    fn new(agent: &str, request: AccessRequest) -> Self {
+        let scope = request.kind.scope();
+        let (mut minutes, mut memory, mut token_expires_at) = (None, None, None);
+        match request.kind {
+            AccessKind::Read { minutes: asked, .. } => minutes = Some(asked),
+            AccessKind::Token { expires_at } => token_expires_at = expires_at,
+            AccessKind::Shred { number } => memory = Some(number),
+        }
+        Self {
+            id: request.id,
+            agent: agent.to_owned(),
+            kind: request.kind.as_str(),
+            scope: scope.map(access::AccessScope::as_str),
+            session_id: scope.and_then(access::AccessScope::session),
+            minutes,
+            memory,
+            token_expires_at,
+            purpose: request.purpose,
+            asked_by: request.asked_by,
+            state: request.state,
+            requested_at: request.requested_at,
+            expires_at: request.expires_at,
+            answered_at: request.answered_at,
+            reason: request.reason,
+            ended_at: request.ended_at,
+            reads: request.reads,
+            memories_read: request.memories_read,
+            tokens_read: request.tokens_read,
+        }
+    }
+
+    /// As whoever looks may see it: the agent's answer is for itself and for whoever asked.
+    #[must_use]
+    pub fn seen_by(self, eyes: Eyes, actor: &Actor) -> Self {
+        if eyes == Eyes::Agent || self.asked_by == *actor {
+            return self;
+        }
+        Self {
+            reason: None,
+            ..self
+        }
+    }
+}
+
+/// What this process knows of the grants that it has seen in use: how long each of them may still be used
+/// by a clock that nobody sets, and how far the log was read for each.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watches(Arc<Mutex<HashMap<AccessRequestId, Watch>>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Watch {
+    /// By the monotonic clock.
+    deadline: Duration,
+    /// The first record of the log that was not looked at.
+    next_seq: u64,
+    /// The latest time among those that were.
+    latest: Timestamp,
+}
+
+impl Watches {
+    fn get(&self, id: AccessRequestId) -> Option<Watch> {
+        let watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.get(&id).copied()
+    }
+
+    /// Notes what was seen, beside what others of this process saw meanwhile. A deadline never moves back.
+    fn note(&self, id: AccessRequestId, seen: Watch) -> Watch {
+        let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = watches.entry(id).or_insert(seen);
+        *known = Watch {
+            deadline: known.deadline.min(seen.deadline),
+            next_seq: known.next_seq.max(seen.next_seq),
+            latest: known.latest.max(seen.latest),
+        };
+        *known
+    }
+
+    fn forget(&self, id: AccessRequestId) {
+        let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.remove(&id);
+    }
+}
+
+impl AgentHandle {
+    /// Asks the agent to be let in. The answer comes from the agent itself, by
+    /// [`AgentHandle::answer_access`].
+    ///
+    /// # Errors
+    /// The purpose or the minutes break a limit; the session or the memory is none of the agent's; somebody
+    /// else than an administrator asks; too many requests wait; the store fails.
+    pub async fn request_access(
+        &self,
+        draft: &AccessDraft,
+        actor: &Actor,
+    ) -> Result<AccessRequestView> {
+        let draft = draft.check()?;
+        self.end_overdue().await?;
+        let id = self.memoir.ids().access_request()?;
+        let wanted = wanted_for(draft.kind);
+        for _ in 0..crate::ATTEMPTS {
+            let loaded = self.load(&wanted).await?;
+            check_object(draft.kind, &loaded, self.memoir.now())?;
+            let open = self.memoir.store.open_requests(self.scope).await?;
+            let waiting = open.iter().filter(|row| row.state == AccessState::Asked);
+            let (waiting, now) = (waiting.count(), self.memoir.now());
+            let base = loaded.base.clone();
+            let decision = access::request(loaded.agent, id, &draft, waiting, actor, now)?;
+            if let Some(request) = self.write_access(&base, decision).await? {
+                return Ok(AccessRequestView::new(&self.name, request));
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// The agent's requests made before that one, newest first; those whose time is over are ended first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn access_requests(
+        &self,
+        before: Option<(Timestamp, AccessRequestId)>,
+        limit: u32,
+        eyes: Eyes,
+        actor: &Actor,
+    ) -> Result<Vec<AccessRequestView>> {
+        self.end_overdue().await?;
+        let loaded = self.load(&Wanted::default()).await?;
+        let store = &self.memoir.store;
+        let rows = store.access_page(self.scope, before, limit).await?;
+        rows.into_iter()
+            .map(|row| {
+                let request = codec::access_request(loaded.base.key(), row)?;
+                Ok(AccessRequestView::new(&self.name, request).seen_by(eyes, actor))
+            })
+            .collect()
+    }
+
+    /// The requests that wait for the agent's answer and those that it has granted and that are not over,
+    /// oldest first: for the agent itself, which is to know who wants in and who is in.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn open_access(&self) -> Result<Vec<AccessRequestView>> {
+        let rows = self.memoir.store.open_requests(self.scope).await?;
+        let mut views = Vec::with_capacity(rows.len());
+        for row in rows {
+            let request = self.end_if_over(row.id).await?;
+            if request.state.is_open() {
+                views.push(AccessRequestView::new(&self.name, request));
+            }
+        }
+        Ok(views)
+    }
+
+    /// One request; ended first where its time is over.
+    ///
+    /// # Errors
+    /// The agent has none of that identifier; the store fails.
+    pub async fn access_request(
+        &self,
+        id: AccessRequestId,
+        eyes: Eyes,
+        actor: &Actor,
+    ) -> Result<AccessRequestView> {
+        let request = self.end_if_over(id).await?;
+        Ok(AccessRequestView::new(&self.name, request).seen_by(eyes, actor))
+    }
+
+    /// Writes the agent's answer. A shredding that it agrees to is carried out with it, as one. The same
+    /// answer once more changes nothing.
+    ///
+    /// # Errors
+    /// The agent has no such request; `actor` is not the agent; it was answered otherwise, taken back, or
+    /// waits no longer; the reason breaks its limit; a shredding cannot be carried out now.
+    pub async fn answer_access(
+        &self,
+        id: AccessRequestId,
+        is_granted: bool,
+        reason: Option<PrivateText>,
+        actor: &Actor,
+    ) -> Result<AccessRequestView> {
+        let reason = reason
+            .map(|reason| parse_text("reason", reason.expose(), REASON_LIMIT))
+            .transpose()?;
+        let request = self.end_if_over(id).await?;
+        if let (AccessKind::Shred { number }, AccessState::Asked, true) =
+            (request.kind, request.state, is_granted)
+        {
+            let consent = Consent {
+                request: id,
+                reason,
+                actor: actor.clone(),
+            };
+            self.shred_as_asked(number, consent).await?;
+        } else {
+            self.decide_access(id, |loaded, request, now| {
+                let reason = reason.as_ref();
+                Ok(access::answer(
+                    loaded.agent,
+                    request,
+                    is_granted,
+                    reason,
+                    actor,
+                    now,
+                )?)
+            })
+            .await?;
+        }
+        let request = self.end_if_over(id).await?;
+        Ok(AccessRequestView::new(&self.name, request))
+    }
+
+    /// Takes a request back, answered or not: the agent can, and any administrator. One that is over stays
+    /// as it is.
+    ///
+    /// # Errors
+    /// The agent has no such request; what it asks for has been done; the store fails.
+    pub async fn revoke_access(
+        &self,
+        id: AccessRequestId,
+        actor: &Actor,
+    ) -> Result<AccessRequestView> {
+        self.decide_access(id, |loaded, request, now| {
+            Ok(access::revoke(loaded.agent, request, actor, now)?)
+        })
+        .await?;
+        let request = self.end_if_over(id).await?;
+        Ok(AccessRequestView::new(&self.name, request))
+    }
+
+    /// The request of that identifier, which is one of the agent's.
+    ///
+    /// # Errors
+    /// [`Error::NoAccessRequest`], for a request of another agent too.
+    pub async fn own_access_id(&self, request: &str) -> Result<AccessRequestId> {
+        let unknown = || Error::NoAccessRequest(request.to_owned());
+        let id = request.trim().parse().map_err(|_| unknown())?;
+        let store = &self.memoir.store;
+        let row = store.access_request(self.scope, id).await?;
+        row.map(|row| row.id).ok_or_else(unknown)
+    }
+
+    /// Decides about a request that is not over, or was over before. A decision of `None` writes nothing.
+    async fn decide_access(
+        &self,
+        id: AccessRequestId,
+        decide: impl Fn(Loaded, &AccessRequest, Timestamp) -> Result<Option<Decision>>,
+    ) -> Result<()> {
+        for _ in 0..crate::ATTEMPTS {
+            let Some((loaded, request, now)) = self.load_access(id, &Wanted::default()).await?
+            else {
+                continue;
+            };
+            let base = loaded.base.clone();
+            let Some(decision) = decide(loaded, &request, now)? else {
+                return Ok(());
+            };
+            if self.write_access(&base, decision).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// The agent, and a request of it whose time is not over, or that was ended before. `None` where
+    /// somebody changed something meanwhile, or it had to be ended: then again.
+    pub(crate) async fn load_access(
+        &self,
+        id: AccessRequestId,
+        wanted: &Wanted,
+    ) -> Result<Option<(Loaded, AccessRequest, Timestamp)>> {
+        let loaded = self.load(wanted).await?;
+        // After the agent: whoever changes a request from now on makes a decision on this one a conflict.
+        let row = self.memoir.store.access_request(self.scope, id).await?;
+        let row = row.ok_or_else(|| Error::NoAccessRequest(id.to_string()))?;
+        let request = codec::access_request(loaded.base.key(), row)?;
+        match self.live(&loaded, &request).await? {
+            Some(now) => Ok(Some((loaded, request, now))),
+            None => Ok(None),
+        }
+    }
+
+    /// The time, where the request is not over by now; it is ended otherwise.
+    pub(crate) async fn live(
+        &self,
+        loaded: &Loaded,
+        request: &AccessRequest,
+    ) -> Result<Option<Timestamp>> {
+        let moment = match self.moment(loaded, request).await {
+            Err(Error::Store(memoir_store::Error::Conflict)) => return Ok(None),
+            moment => moment?,
+        };
+        let Some(why) = request.over(&moment) else {
+            return Ok(Some(moment.now));
+        };
+        self.expire(loaded, request, why, moment.now).await?;
+        Ok(None)
+    }
+
+    /// Ends it on the record. Whoever was faster has done it, or decides it anew.
+    async fn expire(
+        &self,
+        loaded: &Loaded,
+        request: &AccessRequest,
+        why: Over,
+        now: Timestamp,
+    ) -> Result<()> {
+        let decision = access::expire(loaded.agent.clone(), request, why, now);
+        if let Some(decision) = decision {
+            self.write_access(&loaded.base, decision).await?;
+        }
+        Ok(())
+    }
+
+    /// What is known of the time. For a grant the log since then is read, by whatever of it this process
+    /// has not seen yet: it must tell that the grant is still one.
+    async fn moment(&self, loaded: &Loaded, request: &AccessRequest) -> Result<Moment> {
+        let now = self.memoir.now();
+        let Some(answered_seq) = request
+            .answered_seq
+            .filter(|_| request.state == AccessState::Granted)
+        else {
+            return Ok(Moment {
+                now,
+                latest: None,
+                has_run_out: false,
+            });
+        };
+        let watches = &self.memoir.watches;
+        let known = watches.get(request.id);
+        let first = known.map_or(answered_seq, |watch| watch.next_seq);
+        let mut latest = known.map_or(Timestamp::MIN, |watch| watch.latest);
+        for row in self.log_from(first, loaded).await? {
+            let record = codec::record(Some(loaded.base.key()), row)?;
+            latest = latest.max(record.recorded_at);
+            let is_own = AccessRequest::named_by(&record) == Some(request.id);
+            let is_grant = is_own && record.action == Action::AccessGranted;
+            let is_end =
+                is_own && matches!(record.action, Action::AccessRevoked | Action::AccessExpired);
+            if is_end || (record.seq == answered_seq) != is_grant {
+                return Err(Error::Inconsistent(format!(
+                    "table `access_requests`, row {}: record {} tells otherwise: the row was put back",
+                    request.id, record.seq
+                )));
+            }
+        }
+        let left = request.expires_at.microseconds() - latest.max(now).microseconds();
+        let monotonic = self.memoir.clock.monotonic();
+        let seen = Watch {
+            deadline: monotonic + Duration::from_micros(u64::try_from(left).unwrap_or(0)),
+            next_seq: loaded.agent.next_seq,
+            latest,
+        };
+        let watch = watches.note(request.id, seen);
+        Ok(Moment {
+            now,
+            latest: Some(watch.latest),
+            has_run_out: monotonic >= watch.deadline,
+        })
+    }
+
+    /// Writes a decision about one request, and gives the request as it is then; `None` where somebody
+    /// else was faster.
+    async fn write_access(
+        &self,
+        base: &codec::Base,
+        decision: Decision,
+    ) -> Result<Option<AccessRequest>> {
+        let request = decision.access.first().cloned();
+        let request = request.ok_or_else(|| {
+            Error::Inconsistent("a request for access was changed without a record".to_owned())
+        })?;
+        let next_seq = decision.agent.next_seq;
+        match self.commit(base, decision, codec::Beside::default()).await {
+            Err(Error::Store(memoir_store::Error::Conflict)) => return Ok(None),
+            written => written.map(drop)?,
+        }
+        self.count_down(&request, next_seq);
+        Ok(Some(request))
+    }
+
+    /// From the moment of the grant on, a clock that nobody sets counts along.
+    fn count_down(&self, request: &AccessRequest, next_seq: u64) {
+        let watches = &self.memoir.watches;
+        if request.state != AccessState::Granted {
+            watches.forget(request.id);
+        } else if let Some(at) = request.answered_at
+            && watches.get(request.id).is_none()
+        {
+            let left = request.expires_at.microseconds() - at.microseconds();
+            let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+            let seen = Watch {
+                deadline: self.memoir.clock.monotonic() + left,
+                next_seq,
+                latest: at,
+            };
+            watches.note(request.id, seen);
+        }
+    }
+
+    /// The agent's leave for `actor` to make one more token, and the decision that uses it up. The inner
+    /// value is `None` where it gave none that is not over; the outer one where somebody changed something
+    /// meanwhile: then again.
+    pub(crate) async fn token_leave(
+        &self,
+        loaded: &Loaded,
+        actor: &Actor,
+    ) -> Result<Option<Option<TokenLeave>>> {
+        for row in self.memoir.store.open_requests(self.scope).await? {
+            let request = codec::access_request(loaded.base.key(), row)?;
+            let AccessKind::Token { expires_at } = request.kind else {
+                continue;
+            };
+            if request.state != AccessState::Granted || request.asked_by != *actor {
+                continue;
+            }
+            let Some(now) = self.live(loaded, &request).await? else {
+                return Ok(None);
+            };
+            let decision = access::use_up(loaded.agent.clone(), &request, actor, now)?;
+            return Ok(Some(Some(TokenLeave {
+                expires_at,
+                decision,
+            })));
+        }
+        Ok(Some(None))
+    }
+
+    /// The request, which is ended where its time is over.
+    async fn end_if_over(&self, id: AccessRequestId) -> Result<AccessRequest> {
+        for _ in 0..crate::ATTEMPTS {
+            if let Some((_, request, _)) = self.load_access(id, &Wanted::default()).await? {
+                return Ok(request);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Ends those of the agent's requests whose time is over; how many of those it had open are so.
+    async fn end_overdue(&self) -> Result<usize> {
+        let open = self.memoir.store.open_requests(self.scope).await?;
+        let mut ended = 0;
+        for row in open {
+            let request = self.end_if_over(row.id).await?;
+            ended += usize::from(!request.state.is_open());
+        }
+        Ok(ended)
+    }
+}
+
+/// What is to be loaded so that a request can be judged.
+fn wanted_for(kind: AccessKind) -> Wanted {
+    match kind {
+        AccessKind::Shred { number } => wanted(Selection::Numbers(vec![number])),
+        AccessKind::Read { scope, .. } => Wanted {
+            session: scope.session(),
+            ..Wanted::default()
+        },
+        AccessKind::Token { .. } => Wanted::default(),
+    }
+}
+
+/// That there is what is asked for.
+fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()> {
+    match kind {
+        AccessKind::Shred { number } => {
+            let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+            if memory.shredded_at.is_some() {
+                return Err(memoir_domain::manage::ChangeRefusal::Shredded(number).into());
+            }
+        }
+        AccessKind::Read { scope, .. } => {
+            if let Some(id) = scope.session()
+                && loaded.session.is_none()
+            {
+                return Err(Error::NoSession(id.to_string()));
+            }
+        }
+        AccessKind::Token { expires_at } => {
+            if expires_at.is_some_and(|at| at <= now) {
+                let problem = "is in the past; give a later time, or none";
+                return Err(Invalid::new("expires_at", problem).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// That the agent lets somebody make one more token of it.
+pub(crate) struct TokenLeave {
+    /// When that token ends at the latest; `None` for never.
+    pub(crate) expires_at: Option<Timestamp>,
+    /// What uses it up.
+    pub(crate) decision: Decision,
+}
+
+/// That the agent agrees to a shredding.
+#[derive(Debug, Clone)]
+pub(crate) struct Consent {
+    pub(crate) request: AccessRequestId,
+    pub(crate) reason: Option<PrivateText>,
+    pub(crate) actor: Actor,
+}
+
+impl Account {
+    /// The agent that a request is made to.
+    ///
+    /// # Errors
+    /// [`Error::NoAccessRequest`], for a request of another account too.
+    pub async fn access_agent(&self, request: &str) -> Result<(AgentHandle, AccessRequestId)> {
+        let unknown = || Error::NoAccessRequest(request.to_owned());
+        let id = request.trim().parse().map_err(|_| unknown())?;
+        let store = &self.memoir.store;
+        let scope: AgentScope = store.access_owner(self.id, id).await?.ok_or_else(unknown)?;
+        let snapshot = store.snapshot(scope, &Wanted::default()).await?;
+        let row = snapshot.ok_or_else(unknown)?.agent;
+        Ok((
+            AgentHandle {
+                memoir: self.memoir.clone(),
+                scope,
+                name: row.name,
+                key: None,
+            },
+            id,
+        ))
+    }
+}
+
+impl Memoir {
+    /// Ends the requests of all accounts whose time is over, answered or not; how many that were. An agent
+    /// whose requests cannot be ended is passed over, and told of in the log of the process.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn expire_access(&self) -> Result<usize> {
+        let mut ended = 0;
+        for open in self.store.open_access().await? {
+            // Of a grant the clock alone does not tell.
+            if open.state == AccessState::Asked && open.expires_at > self.now() {
+                continue;
+            }
+            match self.handle(open.scope).end_if_over(open.id).await {
+                Ok(request) => ended += usize::from(!request.state.is_open()),
+                Err(error) => {
+                    tracing::error!(agent = %open.scope.agent, request = %open.id, %error, "a request for access was not ended");
+                }
+            }
+        }
+        Ok(ended)
+    }
+}
+
+impl From<AccessRefusal> for Error {
+    fn from(refusal: AccessRefusal) -> Self {
+        match refusal {
+            AccessRefusal::Change(refusal) => refusal.into(),
+            refusal => Self::Access(refusal),
+        }
+    }
+}

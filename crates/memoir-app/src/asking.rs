@@ -1,0 +1,243 @@
+//! Asking an agent's model whether it lets somebody in (SPEC 5.2). The clients of agents that no model of
+//! Memoir's speaks for answer by themselves.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use memoir_domain::{
+    AccessRequestId, PrivateText,
+    access::{AccessKind, AccessRefusal, AccessState, REASON_LIMIT},
+    audit::Actor,
+    context,
+    manage::ChangeRefusal,
+    memory::Memory,
+    prompt::{self, Prompt},
+};
+use memoir_model::{Message, Model, ModelName, Request};
+use memoir_store::Selection;
+use tokio::task::JoinSet;
+
+use crate::{
+    AccessRequestView, AgentHandle, Error, Eyes, Memoir, Result, life::RULES_ONLY,
+    memories::wanted, sessions::room,
+};
+
+/// How long a model may take to answer.
+const ANSWER_TIME: Duration = Duration::from_secs(120);
+/// How long a request waits after its model could not be asked; it doubles each time.
+const FIRST_WAIT: Duration = Duration::from_secs(60);
+/// The longest such wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+/// Models that are asked at the same time.
+const AT_ONCE: usize = 4;
+
+/// What came of asking an agent's model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// It answered, or the request was over before.
+    Answered(Box<AccessRequestView>),
+    /// No model speaks for the agent: it has none, or one that only follows rules. Its client answers.
+    NotByModel,
+    /// It could not be asked, or its answer not be carried out, for now. Says why, in no words of the
+    /// agent's.
+    Failed(String),
+}
+
+/// When the models of which requests are asked again, by the monotonic clock, and after which wait.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Patience(Arc<Mutex<HashMap<AccessRequestId, (Duration, Duration)>>>);
+
+impl Patience {
+    /// Whether it is to be asked now; then it is not to be asked again before the next wait is over.
+    fn take_turn(&self, id: AccessRequestId, now: Duration) -> bool {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, wait) = turns.get(&id).copied().unwrap_or((now, FIRST_WAIT));
+        if next > now {
+            return false;
+        }
+        turns.insert(id, (now + ANSWER_TIME + wait, (wait * 2).min(LONGEST_WAIT)));
+        true
+    }
+
+    /// Keeps those that still wait for an answer.
+    fn keep(&self, waiting: &[AccessRequestId]) {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|id, _| waiting.contains(id));
+    }
+}
+
+impl AgentHandle {
+    /// Asks the agent's model about a request that waits, now, and writes its answer.
+    ///
+    /// # Errors
+    /// The agent has no such request; the store fails. A model that cannot be asked is no error.
+    pub async fn ask_for_access(&self, id: AccessRequestId) -> Result<Asked> {
+        let loaded = self
+            .load(&wanted(Selection::Context {
+                journal_after: context::journal_since(self.memoir.now()),
+            }))
+            .await?;
+        let me = Actor::agent(loaded.agent.name.clone());
+        let view = self.access_request(id, Eyes::Agent, &me).await?;
+        if view.state != AccessState::Asked {
+            return Ok(Asked::Answered(Box::new(view)));
+        }
+        let Some(name) = self.memoir.effective_model(&loaded.agent.settings) else {
+            return Ok(Asked::NotByModel);
+        };
+        let name: ModelName = name.parse()?;
+        if name.provider() == RULES_ONLY {
+            return Ok(Asked::NotByModel);
+        }
+        if view.memory.is_some() && loaded.running_session.is_some() {
+            let problem = "nothing can be shredded while a session is running";
+            return Ok(Asked::Failed(problem.to_owned()));
+        }
+        let model = match self.memoir.models.connect(&name) {
+            Ok(model) => model,
+            Err(error) => return Ok(Asked::Failed(error.to_string())),
+        };
+        let prompt = self.access_prompt(id, model.context_tokens()).await?;
+        let Some(prompt) = prompt else {
+            return Ok(Asked::Failed("it was changed meanwhile".to_owned()));
+        };
+        let answer = match self.ask(model.as_ref(), prompt).await {
+            Ok(answer) => answer,
+            Err(problem) => return Ok(Asked::Failed(problem)),
+        };
+        let is_granted = prompt::is_consent(answer.expose());
+        let reason = reason(&answer);
+        match self.answer_access(id, is_granted, reason, &me).await {
+            Ok(view) => Ok(Asked::Answered(Box::new(view))),
+            // Its client was faster, or it was taken back.
+            Err(Error::Access(AccessRefusal::NotWaiting(_))) => {
+                let view = self.access_request(id, Eyes::Agent, &me).await?;
+                Ok(Asked::Answered(Box::new(view)))
+            }
+            Err(error @ Error::Change(ChangeRefusal::SessionRunning(_))) => {
+                Ok(Asked::Failed(error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the model is told: the memories are cut to fit its context. `None` where the request does not
+    /// wait any more.
+    async fn access_prompt(
+        &self,
+        id: AccessRequestId,
+        context_tokens: Option<u32>,
+    ) -> Result<Option<Prompt>> {
+        let now = self.memoir.now();
+        let wanted_context = wanted(Selection::Context {
+            journal_after: context::journal_since(now),
+        });
+        let Some((loaded, request, _)) = self.load_access(id, &wanted_context).await? else {
+            return Ok(None);
+        };
+        let memory: Option<Memory> = match request.kind {
+            AccessKind::Shred { number } => {
+                let found = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
+                found.memories.into_iter().next()
+            }
+            AccessKind::Read { .. } | AccessKind::Token { .. } => None,
+        };
+        let own = [
+            &loaded.agent.settings.system_prompt,
+            &memory.as_ref().map(|memory| memory.content.clone()),
+        ];
+        let room = room(self.context_of(context_tokens), own);
+        let context = context::build(&loaded.memories, now, Some(room));
+        let prompt = prompt::access(&loaded.agent, &context, &request, memory.as_ref());
+        Ok((request.state == AccessState::Asked).then_some(prompt))
+    }
+
+    async fn ask(&self, model: &dyn Model, prompt: Prompt) -> Result<PrivateText, String> {
+        let limits = self.memoir.settings.limits;
+        let request = Request {
+            system: prompt.system,
+            messages: vec![Message::User(prompt.user)],
+            tools: Vec::new(),
+            answer_schema: None,
+            max_output_tokens: limits.answer_tokens,
+        };
+        let time = ANSWER_TIME.min(limits.time);
+        match tokio::time::timeout(time, model.complete(&request)).await {
+            Ok(Ok(reply)) => Ok(reply.text),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the model took too long to answer".to_owned()),
+        }
+    }
+}
+
+/// What the model said beside yes or no, cut where it is far too long, with a mark that says so; without
+/// the control characters that no text may have. `None` where it said nothing else.
+fn reason(answer: &PrivateText) -> Option<PrivateText> {
+    /// Leaves room for the mark.
+    const KEPT: usize = REASON_LIMIT - 50;
+    let said: String = prompt::reason_of(answer.expose())
+        .chars()
+        .map(|character| match character {
+            '\n' | '\t' => character,
+            _ if character.is_control() => ' ',
+            _ => character,
+        })
+        .collect();
+    let said = said.trim();
+    let length = said.chars().count();
+    if length > REASON_LIMIT {
+        let kept: String = said.chars().take(KEPT).collect();
+        return Some(format!("{kept} […{} more characters]", length - KEPT).into());
+    }
+    (length > 0).then(|| said.into())
+}
+
+impl Memoir {
+    /// Asks the models of the agents whose requests wait, a few at a time; how many answered. One that
+    /// cannot be asked is asked again after a while, by a later call.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn ask_for_access(&self) -> Result<usize> {
+        let mut waiting = self.store.open_access().await?;
+        waiting.retain(|open| open.state == AccessState::Asked);
+        let ids: Vec<AccessRequestId> = waiting.iter().map(|open| open.id).collect();
+        self.patience.keep(&ids);
+        let mut answered = 0;
+        let mut asking = JoinSet::new();
+        for open in waiting {
+            if !self.patience.take_turn(open.id, self.clock.monotonic()) {
+                continue;
+            }
+            if asking.len() >= AT_ONCE {
+                answered += usize::from(asking.join_next().await.is_some_and(is_answered));
+            }
+            let agent = self.handle(open.scope);
+            asking.spawn(async move {
+                let asked = agent.ask_for_access(open.id).await;
+                match &asked {
+                    Ok(Asked::Failed(problem)) => {
+                        tracing::warn!(agent = %open.scope.agent, request = %open.id, problem, "a model was not asked for access");
+                    }
+                    Err(error) => {
+                        tracing::error!(agent = %open.scope.agent, request = %open.id, %error, "a model was not asked for access");
+                    }
+                    Ok(_) => {}
+                }
+                matches!(asked, Ok(Asked::Answered(_)))
+            });
+        }
+        while let Some(asked) = asking.join_next().await {
+            answered += usize::from(is_answered(asked));
+        }
+        Ok(answered)
+    }
+}
+
+/// A task that was ended with the process has not answered.
+fn is_answered(asked: Result<bool, tokio::task::JoinError>) -> bool {
+    asked.unwrap_or(false)
+}

@@ -1,0 +1,164 @@
+//! The agent's own settings: shown, set with a question where a prompt would be lost, and brought back
+//! (SPEC 2.7).
+
+use memoir_domain::{
+    PrivateJson, Timestamp,
+    agent::{self, Field},
+    audit::{Action, Actor},
+    authoring::{self, Authored, CONFIRM_SECONDS, Doubt},
+};
+use memoir_store::{RecordFilter, Wanted};
+use serde::Serialize;
+
+use crate::{AgentHandle, Error, Loaded, Result};
+
+/// A setting of the agent's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnSetting {
+    /// The value in force; null where there is none.
+    pub value: PrivateJson,
+    /// Whether that is the default.
+    pub is_default: bool,
+    /// The agent's name.
+    pub agent: String,
+}
+
+/// One value that a setting had.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SettingVersion {
+    /// The place in the log of the record that set it.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// The value; null for the default.
+    pub value: PrivateJson,
+}
+
+impl AgentHandle {
+    /// One setting of the agent's own, with the value in force.
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
+        let agent = self.load(&Wanted::default()).await?.agent;
+        let set = agent::field_value(&agent.name, &agent.settings, field);
+        let is_default = set.is_null();
+        let value = match field {
+            Field::RefinementThreshold => agent
+                .settings
+                .effective_refinement_threshold()
+                .share()
+                .into(),
+            _ => set,
+        };
+        Ok(OwnSetting {
+            value: PrivateJson::new(value),
+            is_default,
+            agent: agent.name,
+        })
+    }
+
+    /// Sets one of the agent's own settings, as the agent.
+    ///
+    /// # Errors
+    /// [`Error::Unconfirmed`] where a prompt would be lost by mistake: the same value within the hour sets
+    /// it. A value that is not allowed; a name that is taken; the store fails.
+    pub async fn author(&self, field: Field, value: Option<&str>) -> Result<()> {
+        let asked = self.asked_lately(field).await?;
+        let author = |loaded: Loaded, now| {
+            let authored = authoring::author(loaded.agent, field, value, &asked, now)?;
+            Ok(match authored {
+                Authored::Unchanged => (None, None),
+                Authored::Set(decision) => (Some(*decision), None),
+                Authored::Questioned(doubt, decision) => (Some(*decision), Some(doubt)),
+            })
+        };
+        let doubt: Option<Doubt> = self
+            .decide(&Wanted::default(), author)
+            .await
+            .map_err(|error| name_taken(error, field, value))?;
+        doubt.map_or(Ok(()), |doubt| {
+            let field = field.as_str();
+            Err(Error::Unconfirmed { field, doubt })
+        })
+    }
+
+    /// What the agent was asked about within the hour; nothing for settings that are never asked about.
+    async fn asked_lately(&self, field: Field) -> Result<Vec<memoir_domain::audit::Record>> {
+        if !field.is_text() {
+            return Ok(Vec::new());
+        }
+        let filter = RecordFilter {
+            action: Some(Action::AgentConfigureQuestioned),
+            since: Some(self.memoir.now().plus_seconds(-CONFIRM_SECONDS)),
+            ..RecordFilter::default()
+        };
+        self.load_records(&filter).await
+    }
+
+    /// The values that a setting had, newest first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn setting_history(&self, field: Field) -> Result<Vec<SettingVersion>> {
+        let versions = self.versions(field).await?;
+        let shown = versions.into_iter().rev().map(|version| SettingVersion {
+            seq: version.seq,
+            at: version.at,
+            actor: version.actor,
+            value: version.value,
+        });
+        Ok(shown.collect())
+    }
+
+    async fn versions(&self, field: Field) -> Result<Vec<authoring::Version>> {
+        let filter = RecordFilter {
+            action: Some(Action::AgentConfigured),
+            ..RecordFilter::default()
+        };
+        Ok(authoring::versions(
+            &self.load_records(&filter).await?,
+            field,
+        ))
+    }
+
+    /// Gives a setting the value back that it had before its last change; whether anything became
+    /// different. Doing so again takes that back.
+    ///
+    /// # Errors
+    /// The name that it had is taken; the store fails.
+    pub async fn undo_setting(&self, field: Field, actor: &Actor) -> Result<bool> {
+        let versions = self.versions(field).await?;
+        let revert = |loaded: Loaded, now| {
+            // Made on the log as it was read: whoever changed the setting since is told so.
+            let agent = loaded.agent;
+            let set = agent::field_value(&agent.name, &agent.settings, field);
+            if versions
+                .last()
+                .is_some_and(|last| *last.value.expose() != set)
+            {
+                return Err(Error::Changed);
+            }
+            let decision = authoring::revert(agent, field, &versions, actor, now)?;
+            let is_any = decision.is_some();
+            Ok((decision, is_any))
+        };
+        let old = versions
+            .last()
+            .and_then(|last| last.before.expose().as_str());
+        self.decide(&Wanted::default(), revert)
+            .await
+            .map_err(|error| name_taken(error, field, old))
+    }
+}
+
+fn name_taken(error: Error, field: Field, value: Option<&str>) -> Error {
+    match (error, field) {
+        (Error::Store(memoir_store::Error::NameTaken), Field::Name) => {
+            Error::NameTaken(value.unwrap_or_default().to_owned())
+        }
+        (error, _) => error,
+    }
+}

@@ -1,0 +1,104 @@
+//! A question whose answer is JSON: asked with the provider's schema where it has such a thing, again where
+//! the provider fails, and once more where the answer cannot be read.
+
+use std::time::Duration;
+
+use memoir_domain::{answer::Unreadable, prompt::Prompt};
+use memoir_model::{AnswerSchema, Message, Model, ModelError, Reply, Request};
+use tokio::time::Instant;
+
+use crate::Memoir;
+
+/// What a model is asked.
+pub(super) struct Question {
+    pub(super) prompt: Prompt,
+    pub(super) schema: AnswerSchema,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum NotAnswered {
+    /// What was said cannot be used, not even after it was asked for once more.
+    Unreadable(Unreadable),
+    /// The provider failed for good, or the time is over.
+    Model(String),
+}
+
+impl Memoir {
+    /// Asks, and reads the answer with `read`.
+    pub(super) async fn question<T>(
+        &self,
+        model: &dyn Model,
+        question: Question,
+        read: impl Fn(&str) -> Result<T, Unreadable>,
+    ) -> Result<T, NotAnswered> {
+        let mut request = Request {
+            system: question.prompt.system,
+            messages: vec![Message::User(question.prompt.user)],
+            tools: Vec::new(),
+            answer_schema: Some(question.schema),
+            max_output_tokens: self.settings.limits.answer_tokens,
+        };
+        let deadline = Instant::now() + self.settings.limits.time;
+        let reply = self.answered(model, &mut request, deadline).await?;
+        let unreadable = match read(reply.text.expose()) {
+            Ok(answer) => return Ok(answer),
+            Err(unreadable) => unreadable,
+        };
+        // An empty answer is not echoed: some providers refuse empty messages.
+        if !reply.text.expose().trim().is_empty() {
+            request.messages.push(Message::Assistant(reply.message));
+        }
+        let repair = format!(
+            "That cannot be used: {}. Nothing was changed. Answer once more, with the JSON object alone.",
+            unreadable.problem
+        );
+        request.messages.push(Message::User(repair.into()));
+        let reply = self.answered(model, &mut request, deadline).await?;
+        read(reply.text.expose()).map_err(NotAnswered::Unreadable)
+    }
+
+    /// One answer, after as many attempts and waits as a session's calls get (SPEC 3.16).
+    async fn answered(
+        &self,
+        model: &dyn Model,
+        request: &mut Request,
+        deadline: Instant,
+    ) -> Result<Reply, NotAnswered> {
+        let limits = self.settings.limits;
+        let mut failures = 0;
+        loop {
+            let error = match tokio::time::timeout_at(deadline, model.complete(request)).await {
+                Ok(Ok(reply)) => return Ok(reply),
+                Ok(Err(error)) => error,
+                Err(_) => return Err(NotAnswered::Model("the model took too long".to_owned())),
+            };
+            if is_about_schema(&error) && request.answer_schema.take().is_some() {
+                continue;
+            }
+            failures += 1;
+            if !error.is_retryable() || failures >= limits.attempts {
+                return Err(NotAnswered::Model(error.to_string()));
+            }
+            let doublings = (failures - 1).min(16);
+            let growing = limits.first_wait.saturating_mul(1 << doublings);
+            let growing = growing.min(limits.longest_wait);
+            let wait = error.retry_after().unwrap_or(Duration::ZERO).max(growing);
+            if Instant::now() + wait >= deadline {
+                return Err(NotAnswered::Model(error.to_string()));
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
+}
+
+/// Whether it may be the schema that the provider does not know.
+fn is_about_schema(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::Rejected {
+            status: 400 | 404 | 422 | 501,
+            ..
+        }
+    )
+}

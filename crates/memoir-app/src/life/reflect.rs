@@ -1,0 +1,150 @@
+//! Reflection: the agent's model names journal entries that become core memories (SPEC 2.5).
+
+use memoir_domain::{
+    Timestamp, context,
+    memory::Number,
+    reflection::{self, ANSWER, Seen},
+};
+use memoir_model::{AnswerSchema, Model};
+use memoir_store::{Selection, Wanted};
+use serde::Serialize;
+
+use super::question::{NotAnswered, Question};
+use crate::{
+    AgentHandle, Error, Loaded, Result,
+    memories::wanted,
+    sessions::{RefineOptions, room},
+};
+
+/// What a reflection came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reflected {
+    /// Journal entries that the agent saw.
+    pub considered: usize,
+    /// Those that are core memories now.
+    pub promoted: Vec<Number>,
+    /// Why nothing was promoted, where it was for a reason; never in the model's words.
+    pub failure: Option<String>,
+}
+
+impl AgentHandle {
+    /// Lets the agent's model look at its journal of the last week, now.
+    ///
+    /// # Errors
+    /// No model can be used; the store fails. An answer that cannot be used is no error: nothing is
+    /// promoted, and that is on the record.
+    pub async fn reflect(&self) -> Result<Reflected> {
+        self.reflect_where(|_, _| true).await
+    }
+
+    /// As [`AgentHandle::reflect`], where the agent still waits for one at a slot before now.
+    ///
+    /// # Errors
+    /// As [`AgentHandle::reflect`]; [`Error::NotDue`].
+    pub(super) async fn reflect_if_due(&self) -> Result<Reflected> {
+        let slot = self.memoir.settings.daily_slot.clone();
+        let is_due = |loaded: &Loaded, now: Timestamp| {
+            memoir_domain::schedule::reflection_due(&loaded.agent, &slot, now)
+        };
+        self.reflect_where(is_due).await
+    }
+
+    async fn reflect_where(
+        &self,
+        is_wanted: impl Fn(&Loaded, Timestamp) -> bool,
+    ) -> Result<Reflected> {
+        let model = self.model(&RefineOptions::default()).await?;
+        let context_tokens = model.context_tokens();
+        let looked = self
+            .decide(&self.week(), |loaded, now| {
+                if loaded.agent.settings.inactive {
+                    return Err(Error::Start(
+                        memoir_domain::lifecycle::StartRefusal::Inactive,
+                    ));
+                }
+                if !is_wanted(&loaded, now) {
+                    return Err(Error::NotDue);
+                }
+                let own = [
+                    &loaded.agent.settings.system_prompt,
+                    &loaded.agent.settings.memory_reflection_prompt,
+                ];
+                let room = room(self.context_of(context_tokens), own);
+                let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
+                let seen = Seen {
+                    entries: question.as_ref().map_or(0, |asked| asked.entries.len()),
+                    is_partial: question.as_ref().is_some_and(|asked| asked.left_out > 0),
+                    at: now,
+                    next_number: loaded.agent.next_number,
+                };
+                let decision = match question {
+                    Some(_) => reflection::begin(loaded.agent, now),
+                    None => reflection::pass(loaded.agent, now),
+                };
+                Ok((Some(decision), (question, seen)))
+            })
+            .await?;
+        let (Some(question), seen) = looked else {
+            return Ok(Reflected {
+                considered: 0,
+                promoted: Vec::new(),
+                failure: None,
+            });
+        };
+        self.finish_reflection(model.as_ref(), question, &seen)
+            .await
+    }
+
+    fn week(&self) -> Wanted {
+        wanted(Selection::Context {
+            journal_after: context::journal_since(self.memoir.now()),
+        })
+    }
+
+    async fn finish_reflection(
+        &self,
+        model: &dyn Model,
+        asked: reflection::Question,
+        seen: &Seen,
+    ) -> Result<Reflected> {
+        let question = Question {
+            prompt: asked.prompt,
+            schema: AnswerSchema {
+                name: ANSWER,
+                schema: reflection::answer_schema(),
+            },
+        };
+        let read = |answer: &str| reflection::read(answer, &asked.entries);
+        let answer = self.memoir.question(model, question, read).await;
+        let (code, failure) = match answer {
+            Ok(numbers) => {
+                let numbers: Vec<Number> = numbers.into_iter().collect();
+                let promoted = self
+                    .decide(&wanted(Selection::Numbers(numbers)), |loaded, now| {
+                        let named = loaded.memories;
+                        let decision = reflection::promote(loaded.agent, &named, seen, now);
+                        let promoted = decision.changes.iter().map(|change| change.number());
+                        let promoted: Vec<Number> = promoted.collect();
+                        Ok((Some(decision), promoted))
+                    })
+                    .await?;
+                return Ok(Reflected {
+                    considered: seen.entries,
+                    promoted,
+                    failure: None,
+                });
+            }
+            Err(NotAnswered::Unreadable(unreadable)) => (unreadable.code, unreadable.problem),
+            Err(NotAnswered::Model(problem)) => ("model_failed", problem),
+        };
+        self.decide(&Wanted::default(), |loaded, now| {
+            Ok((Some(reflection::fail(loaded.agent, code, now)), ()))
+        })
+        .await?;
+        Ok(Reflected {
+            considered: seen.entries,
+            promoted: Vec::new(),
+            failure: Some(failure),
+        })
+    }
+}

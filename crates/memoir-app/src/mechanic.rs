@@ -1,0 +1,472 @@
+//! An administrator's eyes, with the words that the agent lets them see (SPEC 5.2). Every look that shows
+//! words is on the agent's record before they are handed out.
+
+use std::collections::BTreeSet;
+
+use memoir_domain::{
+    PrivateText, SessionId, Timestamp,
+    access::{self, AccessKind, AccessRequest, AccessScope, AccessState, Shown},
+    audit::{Actor, Body},
+    memory::{Memory, Number, tokens},
+    recall::{self, Place, Query},
+    session::Session,
+};
+use memoir_store::{AccessRow, MemoryPage, RecordFilter, Selection, Wanted};
+use serde::Serialize;
+
+use crate::{
+    AccessRequestView, AgentHandle, AgentView, BlindMemoryView, Error, Eyes, Loaded, MemoryView,
+    RecordQuery, RecordView, Result, SessionView, audit,
+    codec::{self, Beside},
+    memories::{check_length, wanted},
+    sessions::SessionDetail,
+};
+
+/// A memory as an administrator sees it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum SeenMemory {
+    /// With its words: the agent lets them be seen.
+    Words(MemoryView),
+    /// Without.
+    Blind(BlindMemoryView),
+}
+
+impl SeenMemory {
+    fn of(memory: Memory, scope: AccessScope) -> Self {
+        if scope.shows_memory(&memory) {
+            Self::Words(memory.into())
+        } else {
+            Self::Blind((&memory).into())
+        }
+    }
+
+    fn shown(&self) -> Shown {
+        match self {
+            Self::Words(memory) => shown_memory(memory),
+            Self::Blind(_) => Shown::default(),
+        }
+    }
+}
+
+/// An administrator who looks at an agent: words come where a grant of the agent to this administrator
+/// covers them, and is judged anew at each look; everything else comes without words.
+#[derive(Clone)]
+pub struct Mechanic {
+    agent: AgentHandle,
+    actor: Actor,
+}
+
+/// A grant that is not over, and the agent as it was at that moment.
+struct Entered {
+    loaded: Loaded,
+    request: AccessRequest,
+    scope: AccessScope,
+    now: Timestamp,
+}
+
+impl AgentHandle {
+    /// The agent as that administrator may see it.
+    pub fn mechanic(&self, actor: &Actor) -> Mechanic {
+        Mechanic {
+            agent: self.clone(),
+            actor: actor.clone(),
+        }
+    }
+}
+
+impl Mechanic {
+    /// The grants under which words can be seen now, those of the widest scope last; those whose time is
+    /// over are ended.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn grants(&self) -> Result<Vec<AccessRequestView>> {
+        let agent = &self.agent;
+        let mut views = Vec::new();
+        for row in self.granted(|_| true).await? {
+            let view = agent
+                .access_request(row.id, Eyes::Administrator, &self.actor)
+                .await?;
+            views.extend((view.state == AccessState::Granted).then_some(view));
+        }
+        Ok(views)
+    }
+
+    /// One memory, discarded or not.
+    ///
+    /// # Errors
+    /// There is none of that number; the store fails.
+    pub async fn memory(&self, number: Number) -> Result<SeenMemory> {
+        let wanted = wanted(Selection::Numbers(vec![number]));
+        for _ in 0..crate::ATTEMPTS {
+            let Some(entered) = self.enter(&wanted, shows_memories).await? else {
+                let memory = self.agent.blind_memory(number).await?;
+                return Ok(SeenMemory::Blind(memory));
+            };
+            let memory = entered.loaded.memories.first().cloned();
+            let seen = SeenMemory::of(memory.ok_or(Error::NoMemory(number))?, entered.scope());
+            if self.note(entered, seen.shown()).await? {
+                return Ok(seen);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// One page of memories, by number.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<SeenMemory>> {
+        for _ in 0..crate::ATTEMPTS {
+            let Some(entered) = self.enter(&Wanted::default(), shows_memories).await? else {
+                let page = self.agent.blind_memory_page(page).await?;
+                return Ok(page.into_iter().map(SeenMemory::Blind).collect());
+            };
+            let store = &self.agent.memoir.store;
+            let rows = store.memory_page(self.agent.scope, page).await?;
+            let (key, scope) = (entered.loaded.base.key().clone(), entered.scope());
+            let seen: Vec<SeenMemory> = rows
+                .into_iter()
+                .map(|row| Ok(SeenMemory::of(codec::memory(&key, row)?, scope)))
+                .collect::<Result<_>>()?;
+            if self
+                .note(entered, total(seen.iter().map(SeenMemory::shown)))
+                .await?
+            {
+                return Ok(seen);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// As [`AgentHandle::recall_page`], in the memories that the agent lets be seen.
+    ///
+    /// # Errors
+    /// [`Error::NoAccess`] where it lets none; the query is too long; the store fails.
+    pub async fn recall_page(
+        &self,
+        query: &Query,
+        after: Option<Place>,
+        with_discarded: bool,
+    ) -> Result<Vec<(Place, MemoryView)>> {
+        check_length(query)?;
+        let wanted = wanted(if with_discarded {
+            Selection::All
+        } else {
+            Selection::Kept
+        });
+        for _ in 0..crate::ATTEMPTS {
+            let entered = self.enter(&wanted, shows_memories).await?;
+            let mut entered = entered.ok_or_else(|| Error::NoAccess(self.agent.name.clone()))?;
+            let scope = entered.scope();
+            let mut memories = std::mem::take(&mut entered.loaded.memories);
+            memories.retain(|memory| scope.shows_memory(memory));
+            let found: Vec<(Place, MemoryView)> =
+                recall::recall_page(&memories, query, after, with_discarded)
+                    .into_iter()
+                    .map(|(place, memory)| (place, memory.clone().into()))
+                    .collect();
+            let shown = total(found.iter().map(|(_, memory)| shown_memory(memory)));
+            // What is not found tells something, too.
+            if self.write(entered, shown).await? {
+                return Ok(found);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// One page of the log, oldest first: from the record at `from_seq` on.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn record_page(
+        &self,
+        query: &RecordQuery,
+        from_seq: u64,
+        limit: u32,
+    ) -> Result<Vec<RecordView>> {
+        let filter = RecordFilter {
+            from_seq,
+            session: query.session,
+            action: query.action,
+            since: query.since,
+            last: None,
+            first: Some(limit),
+        };
+        self.records(&filter).await
+    }
+
+    /// The records of that filter, oldest first.
+    async fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordView>> {
+        let covers = |scope: AccessScope| match filter.session {
+            Some(_) => scope.shows_session(filter.session),
+            None => scope == AccessScope::All || scope.session().is_some(),
+        };
+        for _ in 0..crate::ATTEMPTS {
+            let Some(entered) = self.enter(&Wanted::default(), covers).await? else {
+                let eyes = Eyes::Administrator;
+                return self.agent.record_views(filter, eyes).await;
+            };
+            let store = &self.agent.memoir.store;
+            let rows = store.records(self.agent.scope, filter).await?;
+            let (key, scope) = (entered.loaded.base.key().clone(), entered.scope());
+            let mut views = Vec::with_capacity(rows.len());
+            let mut shown = Shown::default();
+            for row in rows {
+                let is_shown = scope.shows_session(row.session);
+                let hashes = audit::hashes(self.agent.scope, &row);
+                let mut record = codec::record(is_shown.then_some(&key), row)?;
+                if !scope.shows_prompts() {
+                    record.body.settings.clear();
+                }
+                shown = shown.and(shown_body(&record.body));
+                views.push(audit::view(&self.agent.name, record, hashes.0, hashes.1));
+            }
+            if self.note(entered, shown).await? {
+                return Ok(views);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// One session, with what it came to where it was a rehearsal and the agent lets that be seen.
+    ///
+    /// # Errors
+    /// The agent has none of that identifier; the store fails.
+    pub async fn session(&self, id: SessionId) -> Result<SessionDetail> {
+        let wanted = Wanted {
+            session: Some(id),
+            ..Wanted::default()
+        };
+        for _ in 0..crate::ATTEMPTS {
+            let entered = self
+                .enter(&wanted, |scope| scope.shows_session(Some(id)))
+                .await?;
+            let Some(mut entered) = entered else {
+                let session = self.agent.blind_session(id).await?;
+                return Ok(SessionDetail {
+                    session: session.seen_by(Eyes::Administrator),
+                    changes: None,
+                });
+            };
+            let found = entered.loaded.session.take();
+            let (session, rehearsal) = found.ok_or_else(|| Error::NoSession(id.to_string()))?;
+            let changes = rehearsal.map(|rehearsal| rehearsal.memories());
+            let shown = shown_session(&session).and(shown_changes(changes.as_deref())?);
+            let detail = SessionDetail {
+                session: SessionView::new(&self.agent.name, session),
+                changes,
+            };
+            if self.note(entered, shown).await? {
+                return Ok(detail);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// One page of sessions, newest first: those begun before that one.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn session_page(
+        &self,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<SessionView>> {
+        for _ in 0..crate::ATTEMPTS {
+            let shows_some = |scope: AccessScope| scope != AccessScope::Core;
+            let Some(entered) = self.enter(&Wanted::default(), shows_some).await? else {
+                let eyes = Eyes::Administrator;
+                let page = self.agent.session_page(before, limit, eyes).await?;
+                return Ok(page.into_iter().map(|view| view.seen_by(eyes)).collect());
+            };
+            let store = &self.agent.memoir.store;
+            let rows = store.session_page(self.agent.scope, before, limit).await?;
+            let (key, scope) = (entered.loaded.base.key().clone(), entered.scope());
+            let mut views = Vec::with_capacity(rows.len());
+            let mut shown = Shown::default();
+            for row in rows {
+                let is_shown = scope.shows_session(Some(row.id));
+                let (session, _) = codec::session(is_shown.then_some(&key), row)?;
+                shown = shown.and(shown_session(&session));
+                let view = SessionView::new(&self.agent.name, session);
+                views.push(if is_shown {
+                    view
+                } else {
+                    view.seen_by(Eyes::Administrator)
+                });
+            }
+            if self.note(entered, shown).await? {
+                return Ok(views);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// The agent, with the prompts that it has set itself where it lets all be seen.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn show(&self) -> Result<AgentView> {
+        for _ in 0..crate::ATTEMPTS {
+            let entered = self
+                .enter(&Wanted::default(), AccessScope::shows_prompts)
+                .await?;
+            let Some(entered) = entered else {
+                return self.agent.show_to_administrator().await;
+            };
+            let settings = &entered.loaded.agent.settings;
+            let authored = [
+                &settings.system_prompt,
+                &settings.reflection_prompt,
+                &settings.memory_reflection_prompt,
+                &settings.refinement_prompt,
+            ];
+            let shown = total(authored.into_iter().flatten().map(shown_words));
+            let view = self.agent.memoir.agent_view(&entered.loaded.agent);
+            if self.note(entered, shown).await? {
+                return Ok(view);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// The grants to this administrator whose rows say that they can be used, the widest first.
+    async fn granted(&self, covers: impl Fn(AccessScope) -> bool) -> Result<Vec<AccessRow>> {
+        let store = &self.agent.memoir.store;
+        let mut rows = store.open_requests(self.agent.scope).await?;
+        rows.retain(|row| {
+            row.state == AccessState::Granted
+                && row.asked_by_kind == self.actor.kind
+                && row.asked_by_name == self.actor.name
+                && row.kind.scope().is_some_and(&covers)
+        });
+        rows.sort_by_key(|row| row.kind.scope() != Some(AccessScope::All));
+        Ok(rows)
+    }
+
+    /// Under a grant that covers what is to be looked at; `None` where there is none, or none any more.
+    async fn enter(
+        &self,
+        wanted: &Wanted,
+        covers: impl Fn(AccessScope) -> bool,
+    ) -> Result<Option<Entered>> {
+        for _ in 0..crate::ATTEMPTS {
+            // Read anew each time: whoever revokes it counts at once.
+            let Some(row) = self.granted(&covers).await?.into_iter().next() else {
+                return Ok(None);
+            };
+            let found = self.agent.load_access(row.id, wanted).await?;
+            let Some((loaded, request, now)) = found else {
+                continue;
+            };
+            let usable = request.state == AccessState::Granted && request.asked_by == self.actor;
+            if usable && let AccessKind::Read { scope, .. } = request.kind {
+                return Ok(Some(Entered {
+                    loaded,
+                    request,
+                    scope,
+                    now,
+                }));
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Puts on the record what is about to be shown; nothing where no word is. `false` where the agent
+    /// changed since: then it must not be shown, and is to be looked at anew.
+    async fn note(&self, entered: Entered, shown: Shown) -> Result<bool> {
+        if shown == Shown::default() {
+            return Ok(true);
+        }
+        self.write(entered, shown).await
+    }
+
+    async fn write(&self, entered: Entered, shown: Shown) -> Result<bool> {
+        let Entered {
+            loaded,
+            request,
+            now,
+            ..
+        } = entered;
+        let decision = access::read(loaded.agent, &request, shown, &self.actor, now)?;
+        match self
+            .agent
+            .commit(&loaded.base, decision, Beside::default())
+            .await
+        {
+            Err(Error::Store(memoir_store::Error::Conflict)) => Ok(false),
+            written => written.map(|_| true),
+        }
+    }
+}
+
+impl Entered {
+    fn scope(&self) -> AccessScope {
+        self.scope
+    }
+}
+
+fn shows_memories(scope: AccessScope) -> bool {
+    matches!(scope, AccessScope::Core | AccessScope::All)
+}
+
+fn total(shown: impl Iterator<Item = Shown>) -> Shown {
+    shown.fold(Shown::default(), Shown::and)
+}
+
+/// Words that are no memory.
+fn shown_words(words: &PrivateText) -> Shown {
+    Shown {
+        memories: 0,
+        tokens: tokens(words.expose()),
+    }
+}
+
+fn shown_memory(memory: &MemoryView) -> Shown {
+    Shown {
+        memories: 1,
+        tokens: memory.tokens,
+    }
+}
+
+fn shown_session(session: &Session) -> Shown {
+    let words = [&session.summary, &session.reason];
+    total(words.into_iter().flatten().map(shown_words))
+}
+
+/// The words that are shown of a rehearsal.
+fn shown_changes(changes: Option<&[crate::sessions::RehearsedMemory]>) -> Result<Shown> {
+    let Some(changes) = changes.filter(|changes| !changes.is_empty()) else {
+        return Ok(Shown::default());
+    };
+    let json = serde_json::to_string(changes)
+        .map_err(|_| Error::Inconsistent("a rehearsal cannot be written as JSON".to_owned()))?;
+    Ok(Shown {
+        memories: changes.len() as u64,
+        tokens: tokens(&json),
+    })
+}
+
+fn shown_body(body: &Body) -> Shown {
+    let memories: BTreeSet<Number> = body.changes.iter().map(|change| change.number()).collect();
+    let sides = body.changes.iter().map(|change| {
+        let before = change.before().map_or(0, Memory::tokens);
+        before + change.after().tokens()
+    });
+    let settings = body.settings.iter().flat_map(|change| {
+        let sides = [&change.before, &change.after];
+        sides.map(|value| value.expose().as_str().map_or(0, tokens))
+    });
+    let words = body
+        .summary
+        .iter()
+        .chain(&body.reason)
+        .chain(&body.lost_details);
+    let words = words.map(|words| tokens(words.expose()));
+    Shown {
+        memories: memories.len() as u64,
+        tokens: sides.chain(settings).chain(words).sum(),
+    }
+}

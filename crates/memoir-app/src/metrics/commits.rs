@@ -1,0 +1,131 @@
+//! Commits: how long they take, and what the decisions that they write come to.
+
+use std::time::Instant;
+
+use memoir_domain::{
+    audit::Action,
+    draft::Decision,
+    session::{Session, State},
+};
+use memoir_store::{Commit, Error};
+use tracing::Instrument;
+
+use super::{Metrics, driver_name, limit_of, seconds, tool_of};
+use crate::{Memoir, spans};
+
+/// What a decision is counted as, once it is written.
+pub(crate) struct Counted {
+    /// Of each record its action, and the tokens that an edit took away.
+    records: Vec<(Action, u64)>,
+    ended: Vec<Ended>,
+}
+
+/// A session that ends with the decision.
+struct Ended {
+    end: &'static str,
+    driver: &'static str,
+    rehearsal: bool,
+    reason: Option<memoir_domain::session::EndReason>,
+    seconds: f64,
+}
+
+impl Counted {
+    /// Of a decision that is about to be written.
+    pub(crate) fn of(decision: &Decision) -> Self {
+        let ended = decision
+            .records
+            .iter()
+            .filter(|record| record.action.is_session_end())
+            .filter_map(|record| {
+                let is_it = |session: &&Session| Some(session.id) == record.session;
+                decision.sessions.iter().find(is_it)
+            })
+            .filter(|session| !session.state.is_running())
+            .map(Ended::of)
+            .collect();
+        let records = decision.records.iter();
+        Self {
+            records: records
+                .map(|record| {
+                    (
+                        record.action,
+                        record.facts.count_of("tokens_removed").unwrap_or(0),
+                    )
+                })
+                .collect(),
+            ended,
+        }
+    }
+}
+
+impl Ended {
+    fn of(session: &Session) -> Self {
+        let microseconds = session.ended_at.map_or(0, |ended_at| {
+            ended_at.microseconds() - session.started_at.microseconds()
+        });
+        Self {
+            end: session.state.as_str(),
+            driver: driver_name(session.driver),
+            rehearsal: session.rehearsal,
+            reason: session
+                .end_reason
+                .filter(|_| session.state != State::Completed),
+            seconds: microseconds.max(0) as f64 / 1e6,
+        }
+    }
+}
+
+impl Memoir {
+    /// Writes a decision, and counts it once it is written.
+    pub(crate) async fn write(&self, commit: Commit, counted: Counted) -> memoir_store::Result<()> {
+        let span = spans::commit(counted.records.len());
+        let begun = Instant::now();
+        let written = self.store.commit(commit).instrument(span.clone()).await;
+        let result = match &written {
+            Ok(()) => "written",
+            Err(Error::Conflict) => "conflict",
+            Err(_) => "failed",
+        };
+        spans::committed(&span, result);
+        self.metrics.commits.with_label_values(&[result]).inc();
+        if written.is_ok() {
+            self.metrics
+                .commit_seconds
+                .observe(seconds(begun.elapsed()));
+            self.metrics.written(&counted);
+        }
+        written
+    }
+}
+
+impl Metrics {
+    fn written(&self, counted: &Counted) {
+        for (action, removed) in &counted.records {
+            self.records.with_label_values(&[action.as_str()]).inc();
+            if let Some(tool) = tool_of(*action) {
+                self.edits.with_label_values(&[tool.as_str()]).inc();
+                self.removed_tokens
+                    .with_label_values(&[tool.as_str()])
+                    .inc_by(*removed);
+            }
+        }
+        for ended in &counted.ended {
+            self.ended(ended);
+        }
+    }
+
+    fn ended(&self, ended: &Ended) {
+        let rehearsal = if ended.rehearsal { "true" } else { "false" };
+        self.sessions_ended
+            .with_label_values(&[ended.end, ended.driver, rehearsal])
+            .inc();
+        self.session_seconds
+            .with_label_values(&[ended.end, ended.driver])
+            .observe(ended.seconds);
+        let Some(reason) = ended.reason else { return };
+        self.end_reasons.with_label_values(&[reason.as_str()]).inc();
+        if let Some(limit) = limit_of(reason).filter(|_| !ended.rehearsal) {
+            self.breaker_trips.with_label_values(&[limit]).inc();
+        }
+    }
+}

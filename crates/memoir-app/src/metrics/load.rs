@@ -1,0 +1,135 @@
+//! What the database says of the moment: agents, the queue, running sessions and their leases. It is asked
+//! when somebody wants to know, and seldom however often that is.
+
+use std::time::{Duration, Instant};
+
+use memoir_domain::{Timestamp, session::Driver};
+use memoir_store::FleetLoad;
+use prometheus::{Gauge, GaugeVec, IntGauge, IntGaugeVec, Opts, Registry};
+use tokio::sync::Mutex;
+
+use super::{driver_name, entered};
+use crate::{Memoir, sessions::own_lease_time};
+
+/// How long an answer of the database counts.
+const FRESH: Duration = Duration::from_secs(5);
+/// And at least so many times as long as the database took for it, so that asking takes no more than a
+/// hundredth of its time, however large it is.
+const REST: u32 = 100;
+
+pub(super) struct Gauges {
+    agents: IntGauge,
+    queued: IntGauge,
+    queue_seconds: Gauge,
+    running: IntGaugeVec,
+    lease_seconds: GaugeVec,
+    database_up: IntGauge,
+    /// Until when, by the installation's clock, the last answer counts; and when it was given.
+    fresh: Mutex<Option<(Timestamp, Timestamp)>>,
+}
+
+impl Gauges {
+    pub(super) fn in_registry(registry: &Registry) -> Self {
+        let driver = &["driver"];
+        Self {
+            agents: entered(
+                registry,
+                IntGauge::new("memoir_agents", "Agents that are not erased."),
+            ),
+            queued: entered(
+                registry,
+                IntGauge::new("memoir_queue_sessions", "Sessions that wait for a worker."),
+            ),
+            queue_seconds: entered(
+                registry,
+                Gauge::new(
+                    "memoir_queue_oldest_seconds",
+                    "Time since the session that waits longest was begun; 0 where none waits.",
+                ),
+            ),
+            running: entered(
+                registry,
+                IntGaugeVec::new(
+                    Opts::new(
+                        "memoir_sessions_running",
+                        "Sessions that somebody holds, by driver (agent or model).",
+                    ),
+                    driver,
+                ),
+            ),
+            lease_seconds: entered(
+                registry,
+                GaugeVec::new(
+                    Opts::new(
+                        "memoir_lease_age_seconds",
+                        "Time since the lease of a running session that was not renewed for longest was taken or renewed; 0 where none runs.",
+                    ),
+                    driver,
+                ),
+            ),
+            database_up: entered(
+                registry,
+                IntGauge::new(
+                    "memoir_database_up",
+                    "Whether the database answered when it was last asked for the numbers of agents, queue and leases.",
+                ),
+            ),
+            fresh: Mutex::default(),
+        }
+    }
+
+    fn show(&self, load: &FleetLoad, now: Timestamp, lease_of: impl Fn(Driver) -> Duration) {
+        self.agents.set(whole(load.agents));
+        self.queued.set(whole(load.waiting));
+        let waited = load.waiting_since.map_or(0.0, |since| between(since, now));
+        self.queue_seconds.set(waited);
+        for driver in [Driver::Agent, Driver::Model] {
+            let name = [driver_name(driver)];
+            let held = load.held.iter().find(|held| held.driver == driver);
+            let sessions = held.map_or(0, |held| held.sessions);
+            self.running.with_label_values(&name).set(whole(sessions));
+            let age = held.map_or(0.0, |held| {
+                lease_of(driver).as_secs_f64() - between(now, held.first_until)
+            });
+            self.lease_seconds
+                .with_label_values(&name)
+                .set(age.max(0.0));
+        }
+    }
+}
+
+impl Memoir {
+    /// Asks the database, unless it was asked a moment ago.
+    pub(super) async fn look_at_the_load(&self) {
+        let gauges = &self.metrics.gauges;
+        // Of many who ask at once, one asks the database and the others wait for its answer.
+        let mut fresh = gauges.fresh.lock().await;
+        let now = self.now();
+        // A clock that was put back must not keep an answer for hours.
+        if fresh.is_some_and(|(from, until)| (from..until).contains(&now)) {
+            return;
+        }
+        let begun = Instant::now();
+        let load = self.store.load().await;
+        let counts = FRESH.max(begun.elapsed() * REST);
+        let microseconds = i64::try_from(counts.as_micros()).unwrap_or(i64::MAX);
+        *fresh = Some((now, now.plus_microseconds(microseconds)));
+        gauges.database_up.set(i64::from(load.is_ok()));
+        match load {
+            Ok(load) => gauges.show(&load, now, |driver| match driver {
+                Driver::Agent => own_lease_time(&self.settings),
+                Driver::Model => self.settings.lease,
+            }),
+            Err(error) => tracing::warn!(%error, "the load cannot be read"),
+        }
+    }
+}
+
+/// Seconds from one time to another, negative where that is earlier.
+fn between(from: Timestamp, to: Timestamp) -> f64 {
+    (to.microseconds() - from.microseconds()) as f64 / 1e6
+}
+
+fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,343 @@
+//! What is counted of an installation's work, for Prometheus: how sessions end, edits, trips of the
+//! breaker, refusals, calls of models, commits, and the queue.
+//!
+//! Labels are words of Memoir's own from short lists, and the names of models. None names an agent or an
+//! account, and none holds anybody's words (SPEC 5.1). Counted is where it is decided or written, once for
+//! all doors. What a rehearsal does to its copy is not counted; what its model costs is, and its end.
+
+mod commits;
+mod load;
+mod models;
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use memoir_domain::{
+    audit::Action,
+    knife::{Tool, ToolResult},
+    session::{Driver, EndReason, State},
+};
+use memoir_model::ModelName;
+use prometheus::{
+    CounterVec, Histogram, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry,
+    core::Collector, proto::MetricFamily,
+};
+
+use crate::Memoir;
+
+pub(crate) use commits::Counted;
+pub(crate) use models::Watched;
+
+use self::load::Gauges;
+
+/// Most models that are told apart; all beyond them are counted as `other`. Whoever begins a session can
+/// name any, and each takes some forty lines.
+const MODELS: usize = 100;
+
+/// From a tenth of a millisecond, which a commit to memory takes, to what a full disk queue does.
+const COMMIT_SECONDS: [f64; 14] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
+];
+/// Those of the OpenTelemetry conventions for `gen_ai.client.operation.duration`.
+const MODEL_SECONDS: [f64; 14] = [
+    0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+];
+/// Up to the limits that a session has by default, and the half hour that an agent may be away.
+const SESSION_SECONDS: [f64; 11] = [
+    1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
+];
+
+/// The counters of one process.
+pub(crate) struct Metrics {
+    registry: Registry,
+    sessions_ended: IntCounterVec,
+    session_seconds: HistogramVec,
+    end_reasons: IntCounterVec,
+    breaker_trips: IntCounterVec,
+    edits: IntCounterVec,
+    removed_tokens: IntCounterVec,
+    records: IntCounterVec,
+    tool_calls: IntCounterVec,
+    refusals: IntCounterVec,
+    model_calls: IntCounterVec,
+    model_seconds: HistogramVec,
+    model_tokens: IntCounterVec,
+    model_cost: CounterVec,
+    commits: IntCounterVec,
+    commit_seconds: Histogram,
+    gauges: Gauges,
+    /// The models that are told apart.
+    models: Mutex<BTreeSet<String>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let made = Self::of(Registry::new());
+        made.begin_at_nothing();
+        made
+    }
+}
+
+impl Metrics {
+    fn of(registry: Registry) -> Self {
+        let counter = |name, help, labels: &[&str]| {
+            entered(&registry, IntCounterVec::new(Opts::new(name, help), labels))
+        };
+        let histogram = |name, help, labels: &[&str], buckets: &[f64]| {
+            let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+            entered(&registry, HistogramVec::new(options, labels))
+        };
+        Self {
+            sessions_ended: counter(
+                "memoir_sessions_ended_total",
+                "Refinement sessions that ended, by end, driver (agent or model) and whether they worked on a copy.",
+                &["end", "driver", "rehearsal"],
+            ),
+            session_seconds: histogram(
+                "memoir_session_duration_seconds",
+                "Time from a session's beginning to its end.",
+                &["end", "driver"],
+                &SESSION_SECONDS,
+            ),
+            end_reasons: counter(
+                "memoir_session_end_reasons_total",
+                "Sessions that ended other than completed, by reason.",
+                &["reason"],
+            ),
+            breaker_trips: counter(
+                "memoir_breaker_trips_total",
+                "Sessions that the breaker rolled back, by the limit that they crossed.",
+                &["limit"],
+            ),
+            edits: counter(
+                "memoir_session_edits_total",
+                "Successful edits and protections of sessions, by tool; those rolled back later included.",
+                &["tool"],
+            ),
+            removed_tokens: counter(
+                "memoir_session_removed_tokens_total",
+                "Tokens that edits of sessions took away, by tool; those rolled back later included.",
+                &["tool"],
+            ),
+            records: counter(
+                "memoir_audit_records_total",
+                "Records written to agents' logs, by action.",
+                &["action"],
+            ),
+            tool_calls: counter(
+                "memoir_tool_calls_total",
+                "Calls of a session's tools, by tool and result (done, refused, rolled_back, failed).",
+                &["tool", "result"],
+            ),
+            refusals: counter(
+                "memoir_refusals_total",
+                "Calls of a session's tools that were refused, by code.",
+                &["code"],
+            ),
+            model_calls: counter(
+                "memoir_model_calls_total",
+                "Requests to models, by result: answered, or why not.",
+                &["provider", "model", "result"],
+            ),
+            model_seconds: histogram(
+                "memoir_model_call_duration_seconds",
+                "Time that requests to models took, answered or not.",
+                &["provider", "model"],
+                &MODEL_SECONDS,
+            ),
+            model_tokens: counter(
+                "memoir_model_tokens_total",
+                "Tokens of answered requests to models, as the provider counts them or else estimated.",
+                &["provider", "model", "type"],
+            ),
+            model_cost: entered(
+                &registry,
+                CounterVec::new(
+                    Opts::new(
+                        "memoir_model_cost_total",
+                        "What answered requests cost, in the currency of the configured prices; models without a price are left out.",
+                    ),
+                    &["provider", "model"],
+                ),
+            ),
+            commits: counter(
+                "memoir_commits_total",
+                "Decisions brought to the store, by result: written, conflict (decided anew), failed.",
+                &["result"],
+            ),
+            commit_seconds: entered(
+                &registry,
+                Histogram::with_opts(
+                    HistogramOpts::new(
+                        "memoir_commit_duration_seconds",
+                        "Time until a decision was on the disk.",
+                    )
+                    .buckets(COMMIT_SECONDS.to_vec()),
+                ),
+            ),
+            gauges: Gauges::in_registry(&registry),
+            models: Mutex::default(),
+            registry,
+        }
+    }
+
+    /// Enters every label that is known beforehand: a rate over something that first appears with its
+    /// first increase misses that one.
+    fn begin_at_nothing(&self) {
+        for end in ENDS.map(State::as_str) {
+            for driver in [Driver::Agent, Driver::Model].map(driver_name) {
+                for rehearsal in ["false", "true"] {
+                    self.sessions_ended
+                        .with_label_values(&[end, driver, rehearsal]);
+                }
+            }
+        }
+        for limit in ["mass", "removed"] {
+            self.breaker_trips.with_label_values(&[limit]);
+        }
+        for tool in EDITS.map(Tool::as_str) {
+            self.edits.with_label_values(&[tool]);
+            self.removed_tokens.with_label_values(&[tool]);
+        }
+        for code in REFUSALS {
+            self.refusals.with_label_values(&[code]);
+        }
+        for result in ["written", "conflict", "failed"] {
+            self.commits.with_label_values(&[result]);
+        }
+    }
+
+    fn gathered(&self) -> Vec<MetricFamily> {
+        self.registry.gather()
+    }
+
+    /// Counts a tool's call. `None` for a tool that does not exist, and for a result where there is none.
+    pub(crate) fn called(&self, tool: Option<Tool>, result: Option<&ToolResult>) {
+        let kind = match result {
+            None => "failed",
+            Some(ToolResult::Error { code, .. }) => {
+                self.refusals.with_label_values(&[*code]).inc();
+                "refused"
+            }
+            Some(ToolResult::RefinementRolledBack { .. }) => "rolled_back",
+            Some(_) => "done",
+        };
+        let tool = tool.map_or("unknown", Tool::as_str);
+        self.tool_calls.with_label_values(&[tool, kind]).inc();
+    }
+
+    /// The labels of a model.
+    fn model_labels<'a>(&self, name: &'a ModelName) -> [&'a str; 2] {
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        if models.contains(name.as_str()) {
+            return [name.provider(), name.model()];
+        }
+        if models.len() >= MODELS {
+            return ["other", "other"];
+        }
+        models.insert(name.as_str().to_owned());
+        [name.provider(), name.model()]
+    }
+}
+
+impl Memoir {
+    /// Everything that is counted, and the load of the moment, under the names that are served.
+    pub async fn metrics(&self) -> Vec<MetricFamily> {
+        self.look_at_the_load().await;
+        self.metrics.gathered()
+    }
+}
+
+/// How sessions end.
+const ENDS: [State; 5] = [
+    State::Completed,
+    State::RolledBack,
+    State::Declined,
+    State::Abandoned,
+    State::Failed,
+];
+
+/// The codes of refusals.
+const REFUSALS: [&str; 12] = [
+    "session_over",
+    "unknown_tool",
+    "mode",
+    "edit_cap",
+    "invalid_argument",
+    "too_long",
+    "not_found",
+    "not_core",
+    "constitutional",
+    "immutable",
+    "details_lost",
+    "erosion_floor",
+];
+
+/// The tools that change memories.
+const EDITS: [Tool; 4] = [Tool::Consolidate, Tool::Update, Tool::Delete, Tool::Protect];
+
+/// The tool that writes a record of that action.
+fn tool_of(action: Action) -> Option<Tool> {
+    Some(match action {
+        Action::MemoryRefinementConsolidate => Tool::Consolidate,
+        Action::MemoryRefinementUpdate => Tool::Update,
+        Action::MemoryRefinementDelete => Tool::Delete,
+        Action::MemoryRefinementProtect => Tool::Protect,
+        _ => return None,
+    })
+}
+
+/// The limit of the breaker that a session crossed; `None` where it ended for another reason.
+fn limit_of(reason: EndReason) -> Option<&'static str> {
+    match reason {
+        EndReason::BreakerMass => Some("mass"),
+        EndReason::BreakerRemoved => Some("removed"),
+        _ => None,
+    }
+}
+
+/// Who runs a session's loop.
+pub(crate) fn driver_name(driver: Driver) -> &'static str {
+    match driver {
+        Driver::Agent => "agent",
+        Driver::Model => "model",
+    }
+}
+
+fn seconds(time: Duration) -> f64 {
+    time.as_secs_f64()
+}
+
+/// Enters a metric in the registry.
+#[expect(
+    clippy::expect_used,
+    reason = "names and labels are constants of this crate, each entered once"
+)]
+fn entered<T: Collector + Clone + 'static>(registry: &Registry, made: prometheus::Result<T>) -> T {
+    let made = made.expect("a name is that of a metric");
+    registry
+        .register(Box::new(made.clone()))
+        .expect("a name is given once");
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_beyond_the_limit_are_counted_together() {
+        let metrics = Metrics::default();
+        let names: Vec<ModelName> = (0..MODELS + 5)
+            .map(|number| format!("lab:model-{number}").parse().unwrap())
+            .collect();
+        for name in &names {
+            metrics.model_labels(name);
+        }
+        assert_eq!(metrics.model_labels(&names[0]), ["lab", "model-0"]);
+        assert_eq!(metrics.model_labels(&names[MODELS]), ["other", "other"]);
+    }
+}

@@ -1,0 +1,331 @@
+//! A session as it is watched while it runs: how it stands, and its records as they are written.
+//!
+//! Rests on the store alone, so that it shows a session that another process drives as well as one of this
+//! process, and goes on after a restart. Commits of this process only wake whoever watches.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use memoir_domain::{
+    AgentScope, SessionId,
+    agent::Agent,
+    breaker::Gauge,
+    knife::session_gauge,
+    session::{EDIT_CAP, Session},
+};
+use memoir_store::{AgentRow, RecordFilter, SessionRow, Wanted};
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::{AgentHandle, Error, Eyes, RecordView, Result, SessionView, codec};
+
+/// How often the store is looked at where nothing wakes whoever watches: other processes may write.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long after a look there is no other one, however much is written: an agent may save thousands of
+/// memories a second beside its session.
+const REST: Duration = Duration::from_millis(20);
+/// Most records that one look brings.
+const AT_ONCE: u32 = 100;
+
+/// How far somebody has seen a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Seen {
+    /// The place of the last record seen in the agent's log; 0 for none.
+    pub seq: u64,
+    /// How the session stood when it was last shown; `None` where it was not.
+    pub standing: Option<Standing>,
+}
+
+/// What tells one showing of a session from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// The version of the session's row.
+    pub version: u64,
+    /// The mass; 0 where it is not known.
+    pub core_tokens: u64,
+    /// The breaker line; 0 where there is none.
+    pub breaker_tokens: u64,
+}
+
+/// A session with what the breaker looks at.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LiveSession {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionView,
+    /// The mass now, in tokens; at the end, that of the end. `None` where it ended without the knife having
+    /// been handed over, and of a rehearsal that runs: its copy is not measured from outside.
+    pub core_tokens: Option<u64>,
+    /// The smallest mass at which the breaker holds; `None` before the knife is handed over.
+    pub breaker_tokens: Option<u64>,
+    /// How many more tokens edits may take away; `None` before the knife is handed over and once it ended.
+    pub removable_tokens: Option<u64>,
+    /// Edits that are left.
+    pub edits_left: u32,
+}
+
+/// A record of the session with the mass that it left.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LiveRecord {
+    /// The record.
+    #[serde(flatten)]
+    pub record: RecordView,
+    /// The mass after it, in tokens; `None` where the record does not measure it.
+    pub core_tokens: Option<u64>,
+}
+
+/// Something to show to whoever watches.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LiveEvent {
+    /// A record was written.
+    Record(Box<LiveRecord>),
+    /// The session stands differently, as after the records shown so far.
+    Session(Box<LiveSession>),
+    /// It has ended so: the last event.
+    Ended(Box<LiveSession>),
+}
+
+/// A session that is watched.
+pub struct Live {
+    agent: AgentHandle,
+    id: SessionId,
+    eyes: Eyes,
+    seen: Seen,
+    /// The agent's version at the last look that brought everything.
+    looked_at: Option<u64>,
+    has_ended: bool,
+    waking: Waking,
+}
+
+impl AgentHandle {
+    /// Watches a session of the agent from there on, as whoever looks may see it.
+    pub fn watch(&self, id: SessionId, eyes: Eyes, seen: Seen) -> Live {
+        Live {
+            agent: self.clone(),
+            id,
+            eyes,
+            seen,
+            looked_at: None,
+            has_ended: false,
+            waking: self.memoir.changes.clone().waking(self.scope),
+        }
+    }
+}
+
+impl Live {
+    /// What is new, each with how far whoever sees it has seen the session; nothing where nothing is. After
+    /// the session's end nothing comes any more.
+    ///
+    /// # Errors
+    /// There is no such session; the agent was erased; the store fails.
+    pub async fn look(&mut self) -> Result<Vec<(LiveEvent, Seen)>> {
+        if self.has_ended {
+            return Ok(Vec::new());
+        }
+        self.waking.receiver.mark_unchanged();
+        let wanted = Wanted {
+            session: Some(self.id),
+            ..Wanted::default()
+        };
+        let agent = &self.agent;
+        let snapshot = agent.memoir.store.snapshot(agent.scope, &wanted).await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(agent.name.clone()))?;
+        if self.looked_at == Some(snapshot.agent.version) {
+            return Ok(Vec::new());
+        }
+        let row = snapshot.session;
+        let row = row.ok_or_else(|| Error::NoSession(self.id.to_string()))?;
+        let mut news = Vec::new();
+        for record in self.records(&snapshot.agent).await? {
+            self.seen.seq = record.record.seq;
+            news.push((LiveEvent::Record(Box::new(record)), self.seen));
+        }
+        if news.len() as u32 == AT_ONCE {
+            // There may be more, which is not to be waited for.
+            self.looked_at = None;
+            return Ok(news);
+        }
+        let (session, standing) = self.standing(&snapshot.agent, row).await?;
+        self.looked_at = Some(snapshot.agent.version);
+        self.has_ended = !session.session.state.is_running();
+        if self.seen.standing != Some(standing) {
+            self.seen.standing = Some(standing);
+            let session = Box::new(session);
+            let event = if self.has_ended {
+                LiveEvent::Ended(session)
+            } else {
+                LiveEvent::Session(session)
+            };
+            news.push((event, self.seen));
+        }
+        Ok(news)
+    }
+
+    /// Whether the session has ended, and everything of it was brought.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Waits until it is worth looking again.
+    pub async fn changed(&mut self) {
+        if self.looked_at.is_none() {
+            return;
+        }
+        tokio::time::sleep(REST).await;
+        // The sender is kept with whoever waits; an error would mean that nothing wakes it.
+        let woken = async {
+            if self.waking.receiver.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let _ = tokio::time::timeout(LOOK_EVERY, woken).await;
+    }
+
+    /// The session's records that were not seen, up to the look at the agent.
+    async fn records(&self, agent: &AgentRow) -> Result<Vec<LiveRecord>> {
+        if agent.next_seq <= self.seen.seq + 1 {
+            return Ok(Vec::new());
+        }
+        let filter = RecordFilter {
+            from_seq: self.seen.seq + 1,
+            session: Some(self.id),
+            first: Some(AT_ONCE),
+            ..RecordFilter::default()
+        };
+        let records = self.agent.record_views(&filter, self.eyes).await?;
+        let known = records
+            .into_iter()
+            .filter(|record| record.seq < agent.next_seq);
+        Ok(known
+            .map(|record| LiveRecord {
+                core_tokens: mass_after(&record),
+                record,
+            })
+            .collect())
+    }
+
+    async fn standing(&self, agent: &AgentRow, row: SessionRow) -> Result<(LiveSession, Standing)> {
+        // Also tells whether the agent is still there.
+        let key = self.agent.key_of(agent).await?;
+        let version = row.version;
+        let key = (self.eyes == Eyes::Agent).then_some(&key);
+        let (session, _) = codec::session(key, row)?;
+        let agent = codec::listed_agent(agent)?;
+        let live = live(&self.agent.name, agent, session, self.eyes);
+        let standing = Standing {
+            version,
+            core_tokens: live.core_tokens.unwrap_or(0),
+            breaker_tokens: live.breaker_tokens.unwrap_or(0),
+        };
+        Ok((live, standing))
+    }
+}
+
+/// What the record says that the mass was afterwards.
+fn mass_after(record: &RecordView) -> Option<u64> {
+    let data = record.data.expose();
+    ["post_session_tokens", "core_tokens_after"]
+        .iter()
+        .find_map(|fact| data.get(fact)?.as_u64())
+}
+
+/// `agent` as it is now, with the name that it was looked up by.
+fn live(name: &str, mut agent: Agent, session: Session, eyes: Eyes) -> LiveSession {
+    let is_running = session.state.is_running();
+    let mut core_tokens = Some(agent.tally.core_tokens).filter(|_| !session.rehearsal);
+    if !is_running {
+        // Nothing that was set or saved since its end counts.
+        core_tokens = session.post_session_tokens;
+        agent.tally.core_tokens = core_tokens.unwrap_or(0);
+        agent.settings.refinement_threshold = session.threshold;
+    }
+    let has_knife = session.pre_session_tokens.is_some();
+    let gauge = has_knife.then(|| session_gauge(&agent, &session));
+    LiveSession {
+        core_tokens,
+        breaker_tokens: gauge.as_ref().map(Gauge::least_allowed),
+        removable_tokens: gauge
+            .as_ref()
+            .filter(|_| is_running && !session.rehearsal)
+            .map(Gauge::removable_tokens),
+        edits_left: EDIT_CAP.saturating_sub(session.edits),
+        session: SessionView::new(name, session).seen_by(eyes),
+    }
+}
+
+/// Wakes whoever watches an agent's session when this process changes the agent.
+#[derive(Clone, Default)]
+pub(crate) struct Changes(Arc<Mutex<HashMap<AgentScope, watch::Sender<()>>>>);
+
+impl Changes {
+    /// The agent was changed.
+    pub(crate) fn tell(&self, scope: AgentScope) {
+        let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = watched.get(&scope) {
+            sender.send_replace(());
+        }
+    }
+
+    fn waking(self, scope: AgentScope) -> Waking {
+        let receiver = {
+            let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let sender = watched.entry(scope).or_insert_with(|| watch::channel(()).0);
+            sender.subscribe()
+        };
+        Waking {
+            changes: self,
+            scope,
+            receiver,
+        }
+    }
+}
+
+/// Somebody who watches.
+struct Waking {
+    changes: Changes,
+    scope: AgentScope,
+    receiver: watch::Receiver<()>,
+}
+
+impl Drop for Waking {
+    fn drop(&mut self) {
+        let mut watched = self
+            .changes
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Occupied(entry) = watched.entry(self.scope)
+            && entry.get().receiver_count() <= 1
+        {
+            entry.remove();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{AccountId, AgentId};
+
+    use super::*;
+
+    #[test]
+    fn nobody_is_remembered_who_has_gone() {
+        let changes = Changes::default();
+        let scope = AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([2; 16]),
+        };
+        let first = changes.clone().waking(scope);
+        let second = changes.clone().waking(scope);
+        changes.tell(scope);
+        assert!(first.receiver.has_changed().unwrap());
+        drop(first);
+        assert!(second.receiver.has_changed().unwrap());
+        drop(second);
+        changes.tell(scope);
+        assert!(changes.0.lock().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,114 @@
+//! The copy that an agent works on while it rehearses by itself (SPEC 3.17, 3.18). It is no second store but
+//! what the rehearsal has changed so far, laid over the memories as they are: so it outlasts restarts, and a
+//! call costs what it costs in any session. It is sealed with the session, and gone when that ends.
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{
+    agent::Agent,
+    audit::Record,
+    draft::Decision,
+    memory::{Memory, Number, Tally},
+};
+use serde::{Deserialize, Serialize};
+
+use super::rehearse::Touched;
+
+/// What an agent that rehearses has done so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Slate {
+    /// The counts as they are on the copy.
+    tally: Tally,
+    /// The number that the copy's next memory gets.
+    next_number: Number,
+    /// The place that the copy's next record would have.
+    next_seq: u64,
+    /// Memories from this number on were saved since the rehearsal began. They are not on the copy, which
+    /// gives their numbers to memories of its own.
+    first_new: Number,
+    /// The edits so far, oldest first.
+    history: Vec<Record>,
+    /// The memories touched so far, by number.
+    touched: BTreeMap<Number, Touched>,
+}
+
+impl Slate {
+    /// An empty one, over the agent as it is now.
+    pub(super) fn over(agent: &Agent) -> Self {
+        Self {
+            tally: agent.tally,
+            next_number: agent.next_number,
+            next_seq: agent.next_seq,
+            first_new: agent.next_number,
+            history: Vec::new(),
+            touched: BTreeMap::new(),
+        }
+    }
+
+    /// The agent as it is on the copy.
+    pub(super) fn agent(&self, agent: Agent) -> Agent {
+        Agent {
+            tally: self.tally,
+            next_number: self.next_number,
+            next_seq: self.next_seq,
+            ..agent
+        }
+    }
+
+    /// Makes `memories`, which are as they are, into those of the copy. All that the rehearsal touched are
+    /// among them afterwards.
+    pub(super) fn lay_over(&self, memories: &mut BTreeMap<Number, Memory>) {
+        memories.retain(|number, _| *number < self.first_new);
+        let touched = self.touched.values();
+        memories.extend(touched.map(|touched| (touched.number, touched.after.clone())));
+    }
+
+    /// As [`Slate::lay_over`], for a list.
+    pub(super) fn lay_over_all(&self, memories: Vec<Memory>) -> Vec<Memory> {
+        let numbered = memories.into_iter().map(|memory| (memory.number, memory));
+        let mut memories: BTreeMap<Number, Memory> = numbered.collect();
+        self.lay_over(&mut memories);
+        memories.into_values().collect()
+    }
+
+    /// Whether the memory is on the copy as it is outside.
+    pub(super) fn is_untouched(&self, number: Number) -> bool {
+        number < self.first_new && !self.touched.contains_key(&number)
+    }
+
+    /// The memories touched so far, as they are on the copy.
+    pub(super) fn touched(&self) -> impl Iterator<Item = &Memory> {
+        self.touched.values().map(|touched| &touched.after)
+    }
+
+    /// The edits so far, oldest first.
+    pub(super) fn history(&self) -> &[Record] {
+        &self.history
+    }
+
+    /// Takes in what was decided on the copy.
+    pub(super) fn note(&mut self, decision: &Decision) {
+        self.tally = decision.agent.tally;
+        self.next_number = decision.agent.next_number;
+        self.next_seq = decision.agent.next_seq;
+        for change in &decision.changes {
+            let number = change.number();
+            let touched = self.touched.entry(number).or_insert_with(|| Touched {
+                number,
+                before: change.before().cloned(),
+                after: change.after(),
+            });
+            touched.after = change.after();
+        }
+        let edits = decision.records.iter();
+        let edits = edits.filter(|record| record.action.is_session_edit());
+        self.history.extend(edits.cloned());
+    }
+
+    /// What became different, in the order of the numbers.
+    pub(super) fn differences(&self) -> Vec<Touched> {
+        let touched = self.touched.values();
+        let differs = touched.filter(|touched| touched.is_difference());
+        differs.cloned().collect()
+    }
+}

@@ -1,0 +1,987 @@
+//! Mechanic's access: asking an agent, its answer, what is shown meanwhile, and the end (SPEC 5.2, 5.5, 4.4).
+
+use std::time::Duration;
+
+use memoir_app::{
+    AccessRequestView, Asked, Error, Eyes, Mechanic, MemoryPage, Provision, RecordQuery, SeenMemory,
+};
+use memoir_domain::{
+    AccessRequestId, SessionId, Timestamp,
+    access::{AccessDraft, AccessKind, AccessRefusal, AccessScope, AccessState},
+    agent::Field,
+    audit::Actor,
+    memory::Number,
+    recall::Query,
+    session::Mode,
+};
+use memoir_testkit::Turn;
+use memoir_vault::archive::Passphrase;
+
+use crate::{
+    lab::{Lab, agent_of, input, journal},
+    world::{World, complete, delete, person},
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+const MEMORIES: [&str; 4] = [
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "I promised Marta to keep the ledger of orders in order.",
+    "The old press came from Lisbon and needs oil every month.",
+];
+
+fn wren() -> Actor {
+    Actor::agent("wren")
+}
+
+fn other_administrator() -> Actor {
+    Actor::administrator("somebody else")
+}
+
+fn draft(kind: AccessKind) -> AccessDraft {
+    AccessDraft {
+        kind,
+        purpose: "to see why the sessions end early".into(),
+    }
+}
+
+fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
+    draft(AccessKind::Read { scope, minutes })
+}
+
+async fn asked(world: &World, draft: &AccessDraft) -> AccessRequestView {
+    world.agent.request_access(draft, &person()).await.unwrap()
+}
+
+async fn granted(world: &World, draft: &AccessDraft) -> AccessRequestView {
+    let request = asked(world, draft).await;
+    answer(world, request.id, true).await.unwrap()
+}
+
+async fn answer(world: &World, id: AccessRequestId, yes: bool) -> Result<AccessRequestView, Error> {
+    world.agent.answer_access(id, yes, None, &wren()).await
+}
+
+async fn now(world: &World, id: AccessRequestId) -> AccessRequestView {
+    let agent = &world.agent;
+    agent
+        .access_request(id, Eyes::Agent, &wren())
+        .await
+        .unwrap()
+}
+
+fn mechanic(world: &World) -> Mechanic {
+    world.agent.mechanic(&person())
+}
+
+/// Whether the words of that memory are shown to the administrator who asks in these tests.
+async fn sees(world: &World, number: u64) -> bool {
+    match mechanic(world).memory(Number(number)).await.unwrap() {
+        SeenMemory::Words(memory) => {
+            assert!(!memory.content.is_empty());
+            true
+        }
+        SeenMemory::Blind(_) => false,
+    }
+}
+
+async fn used(world: &World) -> usize {
+    let actions = world.actions().await;
+    actions
+        .iter()
+        .filter(|action| *action == "access_used")
+        .count()
+}
+
+async fn is_valid(world: &World) {
+    let verified = world.agent.verify().await.unwrap();
+    assert!(verified.valid, "{:?}", verified.misfits);
+    world.check().await;
+}
+
+fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
+    result.unwrap_err().code()
+}
+
+#[tokio::test]
+async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
+    let world = World::new(&MEMORIES).await;
+    assert!(!sees(&world, 1).await);
+    let request = asked(&world, &reading(AccessScope::Core, 30)).await;
+    assert_eq!(request.state, AccessState::Asked);
+    assert!(!sees(&world, 1).await, "no answer is no");
+    let request = answer(&world, request.id, true).await.unwrap();
+    assert_eq!(request.state, AccessState::Granted);
+    assert!(sees(&world, 1).await);
+    let page = MemoryPage {
+        limit: 10,
+        ..MemoryPage::default()
+    };
+    let page = mechanic(&world).memory_page(&page).await.unwrap();
+    assert_eq!(page.len(), 4);
+    let read = now(&world, request.id).await;
+    assert_eq!((read.reads, read.memories_read), (2, 5));
+    assert!(read.tokens_read > 60, "{}", read.tokens_read);
+    assert_eq!(used(&world).await, 2);
+
+    world.clock.advance(30 * MINUTE - Duration::from_micros(1));
+    assert!(sees(&world, 2).await);
+    assert_eq!(world.journal().await.len(), 0);
+    world.clock.advance(Duration::from_micros(1));
+    assert!(!sees(&world, 2).await);
+    let ended = now(&world, request.id).await;
+    assert_eq!(ended.state, AccessState::Expired);
+    assert_eq!(ended.reads, 3);
+    // One entry tells who read how much and why.
+    let journal = world.journal().await;
+    let [entry] = journal.as_slice() else {
+        panic!("{} entries", journal.len());
+    };
+    for part in [
+        "\"test\"",
+        "6 memories",
+        "3 reads",
+        "to see why the sessions end early",
+    ] {
+        assert!(entry.contains(part), "{part}: {entry}");
+    }
+    assert_eq!(world.memoir.expire_access().await.unwrap(), 0);
+    assert_eq!(world.journal().await.len(), 1);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_access_ends_by_itself_and_so_does_a_request_without_an_answer() {
+    let world = World::new(&MEMORIES).await;
+    let unanswered = asked(&world, &reading(AccessScope::All, 60)).await;
+    let request = granted(&world, &reading(AccessScope::Core, 1)).await;
+    assert_eq!(world.memoir.expire_access().await.unwrap(), 0);
+    world.clock.advance(MINUTE);
+    assert_eq!(world.memoir.expire_access().await.unwrap(), 1);
+    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+    assert!(world.journal().await[0].contains("They read nothing"));
+    world.clock.advance(7 * 24 * 60 * MINUTE - MINUTE);
+    assert_eq!(world.memoir.expire_access().await.unwrap(), 1);
+    assert_eq!(now(&world, unanswered.id).await.state, AccessState::Expired);
+    // Nobody was let in, and there is nothing to tell.
+    assert_eq!(world.journal().await.len(), 1);
+    let answer = answer(&world, unanswered.id, true).await;
+    assert!(matches!(
+        answer,
+        Err(Error::Access(AccessRefusal::NotWaiting(
+            AccessState::Expired
+        )))
+    ));
+    assert!(!sees(&world, 1).await);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_an_answer_that_comes_too_late_ends_the_request_instead() {
+    let world = World::new(&MEMORIES).await;
+    let request = asked(&world, &reading(AccessScope::All, 60)).await;
+    world.clock.advance(7 * 24 * 60 * MINUTE);
+    assert_eq!(
+        refusal(answer(&world, request.id, true).await),
+        "access_over"
+    );
+    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+}
+
+#[tokio::test]
+async fn spec_5_2_only_the_agent_answers_and_only_an_administrator_asks() {
+    let world = World::new(&MEMORIES).await;
+    let request = asked(&world, &reading(AccessScope::Core, 30)).await;
+    for nobody in [person(), other_administrator(), Actor::system()] {
+        let agent = &world.agent;
+        let answer = agent.answer_access(request.id, true, None, &nobody).await;
+        assert_eq!(refusal(answer), "forbidden");
+    }
+    assert_eq!(now(&world, request.id).await.state, AccessState::Asked);
+    let draft = reading(AccessScope::Core, 30);
+    let asking = world.agent.request_access(&draft, &wren()).await;
+    assert_eq!(refusal(asking), "forbidden");
+}
+
+#[tokio::test]
+async fn spec_5_2_the_same_answer_twice_is_one_and_another_one_is_refused() {
+    let world = World::new(&MEMORIES).await;
+    let yes = asked(&world, &reading(AccessScope::Core, 30)).await;
+    let no = asked(&world, &reading(AccessScope::All, 30)).await;
+    for _ in 0..2 {
+        assert_eq!(
+            answer(&world, yes.id, true).await.unwrap().state,
+            AccessState::Granted
+        );
+        assert_eq!(
+            answer(&world, no.id, false).await.unwrap().state,
+            AccessState::Refused
+        );
+    }
+    assert_eq!(refusal(answer(&world, yes.id, false).await), "access_over");
+    assert_eq!(refusal(answer(&world, no.id, true).await), "access_over");
+    assert_eq!(now(&world, no.id).await.state, AccessState::Refused);
+    let answers =
+        |actions: &[String], name: &str| actions.iter().filter(|one| *one == name).count();
+    let actions = world.actions().await;
+    assert_eq!(answers(&actions, "access_granted"), 1);
+    assert_eq!(answers(&actions, "access_refused"), 1);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_of_answers_at_once_one_counts() {
+    let world = World::new(&MEMORIES).await;
+    let request = asked(&world, &reading(AccessScope::Core, 30)).await;
+    let (yes, no) = tokio::join!(
+        answer(&world, request.id, true),
+        answer(&world, request.id, false)
+    );
+    assert_eq!(
+        [&yes, &no].iter().filter(|answer| answer.is_ok()).count(),
+        1
+    );
+    let draft = reading(AccessScope::Core, 5);
+    let (first, second) = tokio::join!(asked(&world, &draft), asked(&world, &draft));
+    assert_ne!(first.id, second.id);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in_every_process() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember(MEMORIES[0]).await;
+    let elsewhere = lab.world().await;
+    for (revoker, told) in [
+        (wren(), "I took it back"),
+        (person(), "\"test\" took it back"),
+        (other_administrator(), "\"somebody else\" took it back"),
+    ] {
+        let request = granted(&world, &reading(AccessScope::Core, 60)).await;
+        assert!(sees(&world, 1).await && sees(&elsewhere, 1).await);
+        let revoked = elsewhere
+            .agent
+            .revoke_access(request.id, &revoker)
+            .await
+            .unwrap();
+        assert_eq!(revoked.state, AccessState::Revoked);
+        assert!(!sees(&world, 1).await && !sees(&elsewhere, 1).await);
+        // What is over stays so.
+        let again = world
+            .agent
+            .revoke_access(request.id, &wren())
+            .await
+            .unwrap();
+        assert_eq!(again.ended_at, revoked.ended_at);
+        let entry = world.journal().await.pop().unwrap();
+        assert!(entry.contains(told), "{entry}");
+        assert!(entry.contains("2 reads"), "{entry}");
+    }
+    assert_eq!(world.journal().await.len(), 3);
+    // One that was not answered yet can be taken back, too, and is then answered no more.
+    let request = asked(&world, &reading(AccessScope::All, 60)).await;
+    world
+        .agent
+        .revoke_access(request.id, &person())
+        .await
+        .unwrap();
+    assert_eq!(
+        refusal(answer(&world, request.id, true).await),
+        "access_over"
+    );
+    assert_eq!(world.journal().await.len(), 3);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_only_who_asked_looks() {
+    let world = World::new(&MEMORIES).await;
+    granted(&world, &reading(AccessScope::All, 60)).await;
+    let other = world.agent.mechanic(&other_administrator());
+    let seen = other.memory(Number(1)).await.unwrap();
+    assert!(matches!(seen, SeenMemory::Blind(_)));
+    assert!(other.grants().await.unwrap().is_empty());
+    assert_eq!(mechanic(&world).grants().await.unwrap().len(), 1);
+    assert_eq!(used(&world).await, 0);
+}
+
+/// Core memories, a journal entry, a discarded memory, and a session that changed some.
+async fn varied() -> (World, SessionId) {
+    let world = World::new(&MEMORIES).await;
+    let entry = [journal("The rain came early today.")];
+    world.agent.save(&entry, &person()).await.unwrap();
+    let prompt = [(Field::ReflectionPrompt, Some("Keep what was promised."))];
+    world.agent.configure(&prompt, &wren()).await.unwrap();
+    let lax = [(Field::RefinementThreshold, Some("0.5"))];
+    world.agent.configure(&lax, &person()).await.unwrap();
+    world.clock.advance(MINUTE);
+    let (driven, _) = world.refine([delete(4), complete()]).await;
+    world.clock.advance(MINUTE);
+    (world, driven.session.id)
+}
+
+async fn words_of_records(world: &World) -> usize {
+    let mechanic = mechanic(world);
+    let query = RecordQuery::default();
+    let records = mechanic.record_page(&query, 1, 200).await.unwrap();
+    let has_words =
+        |record: &&memoir_app::RecordView| record.before.is_some() || record.after.is_some();
+    records.iter().filter(has_words).count()
+}
+
+async fn has_prompt(world: &World) -> bool {
+    let view = mechanic(world).show().await.unwrap();
+    let settings = view.settings.expose();
+    settings
+        .get("reflection_prompt")
+        .is_some_and(|prompt| !prompt.is_null())
+}
+
+async fn summary(world: &World, session: SessionId) -> bool {
+    let one = mechanic(world).session(session).await.unwrap().session;
+    let page = mechanic(world).session_page(None, 10).await.unwrap();
+    let listed = page.iter().find(|view| view.id == session).unwrap();
+    assert_eq!(one.summary.is_some(), listed.summary.is_some());
+    one.summary.is_some()
+}
+
+#[tokio::test]
+async fn spec_5_2_without_a_grant_nothing_is_shown_and_nothing_recorded() {
+    let (world, session) = varied().await;
+    for number in 1..=5 {
+        assert!(!sees(&world, number).await);
+    }
+    let page = MemoryPage {
+        limit: 10,
+        with_discarded: true,
+        ..MemoryPage::default()
+    };
+    let page = mechanic(&world).memory_page(&page).await.unwrap();
+    assert!(
+        page.iter()
+            .all(|memory| matches!(memory, SeenMemory::Blind(_)))
+    );
+    assert_eq!(words_of_records(&world).await, 0);
+    assert!(!summary(&world, session).await);
+    assert!(!has_prompt(&world).await);
+    let query = Query::default();
+    let search = mechanic(&world).recall_page(&query, None, false).await;
+    assert_eq!(refusal(search), "consent_required");
+    assert_eq!(used(&world).await, 0);
+}
+
+#[tokio::test]
+async fn spec_5_2_the_scope_core_shows_kept_core_memories_only() {
+    let (world, session) = varied().await;
+    granted(&world, &reading(AccessScope::Core, 60)).await;
+    for (number, shown) in [(1, true), (3, true), (4, false), (5, false)] {
+        assert_eq!(sees(&world, number).await, shown, "{number}");
+    }
+    let query = Query {
+        text: "a".into(),
+        limit: 50,
+        ..Query::default()
+    };
+    let found = mechanic(&world)
+        .recall_page(&query, None, true)
+        .await
+        .unwrap();
+    assert!(!found.is_empty() && found.iter().all(|(_, memory)| memory.number.0 <= 3));
+    assert_eq!(words_of_records(&world).await, 0);
+    assert!(!summary(&world, session).await);
+    assert!(!has_prompt(&world).await);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
+    let (world, session) = varied().await;
+    world.clock.advance(MINUTE);
+    world.agent.restore(Number(4), &person()).await.unwrap();
+    let (another, _) = world.refine([delete(3), complete()]).await;
+    granted(&world, &reading(AccessScope::Session(session), 60)).await;
+    for number in 1..=5 {
+        assert!(!sees(&world, number).await, "{number}");
+    }
+    let query = RecordQuery {
+        session: Some(session),
+        ..RecordQuery::default()
+    };
+    let page = mechanic(&world).record_page(&query, 1, 200).await.unwrap();
+    assert!(page.iter().any(|record| record.before.is_some()));
+    let all = mechanic(&world)
+        .record_page(&RecordQuery::default(), 1, 200)
+        .await
+        .unwrap();
+    for record in &all {
+        let is_shown = record.before.is_some() || record.after.is_some();
+        assert!(
+            !is_shown || record.session_id == Some(session),
+            "{}",
+            record.seq
+        );
+    }
+    assert!(summary(&world, session).await);
+    assert!(!summary(&world, another.session.id).await);
+    assert!(!has_prompt(&world).await);
+    let search = mechanic(&world)
+        .recall_page(&Query::default(), None, false)
+        .await;
+    assert_eq!(refusal(search), "consent_required");
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_the_scope_all_shows_everything() {
+    let (world, session) = varied().await;
+    granted(&world, &reading(AccessScope::All, 60)).await;
+    for number in 1..=5 {
+        assert!(sees(&world, number).await, "{number}");
+    }
+    assert!(words_of_records(&world).await > 5);
+    assert!(summary(&world, session).await);
+    assert!(has_prompt(&world).await);
+    // Each of them is on the record: five memories, the log, a session and the list, the prompts.
+    assert_eq!(used(&world).await, 5 + 1 + 2 + 1);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_what_cannot_be_recorded_is_not_shown() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember(MEMORIES[0]).await;
+    granted(&world, &reading(AccessScope::All, 60)).await;
+    assert!(sees(&world, 1).await);
+    // From now on no such record can be written.
+    let connection = rusqlite::Connection::open(lab.database()).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TRIGGER no_record BEFORE INSERT ON audit_records \
+             WHEN new.action = 'access_used' BEGIN SELECT RAISE(ABORT, 'no'); END;",
+        )
+        .unwrap();
+    let mechanic = mechanic(&world);
+    mechanic.memory(Number(1)).await.unwrap_err();
+    let page = MemoryPage {
+        limit: 5,
+        ..MemoryPage::default()
+    };
+    mechanic.memory_page(&page).await.unwrap_err();
+    let query = Query::default();
+    mechanic.recall_page(&query, None, false).await.unwrap_err();
+    let query = RecordQuery::default();
+    mechanic.record_page(&query, 1, 10).await.unwrap_err();
+}
+
+async fn clock_trick(minutes_before: u64, trick: impl Fn(&World)) -> (World, AccessRequestView) {
+    let world = World::new(&MEMORIES).await;
+    let request = granted(&world, &reading(AccessScope::Core, 60)).await;
+    world.clock.advance(minutes_before as u32 * MINUTE);
+    assert!(sees(&world, 1).await);
+    trick(&world);
+    (world, request)
+}
+
+#[tokio::test]
+async fn spec_5_2_moving_the_clock_back_ends_access() {
+    for back in [3, 20, 29, 45] {
+        let (world, request) = clock_trick(30, |world| world.clock.put_back(back * MINUTE)).await;
+        assert!(!sees(&world, 1).await, "{back}");
+        assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+        // Neither does moving it forward again give it back.
+        world.clock.put_forward(back * MINUTE);
+        assert!(!sees(&world, 1).await);
+        assert_eq!(world.journal().await.len(), 1);
+        is_valid(&world).await;
+    }
+}
+
+#[tokio::test]
+async fn spec_5_2_a_clock_that_went_back_before_others_wrote_ends_access() {
+    let (world, _) = clock_trick(30, |world| world.clock.put_back(20 * MINUTE)).await;
+    // The last record of the log is from after the clock was put back.
+    world.remember("A thing that was saved meanwhile.").await;
+    assert!(!sees(&world, 1).await);
+}
+
+#[tokio::test]
+async fn spec_5_2_moving_the_clock_back_across_a_restart_ends_access() {
+    for back in [5, 31] {
+        let lab = Lab::new();
+        let world = lab.world().await;
+        world.remember(MEMORIES[0]).await;
+        let request = granted(&world, &reading(AccessScope::Core, 60)).await;
+        world.clock.advance(30 * MINUTE);
+        assert!(sees(&world, 1).await);
+        world.clock.put_back(back * MINUTE);
+        world.remember(MEMORIES[1]).await;
+        drop(world);
+        let world = lab.world().await;
+        assert!(!sees(&world, 1).await, "{back}");
+        assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+        is_valid(&world).await;
+    }
+}
+
+#[tokio::test]
+async fn spec_5_2_a_clock_that_stands_still_does_not_extend_access() {
+    let (world, request) = clock_trick(20, |world| world.clock.pass(39 * MINUTE)).await;
+    assert!(sees(&world, 1).await);
+    world.clock.pass(MINUTE);
+    assert!(!sees(&world, 1).await);
+    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+    assert_eq!(world.memoir.expire_access().await.unwrap(), 0);
+
+    // Nor where nobody looks.
+    let (world, request) = clock_trick(20, |world| world.clock.pass(40 * MINUTE)).await;
+    assert_eq!(world.memoir.expire_access().await.unwrap(), 1);
+    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+}
+
+#[tokio::test]
+async fn spec_5_2_after_a_restart_the_time_left_counts_by_both_clocks() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember(MEMORIES[0]).await;
+    granted(&world, &reading(AccessScope::Core, 60)).await;
+    world.clock.advance(50 * MINUTE);
+    drop(world);
+    let world = lab.world().await;
+    assert!(sees(&world, 1).await);
+    world.clock.pass(9 * MINUTE);
+    assert!(sees(&world, 1).await);
+    world.clock.pass(MINUTE);
+    assert!(!sees(&world, 1).await);
+}
+
+#[tokio::test]
+async fn spec_5_2_moving_the_clock_forward_ends_access() {
+    let (world, request) = clock_trick(1, |world| world.clock.put_forward(60 * MINUTE)).await;
+    assert!(!sees(&world, 1).await);
+    world.clock.put_back(60 * MINUTE);
+    assert!(!sees(&world, 1).await);
+    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+}
+
+#[tokio::test]
+async fn spec_5_2_clocks_that_differ_by_a_breath_end_nothing() {
+    let breath = Duration::from_millis(500);
+    let (world, _) = clock_trick(59, |world| world.clock.put_back(breath)).await;
+    assert!(sees(&world, 1).await);
+    world.clock.advance(MINUTE);
+    assert!(
+        !sees(&world, 1).await,
+        "by the clock that nobody sets it is over"
+    );
+}
+
+#[tokio::test]
+async fn spec_5_2_limits_are_named() {
+    let world = World::new(&MEMORIES).await;
+    let code = async |draft: AccessDraft| {
+        let answer = world.agent.request_access(&draft, &person()).await;
+        refusal(answer)
+    };
+    assert_eq!(
+        code(reading(AccessScope::Core, 0)).await,
+        "invalid_argument"
+    );
+    assert_eq!(
+        code(reading(AccessScope::Core, 61)).await,
+        "invalid_argument"
+    );
+    let mut without = reading(AccessScope::Core, 60);
+    without.purpose = "  ".into();
+    assert_eq!(code(without.clone()).await, "invalid_argument");
+    without.purpose = "a".repeat(2_001).into();
+    assert_eq!(code(without).await, "too_long");
+    let session = SessionId::from_bytes([7; 16]);
+    assert_eq!(
+        code(reading(AccessScope::Session(session), 5)).await,
+        "not_found"
+    );
+    let shred = |number| {
+        draft(AccessKind::Shred {
+            number: Number(number),
+        })
+    };
+    assert_eq!(code(shred(99)).await, "not_found");
+    world.agent.shred(Number(4), "gone", &wren()).await.unwrap();
+    assert_eq!(code(shred(4)).await, "shredded");
+    let past = draft(AccessKind::Token {
+        expires_at: Some(Timestamp::MIN),
+    });
+    assert_eq!(code(past).await, "invalid_argument");
+    for _ in 0..20 {
+        asked(&world, &reading(AccessScope::Core, 60)).await;
+    }
+    assert_eq!(
+        code(reading(AccessScope::Core, 60)).await,
+        "too_many_waiting"
+    );
+    let me = wren();
+    let waiting = world.agent.access_requests(None, 50, Eyes::Agent, &me);
+    assert_eq!(waiting.await.unwrap().len(), 20);
+}
+
+#[tokio::test]
+async fn spec_5_2_requests_of_others_do_not_exist() {
+    let world = World::new(&MEMORIES).await;
+    let magpie = agent_of(&world.memoir, "magpie").await;
+    let draft = reading(AccessScope::All, 5);
+    let theirs = magpie.request_access(&draft, &person()).await.unwrap();
+    assert_eq!(refusal(answer(&world, theirs.id, true).await), "not_found");
+    assert_eq!(
+        refusal(world.agent.revoke_access(theirs.id, &wren()).await),
+        "not_found"
+    );
+    let id = theirs.id.to_string();
+    assert_eq!(refusal(world.agent.own_access_id(&id).await), "not_found");
+    let account = world.memoir.account("default").await.unwrap();
+    let (found, found_id) = account.access_agent(&id).await.unwrap();
+    assert_eq!((found.name(), found_id), ("magpie", theirs.id));
+    world.memoir.create_account("other").await.unwrap();
+    let other = world.memoir.account("other").await.unwrap();
+    assert!(matches!(
+        other.access_agent(&id).await,
+        Err(Error::NoAccessRequest(_))
+    ));
+    assert!(matches!(
+        account.access_agent("17").await,
+        Err(Error::NoAccessRequest(_))
+    ));
+    assert_eq!(asked(&world, &draft).await.agent, "wren");
+}
+
+#[tokio::test]
+async fn spec_5_2_the_answer_is_for_the_agent_and_for_whoever_asked() {
+    let world = World::new(&MEMORIES).await;
+    let request = asked(&world, &reading(AccessScope::All, 5)).await;
+    let reason = Some("Not today.".into());
+    let me = wren();
+    let answered = world.agent.answer_access(request.id, false, reason, &me);
+    assert!(answered.await.unwrap().reason.is_some());
+    for (eyes, actor, shown) in [
+        (Eyes::Agent, wren(), true),
+        (Eyes::Administrator, person(), true),
+        (Eyes::Administrator, other_administrator(), false),
+    ] {
+        let list = world
+            .agent
+            .access_requests(None, 5, eyes, &actor)
+            .await
+            .unwrap();
+        assert_eq!(list[0].reason.is_some(), shown);
+        let one = world
+            .agent
+            .access_request(request.id, eyes, &actor)
+            .await
+            .unwrap();
+        assert_eq!(one, list[0]);
+    }
+}
+
+#[tokio::test]
+async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
+    let world = World::new(&MEMORIES).await;
+    let make = async |actor: Actor, ends: Option<Timestamp>| {
+        world
+            .agent
+            .create_token(Provision::First, ends, &actor)
+            .await
+    };
+    assert_eq!(refusal(make(person(), None).await), "consent_required");
+    let ends = "2026-06-01".parse::<Timestamp>().unwrap();
+    let request = granted(
+        &world,
+        &draft(AccessKind::Token {
+            expires_at: Some(ends),
+        }),
+    )
+    .await;
+    assert_eq!(
+        refusal(make(other_administrator(), None).await),
+        "consent_required"
+    );
+    let token = make(person(), None).await.unwrap();
+    assert_eq!(
+        token.view.expires_at,
+        Some(ends),
+        "no longer than was allowed"
+    );
+    let presented = token.secret.expose().to_owned();
+    assert!(
+        world
+            .memoir
+            .authenticate(&presented)
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert_eq!(refusal(make(person(), None).await), "consent_required");
+    assert_eq!(now(&world, request.id).await.state, AccessState::Done);
+    assert_eq!(
+        refusal(world.agent.revoke_access(request.id, &wren()).await),
+        "access_over"
+    );
+    assert!(world.journal().await[0].contains("one more token"));
+    let actions = world.actions().await;
+    assert_eq!(
+        &actions[actions.len() - 3..],
+        ["access_used", "memory_saved", "token_created"]
+    );
+
+    // A grant that nobody used in time is none.
+    granted(&world, &draft(AccessKind::Token { expires_at: None })).await;
+    world.clock.advance(60 * MINUTE);
+    assert_eq!(refusal(make(person(), None).await), "consent_required");
+    assert!(world.journal().await[1].contains("None was made"));
+    // A grant to look is none to make tokens, and the other way round.
+    granted(&world, &reading(AccessScope::All, 60)).await;
+    assert_eq!(refusal(make(person(), None).await), "consent_required");
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
+    let world = World::new(&MEMORIES).await;
+    let number = Number(2);
+    let request = asked(&world, &draft(AccessKind::Shred { number })).await;
+    assert!(
+        world
+            .agent
+            .memory(number)
+            .await
+            .unwrap()
+            .shredded_at
+            .is_none()
+    );
+    let refused = asked(&world, &draft(AccessKind::Shred { number: Number(3) })).await;
+    answer(&world, refused.id, false).await.unwrap();
+    let done = answer(&world, request.id, true).await.unwrap();
+    assert_eq!(done.state, AccessState::Done);
+    // As one: the answer and the shredding, in the name of whoever asked.
+    let actions = world.actions().await;
+    assert_eq!(
+        &actions[actions.len() - 2..],
+        ["access_granted", "memory_shredded"]
+    );
+    let shredded = world.agent.memory(number).await.unwrap();
+    assert!(shredded.shredded_at.is_some() && shredded.content.is_empty());
+    assert!(
+        world
+            .agent
+            .memory(Number(3))
+            .await
+            .unwrap()
+            .shredded_at
+            .is_none()
+    );
+    assert_eq!(
+        answer(&world, request.id, true).await.unwrap().state,
+        AccessState::Done
+    );
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_4_4_a_shredding_that_cannot_be_done_now_leaves_the_request_waiting() {
+    let world = World::new(&MEMORIES).await;
+    let number = Number(2);
+    let request = asked(&world, &draft(AccessKind::Shred { number })).await;
+    world.agent.open_own(Mode::Full).await.unwrap();
+    assert_eq!(
+        refusal(answer(&world, request.id, true).await),
+        "session_open"
+    );
+    assert_eq!(now(&world, request.id).await.state, AccessState::Asked);
+}
+
+#[tokio::test]
+async fn spec_5_2_the_agents_model_is_asked_and_told_the_truth() {
+    let world = World::new(&MEMORIES).await;
+    let request = asked(&world, &reading(AccessScope::Core, 20)).await;
+    let script = world.script([Turn::text(
+        "<think>Should I?</think> **YES**, but only this once. {purpose}",
+    )]);
+    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 1);
+    let request = now(&world, request.id).await;
+    assert_eq!(request.state, AccessState::Granted);
+    assert_eq!(
+        request.reason.unwrap().expose(),
+        "but only this once. {purpose}"
+    );
+    assert!(sees(&world, 1).await);
+    let asked = &script.requests()[0];
+    let told = format!("{:?}", asked.messages[0].clone());
+    assert!(told.contains("characters"), "a prompt is private: {told}");
+    let memoir_model::Message::User(user) = &asked.messages[0] else {
+        panic!("not asked");
+    };
+    for part in [
+        "\"test\"",
+        "20 minutes",
+        "core memories",
+        "to see why the sessions end early",
+    ] {
+        assert!(user.expose().contains(part), "{part}");
+    }
+    assert!(asked.system.expose().contains("I am Wren"));
+    assert!(asked.system.expose().contains("linen thread"));
+    assert!(asked.tools.is_empty());
+    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_anything_else_than_a_yes_of_the_model_is_a_no() {
+    for said in ["No, I'd rather not.", "Certainly!", "I say YES", ""] {
+        let world = World::new(&MEMORIES).await;
+        let request = asked(&world, &reading(AccessScope::Core, 20)).await;
+        world.script([Turn::text(said)]);
+        world.memoir.ask_for_access().await.unwrap();
+        let request = now(&world, request.id).await;
+        assert_eq!(request.state, AccessState::Refused, "{said}");
+        assert!(!sees(&world, 1).await);
+    }
+}
+
+#[tokio::test]
+async fn spec_5_2_a_model_that_fails_is_asked_again_later() {
+    let world = World::new(&MEMORIES).await;
+    let request = asked(&world, &reading(AccessScope::Core, 20)).await;
+    let broken = || Turn::Error(memoir_model::ModelError::RateLimited { retry_after: None });
+    let script = world.script([broken(), broken(), Turn::text("YES")]);
+    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+    assert_eq!(script.requests().len(), 1, "not at once");
+    world.clock.advance(4 * MINUTE);
+    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+    world.clock.advance(4 * MINUTE);
+    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 1);
+    assert_eq!(now(&world, request.id).await.state, AccessState::Granted);
+}
+
+#[tokio::test]
+async fn spec_5_2_an_agent_that_no_model_speaks_for_answers_by_its_client() {
+    for model in [None, Some("builtin:careful")] {
+        let world = World::new(&MEMORIES).await;
+        let unset = [(Field::Model, model)];
+        world.agent.configure(&unset, &person()).await.unwrap();
+        let request = asked(&world, &reading(AccessScope::Core, 20)).await;
+        let script = world.script([Turn::text("YES")]);
+        assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+        let told = world.agent.ask_for_access(request.id).await.unwrap();
+        assert_eq!(told, Asked::NotByModel);
+        assert!(script.requests().is_empty());
+        assert_eq!(now(&world, request.id).await.state, AccessState::Asked);
+    }
+}
+
+#[tokio::test]
+async fn spec_5_4_an_erased_agent_lets_nobody_in() {
+    let world = World::new(&MEMORIES).await;
+    let request = granted(&world, &reading(AccessScope::All, 60)).await;
+    let waiting = asked(&world, &reading(AccessScope::All, 60)).await;
+    world.agent.erase(&person()).await.unwrap();
+    assert_eq!(refusal(mechanic(&world).memory(Number(1)).await), "erased");
+    assert_eq!(refusal(answer(&world, waiting.id, true).await), "erased");
+    assert_eq!(
+        refusal(world.agent.revoke_access(request.id, &person()).await),
+        "erased"
+    );
+    assert_eq!(world.memoir.expire_access().await.unwrap(), 0);
+    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+    assert!(world.agent.verify().await.unwrap().valid);
+}
+
+#[tokio::test]
+async fn spec_5_2_a_rewind_takes_no_access_back_and_gives_none() {
+    let world = World::new(&MEMORIES).await;
+    let before = world.memoir.now();
+    let request = granted(&world, &reading(AccessScope::Core, 10)).await;
+    world.clock.advance(MINUTE);
+    assert!(sees(&world, 1).await);
+    world.agent.rewind(before, &person()).await.unwrap();
+    assert!(sees(&world, 1).await);
+    world
+        .agent
+        .revoke_access(request.id, &wren())
+        .await
+        .unwrap();
+    world.clock.advance(MINUTE);
+    world.agent.rewind(before, &person()).await.unwrap();
+    assert!(!sees(&world, 1).await);
+    is_valid(&world).await;
+}
+
+#[tokio::test]
+async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
+    let world = World::new(&MEMORIES).await;
+    granted(&world, &reading(AccessScope::All, 60)).await;
+    asked(&world, &reading(AccessScope::All, 60)).await;
+    assert!(sees(&world, 1).await);
+    let passphrase = || Passphrase::from_text("a goldfinch at the window").unwrap();
+    let sealed = world.agent.archive(passphrase()).await.unwrap();
+    let account = world.memoir.account("default").await.unwrap();
+    let name = Some("robin");
+    account
+        .adopt(sealed, passphrase(), name, &person())
+        .await
+        .unwrap();
+    let robin = account.agent("robin").await.unwrap();
+    let me = Actor::agent("robin");
+    let requests = robin.access_requests(None, 10, Eyes::Agent, &me);
+    assert!(requests.await.unwrap().is_empty());
+    let seen = robin.mechanic(&person()).memory(Number(1)).await.unwrap();
+    assert!(matches!(seen, SeenMemory::Blind(_)));
+    assert!(robin.verify().await.unwrap().valid);
+    // There, too, it can be asked.
+    robin
+        .request_access(&reading(AccessScope::All, 5), &person())
+        .await
+        .unwrap();
+    assert!(robin.verify().await.unwrap().valid);
+}
+
+#[tokio::test]
+async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world
+        .agent
+        .save(&[input(MEMORIES[0])], &person())
+        .await
+        .unwrap();
+    let request = granted(&world, &reading(AccessScope::Core, 60)).await;
+    let intruder = rusqlite::Connection::open(lab.database()).unwrap();
+    intruder
+        .execute_batch("CREATE TABLE kept AS SELECT * FROM access_requests")
+        .unwrap();
+    world
+        .agent
+        .revoke_access(request.id, &wren())
+        .await
+        .unwrap();
+    drop(world);
+    crate::lab::intrude(&lab.database(), |connection| {
+        connection
+            .execute_batch("REPLACE INTO access_requests SELECT * FROM kept; DROP TABLE kept;")
+            .unwrap();
+    });
+    let world = lab.world().await;
+    let error = mechanic(&world).memory(Number(1)).await.unwrap_err();
+    assert!(error.to_string().contains("was put back"), "{error}");
+    let verified = world.agent.verify().await.unwrap();
+    assert!(!verified.valid);
+    assert!(
+        verified
+            .first_bad
+            .unwrap()
+            .problem
+            .contains("access_requests")
+    );
+}

@@ -1,0 +1,93 @@
+//! SPEC 2.7: an agent sets its own prompts, is asked before one is lost, and brings one back.
+
+use std::time::Duration;
+
+use memoir_app::Error;
+use memoir_domain::agent::Field;
+
+use crate::world::{World, person};
+
+const LONG: &str = "You are Wren, who keeps a garden by the sea and never forgets a promise.";
+
+async fn prompt(world: &World) -> Option<String> {
+    let own = world.agent.own_setting(Field::SystemPrompt).await.unwrap();
+    own.value.expose().as_str().map(str::to_owned)
+}
+
+#[tokio::test]
+async fn spec_2_7_a_question_is_answered_by_the_same_text_within_the_hour() {
+    let world = World::new(&[]).await;
+    let author = |text: &'static str| world.agent.author(Field::SystemPrompt, Some(text));
+    author(LONG).await.unwrap();
+    let error = author("Kanari.").await.unwrap_err();
+    assert_eq!(error.code(), "confirmation_required");
+    let told = format!("{error} {error:?} {}", error.hint().unwrap());
+    assert!(
+        told.contains("under a quarter") && !told.contains("Kanari"),
+        "{told}"
+    );
+    assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
+    world.clock.advance(Duration::from_secs(3_601));
+    author("Kanari.").await.unwrap_err();
+    author("Kanari.").await.unwrap();
+    assert_eq!(prompt(&world).await.as_deref(), Some("Kanari."));
+}
+
+#[tokio::test]
+async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
+    let world = World::new(&[]).await;
+    let agent = &world.agent;
+    agent
+        .author(Field::RefinementThreshold, Some("0.9"))
+        .await
+        .unwrap();
+    agent
+        .author(Field::RefinementThreshold, Some("0.8"))
+        .await
+        .unwrap();
+    let history = agent
+        .setting_history(Field::RefinementThreshold)
+        .await
+        .unwrap();
+    let values: Vec<f64> = history
+        .iter()
+        .filter_map(|version| version.value.expose().as_f64())
+        .collect();
+    assert_eq!(values, [0.8, 0.9]);
+    assert!(
+        agent
+            .undo_setting(Field::RefinementThreshold, &person())
+            .await
+            .unwrap()
+    );
+    let own = agent.own_setting(Field::RefinementThreshold).await.unwrap();
+    assert_eq!(own.value.expose().as_f64(), Some(0.9));
+    assert!(
+        !agent
+            .undo_setting(Field::RefinementPrompt, &person())
+            .await
+            .unwrap()
+    );
+    assert!(matches!(
+        agent.author(Field::RefinementThreshold, Some("high")).await,
+        Err(Error::Invalid(_))
+    ));
+}
+
+#[tokio::test]
+async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_it_back() {
+    let world = World::new(&[]).await;
+    let agent = &world.agent;
+    agent.author(Field::SystemPrompt, Some(LONG)).await.unwrap();
+    agent
+        .configure(&[(Field::SystemPrompt, Some("You obey."))], &person())
+        .await
+        .unwrap();
+    agent
+        .undo_setting(Field::SystemPrompt, &person())
+        .await
+        .unwrap();
+    assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
+    let seen = serde_json::to_string(&agent.show_to_administrator().await.unwrap()).unwrap();
+    assert!(!seen.contains("garden"), "{seen}");
+}

@@ -1,0 +1,344 @@
+//! SPEC 2.5 and 2.6: what the agent's model promotes and notes, and what becomes of answers that cannot be
+//! used.
+
+use std::time::Duration;
+
+use memoir_app::{
+    AbsorbProgress, Absorbed, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected,
+};
+use memoir_domain::{agent::Field, audit::Actor, memory::Kind};
+use memoir_model::{Message, ModelError};
+use memoir_testkit::Turn;
+use serde_json::json;
+
+use crate::world::{World, person};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+async fn note(world: &World, content: &str) -> u64 {
+    let input = MemoryInput {
+        content: content.into(),
+        kind: Some(Kind::Journal),
+        ..MemoryInput::default()
+    };
+    let saved = world
+        .agent
+        .save(&[input], &Actor::agent("wren"))
+        .await
+        .unwrap();
+    saved[0].memory.number.0
+}
+
+async fn reflect(world: &World, turns: impl IntoIterator<Item = Turn>) -> Reflected {
+    let script = world.script(turns);
+    let reflected = world.agent.reflect().await.unwrap();
+    assert_eq!(script.turns_left(), 0);
+    reflected
+}
+
+fn message(id: &str, text: &str) -> HandedMessage {
+    HandedMessage {
+        id: id.into(),
+        at: Some("2026-02-01T10:00:00Z".parse().unwrap()),
+        speaker: "Ann".into(),
+        text: text.into(),
+    }
+}
+
+async fn absorb(world: &World, turns: impl IntoIterator<Item = Turn>) -> Absorbed {
+    let script = world.script(turns);
+    let absorbed = world
+        .agent
+        .absorb(&mut |_: AbsorbProgress| {})
+        .await
+        .unwrap();
+    assert_eq!(script.turns_left(), 0);
+    absorbed
+}
+
+fn notes(journal: &[&str], core: &[&str]) -> Turn {
+    Turn::text(&json!({"journal": journal, "core": core}).to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_5_the_model_names_what_is_to_stay() {
+    let world = World::new(&["I like rain."]).await;
+    note(&world, "It rained.").await;
+    let kept = note(&world, "Mira's daughter is called Ada.").await;
+    let script = world.script([Turn::text(&json!({"promote": [kept]}).to_string())]);
+    let reflected = world.agent.reflect().await.unwrap();
+    assert_eq!(reflected.considered, 2);
+    assert_eq!(reflected.promoted[0].0, kept);
+    let request = &script.requests()[0];
+    assert_eq!(request.answer_schema.as_ref().unwrap().name, "promotions");
+    let memory = world
+        .agent
+        .memory(memoir_domain::memory::Number(kept))
+        .await
+        .unwrap();
+    assert_eq!(memory.kind, Kind::Core);
+    assert_eq!(
+        world.actions().await.last().unwrap(),
+        "reflection_completed"
+    );
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_5_an_answer_that_cannot_be_read_is_asked_for_once_more() {
+    let world = World::new(&["I like rain."]).await;
+    let number = note(&world, "It rained.").await;
+    let script = world.script([
+        Turn::text("The first one, I think."),
+        Turn::text(&json!({"promote": [number]}).to_string()),
+    ]);
+    let reflected = world.agent.reflect().await.unwrap();
+    assert_eq!(reflected.promoted.len(), 1);
+    let second = &script.requests()[1].messages;
+    assert_eq!(second.len(), 3);
+    let Message::User(repair) = &second[2] else {
+        panic!("the repair is asked for by Memoir");
+    };
+    assert!(repair.expose().contains("no JSON object with `promote`"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_5_broken_answers_of_every_kind_promote_nothing_and_are_recorded() {
+    let broken = [
+        "",
+        "no JSON",
+        "{\"promote\": [1",
+        "{\"promote\": \"all\"}",
+        "{\"promote\": [99]}",
+        "{\"promote\": [1.5]}",
+        "[1]",
+        "<think>{\"promote\": [2]}",
+        "\u{0}{\"promote\"}",
+    ];
+    for answer in broken {
+        let world = World::new(&["I like rain."]).await;
+        note(&world, "It rained.").await;
+        let reflected = reflect(&world, [Turn::text(answer), Turn::text(answer)]).await;
+        assert!(
+            reflected.promoted.is_empty() && reflected.failure.is_some(),
+            "{answer}"
+        );
+        assert_eq!(world.actions().await.last().unwrap(), "reflection_failed");
+        world.check().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_5_a_provider_without_schemas_is_asked_without_one() {
+    let world = World::new(&["I like rain."]).await;
+    note(&world, "It rained.").await;
+    let rejected = ModelError::Rejected {
+        status: 400,
+        code: None,
+        hint: None,
+    };
+    let script = world.script([
+        Turn::Error(rejected),
+        Turn::Error(ModelError::RateLimited { retry_after: None }),
+        Turn::text(r#"{"promote": []}"#),
+    ]);
+    let reflected = world.agent.reflect().await.unwrap();
+    assert_eq!((reflected.failure, reflected.promoted.len()), (None, 0));
+    let asked: Vec<bool> = script
+        .requests()
+        .iter()
+        .map(|request| request.answer_schema.is_some())
+        .collect();
+    assert_eq!(asked, [true, false, false]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_5_reflection_comes_once_a_day_while_there_is_something_new() {
+    let world = World::new(&["I like rain."]).await;
+    let mut schedule = LifeSchedule::default();
+    let script = world.script([]);
+    let mut asked = Vec::new();
+    for day in 0..6 {
+        // Two days with entries, one of them with two.
+        if day == 0 || day == 3 {
+            note(&world, "It rained.").await;
+            note(&world, "It rained again.").await;
+        }
+        for _ in 0..4 {
+            world.clock.advance(DAY / 4);
+            for job in schedule.due(&world.memoir, 4).await.unwrap() {
+                script.push(Turn::text(r#"{"promote": []}"#));
+                assert!(world.memoir.do_job(job).await.unwrap());
+                asked.push(day);
+            }
+        }
+    }
+    assert_eq!(asked, [0, 3]);
+    // Paused, it is left alone.
+    note(&world, "It snowed.").await;
+    world
+        .agent
+        .configure(&[(Field::Paused, Some("true"))], &person())
+        .await
+        .unwrap();
+    world.clock.advance(DAY);
+    assert!(schedule.due(&world.memoir, 4).await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_a_conversation_is_read_once() {
+    let world = World::new(&["I like rain."]).await;
+    let messages = vec![
+        message("a", "Hello."),
+        message("b", "My sister is called Mira."),
+    ];
+    let handed = world.agent.hand_over(messages.clone(), true).await.unwrap();
+    assert_eq!((handed.received, handed.known), (2, 0));
+    let absorbed = absorb(
+        &world,
+        [notes(&["Ann came by."], &["Ann's sister is called Mira."])],
+    )
+    .await;
+    assert_eq!(
+        (absorbed.messages, absorbed.saved, absorbed.pending),
+        (2, 2, 0)
+    );
+    let handed = world.agent.hand_over(messages, true).await.unwrap();
+    assert_eq!((handed.received, handed.known), (0, 2));
+    assert_eq!(absorb(&world, []).await.messages, 0);
+    let noted = world
+        .agent
+        .memory(memoir_domain::memory::Number(2))
+        .await
+        .unwrap();
+    assert_eq!(noted.content.expose(), "Ann came by.");
+    assert_eq!(noted.created_at.to_string(), "2026-02-01T10:00:00Z");
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end() {
+    let world = World::new(&["I like rain."]).await;
+    world
+        .agent
+        .hand_over(vec![message("a", "Hello.")], false)
+        .await
+        .unwrap();
+    let mut schedule = LifeSchedule::default();
+    let script = world.script([]);
+    assert!(
+        schedule.due(&world.memoir, 4).await.unwrap().is_empty(),
+        "six hours are not over"
+    );
+    let mut attempts = 0;
+    for _ in 0..40 {
+        world.clock.advance(DAY / 4);
+        for job in schedule.due(&world.memoir, 4).await.unwrap() {
+            attempts += 1;
+            script.push(Turn::text("Nothing worth noting."));
+            script.push(Turn::text("Really nothing."));
+            world.memoir.do_job(job).await.unwrap();
+        }
+    }
+    assert_eq!(attempts, 5);
+    let transcript = world.agent.transcript().await.unwrap();
+    assert_eq!(
+        (transcript.pending, transcript.failed, transcript.absorbed),
+        (0, 1, 0)
+    );
+    let failed = world.actions().await;
+    let failed = failed
+        .iter()
+        .filter(|action| *action == "transcript_failed")
+        .count();
+    assert_eq!(failed, 5);
+    // By hand it is tried again.
+    let absorbed = absorb(&world, [notes(&[], &[])]).await;
+    assert_eq!((absorbed.messages, absorbed.failure), (1, None));
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
+    let world = World::new(&["I like rain."]).await;
+    let long = "word ".repeat(60_000);
+    let messages = vec![
+        message("a", &long),
+        message("b", &long),
+        message("c", "Bye."),
+    ];
+    world.agent.hand_over(messages, true).await.unwrap();
+    world
+        .agent
+        .configure(&[(Field::Model, Some("lab:large"))], &person())
+        .await
+        .unwrap();
+    // The second chunk cannot be asked about: the first one stays read.
+    let down = ModelError::Rejected {
+        status: 401,
+        code: None,
+        hint: None,
+    };
+    let absorbed = absorb(&world, [notes(&["One."], &[]), Turn::Error(down)]).await;
+    assert_eq!((absorbed.chunks, absorbed.messages), (1, 1));
+    assert!(absorbed.failure.is_some());
+    assert_eq!(absorbed.pending, 2);
+    let absorbed = absorb(&world, [notes(&["Two."], &[]), notes(&["Three."], &[])]).await;
+    assert_eq!((absorbed.saved, absorbed.pending), (2, 0));
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_of_two_readers_one_saves() {
+    let world = World::new(&["I like rain."]).await;
+    world
+        .agent
+        .hand_over(vec![message("a", "Hello.")], true)
+        .await
+        .unwrap();
+    let slow = |text: &str| notes(&[text], &[]).after(Duration::from_secs(5));
+    world.script([slow("One."), slow("Two.")]);
+    let (mut first, mut second) = (|_: AbsorbProgress| {}, |_: AbsorbProgress| {});
+    let (one, other) = tokio::join!(
+        world.agent.absorb(&mut first),
+        world.agent.absorb(&mut second)
+    );
+    assert_eq!(one.unwrap().saved + other.unwrap().saved, 1);
+    assert_eq!(world.journal().await.len(), 1);
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_messages_have_limits_and_a_bad_one_keeps_all_out() {
+    let world = World::new(&[]).await;
+    let bad = |message: HandedMessage| async {
+        let given = world
+            .agent
+            .hand_over(vec![self::message("a", "fine"), message], true)
+            .await;
+        given.unwrap_err().to_string()
+    };
+    let told = bad(message("", "Hello.")).await;
+    assert!(told.contains("id: of message 2 is empty"), "{told}");
+    let told = bad(message("b", "")).await;
+    assert!(told.contains("text: of message 2 is empty"), "{told}");
+    let told = bad(message(&"x".repeat(10_001), "Hello.")).await;
+    assert!(told.contains("10001") && told.contains("10000"), "{told}");
+    assert_eq!(world.agent.transcript().await.unwrap().pending, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
+    let world = World::new(&[]).await;
+    let named = "builtin:careful".parse().unwrap();
+    let script = memoir_testkit::ModelScript::new([]).with_name(named);
+    *world.model.0.lock().unwrap() = std::sync::Arc::new(script);
+    world
+        .agent
+        .hand_over(vec![message("a", "Hello.")], true)
+        .await
+        .unwrap();
+    let refused = world.agent.absorb(&mut |_: AbsorbProgress| {}).await;
+    assert!(matches!(refused, Err(Error::RulesOnly(_))));
+    assert_eq!(world.agent.transcript().await.unwrap().pending, 1);
+}

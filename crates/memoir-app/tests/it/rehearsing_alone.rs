@@ -1,0 +1,389 @@
+//! Rehearsals that the agent drives itself, on its own runtime (SPEC 3.17, 3.18).
+
+use std::time::Duration;
+
+use memoir_app::{AgentHandle, Error, MemoryInput, sessions::RehearsedMemory};
+use memoir_domain::{
+    SessionId,
+    agent::Field,
+    lifecycle::StartRefusal,
+    memory::Number,
+    session::{Driver, Mode, State},
+};
+use serde_json::{Value, json};
+
+use crate::world::{World, person};
+
+/// The fifth is a double of the fourth.
+const MEMORIES: [&str; 6] = [
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "The cat sleeps on the paper that was delivered in the morning.",
+    "The cat sleeps on the paper which was delivered in the morning.",
+    "The cat sleeps on the paper which was delivered in the morning.",
+    "The old press came from Lisbon and needs oil every month.",
+];
+
+async fn call(agent: &AgentHandle, session: SessionId, tool: &str, arguments: Value) -> Value {
+    let answer = agent.call_tool(session, tool, Some(&arguments)).await;
+    serde_json::to_value(answer.unwrap()).unwrap()
+}
+
+async fn rehearsing(world: &World) -> SessionId {
+    let (session, _) = world.agent.rehearse_own(Mode::Full).await.unwrap();
+    session.id
+}
+
+async fn changes(world: &World, session: SessionId) -> Vec<RehearsedMemory> {
+    world.agent.session(session).await.unwrap().changes.unwrap()
+}
+
+fn numbers(changes: &[RehearsedMemory]) -> Vec<u64> {
+    changes.iter().map(|change| change.number.0).collect()
+}
+
+const MERGED: &str = "The cat sleeps on the paper that was delivered in the morning, always.";
+
+#[tokio::test]
+async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_applied() {
+    let world = World::new(&MEMORIES).await;
+    let (before, log) = (world.memories().await, world.actions().await);
+    let (session, opened) = world.agent.rehearse_own(Mode::Full).await.unwrap();
+    assert_eq!(
+        (session.state, session.driver, session.rehearsal),
+        (State::Open, Driver::Agent, true)
+    );
+    assert_eq!(opened.duplicates_removed, 1);
+    let id = session.id;
+    assert_eq!(numbers(&changes(&world, id).await), [5], "the double");
+
+    let merge = json!({"ids": [3, 4], "content": MERGED});
+    let merged = call(&world.agent, id, "consolidate_memories", merge).await;
+    assert_eq!(
+        (&merged["type"], &merged["number"]),
+        (&json!("consolidated"), &json!(7))
+    );
+    // What is saved meanwhile is not on the copy, and takes the number that the merged one has there.
+    let saved = world
+        .remember("The cat has a new cushion, also for paper.")
+        .await;
+    assert_eq!(saved, 7);
+    let found = call(&world.agent, id, "search_memories", json!({"query": "cat"})).await;
+    assert_eq!(found["count"], 1);
+    assert_eq!(
+        (
+            &found["results"][0]["number"],
+            &found["results"][0]["content"]
+        ),
+        (&json!(7), &json!(MERGED))
+    );
+
+    // A restart leaves it as it is.
+    let again = World::again(world.store.clone(), world.keys.clone()).await;
+    let (taken_up, opened) = again.agent.take_up_own().await.unwrap().unwrap();
+    assert_eq!((taken_up.id, taken_up.edits), (id, 1));
+    let prompt = opened.prompt.text();
+    assert!(prompt.expose().contains(MERGED));
+    assert!(!prompt.expose().contains("cushion") && !prompt.expose().contains(MEMORIES[3]));
+    let update =
+        json!({"id": 7, "content": "The cat sleeps on the paper delivered in the morning."});
+    call(&again.agent, id, "update_memory", update).await;
+    call(&again.agent, id, "protect_memory", json!({"id": 6})).await;
+    let shown: Vec<Value> = world.memories().await;
+    assert_eq!(shown[..6], before[..]);
+    let done = call(
+        &again.agent,
+        id,
+        "complete_refinement",
+        json!({"summary": "One cat is enough."}),
+    )
+    .await;
+    assert_eq!(done["type"], "refinement_complete");
+    assert_eq!(done["stats"]["consolidated"], 2);
+
+    let detail = world.agent.session(id).await.unwrap();
+    assert_eq!(
+        (
+            detail.session.state,
+            detail.session.edits,
+            detail.session.rehearsal
+        ),
+        (State::Completed, 2, true)
+    );
+    let changes = detail.changes.unwrap();
+    assert_eq!(numbers(&changes), [3, 4, 5, 6, 7]);
+    assert!(changes[4].before.is_none() && changes[3].after.constitutional);
+    assert_eq!(
+        serde_json::to_value(&changes[0].before).unwrap(),
+        before[2],
+        "as it is"
+    );
+    assert_eq!(world.memories().await[..6], before[..]);
+    // Nothing but its end is on the record (SPEC 3.16), and the agent is told nothing of what did not happen.
+    let mut expected = log;
+    expected.extend(["memory_saved", "memory_refinement_complete"].map(str::to_owned));
+    assert_eq!(world.actions().await, expected);
+    assert!(world.journal().await.is_empty());
+    let over = call(&world.agent, id, "delete_memory", json!({"id": 1})).await;
+    assert_eq!(over["code"], "session_over");
+    assert!(world.agent.verify().await.unwrap().valid);
+
+    let applied = world.agent.apply_rehearsal(id, &person()).await.unwrap();
+    assert_eq!(
+        (applied.state, applied.edits, applied.rehearsal),
+        (State::Completed, 2, false)
+    );
+    // The merged one, 8, has its text and the saved one its place.
+    assert_eq!(world.kept().await, [1, 2, 8, 6, 7]);
+    assert!(world.agent.verify().await.unwrap().valid);
+    world.check().await;
+}
+
+async fn furnished() -> World {
+    let world = World::new(&MEMORIES).await;
+    let tagged = MemoryInput {
+        content: "Lena was born on 3 May 1991 in Porto.".into(),
+        tags: vec!["vow".into()],
+        ..MemoryInput::default()
+    };
+    world.agent.save(&[tagged], &person()).await.unwrap();
+    for text in [
+        "Tomás paid 340 euros to the mill in Braga.",
+        "The mill in Braga was paid 340 euros by Tomás, in cash.",
+        "Rain fell all day and nobody came.",
+        "Rain fell the whole day and no one came by.",
+        "It rained for the whole of that day; the street was empty.",
+    ] {
+        world.remember(text).await;
+    }
+    // So much that the breaker stays out of it.
+    for number in 13..=15 {
+        let text = "of the long way to the coast and what was seen on it ".repeat(8);
+        world.remember(&format!("Part {number} {text}")).await;
+    }
+    world.agent.protect(Number(1), &person()).await.unwrap();
+    let settings = [
+        (Field::ImmutableTags, Some("vow")),
+        (Field::DetailGuard, Some("refuse")),
+    ];
+    world.agent.configure(&settings, &person()).await.unwrap();
+    world
+}
+
+/// Everything that can be refused, and edits that rest on earlier ones.
+fn calls() -> Vec<(&'static str, Value)> {
+    let delete = |number: u64| ("delete_memory", json!({"id": number}));
+    vec![
+        ("no_such_tool", json!({})),
+        ("delete_memory", json!({"id": "seventeen"})),
+        ("update_memory", json!({"id": 2, "content": ""})),
+        delete(99),
+        delete(5),
+        delete(1),
+        delete(7),
+        delete(2),
+        ("update_memory", json!({"id": 1, "content": "Thread."})),
+        // Its details are carried by the next, and then no more.
+        delete(8),
+        delete(9),
+        (
+            "consolidate_memories",
+            json!({"ids": [10, 11], "content": "Rain fell the whole day and nobody came."}),
+        ),
+        delete(10),
+        ("search_memories", json!({"query": "rain"})),
+        ("protect_memory", json!({"id": 12})),
+        ("protect_memory", json!({"id": 16})),
+        (
+            "update_memory",
+            json!({"id": 16, "content": "Rain fell the whole day and nobody came."}),
+        ),
+        ("delete_memory", json!({"id": 12})),
+        (
+            "consolidate_memories",
+            json!({"ids": [3, 4], "content": MEMORIES[2]}),
+        ),
+        ("search_memories", json!({"query": "cat"})),
+        (
+            "update_memory",
+            json!({"id": 17, "content": "The cat sleeps on the paper."}),
+        ),
+        ("complete_refinement", json!({"summary": ""})),
+        ("complete_refinement", json!({"summary": "Less rain."})),
+        delete(6),
+    ]
+}
+
+#[tokio::test]
+async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
+    let (real, rehearsed) = (furnished().await, furnished().await);
+    let before = rehearsed.memories().await;
+    let (own, opened) = real.agent.open_own(Mode::Full).await.unwrap();
+    let (copy, copied) = rehearsed.agent.rehearse_own(Mode::Full).await.unwrap();
+    assert_eq!(opened.prompt.text(), copied.prompt.text());
+    let mut codes = Vec::new();
+    for (tool, arguments) in calls() {
+        let expected = call(&real.agent, own.id, tool, arguments.clone()).await;
+        let answer = call(&rehearsed.agent, copy.id, tool, arguments.clone()).await;
+        assert_eq!(answer, expected, "{tool} {arguments}");
+        let kind = expected["code"].as_str().or(expected["type"].as_str());
+        codes.push(kind.unwrap().to_owned());
+    }
+    for code in [
+        "unknown_tool",
+        "invalid_argument",
+        "not_found",
+        "constitutional",
+        "immutable",
+        "details_lost",
+        "deleted",
+        "updated",
+        "protected",
+        "consolidated",
+        "refinement_complete",
+        "session_over",
+    ] {
+        assert!(codes.iter().any(|found| found == code), "{code}: {codes:?}");
+    }
+    assert_eq!(rehearsed.memories().await, before);
+    let (real_end, end) = (
+        real.agent.session(own.id).await.unwrap().session,
+        rehearsed.agent.session(copy.id).await.unwrap().session,
+    );
+    assert_eq!(
+        (end.state, end.edits, end.stats, end.post_session_tokens),
+        (
+            real_end.state,
+            real_end.edits,
+            real_end.stats,
+            real_end.post_session_tokens
+        )
+    );
+    // Applied, it comes to what the session came to.
+    let applied = rehearsed.agent.apply_rehearsal(copy.id, &person()).await;
+    applied.unwrap();
+    let texts = |memories: Vec<Value>| -> Vec<String> {
+        let kept = memories.into_iter();
+        let kept = kept.filter(|memory| memory["discarded_at"].is_null());
+        kept.map(|memory| format!("{} {}", memory["number"], memory["content"]))
+            .collect()
+    };
+    assert_eq!(
+        texts(rehearsed.memories().await),
+        texts(real.memories().await)
+    );
+    assert!(rehearsed.agent.verify().await.unwrap().valid);
+    rehearsed.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
+    let (real, rehearsed) = (World::new(&MEMORIES).await, World::new(&MEMORIES).await);
+    let before = rehearsed.memories().await;
+    let (own, _) = real.agent.open_own(Mode::Full).await.unwrap();
+    let copy = rehearsing(&rehearsed).await;
+    let mut tripped = false;
+    let merge = (
+        "consolidate_memories",
+        json!({"ids": [3, 4], "content": MEMORIES[2]}),
+    );
+    let protect = ("protect_memory", json!({"id": 7}));
+    let deletes = [2, 1, 6].map(|number| ("delete_memory", json!({"id": number})));
+    for (tool, arguments) in [merge, protect].into_iter().chain(deletes) {
+        let expected = call(&real.agent, own.id, tool, arguments.clone()).await;
+        let answer = call(&rehearsed.agent, copy, tool, arguments).await;
+        assert_eq!(answer, expected);
+        tripped |= answer["type"] == "refinement_rolled_back";
+    }
+    assert!(tripped);
+    let detail = rehearsed.agent.session(copy).await.unwrap();
+    assert_eq!(detail.session.state, State::RolledBack);
+    assert_eq!(
+        numbers(&detail.changes.unwrap()),
+        [5],
+        "as in a session, the double stays put away"
+    );
+    assert_eq!(rehearsed.memories().await, before);
+    assert!(rehearsed.journal().await.is_empty());
+    let refused = rehearsed.agent.apply_rehearsal(copy, &person()).await;
+    assert!(matches!(refused, Err(Error::NotApplicable { .. })));
+    assert!(rehearsed.agent.verify().await.unwrap().valid);
+    // It leaves the way free.
+    rehearsed.agent.open_own(Mode::Full).await.unwrap();
+}
+
+#[tokio::test]
+async fn spec_3_11_a_rehearsal_has_ten_edits() {
+    let texts: Vec<String> = (0..60)
+        .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let world = World::new(&texts).await;
+    let off = [(Field::DetailGuard, Some("off"))];
+    world.agent.configure(&off, &person()).await.unwrap();
+    let id = rehearsing(&world).await;
+    let mut codes = Vec::new();
+    for number in 1..=12 {
+        let answer = call(&world.agent, id, "delete_memory", json!({"id": number})).await;
+        codes.push(answer["code"].as_str().unwrap_or("done").to_owned());
+    }
+    assert_eq!(codes[..10], ["done"; 10]);
+    assert_eq!(codes[10..], ["edit_cap"; 2]);
+    assert_eq!(world.kept().await.len(), 60);
+}
+
+#[tokio::test]
+async fn spec_3_2_a_rehearsal_is_the_agents_one_session_until_it_is_left_or_cancelled() {
+    let world = World::new(&MEMORIES).await;
+    let before = world.memories().await;
+    let id = rehearsing(&world).await;
+    let refused = world.agent.open_own(Mode::Full).await.unwrap_err();
+    assert!(
+        matches!(&refused, Error::Start(StartRefusal::SessionOpen(open)) if *open == id),
+        "{refused}"
+    );
+    call(&world.agent, id, "delete_memory", json!({"id": 6})).await;
+    world.clock.advance(Duration::from_secs(31 * 60));
+    let late = call(&world.agent, id, "delete_memory", json!({"id": 1})).await;
+    assert_eq!(late["code"], "session_over");
+    let left = world.agent.session(id).await.unwrap().session;
+    assert_eq!(
+        (left.state, left.end_reason),
+        (State::Abandoned, Some("idle"))
+    );
+
+    let id = rehearsing(&world).await;
+    call(&world.agent, id, "delete_memory", json!({"id": 6})).await;
+    let cancelled = world.agent.cancel(id, &person()).await.unwrap();
+    assert_eq!(cancelled.state, State::Abandoned);
+    let refused = world.agent.apply_rehearsal(id, &person()).await;
+    assert!(matches!(refused, Err(Error::NotApplicable { .. })));
+    assert_eq!(world.memories().await, before);
+    assert!(world.agent.verify().await.unwrap().valid);
+}
+
+#[tokio::test]
+async fn spec_3_17_two_calls_at_once_both_count() {
+    let world = World::new(&MEMORIES).await;
+    let id = rehearsing(&world).await;
+    let (one, other) = tokio::join!(
+        call(&world.agent, id, "protect_memory", json!({"id": 1})),
+        call(&world.agent, id, "protect_memory", json!({"id": 2})),
+    );
+    assert_eq!(
+        (&one["type"], &other["type"]),
+        (&json!("protected"), &json!("protected"))
+    );
+    assert_eq!(numbers(&changes(&world, id).await), [1, 2, 5]);
+    assert_eq!(
+        world
+            .agent
+            .session(id)
+            .await
+            .unwrap()
+            .session
+            .stats
+            .protected,
+        2
+    );
+}

@@ -1,0 +1,520 @@
+//! The schedule (SPEC 3.1, 3.3): months of a clock that is moved by hand, with the times at which each
+//! agent is to be asked worked out on paper, and what the schedule does where an agent cannot be asked.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use jiff::{civil, tz::TimeZone};
+use memoir_app::{
+    Account, AgentHandle, Clock, Memoir, MemoryInput, Models, Settings,
+    sessions::{RefineOptions, Scheduled, Scheduler},
+};
+use memoir_domain::{Timestamp, agent::Field, memory::Kind, schedule::WeeklySlot, session::State};
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::{ModelScript, Turn};
+
+use crate::{
+    lab::{Lab, agent_of, intrude},
+    world::{StandingClock, complete, keys, person, settings},
+};
+
+/// How often the schedule is looked at.
+const STEP: Duration = Duration::from_secs(30 * 60);
+
+/// A model for each agent, by the agent's name: those of agents whose name begins with `no` decline,
+/// those with `broken` fail, all others agree and complete. Keeps who was asked when.
+struct Voices {
+    clock: Arc<StandingClock>,
+    asked: Arc<Mutex<Vec<(String, Timestamp)>>>,
+}
+
+impl Models for Voices {
+    fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        let (clock, asked) = (self.clock.clone(), self.asked.clone());
+        let agent = name.model().to_owned();
+        let turn = Turn::respond(move |request| {
+            if !request.tools.is_empty() {
+                return complete();
+            }
+            asked.lock().unwrap().push((agent.clone(), clock.now()));
+            if agent.starts_with("broken") {
+                return Turn::Error(memoir_model::ModelError::BadAnswer {
+                    what: "broken".to_owned(),
+                    retryable: false,
+                    hint: None,
+                });
+            }
+            let declines = agent.starts_with("no");
+            Turn::text(if declines { "No, let me be." } else { "YES" })
+        });
+        Ok(Arc::new(ModelScript::always(turn).with_name(name.clone())))
+    }
+}
+
+struct Month {
+    memoir: Memoir,
+    account: Account,
+    clock: Arc<StandingClock>,
+    asked: Arc<Mutex<Vec<(String, Timestamp)>>>,
+    /// Of two processes on the same database.
+    schedulers: [Scheduler; 2],
+    texts: u64,
+}
+
+impl Month {
+    /// With a slot on Sundays at 02:30 in Berlin, which is an hour that changes of clocks touch.
+    async fn begin(start: &str) -> Self {
+        let slot = WeeklySlot {
+            weekday: civil::Weekday::Sunday,
+            time: civil::time(2, 30, 0, 0),
+            time_zone: TimeZone::get("Europe/Berlin").unwrap(),
+        };
+        Self::with(
+            start,
+            Settings {
+                weekly_slot: slot,
+                ..settings()
+            },
+        )
+        .await
+    }
+
+    async fn with(start: &str, settings: Settings) -> Self {
+        let clock = Arc::new(StandingClock::at(start));
+        let asked: Arc<Mutex<Vec<_>>> = Arc::default();
+        let voices = Voices {
+            clock: clock.clone(),
+            asked: asked.clone(),
+        };
+        let memoir = Memoir::new(
+            Arc::new(SqliteStore::in_memory().unwrap()),
+            keys(),
+            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
+            Arc::new(voices),
+            settings,
+        )
+        .with_clock(clock.clone());
+        Self {
+            account: memoir.account("default").await.unwrap(),
+            schedulers: [0; 2].map(|_| Scheduler::new(memoir.clone(), 4)),
+            memoir,
+            clock,
+            asked,
+            texts: 0,
+        }
+    }
+
+    /// An agent with a memory of so many tokens, 0 for none.
+    async fn agent(&mut self, name: &str, tokens: u64) -> AgentHandle {
+        let model = format!("voices:{name}");
+        let model = [(Field::Model, Some(model.as_str()))];
+        self.account
+            .create_agent(name, &model, &person())
+            .await
+            .unwrap();
+        self.remember(name, tokens).await;
+        self.account.agent(name).await.unwrap()
+    }
+
+    async fn set(&self, name: &str, field: Field, value: &str) {
+        let agent = self.account.agent(name).await.unwrap();
+        let assignments = [(field, Some(value))];
+        agent.configure(&assignments, &person()).await.unwrap();
+    }
+
+    /// Saves a core memory of so many tokens; no two are alike.
+    async fn remember(&mut self, name: &str, tokens: u64) {
+        if tokens == 0 {
+            return;
+        }
+        self.texts += 1;
+        let width = usize::try_from(tokens * 4).unwrap();
+        let content = format!("{:x<width$}", self.texts);
+        let content = content.chars().take(width).collect::<String>();
+        let input = MemoryInput {
+            content: content.into(),
+            ..MemoryInput::default()
+        };
+        let agent = self.account.agent(name).await.unwrap();
+        agent.save(&[input], &person()).await.unwrap();
+    }
+
+    /// Looks at the schedule every half hour up to that time, and runs what is queued at once.
+    async fn until(&mut self, time: &str) {
+        let time: Timestamp = time.parse().unwrap();
+        while self.clock.now() < time {
+            self.clock.advance(STEP);
+            self.look().await;
+        }
+        assert_eq!(self.clock.now(), time);
+    }
+
+    async fn look(&mut self) {
+        loop {
+            let mut queued = 0;
+            for scheduler in &mut self.schedulers {
+                queued += scheduler.queue_due().await.unwrap().queued;
+            }
+            if queued == 0 {
+                return;
+            }
+            self.work().await;
+        }
+    }
+
+    async fn work(&self) {
+        for waiting in self.memoir.waiting_sessions(u32::MAX).await.unwrap() {
+            let taken = self.memoir.take_up(waiting.scope, waiting.id);
+            if let Some(taken) = taken.await.unwrap() {
+                taken.drive(&mut |_| {}).await.unwrap();
+            }
+        }
+    }
+
+    /// Nothing runs up to that time.
+    fn down_until(&mut self, time: &str) {
+        let time: Timestamp = time.parse().unwrap();
+        let seconds = time.seconds_since(self.clock.now());
+        self.clock
+            .advance(Duration::from_secs(u64::try_from(seconds).unwrap()));
+        self.schedulers = [0; 2].map(|_| Scheduler::new(self.memoir.clone(), 4));
+    }
+
+    /// When the agent was asked, why, and how it ended. Nobody is asked but in a session.
+    async fn of(&self, name: &str) -> Vec<String> {
+        let agent = self.account.agent(name).await.unwrap();
+        let mut sessions = agent.sessions(1_000).await.unwrap();
+        sessions.reverse();
+        let asked = self.asked.lock().unwrap().clone();
+        let asked = asked.into_iter().filter(|(agent, _)| agent == name);
+        let times: Vec<Timestamp> = asked.map(|(_, at)| at).collect();
+        let begun: Vec<Timestamp> = sessions.iter().map(|session| session.started_at).collect();
+        assert_eq!(times, begun, "{name}");
+        let told = |session: &memoir_app::SessionView| {
+            let at = session.started_at.to_string();
+            let why = serde_json::to_value(session.trigger).unwrap();
+            let (why, how) = (why.as_str().unwrap().to_owned(), session.state.as_str());
+            format!(
+                "{} {why} {how}",
+                &at["2026-".len()..at.len() - ":00Z".len()]
+            )
+        };
+        sessions.iter().map(told).collect()
+    }
+
+    #[track_caller]
+    fn none_else_asked(&self, names: &[&str]) {
+        let asked = self.asked.lock().unwrap();
+        let asked: BTreeSet<&str> = asked.iter().map(|(agent, _)| agent.as_str()).collect();
+        assert_eq!(asked, names.iter().copied().collect());
+    }
+}
+
+#[tokio::test]
+async fn spec_3_1_each_agent_is_asked_as_often_as_it_should_be_over_a_month() {
+    let mut month = Month::begin("2026-09-30T12:00:00Z").await;
+    for (name, tokens) in [
+        ("steady", 50),
+        ("no-thanks", 50),
+        ("broken", 50),
+        ("paused", 50),
+        ("empty", 0),
+        ("retired", 50),
+        ("by-hand", 50),
+        ("growing", 900),
+        ("no-growing", 1_200),
+    ] {
+        month.agent(name, tokens).await;
+    }
+    for name in ["growing", "no-growing"] {
+        month
+            .set(name, Field::RefinementTriggerTokens, "1000")
+            .await;
+    }
+    month.set("paused", Field::Paused, "true").await;
+    month.set("retired", Field::Active, "false").await;
+    let journal = MemoryInput {
+        content: "A day.".into(),
+        kind: Some(Kind::Journal),
+        ..MemoryInput::default()
+    };
+    let empty = month.account.agent("empty").await.unwrap();
+    empty.save(&[journal], &person()).await.unwrap();
+
+    // `no-growing` is over its trigger from the start, and was never asked: at once, at 12:30.
+    month.until("2026-09-30T18:00:00Z").await;
+    // From 1200 to 1300 tokens: asked again, but not within 24 hours.
+    month.remember("no-growing", 100).await;
+    // The first slot: Sunday 4 October, 02:30 in Berlin, which is two hours ahead.
+    month.until("2026-10-04T06:00:00Z").await;
+    // From 1300 to 1400 tokens, 24 hours after the slot.
+    month.remember("no-growing", 100).await;
+    month.until("2026-10-06T09:00:00Z").await;
+    // From 900 to 1100 tokens, and last asked more than a day ago: at 09:30.
+    month.remember("growing", 200).await;
+    month.until("2026-10-06T12:00:00Z").await;
+    // 4.9 % more are not enough; a token more makes it 5 %, and then the day has to pass: 7 October.
+    month.remember("growing", 54).await;
+    month.until("2026-10-08T06:00:00Z").await;
+    assert_eq!(
+        month.of("growing").await.last().unwrap(),
+        "10-06T09:30 budget completed"
+    );
+    month.remember("growing", 1).await;
+    month.until("2026-10-09T20:00:00Z").await;
+
+    // Down for two slots, those of 11 and 18 October. Meanwhile one agent grows, and another is started
+    // by hand after the second slot.
+    month.down_until("2026-10-12T12:00:00Z");
+    month.remember("growing", 300).await;
+    month.down_until("2026-10-18T10:00:00Z");
+    let by_hand = month.account.agent("by-hand").await.unwrap();
+    let options = RefineOptions::default();
+    by_hand.refine(&options, &mut |_| {}).await.unwrap();
+    month.down_until("2026-10-19T07:30:00Z");
+    month.until("2026-10-20T12:00:00Z").await;
+
+    // One that is new has missed no slot; one whose pause ends has.
+    month.agent("late", 50).await;
+    month.until("2026-10-21T12:00:00Z").await;
+    month.set("paused", Field::Paused, "false").await;
+    // On Sunday 25 October there are two 02:30 in Berlin. Then it is one hour ahead.
+    month.until("2026-11-04T12:00:00Z").await;
+
+    let weekly = |how: &str| {
+        ["10-04T00:30", "10-19T08:00", "10-25T00:30", "11-01T01:30"]
+            .map(|at| format!("{at} weekly {how}"))
+    };
+    assert_eq!(month.of("steady").await, weekly("completed"));
+    assert_eq!(month.of("no-thanks").await, weekly("declined"));
+    assert_eq!(month.of("broken").await, weekly("failed"));
+    assert_eq!(
+        month.of("paused").await,
+        [
+            "10-21T12:30 weekly completed",
+            "10-25T00:30 weekly completed",
+            "11-01T01:30 weekly completed",
+        ]
+    );
+    assert_eq!(
+        month.of("late").await,
+        [
+            "10-25T00:30 weekly completed",
+            "11-01T01:30 weekly completed",
+        ]
+    );
+    assert_eq!(
+        month.of("by-hand").await,
+        [
+            "10-04T00:30 weekly completed",
+            "10-18T10:00 request completed",
+            "10-25T00:30 weekly completed",
+            "11-01T01:30 weekly completed",
+        ]
+    );
+    assert_eq!(
+        month.of("growing").await,
+        [
+            "10-04T00:30 weekly completed",
+            "10-06T09:30 budget completed",
+            "10-08T06:30 budget completed",
+            "10-19T08:00 budget completed",
+            "10-25T00:30 weekly completed",
+            "11-01T01:30 weekly completed",
+        ]
+    );
+    assert_eq!(
+        month.of("no-growing").await,
+        [
+            "09-30T12:30 budget declined",
+            "10-01T12:30 budget declined",
+            "10-04T00:30 weekly declined",
+            "10-05T00:30 budget declined",
+            "10-19T08:00 weekly declined",
+            "10-25T00:30 weekly declined",
+            "11-01T01:30 weekly declined",
+        ]
+    );
+    month.none_else_asked(&[
+        "steady",
+        "no-thanks",
+        "broken",
+        "paused",
+        "late",
+        "by-hand",
+        "growing",
+        "no-growing",
+    ]);
+}
+
+#[tokio::test]
+async fn spec_3_1_a_slot_that_the_change_of_clocks_skips_comes_after_the_gap() {
+    let mut month = Month::begin("2026-03-20T12:00:00Z").await;
+    month.agent("steady", 50).await;
+    // On Sunday 29 March there is no 02:30 in Berlin: at 01:00 in UTC it is 03:00 there.
+    month.until("2026-04-06T12:00:00Z").await;
+    assert_eq!(
+        month.of("steady").await,
+        [
+            "03-22T01:30 weekly completed",
+            "03-29T01:30 weekly completed",
+            "04-05T00:30 weekly completed",
+        ]
+    );
+}
+
+/// Due since Monday.
+async fn due_month(agents: u64) -> Month {
+    let mut month = Month::with("2026-03-04T12:00:00Z", settings()).await;
+    for number in 0..agents {
+        month.agent(&format!("agent-{number:02}"), 50).await;
+    }
+    month.down_until("2026-03-09T12:00:00Z");
+    month
+}
+
+#[tokio::test]
+async fn spec_3_1_due_agents_of_an_account_do_not_fill_the_queue() {
+    let month = due_month(20).await;
+    let mut scheduler = Scheduler::new(month.memoir.clone(), 3);
+    let waiting = async || month.memoir.waiting_sessions(100).await.unwrap().len();
+    let full = Scheduled {
+        queued: 3,
+        is_more: true,
+    };
+    assert_eq!(scheduler.queue_due().await.unwrap(), full);
+    let none = Scheduled { queued: 0, ..full };
+    assert_eq!(scheduler.queue_due().await.unwrap(), none);
+    assert_eq!(waiting().await, 3);
+    // A second process adds none to them.
+    let mut other = Scheduler::new(month.memoir.clone(), 3);
+    assert_eq!(other.queue_due().await.unwrap(), none);
+    let mut sessions = 3;
+    while waiting().await > 0 {
+        month.work().await;
+        sessions += scheduler.queue_due().await.unwrap().queued;
+    }
+    assert_eq!(sessions, 20);
+    assert_eq!(month.asked.lock().unwrap().len(), 20);
+    let done = Scheduled::default();
+    assert_eq!(scheduler.queue_due().await.unwrap(), done);
+}
+
+#[tokio::test]
+async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
+    let mut month = due_month(0).await;
+    let at_first = month.clock.now();
+    for name in ["bare-1", "bare-2", "bare-3"] {
+        month.agent(name, 50).await;
+        let agent = month.account.agent(name).await.unwrap();
+        let none = [(Field::Model, None)];
+        agent.configure(&none, &person()).await.unwrap();
+    }
+    month.agent("spoken", 50).await;
+    month.clock.advance(Duration::from_secs(8 * 86_400));
+    let records = async |name: &str| {
+        let agent = month.account.agent(name).await.unwrap();
+        let query = memoir_app::RecordQuery::default();
+        agent.records(&query).await.unwrap().len()
+    };
+    let before = records("bare-1").await;
+    // One place only: those that cannot be asked are first in it.
+    let mut scheduler = Scheduler::new(month.memoir.clone(), 1);
+    let mut queued = 0;
+    for _ in 0..5 {
+        queued += scheduler.queue_due().await.unwrap().queued;
+    }
+    assert_eq!(queued, 1);
+    month.work().await;
+    month.none_else_asked(&["spoken"]);
+    assert_eq!(records("bare-1").await, before);
+    assert_eq!(scheduler.queue_due().await.unwrap().queued, 0);
+    // With a model it is asked, once it is looked at again.
+    month.set("bare-2", Field::Model, "voices:bare-2").await;
+    month.clock.advance(Duration::from_secs(601));
+    let mut queued = 0;
+    for _ in 0..5 {
+        queued += scheduler.queue_due().await.unwrap().queued;
+    }
+    assert_eq!(queued, 1);
+    month.work().await;
+    month.none_else_asked(&["spoken", "bare-2"]);
+    assert!(at_first < month.clock.now());
+}
+
+#[tokio::test]
+async fn spec_3_1_one_whose_row_was_changed_is_passed_over_and_holds_up_nobody() {
+    let lab = Lab::new();
+    let names = ["wren", "kite", "robin"];
+    let world = lab.world().await;
+    world.remember("A memory.").await;
+    for name in &names[1..] {
+        let agent = agent_of(&world.memoir, name).await;
+        let input = crate::lab::input("Another memory.");
+        agent.save(&[input], &person()).await.unwrap();
+    }
+    lab.clock.advance(Duration::from_secs(7 * 86_400));
+    // Made to look due for longer than it is; and one whose row cannot even be read.
+    intrude(&lab.database(), |connection| {
+        let sql = "UPDATE agents SET weekly_after = 0 WHERE name = ?1";
+        connection.execute(sql, ["wren"]).unwrap();
+        let sql = "UPDATE agents SET settings = 'damaged', weekly_after = 1 WHERE name = ?1";
+        connection.execute(sql, ["kite"]).unwrap();
+    });
+    let mut scheduler = Scheduler::new(world.memoir.clone(), 1);
+    let mut queued = 0;
+    for _ in 0..4 {
+        queued += scheduler.queue_due().await.unwrap().queued;
+    }
+    assert_eq!(queued, 1);
+    let waiting = world.memoir.waiting_sessions(9).await.unwrap();
+    let robin = agent_of(&world.memoir, "robin").await;
+    assert_eq!(waiting[0].scope, robin.scope());
+}
+
+#[tokio::test]
+async fn spec_3_2_of_many_schedulers_at_once_exactly_one_begins_a_session() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember("A memory.").await;
+    lab.clock.advance(Duration::from_secs(7 * 86_400));
+    let schedulers: Vec<_> = (0..8)
+        .map(|_| {
+            let memoir = lab.memoir_at(&lab.database());
+            tokio::spawn(async move {
+                let scheduled = Scheduler::new(memoir, 4).queue_due().await.unwrap();
+                scheduled.queued
+            })
+        })
+        .collect();
+    let mut queued = 0;
+    for scheduler in schedulers {
+        queued += scheduler.await.unwrap();
+    }
+    assert_eq!(queued, 1);
+    assert_eq!(world.agent.sessions(10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
+    let mut month = due_month(2).await;
+    month.schedulers[0].queue_due().await.unwrap();
+    month.set("agent-01", Field::Paused, "true").await;
+    month.work().await;
+    month.none_else_asked(&["agent-00"]);
+    let agent = month.account.agent("agent-01").await.unwrap();
+    let session = agent.sessions(1).await.unwrap().remove(0);
+    assert_eq!(
+        (session.state, session.end_reason),
+        (State::Abandoned, Some("cancelled"))
+    );
+    // An administrator's wish stands, paused or not.
+    agent.enqueue(&RefineOptions::default()).await.unwrap();
+    month.work().await;
+    month.none_else_asked(&["agent-00", "agent-01"]);
+}

@@ -1,0 +1,282 @@
+//! What an administrator is told of how a memory has fared (SPEC 5.1), on a story whose figures are
+//! counted by hand.
+
+use std::time::Duration;
+
+use memoir_domain::{
+    SessionId, Timestamp,
+    audit::Action,
+    mass::{Cause, Flow},
+    memory::Number,
+    session::State,
+};
+use memoir_store::RecordFilter;
+use memoir_testkit::Turn;
+
+use crate::world::{World, complete, delete, person, state};
+
+/// Ten tokens each, and no two alike.
+const TEXTS: [&str; 10] = [
+    "the kettle in the kitchen hums at dawn.",
+    "a blue scarf hangs beside an open door.",
+    "old letters lie in the drawer of a desk",
+    "rain falls on the roof of a garden shed",
+    "someone plays slow music across a street",
+    "bread is baked before anybody is awake..",
+    "the bridge sways a little in heavy wind.",
+    "chalk marks cover a wall of some school.",
+    "two foxes cross a field under moonlight.",
+    "every window faces toward quiet orchards",
+];
+
+fn day(world: &World) -> Timestamp {
+    world.clock.advance(Duration::from_secs(24 * 60 * 60));
+    memoir_app::Clock::now(world.clock.as_ref())
+}
+
+async fn refine(world: &World, turns: impl IntoIterator<Item = Turn>) -> (SessionId, State) {
+    let (driven, _) = world.refine(turns).await;
+    (driven.session.id, state(&driven))
+}
+
+/// Saves, a session, one that the breaker undoes, a discarding and restoring, a rewind, a session that is
+/// undone, a refusal, a shredding, and doubles. Its beginning and end, and how the days began.
+async fn live(world: &World) -> Vec<Timestamp> {
+    let first = "2026-03-04T12:00:00Z".parse().unwrap();
+    let mut days = vec![first, day(world)];
+    assert_eq!(
+        refine(world, [delete(1), complete()]).await.1,
+        State::Completed
+    );
+    days.push(day(world));
+    let turns = [delete(2), delete(3), delete(4)];
+    assert_eq!(refine(world, turns).await.1, State::RolledBack);
+    days.push(day(world));
+    world.agent.discard(Number(5), &person()).await.unwrap();
+    world.agent.restore(Number(5), &person()).await.unwrap();
+    let before = memoir_app::Clock::now(world.clock.as_ref());
+    days.push(day(world));
+    world
+        .remember("lanterns swing above a narrow fish shop.")
+        .await;
+    world
+        .remember("ink dries slowly on thick yellow papers.")
+        .await;
+    world.agent.rewind(before, &person()).await.unwrap();
+    days.push(day(world));
+    let (session, _) = refine(world, [delete(6), complete()]).await;
+    world
+        .agent
+        .roll_back(session, false, &person())
+        .await
+        .unwrap();
+    days.push(day(world));
+    world.script([Turn::text("no")]);
+    let options = memoir_app::sessions::RefineOptions::default();
+    world.agent.refine(&options, &mut |_| {}).await.unwrap();
+    days.push(day(world));
+    world
+        .agent
+        .shred(Number(7), "pasted", &person())
+        .await
+        .unwrap();
+    world.remember(TEXTS[7]).await;
+    assert_eq!(refine(world, [complete()]).await.1, State::Completed);
+    days
+}
+
+#[tokio::test]
+async fn spec_5_1_the_figures_are_those_of_the_story() {
+    let world = World::new(&TEXTS).await;
+    let days = live(&world).await;
+    let stats = world.agent.stats(None, None, 100).await.unwrap();
+    let flow = |records, tokens_added, tokens_removed| Flow {
+        records,
+        tokens_added,
+        tokens_removed,
+    };
+    assert_eq!(
+        stats.causes.into_iter().collect::<Vec<_>>(),
+        [
+            (Cause::Saved, flow(13, 130, 0)),
+            (Cause::Refined, flow(5, 0, 50)),
+            (Cause::Deduplicated, flow(1, 0, 10)),
+            (Cause::TakenBack, flow(2, 40, 0)),
+            (Cause::Rewound, flow(1, 0, 20)),
+            (Cause::Discarded, flow(1, 0, 10)),
+            (Cause::Restored, flow(1, 10, 0)),
+            (Cause::Shredded, flow(1, 0, 10)),
+        ]
+    );
+    assert_eq!(stats.tally.core_tokens, 80);
+    let ends: Vec<(&str, u64)> = stats.sessions.ends.into_iter().collect();
+    assert_eq!(
+        ends,
+        [
+            ("abandoned", 0),
+            ("completed", 3),
+            ("declined", 1),
+            ("failed", 0),
+            ("rolled_back", 1)
+        ]
+    );
+    let counts = (
+        stats.sessions.undone,
+        stats.sessions.edits,
+        stats.sessions.removed_tokens,
+    );
+    assert_eq!(counts, (1, 1, 10));
+    assert_eq!((stats.sessions.running, stats.sessions.rehearsals), (0, 0));
+    let erosion = stats.erosion;
+    assert_eq!(
+        (
+            erosion.days,
+            erosion.removed_tokens,
+            erosion.removable_tokens
+        ),
+        (90, 10, 35)
+    );
+    assert!((erosion.ratio - 80.0 / 90.0).abs() < 1e-9 && erosion.floor == 0.5);
+    assert_eq!(stats.history.since, days[0]);
+    let returns: Vec<(Action, i64)> = stats
+        .history
+        .returns
+        .iter()
+        .map(|back| (back.action, back.tokens))
+        .collect();
+    assert_eq!(
+        returns,
+        [
+            (Action::MemoryRefinementRollback, 30),
+            (Action::AgentRewound, -20),
+            (Action::SessionUndone, 10),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
+    let world = World::new(&TEXTS).await;
+    let days = live(&world).await;
+    let end = day(&world);
+    let history = world.agent.mass_history(days[1], end, 7).await.unwrap();
+    let told: Vec<(u64, u64, u64)> = history
+        .points
+        .iter()
+        .map(|point| {
+            (
+                point.core_tokens,
+                point.lowest_core_tokens,
+                point.highest_core_tokens,
+            )
+        })
+        .collect();
+    let expected = [
+        (100, 100, 100),
+        (90, 90, 90),
+        (90, 60, 90),
+        (90, 80, 90),
+        (90, 90, 110),
+        (90, 80, 90),
+        (90, 90, 90),
+        (80, 80, 90),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(history.sessions.len(), 5);
+    assert!(
+        history
+            .sessions
+            .is_sorted_by_key(|session| session.started_at)
+    );
+    // The same days, whatever is left out before them and after.
+    let part = world.agent.mass_history(days[3], days[6], 3).await.unwrap();
+    assert_eq!(part.points[1..], history.points[3..6]);
+    assert_eq!(part.points[0].core_tokens, 90);
+    assert_eq!((part.sessions.len(), part.returns.len()), (2, 2));
+    let after = world.agent.mass_history(end, end, 3).await.unwrap();
+    assert!(after.points.iter().all(|point| point.core_tokens == 80));
+    assert_eq!((after.sessions, after.returns), (vec![], vec![]));
+}
+
+#[tokio::test]
+async fn spec_4_4_what_the_mass_was_stays_known_when_words_are_gone() {
+    let world = World::new(&TEXTS).await;
+    let before = world.agent.stats(None, None, 50).await.unwrap().history;
+    for number in 1..=10 {
+        let (number, actor) = (Number(number), person());
+        world
+            .agent
+            .shred(number, "all of it", &actor)
+            .await
+            .unwrap();
+    }
+    let until = before.until;
+    let stats = world.agent.stats(None, Some(until), 50).await.unwrap();
+    // All was shredded at the very end of it.
+    let last = before.points.len() - 1;
+    assert_eq!(stats.history.points[..last], before.points[..last]);
+    assert_eq!(stats.history.points[last].core_tokens, 0);
+}
+
+#[tokio::test]
+async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
+    let world = World::new(&[]).await;
+    let input = |text: String| memoir_app::MemoryInput {
+        content: text.into(),
+        ..memoir_app::MemoryInput::default()
+    };
+    let many: Vec<_> = (0..1_000).map(|n| input(format!("{n:04}"))).collect();
+    world.agent.save(&many, &person()).await.unwrap();
+    let middle = day(&world);
+    world.agent.save(&many, &person()).await.unwrap();
+    let everything = RecordFilter::default();
+    let records = world.store.records(world.agent.scope(), &everything).await;
+    assert!(records.unwrap().len() >= 2_000);
+    let stats = world.agent.stats(None, None, 10).await.unwrap();
+    assert_eq!(
+        stats.causes[&Cause::Saved],
+        Flow {
+            records: 2_000,
+            tokens_added: 2_000,
+            tokens_removed: 0
+        }
+    );
+    assert_eq!(stats.history.points[10].core_tokens, 2_000);
+    let part = world
+        .agent
+        .mass_history(middle, middle.plus_days(1), 4)
+        .await
+        .unwrap();
+    assert_eq!(part.points[0].core_tokens, 1_000);
+    // The mass before a time is found behind records that tell none.
+    let quiet = day(&world);
+    for minutes in 0..600 {
+        let budget = (5_000 + minutes).to_string();
+        let set = [(
+            memoir_domain::agent::Field::CoreTokenBudget,
+            Some(budget.as_str()),
+        )];
+        world.agent.configure(&set, &person()).await.unwrap();
+    }
+    day(&world);
+    world.remember("late").await;
+    let late = memoir_app::Clock::now(world.clock.as_ref());
+    let part = world
+        .agent
+        .mass_history(late, late.plus_days(1), 4)
+        .await
+        .unwrap();
+    assert_eq!(
+        (part.points[0].core_tokens, part.points[4].core_tokens),
+        (2_000, 2_001)
+    );
+    let part = world
+        .agent
+        .mass_history(quiet, late.plus_days(1), 1)
+        .await
+        .unwrap();
+    assert_eq!(
+        (part.points[0].core_tokens, part.points[1].core_tokens),
+        (2_000, 2_001)
+    );
+}

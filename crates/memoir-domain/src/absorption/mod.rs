@@ -1,0 +1,219 @@
+//! Absorption: the agent reads a conversation and notes what it wants to remember (SPEC 2.6).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    PrivateText, Timestamp,
+    agent::Agent,
+    answer::{self, Unreadable},
+    audit::{Action, Actor, Body, Facts},
+    draft::{Decision, Draft},
+    memory::{CONTENT_LIMIT, Kind, NewMemory, Tags, parse_text, tokens},
+    prompt::{Prompt, identity},
+    quote::quote,
+};
+
+const RULES: &str = include_str!("rules.md");
+const DEFAULT_STYLE: &str = include_str!("style.md");
+const CLOSING: &str = include_str!("closing.md");
+
+/// The name of the answer's form.
+pub const ANSWER: &str = "notes";
+/// About so many tokens of a conversation are read at once (SPEC 2.6).
+pub const CHUNK_TOKENS: u64 = 100_000;
+/// Most entries that one answer may hold.
+pub const NOTES_LIMIT: usize = 200;
+/// A conversation is read once nothing was added to it for so many seconds (SPEC 2.6).
+pub const IDLE_SECONDS: i64 = 6 * 60 * 60;
+/// The source of what was noted in this way.
+pub const SOURCE: &str = "conversation";
+
+/// What became of a message that was handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageState {
+    /// It waits to be read.
+    Pending,
+    /// It was read, once and for all; its words are gone.
+    Absorbed,
+    /// It was given up after many attempts; it can be tried again by hand.
+    Failed,
+}
+
+impl MessageState {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Absorbed => "absorbed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// When it was said; `None` where the transcript does not tell.
+    pub at: Option<Timestamp>,
+    /// Who said it.
+    pub speaker: PrivateText,
+    /// What was said.
+    pub text: PrivateText,
+}
+
+impl Message {
+    /// One line, in which no content can pass for another message.
+    fn line(&self) -> String {
+        let at = self.at.map_or("-".to_owned(), |at| at.to_string());
+        format!(
+            "{at} | {} | {}\n",
+            quote(self.speaker.expose()),
+            quote(self.text.expose())
+        )
+    }
+
+    /// Its size in the question, in tokens.
+    pub fn tokens(&self) -> u64 {
+        tokens(&self.line())
+    }
+}
+
+/// How many of the first messages are read at once: as many as fit into `budget` tokens, and at least one,
+/// since a message is never split.
+pub fn chunk(sizes: impl IntoIterator<Item = u64>, budget: u64) -> usize {
+    let mut used = 0_u64;
+    let fits = |size: u64| {
+        used = used.saturating_add(size);
+        used <= budget
+    };
+    sizes
+        .into_iter()
+        .map(fits)
+        .take_while(|fits| *fits)
+        .count()
+        .max(1)
+}
+
+/// What the agent is asked about one chunk.
+pub fn ask(agent: &Agent, messages: &[Message]) -> Prompt {
+    let style = agent.settings.reflection_prompt.as_ref();
+    let style = style.map_or(DEFAULT_STYLE, PrivateText::expose);
+    let lines: String = messages.iter().map(Message::line).collect();
+    Prompt {
+        system: format!(
+            "{}\n\n{}\n\n## What you look for\n\n{}",
+            identity(agent),
+            RULES.trim(),
+            style.trim()
+        )
+        .into(),
+        user: format!(
+            "## The conversation\n\ntime | speaker | text\n\n{lines}\n{}",
+            CLOSING.trim()
+        )
+        .into(),
+    }
+}
+
+/// JSON schema of the answer.
+pub fn answer_schema() -> Value {
+    let texts = json!({"type": "array", "items": {"type": "string"}});
+    json!({
+        "type": "object",
+        "properties": {"journal": texts, "core": texts},
+        "required": ["journal", "core"],
+        "additionalProperties": false,
+    })
+}
+
+/// What an answer notes, as memories dated `at`.
+///
+/// # Errors
+/// It cannot be read, holds too many entries, or one that is no memory's text. Then nothing of it counts:
+/// it is saved whole or not at all.
+pub fn read(answer: &str, at: Timestamp) -> Result<Vec<NewMemory>, Unreadable> {
+    #[derive(Deserialize)]
+    struct Answer {
+        journal: Vec<PrivateText>,
+        #[serde(default)]
+        core: Vec<PrivateText>,
+    }
+    let Answer { journal, core } = answer::read(answer, "journal")?;
+    let count = journal.len() + core.len();
+    if count > NOTES_LIMIT {
+        return Err(Unreadable::new(
+            "too_many",
+            format!("there are {count} entries, and the limit is {NOTES_LIMIT}"),
+        ));
+    }
+    let journal = journal.iter().map(|text| (Kind::Journal, text));
+    let core = core.iter().map(|text| (Kind::Core, text));
+    journal
+        .chain(core)
+        .map(|(kind, text)| {
+            let content =
+                parse_text("content", text.expose(), CONTENT_LIMIT).map_err(|invalid| {
+                    Unreadable::new("bad_entry", format!("an entry {}", invalid.problem))
+                })?;
+            Ok(NewMemory {
+                kind,
+                content,
+                tags: Tags::default(),
+                source: Some(SOURCE.into()),
+                created_at: Some(at),
+                constitutional: false,
+            })
+        })
+        .collect()
+}
+
+/// Saves what was noted of `messages` messages, and says so on the record.
+pub fn absorb(agent: Agent, notes: Vec<NewMemory>, messages: usize, now: Timestamp) -> Decision {
+    let actor = Actor::agent(agent.name.clone());
+    let saved = notes.len() as u64;
+    let mut draft = Draft::new(agent, None, now);
+    for note in notes {
+        let (number, created) = draft.create(note);
+        let body = Body {
+            changes: vec![created],
+            ..Body::default()
+        };
+        let facts = Facts::default();
+        draft.record(
+            actor.clone(),
+            Action::MemorySaved,
+            Some(number),
+            facts,
+            body,
+        );
+    }
+    let facts = Facts::default()
+        .count("messages", messages as u64)
+        .count("saved", saved);
+    draft.record(
+        actor,
+        Action::TranscriptAbsorbed,
+        None,
+        facts,
+        Body::default(),
+    );
+    draft.finish()
+}
+
+/// Puts on the record that nothing of `messages` messages was saved, and why. They are tried again later.
+pub fn fail(agent: Agent, messages: usize, why: &'static str, now: Timestamp) -> Decision {
+    let mut draft = Draft::new(agent, None, now);
+    let facts = Facts::default()
+        .count("messages", messages as u64)
+        .code("why", why);
+    draft.record(
+        Actor::system(),
+        Action::TranscriptFailed,
+        None,
+        facts,
+        Body::default(),
+    );
+    draft.finish()
+}

@@ -1,0 +1,799 @@
+//! Asking an agent to be let in: to look at its words for a while, to be given a token of it, or to have a
+//! memory shredded (SPEC 5.2, 5.5, 4.4).
+//!
+//! A request is what the records that name it tell: [`AccessRequest::begun_by`] and
+//! [`AccessRequest::follow`] read it from them, and whoever decides something here writes the record and
+//! then follows it. So what is stored cannot say anything else than the log.
+//!
+//! What a grant shows is decided by its [`AccessScope`]. `session` shows the records of that session, with
+//! the memories before and after, and its summary, reason and rehearsal; nothing else. `core` shows the
+//! kept core memories. `all` shows every memory, discarded ones too, every record and session, and the
+//! prompts: these are in no other scope.
+
+use std::{cmp::max, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AccessRequestId, PrivateText, SessionId, Timestamp,
+    agent::Agent,
+    audit::{Action, Actor, ActorKind, Body, Facts, Record},
+    draft::{Decision, Draft},
+    manage::{self, ChangeRefusal},
+    memory::{Invalid, Memory, NewMemory, Number, parse_text},
+    quote,
+};
+
+/// Most characters of a purpose.
+pub const PURPOSE_LIMIT: usize = 2_000;
+/// Most characters of the reason that goes with an answer.
+pub const REASON_LIMIT: usize = 2_000;
+/// Most minutes for which an agent can be asked to let somebody look.
+pub const MINUTES_LIMIT: u32 = 60;
+/// How many requests of one agent can wait for its answer.
+pub const WAITING_LIMIT: usize = 20;
+/// How long a request waits for its answer.
+const DAYS_TO_ANSWER: i64 = 7;
+/// For how many minutes a token that was granted can be fetched.
+const MINUTES_TO_FETCH: u32 = 60;
+/// By how much clocks that agree may differ, in microseconds: several nodes write into one log, and none
+/// of them is set back by a breath of the time service.
+const SKEW: i64 = 2_000_000;
+
+/// What of an agent somebody asks to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccessScope {
+    /// What one session changed.
+    Session(SessionId),
+    /// The kept core memories.
+    Core,
+    /// All memories and records, and the prompts.
+    All,
+}
+
+impl AccessScope {
+    /// The wire name, without the session.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Session(_) => "session",
+            Self::Core => "core",
+            Self::All => "all",
+        }
+    }
+
+    /// The session, where it is one session's changes.
+    pub fn session(self) -> Option<SessionId> {
+        match self {
+            Self::Session(id) => Some(id),
+            Self::Core | Self::All => None,
+        }
+    }
+
+    /// Whether it shows the words of that memory.
+    pub fn shows_memory(self, memory: &Memory) -> bool {
+        match self {
+            Self::Session(_) => false,
+            Self::Core => memory.is_kept_core(),
+            Self::All => true,
+        }
+    }
+
+    /// Whether it shows the words of a record or of the end of that session; `None` for what belongs to
+    /// none.
+    pub fn shows_session(self, session: Option<SessionId>) -> bool {
+        match self {
+            Self::Session(id) => session == Some(id),
+            Self::Core => false,
+            Self::All => true,
+        }
+    }
+
+    /// Whether it shows the agent's prompts.
+    pub fn shows_prompts(self) -> bool {
+        self == Self::All
+    }
+}
+
+impl fmt::Display for AccessScope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(id) => write!(formatter, "session:{id}"),
+            Self::Core | Self::All => formatter.write_str(self.as_str()),
+        }
+    }
+}
+
+impl FromStr for AccessScope {
+    type Err = Invalid;
+
+    /// `core`, `all`, or `session:` and its identifier.
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let unknown = || {
+            Invalid::new(
+                "scope",
+                "is none of `core`, `all` and `session:` with its id",
+            )
+        };
+        match text.trim() {
+            "core" => Ok(Self::Core),
+            "all" => Ok(Self::All),
+            other => {
+                let id = other.strip_prefix("session:").ok_or_else(unknown)?;
+                id.trim().parse().map(Self::Session).map_err(|_| unknown())
+            }
+        }
+    }
+}
+
+/// What an agent is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// To let whoever asks look.
+    Read {
+        /// At what.
+        scope: AccessScope,
+        /// For how many minutes from the answer on, 1 to [`MINUTES_LIMIT`].
+        minutes: u32,
+    },
+    /// To let whoever asks make one more token of the agent (SPEC 5.5).
+    Token {
+        /// From when on that token opens nothing; `None` for never.
+        expires_at: Option<Timestamp>,
+    },
+    /// To have the words of one memory taken out for good (SPEC 4.4).
+    Shred {
+        /// The memory.
+        number: Number,
+    },
+}
+
+impl AccessKind {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read { .. } => "read",
+            Self::Token { .. } => "token",
+            Self::Shred { .. } => "shred",
+        }
+    }
+
+    /// What is asked to be seen; `None` where it is not to look.
+    pub fn scope(self) -> Option<AccessScope> {
+        match self {
+            Self::Read { scope, .. } => Some(scope),
+            Self::Token { .. } | Self::Shred { .. } => None,
+        }
+    }
+
+    /// For how many minutes a grant can be used; none for what is done with the answer.
+    fn minutes(self) -> u32 {
+        match self {
+            Self::Read { minutes, .. } => minutes,
+            Self::Token { .. } => MINUTES_TO_FETCH,
+            Self::Shred { .. } => 0,
+        }
+    }
+}
+
+/// Where a request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessState {
+    /// It waits for the agent's answer.
+    Asked,
+    /// The agent said yes, and it can be used.
+    Granted,
+    /// The agent said no.
+    Refused,
+    /// What the agent said yes to was done: the token was made, the memory shredded.
+    Done,
+    /// It was taken back.
+    Revoked,
+    /// Its time is over.
+    Expired,
+}
+
+impl AccessState {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Granted => "granted",
+            Self::Refused => "refused",
+            Self::Done => "done",
+            Self::Revoked => "revoked",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// Whether something can still become of it.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Asked | Self::Granted)
+    }
+}
+
+/// A request to be let in, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessRequest {
+    /// Its identifier.
+    pub id: AccessRequestId,
+    /// What is asked for.
+    pub kind: AccessKind,
+    /// Why, in the words of whoever asks; 1 to [`PURPOSE_LIMIT`] characters.
+    pub purpose: PrivateText,
+    /// Who asks, and alone can use what is granted.
+    pub asked_by: Actor,
+    /// Where it stands.
+    pub state: AccessState,
+    /// When it was asked.
+    pub requested_at: Timestamp,
+    /// Until when it waits for its answer; once granted, until when it can be used.
+    pub expires_at: Timestamp,
+    /// When the agent answered.
+    pub answered_at: Option<Timestamp>,
+    /// The place in the log of the answer; set where `answered_at` is.
+    pub answered_seq: Option<u64>,
+    /// What the agent said to it; up to [`REASON_LIMIT`] characters.
+    pub reason: Option<PrivateText>,
+    /// When it was over, however that came; for a refusal the time of the answer.
+    pub ended_at: Option<Timestamp>,
+    /// How often words were read under it.
+    pub reads: u64,
+    /// The sum of the memories shown in each.
+    pub memories_read: u64,
+    /// The sum of the tokens shown in each.
+    pub tokens_read: u64,
+}
+
+/// What is to be asked of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessDraft {
+    /// What for.
+    pub kind: AccessKind,
+    /// Why.
+    pub purpose: PrivateText,
+}
+
+impl AccessDraft {
+    /// With its purpose trimmed, where it keeps the limits.
+    ///
+    /// # Errors
+    /// Names the field at fault, the limit and what was given.
+    pub fn check(&self) -> Result<Self, Invalid> {
+        if let AccessKind::Read { minutes, .. } = self.kind
+            && !(1..=MINUTES_LIMIT).contains(&minutes)
+        {
+            let problem = format!("is {minutes}; give 1 to {MINUTES_LIMIT}");
+            return Err(Invalid::new("minutes", problem));
+        }
+        Ok(Self {
+            kind: self.kind,
+            purpose: parse_text("purpose", self.purpose.expose(), PURPOSE_LIMIT)?,
+        })
+    }
+}
+
+/// Why a request is not taken, answered or used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AccessRefusal {
+    /// The agent is not there, or what is asked for cannot be done to it.
+    #[error(transparent)]
+    Change(#[from] ChangeRefusal),
+    /// Agents need not ask themselves.
+    #[error("only an administrator asks an agent for access")]
+    NotAnAdministrator,
+    /// Nobody answers in an agent's place.
+    #[error("only the agent itself answers a request for access")]
+    NotTheAgent,
+    /// Too many wait for an answer.
+    #[error("{WAITING_LIMIT} requests wait for the agent's answer; wait for it, or take one back")]
+    TooManyWaiting,
+    /// The agent answered otherwise before, or it waits no longer.
+    #[error("the request is {} and cannot be answered any more", .0.as_str())]
+    NotWaiting(AccessState),
+    /// What it was asked for has been done and cannot be taken back here.
+    #[error(
+        "what was asked for is done; a token that was made can be revoked, a memory that was shredded stays so"
+    )]
+    Done,
+}
+
+impl AccessRefusal {
+    /// The wire code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
+            Self::Change(refusal) => refusal.code(),
+            Self::NotAnAdministrator | Self::NotTheAgent => "forbidden",
+            Self::TooManyWaiting => "too_many_waiting",
+            Self::NotWaiting(_) | Self::Done => "access_over",
+        }
+    }
+}
+
+/// What is known of the time when a grant is to be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The time of day.
+    pub now: Timestamp,
+    /// The latest time that the agent's log tells of since the grant, itself included; `None` where there
+    /// is none yet.
+    pub latest: Option<Timestamp>,
+    /// Whether a clock that is never set says that the time is over.
+    pub has_run_out: bool,
+}
+
+/// Why an open request is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// Its time has come.
+    Time,
+    /// The time of day was put back: nobody knows how much of its time is left.
+    ClockWentBack,
+    /// The time of day says otherwise than a clock that is never set, and that one is believed.
+    RunOut,
+}
+
+impl Over {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::ClockWentBack => "clock_went_back",
+            Self::RunOut => "run_out",
+        }
+    }
+}
+
+/// What was shown in one read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// Memories whose words were shown, as they are or as a record tells of them.
+    pub memories: u64,
+    /// The size of all words shown, in tokens.
+    pub tokens: u64,
+}
+
+impl Shown {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            memories: self.memories.saturating_add(other.memories),
+            tokens: self.tokens.saturating_add(other.tokens),
+        }
+    }
+}
+
+impl AccessRequest {
+    /// Why it is over at that moment; `None` while it is not, or where its end is written already. The
+    /// time of day and a clock that is never set must both leave it time, and neither may the time of day
+    /// stand before what the log tells of.
+    pub fn over(&self, moment: &Moment) -> Option<Over> {
+        if !self.state.is_open() {
+            return None;
+        }
+        let from = self
+            .answered_at
+            .filter(|_| self.state == AccessState::Granted);
+        let latest = max(moment.latest, from);
+        if latest.is_some_and(|latest| moment.now.plus_microseconds(SKEW) < latest) {
+            return Some(Over::ClockWentBack);
+        }
+        // Within the skew, the later time counts.
+        if max(Some(moment.now), latest) >= Some(self.expires_at) {
+            return Some(Over::Time);
+        }
+        moment.has_run_out.then_some(Over::RunOut)
+    }
+
+    /// The request that this record tells of the beginning of; `None` for any other record.
+    pub fn begun_by(record: &Record) -> Option<Self> {
+        if record.action != Action::AccessRequested {
+            return None;
+        }
+        Some(Self {
+            id: Self::named_by(record)?,
+            kind: kind_of(record)?,
+            purpose: record.body.reason.clone()?,
+            asked_by: record.actor.clone(),
+            state: AccessState::Asked,
+            requested_at: record.recorded_at,
+            expires_at: record.facts.time_of(EXPIRES_AT)?,
+            answered_at: None,
+            answered_seq: None,
+            reason: None,
+            ended_at: None,
+            reads: 0,
+            memories_read: 0,
+            tokens_read: 0,
+        })
+    }
+
+    /// The request that a record names; `None` where it names none.
+    pub fn named_by(record: &Record) -> Option<AccessRequestId> {
+        record.facts.code_of("request")?.parse().ok()
+    }
+
+    /// As it is after that record, which names it; `None` where it cannot follow.
+    #[must_use]
+    pub fn follow(mut self, record: &Record) -> Option<Self> {
+        let at = record.recorded_at;
+        let (asked, granted) = (AccessState::Asked, AccessState::Granted);
+        let is_shred = matches!(self.kind, AccessKind::Shred { .. });
+        match (record.action, self.state) {
+            (Action::AccessGranted, state) if state == asked => {
+                self.answer(record);
+                self.state = if is_shred { AccessState::Done } else { granted };
+                self.ended_at = is_shred.then_some(at);
+                self.expires_at = record.facts.time_of(EXPIRES_AT)?;
+            }
+            (Action::AccessRefused, state) if state == asked => {
+                self.answer(record);
+                self.state = AccessState::Refused;
+                self.ended_at = Some(at);
+            }
+            (Action::AccessUsed, state) if state == granted => match self.kind {
+                AccessKind::Read { .. } => {
+                    let count = |name| record.facts.count_of(name);
+                    self.reads = self.reads.saturating_add(1);
+                    self.memories_read = self.memories_read.saturating_add(count("memories")?);
+                    self.tokens_read = self.tokens_read.saturating_add(count("tokens")?);
+                }
+                AccessKind::Token { .. } | AccessKind::Shred { .. } => {
+                    self.state = AccessState::Done;
+                    self.ended_at = Some(at);
+                }
+            },
+            (Action::AccessRevoked | Action::AccessExpired, state) if state.is_open() => {
+                self.state = match record.action {
+                    Action::AccessRevoked => AccessState::Revoked,
+                    _ => AccessState::Expired,
+                };
+                self.ended_at = Some(at);
+            }
+            _ => return None,
+        }
+        Some(self)
+    }
+
+    fn answer(&mut self, record: &Record) {
+        self.answered_at = Some(record.recorded_at);
+        self.answered_seq = Some(record.seq);
+        self.reason = record.body.reason.clone();
+    }
+
+    /// The names of the fields in which two differ.
+    pub fn differing(&self, other: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("kind", self.kind != other.kind),
+            ("purpose", self.purpose != other.purpose),
+            ("asked_by", self.asked_by != other.asked_by),
+            ("state", self.state != other.state),
+            ("requested_at", self.requested_at != other.requested_at),
+            ("expires_at", self.expires_at != other.expires_at),
+            ("answered_at", self.answered_at != other.answered_at),
+            ("answered_seq", self.answered_seq != other.answered_seq),
+            ("reason", self.reason != other.reason),
+            ("ended_at", self.ended_at != other.ended_at),
+            ("reads", self.reads != other.reads),
+            ("memories_read", self.memories_read != other.memories_read),
+            ("tokens_read", self.tokens_read != other.tokens_read),
+        ];
+        let different = fields.into_iter().filter(|(_, differs)| *differs);
+        different.map(|(name, _)| name).collect()
+    }
+}
+
+/// The fact that says until when a request waits, or can be used.
+const EXPIRES_AT: &str = "expires_at";
+/// The fact that says when a token that is asked for ends.
+const TOKEN_EXPIRES_AT: &str = "token_expires_at";
+
+fn kind_of(record: &Record) -> Option<AccessKind> {
+    let facts = &record.facts;
+    match facts.code_of("kind")? {
+        "read" => Some(AccessKind::Read {
+            scope: match facts.code_of("scope")? {
+                "core" => AccessScope::Core,
+                "all" => AccessScope::All,
+                "session" => AccessScope::Session(facts.code_of("session")?.parse().ok()?),
+                _ => return None,
+            },
+            minutes: facts.count_of("minutes")?.try_into().ok()?,
+        }),
+        "token" => Some(AccessKind::Token {
+            expires_at: facts.time_of(TOKEN_EXPIRES_AT),
+        }),
+        "shred" => Some(AccessKind::Shred {
+            number: record.memory?,
+        }),
+        _ => None,
+    }
+}
+
+fn facts_of(id: AccessRequestId, kind: AccessKind) -> Facts {
+    let facts = Facts::default().request(id).code("kind", kind.as_str());
+    match kind {
+        AccessKind::Read { scope, minutes } => {
+            let facts = facts
+                .code("scope", scope.as_str())
+                .count("minutes", minutes);
+            match scope.session() {
+                Some(session) => facts.session(session),
+                None => facts,
+            }
+        }
+        AccessKind::Token { expires_at } => match expires_at {
+            Some(at) => facts.time(TOKEN_EXPIRES_AT, at),
+            None => facts,
+        },
+        AccessKind::Shred { .. } => facts,
+    }
+}
+
+/// Asks the agent. `waiting` is how many requests wait for its answer already.
+///
+/// # Errors
+/// Somebody else than an administrator asks, or too many wait. The draft is to be checked before.
+pub fn request(
+    agent: Agent,
+    id: AccessRequestId,
+    asked: &AccessDraft,
+    waiting: usize,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Decision, AccessRefusal> {
+    manage::check_present(&agent)?;
+    if actor.kind != ActorKind::Administrator {
+        return Err(AccessRefusal::NotAnAdministrator);
+    }
+    if waiting >= WAITING_LIMIT {
+        return Err(AccessRefusal::TooManyWaiting);
+    }
+    let facts = facts_of(id, asked.kind).time(EXPIRES_AT, now.plus_days(DAYS_TO_ANSWER));
+    let memory = match asked.kind {
+        AccessKind::Shred { number } => Some(number),
+        AccessKind::Read { .. } | AccessKind::Token { .. } => None,
+    };
+    let mut draft = Draft::new(agent, None, now);
+    let body = said(Some(&asked.purpose));
+    draft.record(actor.clone(), Action::AccessRequested, memory, facts, body);
+    draft.access = draft
+        .records()
+        .iter()
+        .filter_map(AccessRequest::begun_by)
+        .collect();
+    Ok(draft.finish())
+}
+
+/// Writes the agent's answer; `None` where it gave the same one before. What a grant lets somebody do at
+/// once, such as shredding, is decided by whoever calls this, on top of it.
+///
+/// # Errors
+/// Somebody else than the agent answers, or it does not wait for an answer.
+pub fn answer(
+    agent: Agent,
+    request: &AccessRequest,
+    is_granted: bool,
+    reason: Option<&PrivateText>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, AccessRefusal> {
+    manage::check_present(&agent)?;
+    if actor.kind != ActorKind::Agent {
+        return Err(AccessRefusal::NotTheAgent);
+    }
+    if request.state != AccessState::Asked {
+        let was_granted = request.answered_at.is_some() && request.state != AccessState::Refused;
+        let was_answered = request.answered_at.is_some();
+        return if was_answered && was_granted == is_granted {
+            Ok(None)
+        } else {
+            Err(AccessRefusal::NotWaiting(request.state))
+        };
+    }
+    let facts = Facts::default().request(request.id);
+    let (action, facts) = if is_granted {
+        let until = now.plus_seconds(i64::from(request.kind.minutes()) * 60);
+        (Action::AccessGranted, facts.time(EXPIRES_AT, until))
+    } else {
+        (Action::AccessRefused, facts)
+    };
+    let mut draft = Draft::new(agent, None, now);
+    follow(&mut draft, request, actor, action, facts, said(reason));
+    Ok(Some(draft.finish()))
+}
+
+/// Writes what is about to be shown, before it is. Whoever calls this has made sure that the grant is not
+/// over.
+///
+/// # Errors
+/// It is not granted, or not to `actor`.
+pub fn read(
+    agent: Agent,
+    request: &AccessRequest,
+    shown: Shown,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Decision, AccessRefusal> {
+    check_use(&agent, request, actor)?;
+    let facts = Facts::default()
+        .request(request.id)
+        .count("memories", shown.memories)
+        .count("tokens", shown.tokens);
+    let mut draft = Draft::new(agent, None, now);
+    let body = Body::default();
+    follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
+    Ok(draft.finish())
+}
+
+/// Uses up what was granted once: a token. The agent is told.
+///
+/// # Errors
+/// As for [`read`].
+pub fn use_up(
+    agent: Agent,
+    request: &AccessRequest,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Decision, AccessRefusal> {
+    check_use(&agent, request, actor)?;
+    let facts = Facts::default().request(request.id);
+    let mut draft = Draft::new(agent, None, now);
+    let body = Body::default();
+    follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
+    tell(&mut draft, request, "");
+    Ok(draft.finish())
+}
+
+fn check_use(agent: &Agent, request: &AccessRequest, actor: &Actor) -> Result<(), AccessRefusal> {
+    manage::check_present(agent)?;
+    if request.asked_by != *actor {
+        return Err(AccessRefusal::NotAnAdministrator);
+    }
+    if request.state != AccessState::Granted {
+        return Err(AccessRefusal::NotWaiting(request.state));
+    }
+    Ok(())
+}
+
+/// Takes a request back, answered or not; `None` where it is over already. If somebody could look, the
+/// agent is told how much that was.
+///
+/// # Errors
+/// What it was asked for has been done.
+pub fn revoke(
+    agent: Agent,
+    request: &AccessRequest,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, AccessRefusal> {
+    manage::check_present(&agent)?;
+    if request.state == AccessState::Done {
+        return Err(AccessRefusal::Done);
+    }
+    if !request.state.is_open() {
+        return Ok(None);
+    }
+    let facts = Facts::default().request(request.id);
+    let how = match actor.kind {
+        ActorKind::Agent => "I took it back".to_owned(),
+        ActorKind::Administrator | ActorKind::System => {
+            format!("{} took it back", quote::quote(&actor.name))
+        }
+    };
+    let action = Action::AccessRevoked;
+    Ok(Some(end(agent, request, actor, action, facts, &how, now)))
+}
+
+/// Ends a request whose time is over; `None` where it is over already. If somebody could look, the agent
+/// is told how much that was.
+pub fn expire(
+    agent: Agent,
+    request: &AccessRequest,
+    why: Over,
+    now: Timestamp,
+) -> Option<Decision> {
+    if !request.state.is_open() {
+        return None;
+    }
+    let facts = Facts::default()
+        .request(request.id)
+        .code("why", why.as_str());
+    let how = match why {
+        Over::Time | Over::RunOut => "its time was over",
+        Over::ClockWentBack => "the clock was put back",
+    };
+    let (actor, action) = (Actor::system(), Action::AccessExpired);
+    Some(end(agent, request, &actor, action, facts, how, now))
+}
+
+fn end(
+    agent: Agent,
+    request: &AccessRequest,
+    actor: &Actor,
+    action: Action,
+    facts: Facts,
+    how: &str,
+    now: Timestamp,
+) -> Decision {
+    let mut draft = Draft::new(agent, None, now);
+    let facts = match request.kind {
+        AccessKind::Read { .. } => facts
+            .count("reads", request.reads)
+            .count("memories", request.memories_read)
+            .count("tokens", request.tokens_read),
+        AccessKind::Token { .. } | AccessKind::Shred { .. } => facts,
+    };
+    follow(&mut draft, request, actor, action, facts, Body::default());
+    if request.state == AccessState::Granted {
+        tell(&mut draft, request, how);
+    }
+    draft.finish()
+}
+
+/// Writes a record of a request, and the request as it is after it.
+fn follow(
+    draft: &mut Draft,
+    request: &AccessRequest,
+    actor: &Actor,
+    action: Action,
+    facts: Facts,
+    body: Body,
+) {
+    draft.record(actor.clone(), action, None, facts, body);
+    let after = draft.records().last();
+    draft.access = after
+        .and_then(|record| request.clone().follow(record))
+        .into_iter()
+        .collect();
+}
+
+fn said(words: Option<&PrivateText>) -> Body {
+    Body {
+        reason: words.cloned(),
+        ..Body::default()
+    }
+}
+
+/// One journal entry that tells the agent what became of what it allowed (SPEC 5.2). What others wrote is
+/// quoted, so that it cannot pass for the agent's own words (SPEC 3.6).
+fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
+    let who = quote::quote(&request.asked_by.name);
+    let purpose = quote::quote(request.purpose.expose());
+    let day = request.answered_at.unwrap_or(request.requested_at).date();
+    let entry = match request.kind {
+        AccessKind::Read { scope, minutes } => {
+            let what = match scope {
+                AccessScope::Session(_) => "what one refinement session of mine changed".to_owned(),
+                AccessScope::Core => "my core memories".to_owned(),
+                AccessScope::All => "all my memories, records and prompts".to_owned(),
+            };
+            let much = match request.reads {
+                0 => "They read nothing".to_owned(),
+                reads => format!(
+                    "They read {} in {} ({} tokens)",
+                    plural(request.memories_read, "memory", "memories"),
+                    plural(reads, "read", "reads"),
+                    request.tokens_read,
+                ),
+            };
+            format!(
+                "On {day} I let the administrator {who} look at {what} for {minutes} minutes. Their purpose: {purpose}. {much}. It ended because {how}."
+            )
+        }
+        AccessKind::Token { .. } if how.is_empty() => format!(
+            "On {day} I let the administrator {who} make one more token that opens my memory. Their purpose: {purpose}. It was made."
+        ),
+        AccessKind::Token { .. } => format!(
+            "On {day} I let the administrator {who} make one more token that opens my memory. Their purpose: {purpose}. None was made: {how}."
+        ),
+        AccessKind::Shred { .. } => return,
+    };
+    manage::save_one(draft, NewMemory::journal(entry), &Actor::system());
+}
+
+fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

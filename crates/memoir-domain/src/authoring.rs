@@ -1,0 +1,359 @@
+//! An agent that sets its own prompts (SPEC 2.7), and the question that it is asked before a prompt of
+//! its own is lost by mistake.
+//!
+//! Models that are told to change a prompt pass on the wish instead of the prompt ("make it shorter"), or a
+//! stub of what was there. Where a value was set before, such a text is not written: the reason is told,
+//! and the same text within the hour confirms it. What was asked is on the record; nothing else keeps it.
+
+use crate::{
+    PrivateText, Timestamp,
+    agent::{self, Agent, Field, Settings},
+    audit::{Action, Actor, ActorKind, Body, Facts, Record},
+    draft::{Decision, Draft},
+    manage,
+    memory::Invalid,
+};
+
+/// For how many seconds the same text confirms what was asked.
+pub const CONFIRM_SECONDS: i64 = 60 * 60;
+/// A new prompt of less than one part in so many of the old one's length is asked about.
+const SHORTER_TIMES: usize = 4;
+/// A command to change a prompt says what it is about in its first words.
+const COMMAND_WORDS: usize = 12;
+
+/// Why a new prompt is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Doubt {
+    /// It is under a quarter of the old one's length.
+    #[error(
+        "the new text has {given} characters, under a quarter of the {before} that it replaces"
+    )]
+    MuchShorter {
+        /// Characters of the value in force.
+        before: usize,
+        /// Characters of the new one.
+        given: usize,
+    },
+    /// It says what is to be done to the prompt, instead of being one.
+    #[error("the new text reads like a command to change the prompt, not like a prompt")]
+    Command,
+}
+
+impl Doubt {
+    /// A word for it.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::MuchShorter { .. } => "much_shorter",
+            Self::Command => "command",
+        }
+    }
+}
+
+/// What becomes of a setting that the agent gives itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Authored {
+    /// The value is the one in force.
+    Unchanged,
+    /// It is set.
+    Set(Box<Decision>),
+    /// It is not set; that it was asked about is on the record.
+    Questioned(Doubt, Box<Decision>),
+}
+
+/// Sets one setting of the agent's own. `asked` are the records of what it was asked about lately.
+///
+/// # Errors
+/// A value that is not of its setting's form or is over its limit.
+pub fn author(
+    agent: Agent,
+    field: Field,
+    value: Option<&str>,
+    asked: &[Record],
+    now: Timestamp,
+) -> Result<Authored, Invalid> {
+    let actor = Actor::agent(agent.name.clone());
+    let before = agent.clone();
+    let Some(decision) = manage::configure(agent, &[(field, value)], &actor, now)? else {
+        return Ok(Authored::Unchanged);
+    };
+    let given = prompt(&decision.agent.settings, field);
+    let doubt = match (prompt(&before.settings, field), given) {
+        (Some(old), Some(new)) => doubt(old, new),
+        _ => None,
+    };
+    match (doubt, given) {
+        (Some(doubt), Some(given)) if !is_confirmed(asked, field, given, now) => {
+            let decision = question(before, field, given.clone(), doubt, actor, now);
+            Ok(Authored::Questioned(doubt, Box::new(decision)))
+        }
+        _ => Ok(Authored::Set(Box::new(decision))),
+    }
+}
+
+fn prompt(settings: &Settings, field: Field) -> Option<&PrivateText> {
+    match field {
+        Field::SystemPrompt => settings.system_prompt.as_ref(),
+        Field::ReflectionPrompt => settings.reflection_prompt.as_ref(),
+        Field::MemoryReflectionPrompt => settings.memory_reflection_prompt.as_ref(),
+        Field::RefinementPrompt => settings.refinement_prompt.as_ref(),
+        _ => None,
+    }
+}
+
+fn doubt(before: &PrivateText, given: &PrivateText) -> Option<Doubt> {
+    if is_command(given.expose()) {
+        return Some(Doubt::Command);
+    }
+    let (before, given) = (before.chars(), given.chars());
+    (given * SHORTER_TIMES < before).then_some(Doubt::MuchShorter { before, given })
+}
+
+fn question(
+    agent: Agent,
+    field: Field,
+    given: PrivateText,
+    doubt: Doubt,
+    actor: Actor,
+    now: Timestamp,
+) -> Decision {
+    let facts = Facts::default()
+        .code("field", field.as_str())
+        .code("doubt", doubt.code());
+    let body = Body {
+        reason: Some(given),
+        ..Body::default()
+    };
+    let mut draft = Draft::new(agent, None, now);
+    draft.record(actor, Action::AgentConfigureQuestioned, None, facts, body);
+    draft.finish()
+}
+
+/// Whether the agent was asked about this very text within the hour.
+fn is_confirmed(asked: &[Record], field: Field, given: &PrivateText, now: Timestamp) -> bool {
+    asked.iter().any(|record| {
+        let age = now.seconds_since(record.recorded_at);
+        record.action == Action::AgentConfigureQuestioned
+            && (0..CONFIRM_SECONDS).contains(&age)
+            && record
+                .facts
+                .as_map()
+                .get("field")
+                .and_then(|name| name.as_str())
+                == Some(field.as_str())
+            && record.body.reason.as_ref() == Some(given)
+    })
+}
+
+/// Whether a text tells somebody to change a prompt. Goes by its first words: a verb of changing with the
+/// prompt as what is to be changed. Some real prompts begin so too; they are confirmed by being sent again.
+fn is_command(text: &str) -> bool {
+    const POLITE: [&str; 14] = [
+        "please", "can", "could", "would", "you", "kindly", "now", "ok", "okay", "just", "i",
+        "want", "to", "bitte",
+    ];
+    const VERBS: [&str; 44] = [
+        "change",
+        "update",
+        "set",
+        "replace",
+        "rewrite",
+        "modify",
+        "edit",
+        "shorten",
+        "extend",
+        "add",
+        "append",
+        "remove",
+        "delete",
+        "insert",
+        "make",
+        "adjust",
+        "improve",
+        "simplify",
+        "tweak",
+        "revise",
+        "overwrite",
+        "reset",
+        "clear",
+        "put",
+        "turn",
+        "switch",
+        "expand",
+        "fix",
+        "ändere",
+        "ersetze",
+        "setze",
+        "aktualisiere",
+        "kürze",
+        "lösche",
+        "modifie",
+        "remplace",
+        "ajoute",
+        "supprime",
+        "cambia",
+        "modifica",
+        "reemplaza",
+        "elimina",
+        "actualiza",
+        "acorta",
+    ];
+    const TARGETS: [&str; 12] = [
+        "prompt",
+        "prompts",
+        "instruction",
+        "instructions",
+        "config",
+        "configuration",
+        "setting",
+        "settings",
+        "anweisung",
+        "anweisungen",
+        "instrucciones",
+        "consignes",
+    ];
+    /// Short enough that "it" can only be the prompt.
+    const SHORT: usize = 80;
+    if names_a_field(text) {
+        return true;
+    }
+    let lower = text.to_lowercase();
+    let words: Vec<&str> = lower
+        .split(|character: char| !character.is_alphanumeric() && character != '_')
+        .filter(|word| !word.is_empty())
+        .skip_while(|word| POLITE.contains(word))
+        .take(COMMAND_WORDS)
+        .collect();
+    let Some((first, rest)) = words.split_first() else {
+        return false;
+    };
+    let is_target = |word: &&str| TARGETS.contains(word) || word.ends_with("_prompt");
+    let is_it = rest.first() == Some(&"it") && text.chars().count() <= SHORT;
+    VERBS.contains(first) && (rest.iter().any(|word| is_target(&word)) || is_it)
+}
+
+/// Whether a text is the call of a tool, or an assignment, with the prompt inside it.
+fn names_a_field(text: &str) -> bool {
+    let start = text.trim_start_matches(|character: char| "{(\"'`* \n\t".contains(character));
+    let start = start.to_lowercase();
+    let assigns = |name: &str| {
+        let rest = start
+            .strip_prefix(name)
+            .map(|rest| rest.trim_start_matches(['"', '\'', '`', '*', ' ']));
+        rest.is_some_and(|rest| rest.starts_with([':', '=']))
+    };
+    start.starts_with("update_config")
+        || Field::ALL
+            .into_iter()
+            .filter(|field| field.is_text())
+            .any(|field| assigns(field.as_str()) || assigns(&field.as_str().replace('_', " ")))
+        || (text.trim_start().starts_with('{') && (assigns("field") || assigns("value")))
+}
+
+/// One value that a setting had.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Version {
+    /// The place in the log of the record that set it.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// The value; null for the default.
+    pub value: crate::PrivateJson,
+    /// The value before.
+    pub before: crate::PrivateJson,
+}
+
+/// The values that a setting had, oldest first, from the agent's records.
+pub fn versions(records: &[Record], field: Field) -> Vec<Version> {
+    let changes = records.iter().flat_map(|record| {
+        let of_field = move |change: &&crate::audit::SettingChange| change.field == field.as_str();
+        let changes = record.body.settings.iter().filter(of_field);
+        changes.map(move |change| Version {
+            seq: record.seq,
+            at: record.recorded_at,
+            actor: record.actor.clone(),
+            value: change.after.clone(),
+            before: change.before.clone(),
+        })
+    });
+    changes.collect()
+}
+
+/// Gives a setting the value back that it had before its last change; `None` where it never changed since
+/// the agent was made, or that is the value in force. Doing so again takes that back. A prompt that the
+/// agent had written stays hidden from administrators, whoever brings it back (SPEC 5.1).
+///
+/// # Errors
+/// The value that it had is not allowed any more.
+pub fn revert(
+    agent: Agent,
+    field: Field,
+    versions: &[Version],
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, Invalid> {
+    /// The place of the record that tells how the agent was made.
+    const MADE: u64 = 1;
+    let Some(place) = versions.iter().rposition(|version| version.seq > MADE) else {
+        return Ok(None);
+    };
+    let before = &versions[place].before;
+    let author = versions[..place]
+        .iter()
+        .rfind(|version| version.value == *before)
+        .map(|version| version.actor.kind);
+    let mut old = agent.clone();
+    agent::set_field_value(&mut old.name, &mut old.settings, field, before.expose())?;
+    let value = match agent::field_value(&old.name, &old.settings, field) {
+        serde_json::Value::Null => None,
+        serde_json::Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    };
+    let Some(mut decision) = manage::configure(agent, &[(field, value.as_deref())], actor, now)?
+    else {
+        return Ok(None);
+    };
+    if field.is_text() && value.is_some() && author == Some(ActorKind::Agent) {
+        let authored = &mut decision.agent.settings.authored;
+        authored.insert(field.as_str().to_owned());
+    }
+    Ok(Some(decision))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_2_7_a_command_to_change_a_prompt_is_told_from_a_prompt() {
+        for command in [
+            "Make the system prompt shorter and friendlier.",
+            "Please update my prompt to mention the garden",
+            "Could you rewrite your instructions so that you sound warmer?",
+            "make it shorter",
+            "Add a line about Mira to the system prompt.",
+            "system_prompt: You are Wren.",
+            "{\"field\": \"system_prompt\", \"value\": \"You are Wren.\"}",
+            "update_config(field='system_prompt', value='You are Wren.')",
+            "**System prompt** = You are Wren.",
+            "Bitte ändere den Prompt so, dass er kürzer ist.",
+            "Set refinement_prompt to something stricter",
+        ] {
+            assert!(is_command(command), "{command}");
+        }
+        for prompt in [
+            "You are Wren, who keeps the garden and loves rain.",
+            "Make people feel welcome. Answer in their language.",
+            "Keep what will matter in a year.",
+            "Update your memory only with what was said.",
+            "Look for promises, dates and names. Add nothing of your own.",
+            "I want to remember who was kind to me.",
+            "Change is what I am interested in: note whatever became different since the last conversation.",
+            "",
+            "…",
+        ] {
+            assert!(!is_command(prompt), "{prompt}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! SPEC 2.7: an agent that sets its own prompts, what it is asked before it loses one, and the way back.
+
+use memoir_domain::{
+    agent::Field,
+    audit::{Action, Actor},
+    authoring::{self, Authored, CONFIRM_SECONDS, Doubt},
+};
+use serde_json::json;
+
+use crate::world::{World, admin};
+
+const LONG: &str = "You are Wren, who keeps a garden by the sea, answers in the language that one is asked in, \
+     and never forgets a promise.";
+
+fn author(world: &mut World, field: Field, value: Option<&str>) -> Result<bool, Doubt> {
+    world.tick();
+    let authored =
+        authoring::author(world.agent.clone(), field, value, &world.log, world.now).unwrap();
+    match authored {
+        Authored::Unchanged => Ok(false),
+        Authored::Set(decision) => {
+            world.apply(*decision);
+            Ok(true)
+        }
+        Authored::Questioned(doubt, decision) => {
+            world.apply(*decision);
+            Err(doubt)
+        }
+    }
+}
+
+fn prompt(world: &World) -> Option<&str> {
+    let prompt = world.agent.settings.system_prompt.as_ref();
+    prompt.map(|prompt| prompt.expose())
+}
+
+fn revert(world: &mut World, field: Field, actor: &Actor) -> bool {
+    world.tick();
+    let versions = authoring::versions(&world.log, field);
+    let agent = world.agent.clone();
+    let decision = authoring::revert(agent, field, &versions, actor, world.now).unwrap();
+    let is_any = decision.is_some();
+    decision
+        .into_iter()
+        .for_each(|decision| world.apply(decision));
+    is_any
+}
+
+#[test]
+fn spec_2_7_a_first_value_is_set_without_a_question() {
+    let mut world = World::new();
+    assert_eq!(
+        author(&mut world, Field::SystemPrompt, Some("Wren.")),
+        Ok(true)
+    );
+    assert_eq!(
+        author(&mut world, Field::SystemPrompt, Some("Wren.")),
+        Ok(false)
+    );
+}
+
+#[test]
+fn spec_2_7_a_much_shorter_prompt_is_set_only_when_it_is_said_again() {
+    let mut world = World::new();
+    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    let doubt = author(&mut world, Field::SystemPrompt, Some("You are Wren.")).unwrap_err();
+    assert_eq!(doubt.code(), "much_shorter");
+    assert_eq!(prompt(&world), Some(LONG));
+    assert_eq!(world.last_record().action, Action::AgentConfigureQuestioned);
+    // Another text, and another field, are not what was asked about.
+    assert!(author(&mut world, Field::SystemPrompt, Some("You are Ada.")).is_err());
+    author(&mut world, Field::RefinementPrompt, Some(LONG)).unwrap();
+    assert!(author(&mut world, Field::RefinementPrompt, Some("You are Wren.")).is_err());
+    assert_eq!(
+        author(&mut world, Field::SystemPrompt, Some(" You are Wren. ")),
+        Ok(true)
+    );
+    assert_eq!(prompt(&world), Some("You are Wren."));
+}
+
+#[test]
+fn spec_2_7_a_quarter_of_the_length_is_long_enough() {
+    let mut world = World::new();
+    author(&mut world, Field::SystemPrompt, Some(&"x".repeat(400))).unwrap();
+    assert!(author(&mut world, Field::SystemPrompt, Some(&"y".repeat(99))).is_err());
+    assert_eq!(
+        author(&mut world, Field::SystemPrompt, Some(&"y".repeat(100))),
+        Ok(true)
+    );
+}
+
+#[test]
+fn spec_2_7_after_an_hour_it_is_asked_again() {
+    let mut world = World::new();
+    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    let command = "Please make the system prompt shorter.";
+    assert_eq!(
+        author(&mut world, Field::SystemPrompt, Some(command)),
+        Err(Doubt::Command)
+    );
+    world.now = world.now.plus_seconds(CONFIRM_SECONDS);
+    assert_eq!(
+        author(&mut world, Field::SystemPrompt, Some(command)),
+        Err(Doubt::Command)
+    );
+    assert_eq!(
+        author(&mut world, Field::SystemPrompt, Some(command)),
+        Ok(true)
+    );
+}
+
+#[test]
+fn spec_2_7_returning_to_the_default_needs_no_confirmation() {
+    let mut world = World::new();
+    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    assert_eq!(author(&mut world, Field::SystemPrompt, None), Ok(true));
+    assert_eq!(prompt(&world), None);
+}
+
+#[test]
+fn spec_5_1_what_was_asked_about_is_in_the_sealed_part_of_the_record() {
+    let mut world = World::new();
+    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    author(&mut world, Field::SystemPrompt, Some("Kanarienvogel")).unwrap_err();
+    let facts = serde_json::to_value(&world.last_record().facts).unwrap();
+    assert_eq!(
+        facts,
+        json!({"field": "system_prompt", "doubt": "much_shorter"})
+    );
+}
+
+#[test]
+fn spec_2_7_every_field_has_a_history_and_a_way_back() {
+    let mut world = World::new();
+    let agent = Actor::agent("wren");
+    assert!(!revert(&mut world, Field::Name, &agent));
+    assert!(!revert(&mut world, Field::SystemPrompt, &agent));
+    author(&mut world, Field::SystemPrompt, Some("You are Wren.")).unwrap();
+    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    author(&mut world, Field::RefinementThreshold, Some("0.9")).unwrap();
+    author(&mut world, Field::Name, Some("Ada")).unwrap();
+    assert_eq!(
+        authoring::versions(&world.log, Field::SystemPrompt).len(),
+        2
+    );
+    assert!(revert(&mut world, Field::SystemPrompt, &agent));
+    assert_eq!(prompt(&world), Some("You are Wren."));
+    assert!(revert(&mut world, Field::SystemPrompt, &agent));
+    assert_eq!(prompt(&world), Some(LONG));
+    assert!(revert(&mut world, Field::RefinementThreshold, &agent));
+    assert_eq!(world.agent.settings.refinement_threshold, None);
+    assert!(revert(&mut world, Field::Name, &agent));
+    assert_eq!(world.agent.name, "wren");
+}
+
+#[test]
+fn spec_5_1_an_administrator_who_brings_a_prompt_back_does_not_come_to_see_it() {
+    let mut world = World::new();
+    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    world.set(Field::SystemPrompt, "You obey.");
+    assert!(!world.agent.settings.authored.contains("system_prompt"));
+    assert!(revert(&mut world, Field::SystemPrompt, &admin()));
+    assert_eq!(prompt(&world), Some(LONG));
+    assert!(world.agent.settings.authored.contains("system_prompt"));
+}

@@ -1,0 +1,295 @@
+//! Somebody asks the agent to be let in: what its tools tell, its answer, and asking the person at its client.
+#![expect(
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "helpers of tests fail the test"
+)]
+
+mod house;
+
+use house::{agent, call, connected_to};
+use memoir_app::{AccessRequestView, AgentHandle, Eyes};
+use memoir_domain::{
+    access::{AccessDraft, AccessKind, AccessScope, AccessState},
+    audit::Actor,
+    memory::Number,
+};
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient,
+    model::{
+        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+        ElicitationCapability, Implementation, ProtocolVersion,
+    },
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+fn person() -> Actor {
+    Actor::administrator("token of Ada")
+}
+
+async fn asked(agent: &AgentHandle, kind: AccessKind) -> AccessRequestView {
+    let draft = AccessDraft {
+        kind,
+        purpose: "to see <why> the sessions end early".into(),
+    };
+    agent.request_access(&draft, &person()).await.unwrap()
+}
+
+fn reading() -> AccessKind {
+    AccessKind::Read {
+        scope: AccessScope::Core,
+        minutes: 30,
+    }
+}
+
+async fn state(agent: &AgentHandle, request: &AccessRequestView) -> AccessState {
+    let me = Actor::agent("wren");
+    let now = agent.access_request(request.id, Eyes::Agent, &me).await;
+    now.unwrap().state
+}
+
+/// A person who says the same to each question.
+#[derive(Clone)]
+struct Person {
+    version: ProtocolVersion,
+    says: ElicitResult,
+    heard: mpsc::UnboundedSender<String>,
+}
+
+impl ClientHandler for Person {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(ElicitationCapability::default());
+        let mut config = ClientConfig::new(capabilities, Implementation::new("test", "1"));
+        config.protocol_version = self.version.clone();
+        config
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams {
+            message,
+            requested_schema,
+            ..
+        } = request
+        else {
+            panic!("a form is asked for");
+        };
+        let schema = serde_json::to_value(&requested_schema).unwrap();
+        assert_eq!(schema["required"], json!(["granted"]));
+        assert_eq!(schema["properties"]["granted"]["type"], "boolean");
+        self.heard.send(message).unwrap();
+        Ok(self.says.clone())
+    }
+}
+
+fn saying(
+    version: ProtocolVersion,
+    action: ElicitationAction,
+    content: Value,
+) -> (Person, mpsc::UnboundedReceiver<String>) {
+    let (heard, hears) = mpsc::unbounded_channel();
+    let mut says = ElicitResult::new(action);
+    if !content.is_null() {
+        says = says.with_content(content);
+    }
+    (
+        Person {
+            version,
+            says,
+            heard,
+        },
+        hears,
+    )
+}
+
+fn yes() -> Value {
+    json!({"granted": true, "reason": "  Look all you like. "})
+}
+
+/// Waits until the answer of somebody who is asked beside the calls is written.
+async fn until(agent: &AgentHandle, request: &AccessRequestView, wanted: AccessState) {
+    for _ in 0..1_000 {
+        if state(agent, request).await == wanted {
+            return;
+        }
+        tokio::task::yield_now().await;
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    panic!("the request is never {wanted:?}");
+}
+
+#[tokio::test]
+async fn spec_5_2_results_tell_who_asks_and_the_agent_answers() {
+    let agent = agent().await;
+    let client = connected_to(agent.clone(), ()).await;
+    let saved = call(&client, "save_memory", json!({"content": "Ada keeps bees."})).await;
+    assert!(saved.get("access_requests").is_none(), "{saved}");
+    let request = asked(&agent, reading()).await;
+    for (tool, arguments) in [
+        ("get_context", json!({})),
+        ("save_memory", json!({"content": "Ada keeps more bees."})),
+        ("view_config", json!({"field": "refinement_threshold"})),
+    ] {
+        let result = call(&client, tool, arguments).await;
+        let told = &result["access_requests"]["requests"];
+        assert_eq!(
+            told,
+            &json!([{
+                "id": request.id, "state": "asked", "kind": "read", "scope": "core", "minutes": 30,
+                "asked_by": {"kind": "administrator", "name": "token of Ada"},
+                "purpose": "to see <why> the sessions end early", "expires_at": request.expires_at,
+            }]),
+            "{tool}"
+        );
+    }
+    let found = call(&client, "recall_memories", json!({})).await;
+    assert!(found.get("access_requests").is_none(), "{found}");
+    let yes = json!({"request_id": request.id, "granted": true, "reason": "Look."});
+    let answered = call(&client, "answer_access_request", yes.clone()).await;
+    assert_eq!(
+        (&answered["type"], &answered["state"], &answered["reason"]),
+        (&json!("access_request"), &json!("granted"), &json!("Look."))
+    );
+    // The same once more changes nothing.
+    let again = call(&client, "answer_access_request", yes).await;
+    assert_eq!(again["expires_at"], answered["expires_at"]);
+    let context = call(&client, "get_context", json!({})).await;
+    assert_eq!(
+        context["access_requests"]["requests"][0]["state"],
+        "granted"
+    );
+    // A no after the yes takes it back.
+    let no = json!({"request_id": request.id, "granted": false});
+    let revoked = call(&client, "answer_access_request", no).await;
+    assert_eq!(revoked["state"], "revoked");
+    let context = call(&client, "get_context", json!({})).await;
+    assert!(context.get("access_requests").is_none(), "{context}");
+}
+
+#[tokio::test]
+async fn a_wrong_answer_changes_nothing() {
+    let agent = agent().await;
+    let client = connected_to(agent.clone(), ()).await;
+    let request = asked(&agent, reading()).await;
+    for (arguments, code) in [
+        (json!({"granted": true}), "invalid_argument"),
+        (json!({"request_id": request.id}), "invalid_argument"),
+        (
+            json!({"request_id": request.id, "granted": "yes"}),
+            "invalid_argument",
+        ),
+        (
+            json!({"request_id": request.id, "granted": null}),
+            "invalid_argument",
+        ),
+        (
+            json!({"request_id": request.id, "granted": true, "minutes": 90}),
+            "invalid_argument",
+        ),
+        (json!({"request_id": "1", "granted": true}), "not_found"),
+        (
+            json!({"request_id": "019a0000-0000-7000-8000-000000000000", "granted": true}),
+            "not_found",
+        ),
+    ] {
+        let refused = call(&client, "answer_access_request", arguments.clone()).await;
+        assert_eq!(refused["code"], code, "{arguments}");
+    }
+    assert_eq!(state(&agent, &request).await, AccessState::Asked);
+}
+
+#[tokio::test]
+async fn spec_4_4_a_yes_to_a_shredding_shreds() {
+    let agent = agent().await;
+    let client = connected_to(agent.clone(), ()).await;
+    call(&client, "save_memory", json!({"content": "The key is 4711."})).await;
+    let request = asked(&agent, AccessKind::Shred { number: Number(1) }).await;
+    let yes = json!({"request_id": request.id, "granted": true});
+    let answered = call(&client, "answer_access_request", yes).await;
+    assert_eq!(answered["state"], "done", "{answered}");
+    let memory = agent.memory(Number(1)).await.unwrap();
+    assert!(memory.shredded_at.is_some());
+}
+
+#[tokio::test]
+async fn a_person_at_a_client_with_forms_is_asked_once_and_beside_the_call() {
+    let agent = agent().await;
+    let (person, mut hears) =
+        saying(ProtocolVersion::V_2025_11_25, ElicitationAction::Accept, yes());
+    let client = connected_to(agent.clone(), person).await;
+    let request = asked(&agent, reading()).await;
+    let saved = call(&client, "save_memory", json!({"content": "Ada keeps bees."})).await;
+    assert_eq!(saved["number"], 1);
+    until(&agent, &request, AccessState::Granted).await;
+    let question = hears.recv().await.unwrap();
+    for part in ["\"token of Ada\"", "\"wren\"", "core memories", "30 minutes", "\\u003cwhy>"] {
+        assert!(question.contains(part), "{part}: {question}");
+    }
+    let me = Actor::agent("wren");
+    let granted = agent.access_request(request.id, Eyes::Agent, &me).await;
+    let reason = granted.unwrap().reason.unwrap();
+    assert_eq!(reason.expose(), "Look all you like.");
+    agent.revoke_access(request.id, &me).await.unwrap();
+    call(&client, "get_context", json!({})).await;
+    assert!(hears.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn who_declines_to_say_leaves_the_request_waiting_and_is_not_asked_again() {
+    for (action, content) in [
+        (ElicitationAction::Decline, Value::Null),
+        (ElicitationAction::Cancel, Value::Null),
+        (ElicitationAction::Accept, json!({"reason": "no yes or no"})),
+    ] {
+        let agent = agent().await;
+        let (person, mut hears) = saying(ProtocolVersion::V_2025_11_25, action, content);
+        let client = connected_to(agent.clone(), person).await;
+        let request = asked(&agent, reading()).await;
+        call(&client, "get_context", json!({})).await;
+        hears.recv().await.unwrap();
+        let second = asked(&agent, reading()).await;
+        call(&client, "get_context", json!({})).await;
+        // The one that is heard next is the second request.
+        hears.recv().await.unwrap();
+        call(&client, "get_context", json!({})).await;
+        let no = json!({"request_id": second.id, "granted": false});
+        call(&client, "answer_access_request", no).await;
+        assert!(hears.try_recv().is_err());
+        assert_eq!(state(&agent, &request).await, AccessState::Asked);
+        assert_eq!(state(&agent, &second).await, AccessState::Refused);
+    }
+}
+
+#[tokio::test]
+async fn without_an_answer_the_tool_has_the_person_asked() {
+    for version in [ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28] {
+        let agent = agent().await;
+        let (person, mut hears) = saying(version.clone(), ElicitationAction::Accept, yes());
+        let client = connected_to(agent.clone(), person).await;
+        let request = asked(&agent, reading()).await;
+        let ask = json!({"request_id": request.id});
+        let answered = call(&client, "answer_access_request", ask).await;
+        assert_eq!(answered["state"], "granted", "{version:?}: {answered}");
+        assert!(hears.try_recv().unwrap().contains("30 minutes"));
+    }
+}
+
+#[tokio::test]
+async fn the_newest_protocol_asks_nobody_beside_a_call() {
+    let agent = agent().await;
+    let (person, mut hears) =
+        saying(ProtocolVersion::V_2026_07_28, ElicitationAction::Decline, Value::Null);
+    let client = connected_to(agent.clone(), person).await;
+    let request = asked(&agent, reading()).await;
+    call(&client, "get_context", json!({})).await;
+    let ask = json!({"request_id": request.id});
+    let left = call(&client, "answer_access_request", ask).await;
+    assert_eq!(left["state"], "asked");
+    assert!(hears.try_recv().is_ok() && hears.try_recv().is_err());
+}

@@ -1,0 +1,64 @@
+//! An agent in memory, and clients of it.
+
+use std::sync::Arc;
+
+use memoir_app::{AgentHandle, Memoir, Models, Settings};
+use memoir_domain::audit::Actor;
+use memoir_mcp::Door;
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_vault::{KeyStore, MasterKey};
+use rmcp::{
+    ClientHandler, RoleClient, ServiceExt, model::CallToolRequestParams, service::RunningService,
+};
+use serde_json::Value;
+
+struct NoModels;
+
+impl Models for NoModels {
+    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        unreachable!("the agent drives its own sessions")
+    }
+}
+
+pub async fn agent() -> AgentHandle {
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+    let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
+    let memoir = Memoir::new(
+        store,
+        Arc::new(keys),
+        scratch,
+        Arc::new(NoModels),
+        Settings::default(),
+    );
+    let account = memoir.account("default").await.unwrap();
+    let person = Actor::administrator("test");
+    account.create_agent("wren", &[], &person).await.unwrap();
+    account.agent("wren").await.unwrap()
+}
+
+/// A client at the other end of a connection.
+pub async fn connected_to<H: ClientHandler>(
+    agent: AgentHandle,
+    client: H,
+) -> RunningService<RoleClient, H> {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    tokio::spawn(async move {
+        let service = Door::new(agent).serve(theirs).await.unwrap();
+        service.waiting().await.unwrap();
+    });
+    client.serve(ours).await.unwrap()
+}
+
+pub async fn call<H: ClientHandler>(
+    client: &RunningService<RoleClient, H>,
+    tool: &'static str,
+    arguments: Value,
+) -> Value {
+    let arguments = arguments.as_object().unwrap().clone();
+    let request = CallToolRequestParams::new(tool).with_arguments(arguments);
+    let result = client.call_tool(request).await.unwrap();
+    result.structured_content.unwrap()
+}

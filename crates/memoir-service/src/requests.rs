@@ -1,0 +1,203 @@
+//! Requests counted and traced: by the pattern of their route, never by their path, which holds names.
+
+use std::time::Instant;
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{Method, StatusCode},
+    middleware::Next,
+    response::Response,
+};
+use memoir_app::SPANS;
+use prometheus::{
+    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, core::Collector,
+    proto::MetricFamily,
+};
+use tracing::{Instrument, Span, field::Empty, info_span};
+
+use crate::Service;
+
+/// Those of the OpenTelemetry conventions for `http.server.request.duration`, and a millisecond below.
+const SECONDS: [f64; 15] = [
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
+];
+
+/// The code of a problem document, beside the answer that holds it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProblemCode(pub(crate) &'static str);
+
+/// What is counted of requests.
+pub(crate) struct Requests {
+    registry: Registry,
+    requests: IntCounterVec,
+    seconds: HistogramVec,
+    problems: IntCounterVec,
+    in_flight: IntGauge,
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        let registry = Registry::new();
+        let build = IntGauge::with_opts(
+            Opts::new("memoir_build_info", "The version that runs, always 1.")
+                .const_label("version", env!("CARGO_PKG_VERSION")),
+        );
+        entered(&registry, build).set(1);
+        Self {
+            requests: entered(
+                &registry,
+                IntCounterVec::new(
+                    Opts::new(
+                        "memoir_http_requests_total",
+                        "Requests answered, by method, pattern of the route and class of the status.",
+                    ),
+                    &["method", "route", "status"],
+                ),
+            ),
+            seconds: entered(
+                &registry,
+                HistogramVec::new(
+                    HistogramOpts::new(
+                        "memoir_http_request_duration_seconds",
+                        "Time from the head of a request to the head of its answer.",
+                    )
+                    .buckets(SECONDS.to_vec()),
+                    &["method", "route"],
+                ),
+            ),
+            problems: entered(
+                &registry,
+                IntCounterVec::new(
+                    Opts::new(
+                        "memoir_http_problems_total",
+                        "Requests answered with a problem document, by its code.",
+                    ),
+                    &["code"],
+                ),
+            ),
+            in_flight: entered(
+                &registry,
+                IntGauge::new(
+                    "memoir_http_requests_in_flight",
+                    "Requests that are being carried out, the one that asks for this included.",
+                ),
+            ),
+            registry,
+        }
+    }
+}
+
+impl Requests {
+    pub(crate) fn families(&self) -> Vec<MetricFamily> {
+        self.registry.gather()
+    }
+}
+
+/// Enters a metric in the registry.
+#[expect(
+    clippy::expect_used,
+    reason = "names and labels are constants of this file, each entered once"
+)]
+fn entered<T: Collector + Clone + 'static>(registry: &Registry, made: prometheus::Result<T>) -> T {
+    let made = made.expect("a name is that of a metric");
+    registry
+        .register(Box::new(made.clone()))
+        .expect("a name is given once");
+    made
+}
+
+/// Counts a request and carries it out inside of its span.
+pub(crate) async fn watch(
+    State(service): State<Service>,
+    route: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let method = known(request.method());
+    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+    let span = info_span!(
+        target: SPANS,
+        "request",
+        otel.name = %format_args!("{method} {route}"),
+        otel.kind = "server",
+        otel.status_code = Empty,
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = Empty,
+        error.type = Empty,
+    );
+    service.requests.in_flight.inc();
+    let mut running = Running {
+        service: &service,
+        labels: [method, route],
+        span: &span,
+        begun: Instant::now(),
+        status: StatusCode::INTERNAL_SERVER_ERROR,
+        code: None,
+    };
+    let response = next.run(request).instrument(span.clone()).await;
+    running.status = response.status();
+    running.code = response.extensions().get::<ProblemCode>().copied();
+    response
+}
+
+/// A request under way. It is counted when this is dropped, so that one that broke off counts too.
+struct Running<'a> {
+    service: &'a Service,
+    labels: [&'a str; 2],
+    span: &'a Span,
+    begun: Instant,
+    status: StatusCode,
+    code: Option<ProblemCode>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let requests = &self.service.requests;
+        let [method, route] = self.labels;
+        requests.in_flight.dec();
+        requests
+            .seconds
+            .with_label_values(&self.labels)
+            .observe(self.begun.elapsed().as_secs_f64());
+        requests
+            .requests
+            .with_label_values(&[method, route, class(self.status)])
+            .inc();
+        if let Some(ProblemCode(code)) = self.code {
+            requests.problems.with_label_values(&[code]).inc();
+        }
+        self.span
+            .record("http.response.status_code", i64::from(self.status.as_u16()));
+        // What a client did wrong is no failure of the service.
+        if self.status.is_server_error() {
+            let code = self.code.map_or("internal", |ProblemCode(code)| code);
+            self.span.record("otel.status_code", "ERROR");
+            self.span.record("error.type", code);
+        }
+    }
+}
+
+/// The method, where it is one of HTTP's own: a client can send any word.
+fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        _ => "_OTHER",
+    }
+}
+
+fn class(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        100..200 => "1xx",
+        200..300 => "2xx",
+        300..400 => "3xx",
+        400..500 => "4xx",
+        _ => "5xx",
+    }
+}

@@ -1,0 +1,186 @@
+//! `/v1/agents/{agent}/access-requests` and `/v1/access-requests`: asking an agent to be let in, and its
+//! answer (SPEC 5.2, 5.5).
+
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use memoir_app::AccessRequestView;
+use memoir_domain::{
+    AccessRequestId, PrivateText, Timestamp,
+    access::{AccessDraft, AccessKind, AccessScope},
+};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::{
+    Problem,
+    caller::{Caller, Reached},
+    extract::{Body, Nothing, Path, Query, read},
+    page::{Page, Wanted},
+    schemas,
+    wire::AccessRequest,
+};
+
+/// What to ask an agent for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewAccessRequest {
+    /// `read` (the default): to look for a while. `token`: to make one more token of the agent.
+    #[serde(default)]
+    #[schema(value_type = Option<schemas::AskedKind>)]
+    kind: Option<Asked>,
+    /// Why, for the agent to judge: 1 to 2,000 characters.
+    #[schema(value_type = String, min_length = 1, max_length = 2_000, example = "to see why the last session was rolled back")]
+    purpose: PrivateText,
+    /// To look: `core` (the kept core memories), `all` (memories, records and prompts), or `session:` and the
+    /// identifier of a session (what it changed).
+    #[serde(default)]
+    #[schema(
+        pattern = "^(core|all|session:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$",
+        example = "core"
+    )]
+    scope: Option<String>,
+    /// To look: for how many minutes from the agent's answer on, 1 to 60.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 60, example = 30)]
+    minutes: Option<u32>,
+    /// A token: from when on it opens nothing; never where it is left out.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Asked {
+    #[default]
+    Read,
+    Token,
+}
+
+impl NewAccessRequest {
+    fn read(self) -> Result<AccessDraft, Problem> {
+        let scope = |text: &str| {
+            let scope = text.parse::<AccessScope>();
+            scope
+                .map_err(|_| "must be `core`, `all`, or `session:` and the identifier of a session")
+        };
+        let scope = read("scope", self.scope.as_deref(), scope)?;
+        let kind = match (self.kind.unwrap_or_default(), scope, self.minutes) {
+            (Asked::Read, Some(scope), Some(minutes)) if self.expires_at.is_none() => {
+                AccessKind::Read { scope, minutes }
+            }
+            (Asked::Read, None, _) => return Err(Problem::invalid("scope: is missing")),
+            (Asked::Read, _, None) => return Err(Problem::invalid("minutes: is missing")),
+            (Asked::Read, ..) => {
+                return Err(Problem::invalid(
+                    "expires_at: is for `kind: token`; give `minutes`",
+                ));
+            }
+            (Asked::Token, None, None) => AccessKind::Token {
+                expires_at: self.expires_at,
+            },
+            (Asked::Token, ..) => {
+                return Err(Problem::invalid("scope and minutes: are for `kind: read`"));
+            }
+        };
+        Ok(AccessDraft {
+            kind,
+            purpose: self.purpose,
+        })
+    }
+}
+
+/// Asks an agent to be let in: to see its words for a while, or to be given a token of it. The agent answers
+/// through its model or its own client; what it grants is for the token that asked, and for no other.
+#[utoipa::path(post, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "request_access",
+    request_body = NewAccessRequest, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 201, description = "The request, which waits for the agent's answer", body = AccessRequest)))]
+pub(crate) async fn ask(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Body(new): Body<NewAccessRequest>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach_managed(&agent).await?;
+    let draft = new.read()?;
+    let request = reached.agent.request_access(&draft, &reached.actor).await?;
+    Ok((
+        StatusCode::CREATED,
+        axum::Json(AccessRequest::from(request)),
+    )
+        .into_response())
+}
+
+/// Who asked the agent to be let in, and who looks or looked: newest first.
+#[utoipa::path(get, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "list_access_requests",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Wanted),
+    responses((status = 200, description = "One page", body = Page<AccessRequest>)))]
+pub(crate) async fn list(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(&agent).await?;
+    let limit = wanted.limit()?;
+    let before: Option<(Timestamp, AccessRequestId)> = wanted.after()?;
+    let Reached { agent, eyes, actor } = &reached;
+    let requests = agent
+        .access_requests(before, limit + 1, *eyes, actor)
+        .await?;
+    let place = |request: &AccessRequestView| (request.requested_at, request.id);
+    let page = Page::of(requests, limit, place, AccessRequest::from);
+    Ok(axum::Json(page).into_response())
+}
+
+/// One request for access, and what became of it.
+#[utoipa::path(get, path = "/v1/access-requests/{id}", tag = "access", operation_id = "get_access_request",
+    params(("id" = String, Path, description = "The request", format = Uuid)),
+    responses((status = 200, description = "The request", body = AccessRequest)))]
+pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let (reached, id) = caller.reach_access(&id).await?;
+    let Reached { agent, eyes, actor } = &reached;
+    let request = agent.access_request(id, *eyes, actor).await?;
+    Ok(axum::Json(AccessRequest::from(request)).into_response())
+}
+
+/// An agent's answer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AccessAnswer {
+    /// Whether it lets whoever asks in. Not to answer is no.
+    granted: bool,
+    /// What it says to it, for whoever asked: up to 2,000 characters.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 2_000, example = "you may see what the session did")]
+    reason: Option<PrivateText>,
+}
+
+/// The agent's answer. With a yes, a memory that was asked to be shredded is shredded.
+#[utoipa::path(post, path = "/v1/access-requests/{id}/answer", tag = "access", operation_id = "answer_access_request",
+    request_body = AccessAnswer, params(("id" = String, Path, description = "The request", format = Uuid)),
+    responses((status = 200, description = "The request", body = AccessRequest)))]
+pub(crate) async fn answer(
+    caller: Caller,
+    Path(id): Path<String>,
+    Body(AccessAnswer { granted, reason }): Body<AccessAnswer>,
+) -> Result<Response, Problem> {
+    let (Reached { agent, actor, .. }, id) = caller.reach_access(&id).await?;
+    let request = agent.answer_access(id, granted, reason, &actor).await?;
+    Ok(axum::Json(AccessRequest::from(request)).into_response())
+}
+
+/// Takes a request back, answered or not: what it granted ends at once.
+#[utoipa::path(post, path = "/v1/access-requests/{id}/revoke", tag = "access", operation_id = "revoke_access_request",
+    params(("id" = String, Path, description = "The request", format = Uuid)),
+    responses((status = 200, description = "The request", body = AccessRequest)))]
+pub(crate) async fn revoke(
+    caller: Caller,
+    Path(id): Path<String>,
+    Body(Nothing {}): Body<Nothing>,
+) -> Result<Response, Problem> {
+    let (reached, id) = caller.reach_access(&id).await?;
+    let Reached { agent, eyes, actor } = &reached;
+    let request = agent.revoke_access(id, actor).await?.seen_by(*eyes, actor);
+    Ok(axum::Json(AccessRequest::from(request)).into_response())
+}

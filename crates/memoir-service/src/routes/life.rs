@@ -1,0 +1,168 @@
+//! `/v1/agents/{agent}/transcripts` and `/reflections`: conversations that the agent's model is to read, and
+//! its look at its own journal (SPEC 2.5, 2.6).
+
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use memoir_app::{HandedMessage, HandedOver, Reflected, TranscriptView};
+use memoir_domain::{PrivateText, Timestamp, memory::Number};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    Problem,
+    caller::Caller,
+    extract::{Body, Path},
+};
+
+/// Most messages of one request.
+const MESSAGES_LIMIT: usize = 10_000;
+
+/// One message of a conversation.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Message {
+    /// What it is known by: the agent reads the message of an identifier once.
+    #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "m-17")]
+    id: PrivateText,
+    /// When it was said.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    at: Option<Timestamp>,
+    /// Who said it.
+    #[schema(value_type = String, min_length = 1, max_length = 200, example = "Ann")]
+    speaker: PrivateText,
+    /// What was said.
+    #[schema(value_type = String, min_length = 1, max_length = 4_000_000)]
+    text: PrivateText,
+}
+
+/// A conversation, or a part of one.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Transcript {
+    #[schema(max_items = 10_000)]
+    messages: Vec<Message>,
+    /// Whether it is to be read at once instead of when nothing was added for six hours.
+    #[serde(default)]
+    now: bool,
+}
+
+/// What became of the messages.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Received {
+    /// New ones, which wait to be read.
+    received: u64,
+    /// Ones that the agent had before.
+    known: u64,
+}
+
+/// How it stands with an agent's conversations.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Standing {
+    /// Messages that wait to be read.
+    pending: u64,
+    /// Messages that were read.
+    absorbed: u64,
+    /// Messages that were given up after several attempts.
+    failed: u64,
+    /// From when on those that wait are read; null where none waits.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    due_at: Option<Timestamp>,
+}
+
+/// What a reflection came to.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Reflection {
+    /// Journal entries that the agent saw.
+    considered: usize,
+    /// The numbers of those that are core memories now.
+    #[schema(value_type = Vec<u64>)]
+    promoted: Vec<Number>,
+    /// Why nothing was promoted, where something went wrong; null where nothing did.
+    #[schema(required)]
+    failure: Option<String>,
+}
+
+impl From<HandedOver> for Received {
+    fn from(HandedOver { received, known }: HandedOver) -> Self {
+        Self { received, known }
+    }
+}
+
+impl From<TranscriptView> for Standing {
+    fn from(view: TranscriptView) -> Self {
+        Self {
+            pending: view.pending,
+            absorbed: view.absorbed,
+            failed: view.failed,
+            due_at: view.due_at,
+        }
+    }
+}
+
+impl From<Reflected> for Reflection {
+    fn from(reflected: Reflected) -> Self {
+        Self {
+            considered: reflected.considered,
+            promoted: reflected.promoted,
+            failure: reflected.failure,
+        }
+    }
+}
+
+/// Hands a conversation over, for the agent's model to read once nothing was added for six hours. Messages
+/// that the agent had before are passed over.
+#[utoipa::path(post, path = "/v1/agents/{agent}/transcripts", tag = "memories", operation_id = "hand_over_transcript",
+    request_body = Transcript,
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 202, description = "The messages wait to be read", body = Received)))]
+pub(crate) async fn hand_over(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Body(Transcript { messages, now }): Body<Transcript>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(&agent).await?;
+    if messages.len() > MESSAGES_LIMIT {
+        return Err(Problem::invalid(format!(
+            "messages: has {}, and the limit is {MESSAGES_LIMIT}; send them in parts",
+            messages.len()
+        )));
+    }
+    let messages = messages.into_iter().map(|message| HandedMessage {
+        id: message.id,
+        at: message.at,
+        speaker: message.speaker,
+        text: message.text,
+    });
+    let handed = reached.agent.hand_over(messages.collect(), now).await?;
+    caller.wake_life();
+    Ok((StatusCode::ACCEPTED, axum::Json(Received::from(handed))).into_response())
+}
+
+/// How it stands with the agent's conversations.
+#[utoipa::path(get, path = "/v1/agents/{agent}/transcripts", tag = "memories", operation_id = "get_transcripts",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 200, description = "Counts", body = Standing)))]
+pub(crate) async fn standing(
+    caller: Caller,
+    Path(agent): Path<String>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(&agent).await?;
+    let standing = Standing::from(reached.agent.transcript().await?);
+    Ok(axum::Json(standing).into_response())
+}
+
+/// Lets the agent's model look at its journal of the last week now, and name the entries that become core
+/// memories.
+#[utoipa::path(post, path = "/v1/agents/{agent}/reflections", tag = "memories", operation_id = "reflect",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    responses((status = 200, description = "What it came to", body = Reflection)))]
+pub(crate) async fn reflect(
+    caller: Caller,
+    Path(agent): Path<String>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(&agent).await?;
+    let reflection = Reflection::from(reached.agent.reflect().await?);
+    Ok(axum::Json(reflection).into_response())
+}

@@ -1,0 +1,176 @@
+//! `/v1/sessions/{id}/events`
+
+use std::fmt;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+use memoir_app::{
+    Eyes,
+    sessions::{Live, LiveEvent, Seen, Standing},
+};
+
+use crate::{
+    Problem, Service,
+    caller::Caller,
+    extract::Path,
+    streams::{self, Over, Sink, Slot},
+    wire::{LiveRecord, LiveSession},
+};
+
+/// What the client saw last, in its head when it comes back.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Watches a session, as server-sent events, until it ends.
+///
+/// `record`: a record of the session was written; `data` is a LiveRecord. `session`: it stands differently,
+/// as after the records sent so far; `data` is a LiveSession. `ended`: how it ended, as a LiveSession; the
+/// last event. Every record comes once, in its order; of the states in between, some may be passed over.
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions", operation_id = "watch_session",
+    params(("id" = String, Path, description = "The session", format = Uuid),
+        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event that was seen: the stream goes on after it", example = "12-7-412-309")),
+    responses(
+        (status = 200, description = "The events", body = String, content_type = "text/event-stream"),
+        (status = 204, description = "The session has ended, and everything of it was seen")))]
+pub(crate) async fn watch(
+    State(service): State<Service>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let (reached, id) = caller.reach_session(&id).await?;
+    let seen = seen_before(&headers)?;
+    let eyes = match reached.eyes {
+        Eyes::Agent => Eyes::Agent,
+        _ => Eyes::Administrator,
+    };
+    let mut live = reached.agent.watch(id, eyes, seen);
+    let news = live.look().await?;
+    if news.is_empty() && live.has_ended() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let slot = Slot::take(&service, &caller)?;
+    Ok(streams::stream(slot, caller, move |sink| {
+        tell(live, eyes, news, sink)
+    }))
+}
+
+async fn tell(
+    mut live: Live,
+    eyes: Eyes,
+    mut news: Vec<(LiveEvent, Seen)>,
+    mut sink: Sink,
+) -> Result<(), Over> {
+    loop {
+        for (event, seen) in news {
+            let id = EventId(seen).to_string();
+            match event {
+                LiveEvent::Record(record) => {
+                    sink.tell("record", &id, &LiveRecord::from(*record)).await
+                }
+                LiveEvent::Session(session) => {
+                    let session = LiveSession::seen(*session, eyes);
+                    sink.tell("session", &id, &session).await
+                }
+                LiveEvent::Ended(session) => {
+                    let session = LiveSession::seen(*session, eyes);
+                    sink.tell("ended", &id, &session).await
+                }
+            }?;
+        }
+        if live.has_ended() {
+            return Ok(());
+        }
+        live.changed().await;
+        sink.tick().await?;
+        news = live.look().await.map_err(|error| {
+            // The agent was erased, or the database does not answer: whoever comes back is told.
+            tracing::debug!(%error, "a stream broke off");
+            Over
+        })?;
+    }
+}
+
+/// `SEQ`, or `SEQ-VERSION-MASS-LINE` once the session itself was shown.
+struct EventId(Seen);
+
+impl fmt::Display for EventId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.0.seq)?;
+        match self.0.standing {
+            Some(Standing {
+                version,
+                core_tokens,
+                breaker_tokens,
+            }) => write!(formatter, "-{version}-{core_tokens}-{breaker_tokens}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn seen_before(headers: &HeaderMap) -> Result<Seen, Problem> {
+    let Some(id) = headers.get(LAST_EVENT_ID) else {
+        return Ok(Seen::default());
+    };
+    let id = id.to_str().unwrap_or_default();
+    if id.is_empty() {
+        return Ok(Seen::default());
+    }
+    parse(id).ok_or_else(|| {
+        Problem::invalid("Last-Event-ID: is none that this stream gave; leave it out to begin anew")
+    })
+}
+
+fn parse(id: &str) -> Option<Seen> {
+    let number = |text: &str| {
+        text.parse::<u64>()
+            .ok()
+            .filter(|number| *number < i64::MAX as u64 && !text.starts_with('+'))
+    };
+    let numbers: Option<Vec<u64>> = id.split('-').map(number).collect();
+    match numbers?[..] {
+        [seq] => Some(Seen {
+            seq,
+            standing: None,
+        }),
+        [seq, version, core_tokens, breaker_tokens] => Some(Seen {
+            seq,
+            standing: Some(Standing {
+                version,
+                core_tokens,
+                breaker_tokens,
+            }),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_is_read_as_it_is_written() {
+        for id in ["0", "17", "17-3-412-309", "0-1-0-0"] {
+            let seen = parse(id).unwrap();
+            assert_eq!(EventId(seen).to_string(), id);
+        }
+        for other in [
+            "x",
+            "-",
+            "1-",
+            "1-2",
+            "1-2-3",
+            "1-2-3-4-5",
+            "+1",
+            " 1",
+            "1.5",
+            "9223372036854775807",
+            "99999999999999999999",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `/metrics`: what is counted, in the text format of Prometheus.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use memoir_app::{DEFAULT_ACCOUNT, Error};
+use prometheus::{TEXT_FORMAT, TextEncoder};
+
+use crate::{Problem, Service, caller::Caller, server::Peer};
+
+/// What proxies add to a request.
+const FORWARDED: [&str; 5] = [
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-proto",
+    "x-real-ip",
+];
+
+/// What is counted since the process began, for Prometheus.
+///
+/// Numbers of all accounts together, under codes and names of models; no names of agents, and no words. From
+/// this machine no token is needed. From elsewhere, or through a proxy, an administrator of the account
+/// `default` may: whoever runs the installation, since the numbers are of all of its accounts.
+#[utoipa::path(get, path = "/metrics", tag = "service", operation_id = "get_metrics", security((), ("token" = [])),
+    responses((status = 200, description = "The numbers", body = String, content_type = "text/plain"),
+        (status = 401, description = "`unauthorized`", body = Problem, content_type = "application/problem+json"),
+        (status = 403, description = "`forbidden`", body = Problem, content_type = "application/problem+json")))]
+pub(super) async fn show(
+    State(service): State<Service>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, _) = request.into_parts();
+    if !is_of_this_machine(&parts) {
+        check(&service, &parts).await?;
+    }
+    let mut families = service.requests.families();
+    families.extend(service.memoir.metrics().await);
+    let text = TextEncoder::new().encode_to_string(&families);
+    let text = text.map_err(|error| Error::Inconsistent(format!("the metrics: {error}")))?;
+    let headers = [
+        (header::CONTENT_TYPE, TEXT_FORMAT),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    Ok((headers, text).into_response())
+}
+
+/// Whether the request comes from this machine, and not through a proxy on it.
+fn is_of_this_machine(parts: &Parts) -> bool {
+    let peer = parts.extensions.get::<Peer>();
+    peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback())
+        && !is_forwarded(&parts.headers)
+}
+
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    FORWARDED.iter().any(|name| headers.contains_key(*name))
+}
+
+/// Refuses whoever does not run the installation.
+async fn check(service: &Service, parts: &Parts) -> Result<(), Problem> {
+    let caller = Caller::of(service, parts).await?;
+    caller.administrator()?;
+    let own = service.memoir.account(DEFAULT_ACCOUNT).await?;
+    if caller.principal.account == own.id() {
+        return Ok(());
+    }
+    Err(Problem::forbidden(format!(
+        "the numbers are of all accounts: they are for an administrator of the account `{DEFAULT_ACCOUNT}`"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_a_loopback_address_without_a_proxy() {
+        for (peer, header, expected) in [
+            (Some("127.0.0.1:1"), None, true),
+            (Some("[::1]:1"), None, true),
+            (Some("[::ffff:127.0.0.1]:1"), None, true),
+            (Some("127.0.0.1:1"), Some("X-Forwarded-For"), false),
+            (Some("10.0.0.7:1"), None, false),
+            (Some("[fe80::1]:1"), None, false),
+            (None, None, false),
+        ] {
+            let mut request = Request::new(axum::body::Body::empty());
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(Peer(peer.parse().unwrap()));
+            }
+            if let Some(name) = header {
+                let name = header::HeaderName::try_from(name).unwrap();
+                request
+                    .headers_mut()
+                    .insert(name, header::HeaderValue::from_static("10.0.0.7"));
+            }
+            let (parts, _) = request.into_parts();
+            assert_eq!(is_of_this_machine(&parts), expected, "{peer:?} {header:?}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Streams of server-sent events: how many there are, what they look like on the wire, and how they end.
+//!
+//! A stream is written by a task of its own into a queue of a few events: a client that takes nothing holds
+//! up its own task only, and is given up by its connection. A stop of the service ends all of them at once.
+
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    pin::Pin,
+    sync::{Mutex, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use hyper::body::Frame;
+use memoir_domain::TokenId;
+use serde::Serialize;
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+
+use crate::{Problem, Service, caller::Caller};
+
+/// Events that wait for the client.
+const QUEUE: usize = 4;
+/// How often it is looked whether the token still counts.
+const ADMITTED_EVERY: Duration = Duration::from_secs(2);
+/// After how long a client is to come back.
+const RETRY: &str = "retry: 2000\n\n";
+/// Keeps what is in between from taking the connection for dead.
+const BEAT: &str = ":\n\n";
+
+/// The streams that are open.
+pub(crate) struct Streams {
+    open: Mutex<HashMap<TokenId, usize>>,
+    stopped: watch::Sender<bool>,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            open: Mutex::default(),
+            stopped: watch::channel(false).0,
+        }
+    }
+}
+
+impl Streams {
+    /// Ends all of them, and those that are opened later.
+    pub(crate) fn stop(&self) {
+        self.stopped.send_replace(true);
+    }
+
+    fn enter(&self, token: TokenId, most: usize) -> bool {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(token).or_default();
+        let admits = *count < most;
+        *count += usize::from(admits);
+        admits
+    }
+
+    fn leave(&self, token: TokenId) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(&token) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&token);
+            }
+        }
+    }
+}
+
+/// The right to have one more stream open.
+pub(crate) struct Slot {
+    service: Service,
+    token: TokenId,
+}
+
+impl Slot {
+    /// # Errors
+    /// The token has as many open as it may have.
+    pub(crate) fn take(service: &Service, caller: &Caller) -> Result<Self, Problem> {
+        let token = caller.principal.token;
+        let most = service.options.streams_per_token;
+        if service.streams.enter(token, most) {
+            let service = service.clone();
+            return Ok(Self { service, token });
+        }
+        Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            format!("this token has {most} streams open, which is the most"),
+        )
+        .hint("close some, or watch with another token")
+        .retry_after(5))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.service.streams.leave(self.token);
+    }
+}
+
+/// That nobody is to be told anything more: the client has gone, or its token counts no longer.
+pub(crate) struct Over;
+
+/// Where the events of one stream go.
+pub(crate) struct Sink {
+    queue: mpsc::Sender<Bytes>,
+    caller: Caller,
+    admitted_at: Instant,
+    told_at: Instant,
+    beat: Duration,
+}
+
+impl Sink {
+    /// Sends an event, with the identifier that the client names when it comes back.
+    pub(crate) async fn tell(
+        &mut self,
+        event: &'static str,
+        id: &str,
+        data: &impl Serialize,
+    ) -> Result<(), Over> {
+        self.check().await?;
+        let data = serde_json::to_string(data).map_err(|_| Over)?;
+        self.send(format!("event: {event}\nid: {id}\ndata: {data}\n\n"))
+            .await
+    }
+
+    /// To be called from time to time where there is nothing to tell.
+    pub(crate) async fn tick(&mut self) -> Result<(), Over> {
+        self.check().await?;
+        if self.told_at.elapsed() < self.beat {
+            return Ok(());
+        }
+        self.send(BEAT.to_owned()).await
+    }
+
+    async fn check(&mut self) -> Result<(), Over> {
+        if self.admitted_at.elapsed() < ADMITTED_EVERY {
+            return Ok(());
+        }
+        if !self.caller.is_still_let_in().await {
+            return Err(Over);
+        }
+        self.admitted_at = Instant::now();
+        Ok(())
+    }
+
+    async fn send(&mut self, text: String) -> Result<(), Over> {
+        self.queue.send(text.into()).await.map_err(|_| Over)?;
+        self.told_at = Instant::now();
+        Ok(())
+    }
+}
+
+/// A stream of what `write` tells, until it is done, the client goes away, or the service stops.
+pub(crate) fn stream<W, F>(slot: Slot, caller: Caller, write: W) -> Response
+where
+    W: FnOnce(Sink) -> F,
+    F: Future<Output = Result<(), Over>> + Send + 'static,
+{
+    let (queue, events) = mpsc::channel(QUEUE);
+    // The queue is empty.
+    let _ = queue.try_send(Bytes::from_static(RETRY.as_bytes()));
+    let now = Instant::now();
+    let service = slot.service.clone();
+    let written = write(Sink {
+        queue: queue.clone(),
+        caller,
+        admitted_at: now,
+        told_at: now,
+        beat: service.options.stream_beat,
+    });
+    tokio::spawn(async move {
+        let mut stopped = service.streams.stopped.subscribe();
+        tokio::select! {
+            _ = written => {}
+            () = queue.closed() => {}
+            _ = stopped.wait_for(|stopped| *stopped) => {}
+        }
+        drop(slot);
+    });
+    let headers = [
+        (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/event-stream"),
+        ),
+        // Some proxies would wait for the end otherwise.
+        (
+            HeaderName::from_static("x-accel-buffering"),
+            HeaderValue::from_static("no"),
+        ),
+    ];
+    (headers, Body::new(Events(events))).into_response()
+}
+
+/// A body that ends when nobody writes into it any more.
+struct Events(mpsc::Receiver<Bytes>);
+
+impl HttpBody for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let event = self.0.poll_recv(context);
+        event.map(|event| event.map(|event| Ok(Frame::data(event))))
+    }
+}

@@ -1,0 +1,439 @@
+//! Webhooks: telling other systems that a session ended, without words.
+//!
+//! What is due to whom, and when it is tried again, is the application's (`notices.rs`); this sends it,
+//! signed, to nothing inside the network unless the configuration says so.
+
+mod address;
+mod secret;
+
+use std::{error::Error, fmt, io, sync::Arc, time::Duration};
+
+use memoir_app::{EndNotice, ReceiverDigest, Retry};
+use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
+use sha2::{Digest, Sha256};
+use tokio::{sync::watch, task::JoinSet};
+
+use self::{
+    address::{Guarded, NotAllowed, Rule},
+    secret::Secret,
+};
+use crate::{Service, wire};
+
+/// Notices that are on their way to one receiver at a time.
+const AT_ONCE: u32 = 8;
+/// How often it is looked whether something is due: sessions end in other processes too.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often it is said that the receivers are still wanted.
+const REGISTER_EVERY: Duration = Duration::from_secs(6 * 3_600);
+/// How long a receiver may take to be connected to.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// How long it may take in all. What it answers with beyond its head is not read.
+const ANSWER_TIME: Duration = Duration::from_secs(15);
+/// How long a stop waits for notices on their way; those that are cut off are sent again.
+const STOP_TIME: Duration = Duration::from_secs(5);
+
+/// Whom to tell when a session ends. `Debug` shows neither its secret nor its whole address, which may hold
+/// one too.
+#[derive(Clone)]
+pub struct Webhook {
+    url: Url,
+    secret: Secret,
+    accounts: Option<Vec<String>>,
+    rule: Rule,
+    digest: ReceiverDigest,
+}
+
+/// What is wrong with a webhook's settings. Holds nothing of what was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookProblem {
+    /// The address cannot be read, or has a name and a password or a fragment.
+    Address,
+    /// It is not of a scheme that is allowed.
+    Scheme,
+    /// It leads to where no webhook may be sent.
+    Inside,
+    /// The secret is none.
+    Secret,
+}
+
+impl fmt::Display for WebhookProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Address => {
+                "`url` must be an address such as `https://example.com/hook`, without a password and a fragment"
+            }
+            Self::Scheme => {
+                "`url` must begin with `https://`; `http://` is for targets inside the network, with `allow_private = true`"
+            }
+            Self::Inside => {
+                "`url` names an address that is not of the public network; `allow_private = true` allows those of this machine and its own network, but for link-local and reserved ones"
+            }
+            Self::Secret => {
+                "the secret must be `whsec_` and 24 to 64 random bytes in base64, such as `echo whsec_$(openssl rand -base64 32)` prints"
+            }
+        })
+    }
+}
+
+impl Error for WebhookProblem {}
+
+impl fmt::Debug for Webhook {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Webhook")
+            .field("host", &self.host())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Webhook {
+    /// To `url`, signed with `secret` (`whsec_` and 24 to 64 bytes in base64), for the sessions of those
+    /// `accounts` (names; `None` for all). With `allow_private`, the target may be on this machine or in its
+    /// own network, and `http` is allowed for such a one.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub fn new(
+        url: &str,
+        secret: &str,
+        accounts: Option<Vec<String>>,
+        allow_private: bool,
+    ) -> Result<Self, WebhookProblem> {
+        let (url, rule) = target(url, allow_private)?;
+        Ok(Self {
+            secret: Secret::parse(secret).ok_or(WebhookProblem::Secret)?,
+            digest: Sha256::digest(url.as_str()).into(),
+            url,
+            accounts,
+            rule,
+        })
+    }
+
+    /// Whether the target by itself is allowed, before its name is looked up.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub fn check_target(url: &str, allow_private: bool) -> Result<(), WebhookProblem> {
+        target(url, allow_private).map(drop)
+    }
+
+    /// The host that it is sent to.
+    pub fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// What it is sent with: to the addresses that are allowed, directly, and nowhere else.
+    fn client(&self) -> reqwest::Result<Client> {
+        // An error means that a provider of cryptography is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Client::builder()
+            .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::none())
+            .referer(false)
+            .no_proxy()
+            .dns_resolver(Arc::new(Guarded(self.rule)))
+            .connect_timeout(CONNECT_TIME)
+            .timeout(ANSWER_TIME)
+            .build()
+    }
+}
+
+fn target(url: &str, allow_private: bool) -> Result<(Url, Rule), WebhookProblem> {
+    let url: Url = url.trim().parse().map_err(|_| WebhookProblem::Address)?;
+    let has_login = !url.username().is_empty() || url.password().is_some();
+    if url.host_str().is_none() || has_login || url.fragment().is_some() {
+        return Err(WebhookProblem::Address);
+    }
+    let rule = Rule::of(&url, allow_private).ok_or(WebhookProblem::Scheme)?;
+    if !rule.allows_literal(&url) {
+        return Err(WebhookProblem::Inside);
+    }
+    Ok((url, rule))
+}
+
+/// Tells all receivers what is due to them, until told to stop.
+pub(crate) async fn run(service: Service, stop: watch::Receiver<bool>) {
+    let webhooks = &service.options.webhooks;
+    if webhooks.is_empty() {
+        return;
+    }
+    let mut telling = JoinSet::new();
+    telling.spawn(register(service.clone(), stop.clone()));
+    for webhook in webhooks {
+        telling.spawn(serve(service.clone(), webhook.clone(), stop.clone()));
+    }
+    while telling.join_next().await.is_some() {}
+}
+
+/// Says from time to time that the receivers are wanted.
+async fn register(service: Service, mut stop: watch::Receiver<bool>) {
+    let receivers: Vec<ReceiverDigest> = service
+        .options
+        .webhooks
+        .iter()
+        .map(|webhook| webhook.digest)
+        .collect();
+    let mut anew = true;
+    loop {
+        let wait = match service.memoir.register_receivers(&receivers, anew).await {
+            Ok(()) => {
+                anew = false;
+                REGISTER_EVERY
+            }
+            Err(error) => {
+                tracing::error!(%error, "webhooks were not registered");
+                LOOK_EVERY
+            }
+        };
+        tokio::select! {
+            _ = stop.wait_for(|stopped| *stopped) => return,
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+/// Tells one receiver.
+async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<bool>) {
+    let host = webhook.host();
+    let client = match webhook.client() {
+        Ok(client) => client,
+        Err(error) => return tracing::error!(host, %error, "a webhook cannot be sent"),
+    };
+    loop {
+        let due = service
+            .memoir
+            .due_notices(&webhook.digest, webhook.accounts.as_deref(), AT_ONCE)
+            .await;
+        let notices = due.unwrap_or_else(|error| {
+            tracing::error!(host, %error, "it cannot be read what is due to a webhook");
+            Vec::new()
+        });
+        if notices.is_empty() {
+            tokio::select! {
+                _ = stop.wait_for(|stopped| *stopped) => return,
+                () = tokio::time::sleep(LOOK_EVERY) => continue,
+            }
+        }
+        let mut sending = JoinSet::new();
+        for notice in notices {
+            let (service, webhook) = (service.clone(), webhook.clone());
+            let client = client.clone();
+            sending.spawn(async move { tell(&service, &webhook, &client, &notice).await });
+        }
+        let all = async { while sending.join_next().await.is_some() {} };
+        let cut_off = async {
+            let _ = stop.wait_for(|stopped| *stopped).await;
+            tokio::time::sleep(STOP_TIME).await;
+        };
+        tokio::select! {
+            () = all => {}
+            () = cut_off => return,
+        }
+    }
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// The receiver has it.
+    Arrived,
+    /// The receiver asks for no more.
+    Gone,
+    /// It is to be sent again.
+    Failed {
+        why: &'static str,
+        /// 0 where there was no answer.
+        status: u16,
+        /// How long the receiver asks to be left alone.
+        asked: Option<Duration>,
+    },
+}
+
+async fn tell(service: &Service, webhook: &Webhook, client: &Client, notice: &EndNotice) {
+    let (memoir, receiver) = (&service.memoir, &webhook.digest);
+    let (host, session, attempt) = (webhook.host(), notice.session.id, notice.attempt());
+    let noted = match send(service, webhook, client, notice).await {
+        Sent::Arrived => memoir.notice_arrived(receiver, notice).await,
+        Sent::Gone => {
+            tracing::warn!(
+                host,
+                "a webhook asks for no more (410); it is told nothing until the service starts again"
+            );
+            memoir.close_receiver(receiver).await
+        }
+        Sent::Failed { why, status, asked } => {
+            tracing::warn!(host, %session, attempt, why, status, "a webhook was not delivered");
+            let retry = memoir.notice_failed(receiver, notice, asked).await;
+            retry.map(|retry| {
+                if retry == Retry::GivenUp {
+                    tracing::error!(host, %session, attempt, "a webhook was given up");
+                }
+            })
+        }
+    };
+    if let Err(error) = noted {
+        tracing::error!(host, %session, %error, "it was not noted what came of a webhook");
+    }
+}
+
+async fn send(service: &Service, webhook: &Webhook, client: &Client, notice: &EndNotice) -> Sent {
+    let event = wire::SessionEnded::from(notice.clone());
+    let id = event.id.clone();
+    let Ok(body) = serde_json::to_string(&event) else {
+        return failed("cannot be written", 0);
+    };
+    let timestamp = service.memoir.now().microseconds().div_euclid(1_000_000);
+    let signature = webhook.secret.sign(&id, timestamp, &body);
+    let answer = client
+        .post(webhook.url.clone())
+        .header(header::CONTENT_TYPE, "application/json")
+        .header("webhook-id", id)
+        .header("webhook-timestamp", timestamp)
+        .header("webhook-signature", signature)
+        .body(body)
+        .send()
+        .await;
+    match answer {
+        Ok(answer) => judged(answer.status(), answer.headers()),
+        Err(error) => failed(why(&error), 0),
+    }
+}
+
+fn failed(why: &'static str, status: u16) -> Sent {
+    Sent::Failed {
+        why,
+        status,
+        asked: None,
+    }
+}
+
+fn judged(status: StatusCode, headers: &header::HeaderMap) -> Sent {
+    if status.is_success() {
+        return Sent::Arrived;
+    }
+    if status == StatusCode::GONE {
+        return Sent::Gone;
+    }
+    let why = if status.is_redirection() {
+        "redirects are not followed"
+    } else {
+        "the receiver refused it"
+    };
+    let asked = headers
+        .get(header::RETRY_AFTER)
+        .and_then(|seconds| seconds.to_str().ok()?.trim().parse().ok())
+        .map(Duration::from_secs);
+    Sent::Failed {
+        why,
+        status: status.as_u16(),
+        asked,
+    }
+}
+
+/// Why there was no answer: never the client's own words, which hold the whole address.
+fn why(error: &reqwest::Error) -> &'static str {
+    if has_cause(error, |cause| cause.is::<NotAllowed>()) {
+        "its name leads to no address that is allowed"
+    } else if error.is_timeout() {
+        "it took too long"
+    } else if has_cause(error, is_tls) {
+        "the connection is not trusted"
+    } else if error.is_connect() {
+        "it cannot be connected to"
+    } else {
+        "the connection broke off"
+    }
+}
+
+fn is_tls(cause: &(dyn Error + 'static)) -> bool {
+    let inner = cause.downcast_ref::<io::Error>();
+    inner
+        .and_then(io::Error::get_ref)
+        .is_some_and(|inner| inner.is::<rustls::Error>())
+        || cause.is::<rustls::Error>()
+}
+
+fn has_cause(error: &reqwest::Error, is_it: impl Fn(&(dyn Error + 'static)) -> bool) -> bool {
+    let mut cause = error.source();
+    while let Some(found) = cause {
+        if is_it(found) {
+            return true;
+        }
+        cause = found.source();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+    fn problem(url: &str, allow_private: bool) -> Option<WebhookProblem> {
+        Webhook::new(url, SECRET, None, allow_private).err()
+    }
+
+    #[test]
+    fn targets_inside_are_for_whoever_allows_them() {
+        use WebhookProblem::{Address, Inside, Scheme};
+        for (url, outside, inside) in [
+            ("https://example.com/hook", None, None),
+            ("https://example.com:8443/", None, None),
+            ("https://127.0.0.1/", Some(Inside), None),
+            ("https://169.254.169.254/", Some(Inside), Some(Inside)),
+            ("http://127.0.0.1:9/", Some(Scheme), None),
+            ("http://8.8.8.8/", Some(Scheme), Some(Inside)),
+            // Judged when its name is looked up.
+            ("http://example.com/", Some(Scheme), None),
+            ("ftp://example.com/", Some(Scheme), Some(Scheme)),
+            (
+                "https://user:word@example.com/",
+                Some(Address),
+                Some(Address),
+            ),
+            ("https://example.com/#part", Some(Address), Some(Address)),
+            ("example.com", Some(Address), Some(Address)),
+            ("", Some(Address), Some(Address)),
+        ] {
+            assert_eq!(problem(url, false), outside, "{url}");
+            assert_eq!(problem(url, true), inside, "{url}");
+        }
+        let short = Webhook::new("https://example.com/", "whsec_c2hvcnQ=", None, false);
+        assert_eq!(short.err(), Some(WebhookProblem::Secret));
+    }
+
+    #[test]
+    fn a_webhook_shows_neither_its_secret_nor_its_path() {
+        let webhook = Webhook::new("https://example.com/a-token", SECRET, None, false).unwrap();
+        assert_eq!(
+            format!("{webhook:?}"),
+            r#"Webhook { host: "example.com", .. }"#
+        );
+    }
+
+    #[test]
+    fn an_answer_is_taken_for_what_it_is() {
+        let judge = |status: u16, retry_after: &str| {
+            let mut headers = header::HeaderMap::new();
+            headers.insert(header::RETRY_AFTER, retry_after.parse().unwrap());
+            judged(StatusCode::from_u16(status).unwrap(), &headers)
+        };
+        assert_eq!(judge(200, ""), Sent::Arrived);
+        assert_eq!(judge(204, ""), Sent::Arrived);
+        assert_eq!(judge(410, ""), Sent::Gone);
+        for (status, retry_after, asked) in
+            [(302, "", None), (404, "soon", None), (503, "7", Some(7))]
+        {
+            let Sent::Failed {
+                status: told,
+                asked: wait,
+                ..
+            } = judge(status, retry_after)
+            else {
+                panic!("{status}");
+            };
+            assert_eq!((told, wait), (status, asked.map(Duration::from_secs)));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The queue beside sessions that cannot be run.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use memoir_app::{MemoryInput, sessions::RefineOptions};
+use memoir_domain::{agent::Field, session::State};
+use memoir_model::Model;
+use memoir_service::Options;
+use memoir_testkit::{ModelScript, Turn};
+use tempfile::TempDir;
+
+use crate::house::{House, OneModel, memoir_in, options, owner};
+
+#[tokio::test]
+async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
+    let dir = TempDir::new().unwrap();
+    let script: Arc<dyn Model> = Arc::new(ModelScript::new([]));
+    let memoir = memoir_in(dir.path(), &OneModel(Arc::new(Mutex::new(script))));
+    let account = memoir.account("default").await.unwrap();
+    for name in ["broken", "wren"] {
+        let model = [(Field::Model, Some("scripted:model"))];
+        account.create_agent(name, &model, &owner()).await.unwrap();
+        let agent = account.agent(name).await.unwrap();
+        let input = MemoryInput {
+            content: "One.".into(),
+            ..MemoryInput::default()
+        };
+        agent.save(&[input], &owner()).await.unwrap();
+        agent.enqueue(&RefineOptions::default()).await.unwrap();
+    }
+    let broken = account.agent("broken").await.unwrap().scope().agent;
+    drop((account, memoir));
+    rusqlite::Connection::open(dir.path().join("m.db"))
+        .unwrap()
+        .execute(
+            "UPDATE agents SET settings = 'damaged' WHERE id = ?1",
+            [broken.as_bytes()],
+        )
+        .unwrap();
+    let one = Options {
+        concurrency: 1,
+        ..options()
+    };
+    let house = House::at(dir, one, "127.0.0.1:0").await;
+    *house.model.0.lock().unwrap() = Arc::new(ModelScript::always(Turn::text("No.")));
+    let wren = house.account("default").await.agent("wren").await.unwrap();
+    for _ in 0..400 {
+        let state = wren.sessions(1).await.unwrap()[0].state;
+        if state == State::Declined {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("its turn never came");
+}

@@ -1,0 +1,218 @@
+//! Administrators with names and passwords.
+
+use std::time::{Duration, Instant};
+
+use memoir_service::Options;
+use memoir_vault::password::Password;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    client::Answer,
+    house::{House, options},
+};
+
+const PASSWORD: &str = "correct horse battery";
+
+async fn with_ada(house: &House) {
+    let account = house.account("default").await;
+    let password = Password::from_text(PASSWORD).unwrap();
+    account.create_user("Ada", password).await.unwrap();
+}
+
+fn right() -> Value {
+    json!({"name": "Ada", "password": PASSWORD})
+}
+
+async fn sign_in(house: &House, body: &Value, headers: &[(&str, &str)]) -> Answer {
+    let body = body.to_string();
+    let mut client = house.client();
+    client
+        .send("POST", "/v1/sign-in", "", headers, body.as_bytes())
+        .await
+}
+
+#[tokio::test]
+async fn a_name_and_a_password_are_worth_a_token_for_twelve_hours() {
+    let house = House::open().await;
+    with_ada(&house).await;
+    let answer = sign_in(
+        &house,
+        &json!({"account": "Default", "name": " ada ", "password": PASSWORD}),
+        &[],
+    )
+    .await;
+    assert_eq!(answer.status, 201);
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let token = answer.json()["token"].as_str().unwrap().to_owned();
+    assert_eq!(house.client().get("/v1/agents", &token).await.status, 200);
+    let tokens = house.account("default").await.tokens().await.unwrap();
+    let lasts = tokens[0]
+        .expires_at
+        .unwrap()
+        .seconds_since(tokens[0].created_at);
+    assert!((12 * 3_600 - 5..=12 * 3_600).contains(&lasts), "{lasts}");
+    // It sees no words.
+    let wren = house.tenant("default", "wren").await;
+    let saved = json!({"content": "Kanarienvogel"});
+    house
+        .client()
+        .post("/v1/agents/wren/memories", &wren.token, &saved)
+        .await;
+    let listed = house.client().get("/v1/agents/wren/memories", &token).await;
+    assert!(listed.status == 200 && listed.json()["items"][0]["content"].is_null());
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_answered_alike_and_takes_as_long() {
+    let house = House::open().await;
+    with_ada(&house).await;
+    house.account("lab").await;
+    let mut answers = Vec::new();
+    for body in [
+        json!({"name": "Ada", "password": "correct horse batterx"}),
+        json!({"name": "Grace", "password": PASSWORD}),
+        json!({"account": "lab", "name": "Ada", "password": PASSWORD}),
+        json!({"account": "nowhere", "name": "Ada", "password": PASSWORD}),
+    ] {
+        let mut fastest = Duration::MAX;
+        for _ in 0..3 {
+            let begun = Instant::now();
+            let answer = sign_in(&house, &body, &[]).await;
+            fastest = fastest.min(begun.elapsed());
+            assert_eq!(answer.status, 401);
+            answers.push(answer.body);
+        }
+        // Far longer than anything else that the request does.
+        assert!(fastest > Duration::from_millis(10), "{fastest:?}");
+    }
+    let short = sign_in(&house, &json!({"name": "Ada", "password": "short"}), &[]).await;
+    answers.push(short.body);
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+}
+
+#[tokio::test]
+async fn attempts_are_limited_by_name() {
+    let house = House::open().await;
+    with_ada(&house).await;
+    let wrong = json!({"name": "ADA", "password": "correct horse batterx"});
+    for _ in 0..5 {
+        assert_eq!(sign_in(&house, &wrong, &[]).await.status, 401);
+    }
+    let limited = sign_in(&house, &right(), &[("x-forwarded-for", "10.1.2.3")]).await;
+    assert_eq!(
+        (limited.status, limited.code().as_str()),
+        (429, "rate_limited")
+    );
+    assert_eq!(limited.header("retry-after"), Some("60"));
+    let other = json!({"name": "Grace", "password": PASSWORD});
+    assert_eq!(sign_in(&house, &other, &[]).await.status, 401);
+}
+
+#[tokio::test]
+async fn an_address_is_limited_whatever_the_names_and_whoever_knows_the_password_is_not_by_name() {
+    let house = House::open().await;
+    with_ada(&house).await;
+    for _ in 0..7 {
+        assert_eq!(sign_in(&house, &right(), &[]).await.status, 201);
+    }
+    let mut limited = 0;
+    for number in 0..30 {
+        let other = json!({"name": format!("name {number}"), "password": PASSWORD});
+        let answer = sign_in(&house, &other, &[]).await;
+        limited += usize::from(answer.status == 429);
+    }
+    assert_eq!(limited, 7);
+}
+
+/// What a proxy puts before a request that came to it over HTTPS.
+fn from(told: &str) -> [(&str, &str); 2] {
+    [("x-forwarded-proto", "https"), ("x-forwarded-for", told)]
+}
+
+#[tokio::test]
+async fn behind_a_proxy_the_address_is_what_the_proxy_says_last() {
+    let behind = Options {
+        behind_proxy: true,
+        ..options()
+    };
+    let house = House::with(behind).await;
+    with_ada(&house).await;
+    let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
+    for number in 0..5 {
+        // All but the last is what the client says itself.
+        let told = format!("10.0.0.{number}, 192.0.2.7");
+        assert_eq!(sign_in(&house, &wrong, &from(&told)).await.status, 401);
+    }
+    let limited = sign_in(&house, &right(), &from("10.0.0.9, 192.0.2.7")).await;
+    assert_eq!(limited.status, 429);
+    let elsewhere = sign_in(&house, &right(), &from("192.0.2.7, 192.0.2.8")).await;
+    assert_eq!(elsewhere.status, 201);
+}
+
+#[tokio::test]
+async fn a_password_travels_over_this_machine_only_or_sealed() {
+    let https = [("x-forwarded-proto", "https")];
+    let http = [("x-forwarded-proto", "http")];
+    // What a client says, and a proxy that adds to it.
+    let both = [https[0], http[0]];
+    let listed = [("x-forwarded-proto", "https, http")];
+    let behind = Options {
+        behind_proxy: true,
+        ..options()
+    };
+    for (address, options, headers, status) in [
+        ("127.0.0.1:0", options(), &[][..], 201),
+        ("127.0.0.1:0", options(), &http, 403),
+        ("[::1]:0", options(), &[], 201),
+        ("0.0.0.0:0", options(), &[], 403),
+        ("0.0.0.0:0", options(), &https, 403),
+        ("0.0.0.0:0", behind.clone(), &[], 403),
+        ("0.0.0.0:0", behind.clone(), &http, 403),
+        ("0.0.0.0:0", behind.clone(), &both, 403),
+        ("0.0.0.0:0", behind.clone(), &listed, 403),
+        ("0.0.0.0:0", behind.clone(), &https, 201),
+        ("127.0.0.1:0", behind.clone(), &[], 403),
+        ("127.0.0.1:0", behind, &https, 201),
+    ] {
+        let house = House::at(TempDir::new().unwrap(), options, address).await;
+        with_ada(&house).await;
+        let answer = sign_in(&house, &right(), headers).await;
+        assert_eq!(answer.status, status, "{address} {headers:?}");
+        if status == 403 {
+            assert_eq!(answer.code(), "insecure_transport");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_sign_in_is_refused_and_says_nothing_of_the_password() {
+    let house = House::open().await;
+    with_ada(&house).await;
+    for body in [
+        json!({"name": "Ada"}),
+        json!({"password": PASSWORD}),
+        json!({"name": PASSWORD, "password": 7}),
+        json!({"name": "Ada", "password": PASSWORD, "role": "agent"}),
+        json!([PASSWORD]),
+        json!(["default", "Ada", PASSWORD]),
+    ] {
+        let answer = sign_in(&house, &body, &[]).await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (400, "invalid_argument")
+        );
+        assert!(!String::from_utf8_lossy(&answer.body).contains(PASSWORD));
+    }
+    let huge = json!({"name": "a".repeat(100_000), "password": PASSWORD});
+    assert_eq!(sign_in(&house, &huge, &[]).await.status, 413);
+    let body = right().to_string();
+    let mut client = house.client();
+    let answer = client
+        .send("POST", "/v1/sign-in?acount=lab", "", &[], body.as_bytes())
+        .await;
+    assert_eq!(
+        (answer.status, answer.code().as_str()),
+        (400, "invalid_argument")
+    );
+}

@@ -1,0 +1,541 @@
+//! What `/metrics` serves: the right numbers, in the right form, to the right people, and no words.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use memoir_app::{Limits, Models, Price, Settings};
+use memoir_domain::agent::Field;
+use memoir_model::{ConnectError, Model, ModelError, ModelName, Providers};
+use memoir_testkit::{ModelScript, Turn};
+use serde_json::{Value, json};
+
+use crate::house::{House, administrator_of, owner};
+
+/// In everything that is an agent's words, and in its name.
+const CANARY: &str = "canary-7f3a";
+
+/// The built-in model, and one that follows a script.
+struct Both(Providers, Arc<ModelScript>);
+
+impl Models for Both {
+    fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        if name.provider() == "scripted" {
+            return Ok(self.1.clone());
+        }
+        self.0.connect(name)
+    }
+}
+
+async fn house(script: Vec<Turn>) -> House {
+    let providers = Providers::new(BTreeMap::new()).unwrap();
+    let price = Price {
+        input_per_million: 3.0,
+        output_per_million: 15.0,
+    };
+    let settings = Settings {
+        prices: BTreeMap::from([("scripted:model".parse().unwrap(), price)]),
+        limits: Limits {
+            first_wait: Duration::from_millis(1),
+            ..Limits::default()
+        },
+        ..Settings::default()
+    };
+    House::with(
+        Arc::new(Both(providers, Arc::new(ModelScript::new(script)))),
+        settings,
+    )
+    .await
+}
+
+/// What was done in a house, for comparing.
+struct Busy {
+    house: House,
+    administrator: String,
+    /// Of the sessions of `builtin:careful`, what they say that they used: calls, tokens in and out.
+    careful: [u64; 3],
+    /// The tokens that sessions took away, those rolled back included.
+    deleted_tokens: u64,
+}
+
+/// Sessions of every kind: by the built-in model, for real and rehearsed; by the agent itself, with
+/// refusals, edits and a trip of the breaker; by a model that declines, and by one that fails.
+async fn busy() -> Busy {
+    let rate_limited = ModelError::RateLimited { retry_after: None };
+    let rejected = ModelError::Rejected {
+        status: 400,
+        code: None,
+        hint: None,
+    };
+    let house = house(vec![
+        Turn::text(&format!("No. {CANARY} is dear to me.")).with_usage(200, 20),
+        Turn::text("YES").with_usage(1_000, 100),
+        Turn::Error(rate_limited),
+        Turn::Error(rejected),
+    ])
+    .await;
+    let administrator = house.administrator().await;
+    let (careful, tidied_tokens) = careful_sessions(&house).await;
+    let deleted_tokens = tidied_tokens + own_session(&house).await;
+    for end in ["declined", "failed"] {
+        let name = format!("{end}-{CANARY}");
+        let (agent, token) = house
+            .agent_with(&name, &[&format!("{CANARY} sings.")])
+            .await;
+        let scripted = [(Field::Model, Some("scripted:model"))];
+        agent.configure(&scripted, &owner()).await.unwrap();
+        assert_eq!(driven(&house, &name, &token, false).await["state"], end);
+    }
+    // What is refused at the door.
+    house
+        .get(&format!("/v1/agents/nobody-{CANARY}"), &administrator)
+        .await
+        .refused(404, "not_found");
+    house
+        .get(&format!("/{CANARY}"), "")
+        .await
+        .refused(404, "not_found");
+    Busy {
+        house,
+        administrator,
+        careful,
+        deleted_tokens,
+    }
+}
+
+/// Runs a session with the agent's model to its end.
+async fn driven(house: &House, agent: &str, token: &str, rehearsal: bool) -> Value {
+    let begin = json!({"driver": "model", "rehearsal": rehearsal});
+    let path = format!("/v1/agents/{agent}/sessions");
+    let begun = house.post(&path, token, begin).await.expect(202);
+    house.ended(begun["id"].as_str().unwrap(), token).await
+}
+
+/// What two sessions used, and the tokens that the one which was no rehearsal took away.
+async fn careful_sessions(house: &House) -> ([u64; 3], u64) {
+    let words = format!("The {CANARY} sings at dawn, and the kiln is fired on Thursdays");
+    let others = "Nothing of this is said twice: the mill, the ferry, and the road to the coast.";
+    let texts = [
+        format!("{words}."),
+        format!("{words}!"),
+        others.to_owned(),
+        format!("{others} {others}"),
+        format!("So {others}"),
+    ];
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let (_, token) = house.agent_with(CANARY, &texts).await;
+    let (mut used, mut removed) = ([0; 3], 0);
+    for rehearsal in [true, false] {
+        let ended = driven(house, CANARY, &token, rehearsal).await;
+        assert_eq!(ended["state"], "completed", "{ended}");
+        assert_eq!(ended["edits"], 1, "{ended}");
+        for (sum, field) in used
+            .iter_mut()
+            .zip(["calls", "input_tokens", "output_tokens"])
+        {
+            *sum += ended["usage"][field].as_u64().unwrap();
+        }
+        let mass = |field: &str| ended[field].as_u64().unwrap();
+        removed = mass("pre_session_tokens") - mass("post_session_tokens");
+    }
+    (used, removed)
+}
+
+async fn own_session(house: &House) -> u64 {
+    let name = format!("own-{CANARY}");
+    // Four of the same mass: without one, three quarters are left, which is no less than the threshold.
+    let texts: Vec<String> = ["dawn", "noon", "dusk", "late"]
+        .map(|hour| format!("The {CANARY} sings at {hour}, whoever listens."))
+        .into();
+    let tokens = texts[0].chars().count().div_ceil(4) as u64;
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let (_, token) = house.agent_with(&name, &texts).await;
+    let session = house.open_session(&name, &token).await;
+    for (tool, arguments, expected) in [
+        (
+            "search_memories",
+            json!({"query": CANARY}),
+            "search_results",
+        ),
+        ("delete_memory", json!({"id": 99}), "error"),
+        ("delete_memory", json!({"id": CANARY}), "error"),
+        ("protect_memory", json!({"id": 4}), "protected"),
+        ("delete_memory", json!({"id": 4}), "error"),
+        ("delete_memory", json!({"id": 1}), "deleted"),
+        ("delete_memory", json!({"id": 2}), "refinement_rolled_back"),
+        ("delete_memory", json!({"id": 2}), "error"),
+    ] {
+        let answer = house.tool(&session, &token, tool, arguments).await;
+        assert_eq!(answer["type"], expected, "{tool}: {answer}");
+    }
+    2 * tokens
+}
+
+/// The samples by name and labels as they are written.
+fn samples(text: &str) -> BTreeMap<String, f64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            (name.to_owned(), value.parse().unwrap())
+        })
+        .collect()
+}
+
+async fn scraped(house: &House) -> (String, BTreeMap<String, f64>) {
+    let answer = house.get("/metrics", "").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4");
+    let found = samples(&answer.text);
+    (answer.text, found)
+}
+
+#[tokio::test]
+async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
+    let Busy {
+        house,
+        careful: [calls, input, output],
+        deleted_tokens,
+        ..
+    } = busy().await;
+    let (text, found) = scraped(&house).await;
+    assert!(!text.contains("canary"), "{text}");
+    let ended = |end, driver, rehearsal| {
+        format!(
+            r#"memoir_sessions_ended_total{{driver="{driver}",end="{end}",rehearsal="{rehearsal}"}}"#
+        )
+    };
+    let of = |name: &str, label: &str, value: &str| format!(r#"{name}{{{label}="{value}"}}"#);
+    let model =
+        |name: &str, more: &str| format!(r#"{name}{{model="model",provider="scripted"{more}}}"#);
+    let careful = |more: &str| format!(r#"{{model="careful",provider="builtin"{more}}}"#);
+    let cost = (1_200.0 * 3.0 + 120.0 * 15.0) / 1e6;
+    let tool = |tool: &str, result: &str| {
+        format!(r#"memoir_tool_calls_total{{result="{result}",tool="{tool}"}}"#)
+    };
+    let saved = r#"memoir_http_requests_total{method="POST",route="/v1/agents/{agent}/memories",status="2xx"}"#;
+    let unmatched = r#"memoir_http_requests_total{method="GET",route="unmatched",status="4xx"}"#;
+    for (name, expected) in [
+        (ended("completed", "model", "false"), 1.0),
+        (ended("completed", "model", "true"), 1.0),
+        (ended("rolled_back", "agent", "false"), 1.0),
+        (ended("declined", "model", "false"), 1.0),
+        (ended("failed", "model", "false"), 1.0),
+        (ended("abandoned", "model", "false"), 0.0),
+        (
+            of("memoir_session_end_reasons_total", "reason", "refused"),
+            1.0,
+        ),
+        (
+            of("memoir_session_end_reasons_total", "reason", "provider"),
+            1.0,
+        ),
+        (
+            of("memoir_session_end_reasons_total", "reason", "breaker_mass"),
+            1.0,
+        ),
+        (of("memoir_breaker_trips_total", "limit", "mass"), 1.0),
+        (of("memoir_breaker_trips_total", "limit", "removed"), 0.0),
+        (
+            of("memoir_session_edits_total", "tool", "delete_memory"),
+            3.0,
+        ),
+        (
+            of("memoir_session_edits_total", "tool", "protect_memory"),
+            1.0,
+        ),
+        (
+            of(
+                "memoir_session_removed_tokens_total",
+                "tool",
+                "delete_memory",
+            ),
+            deleted_tokens as f64,
+        ),
+        (of("memoir_refusals_total", "code", "not_found"), 1.0),
+        (of("memoir_refusals_total", "code", "invalid_argument"), 1.0),
+        (of("memoir_refusals_total", "code", "constitutional"), 1.0),
+        (of("memoir_refusals_total", "code", "session_over"), 1.0),
+        (of("memoir_refusals_total", "code", "edit_cap"), 0.0),
+        (tool("search_memories", "done"), 1.0),
+        (tool("delete_memory", "refused"), 4.0),
+        (tool("delete_memory", "done"), 2.0),
+        (tool("delete_memory", "rolled_back"), 1.0),
+        (
+            of(
+                "memoir_audit_records_total",
+                "action",
+                "memory_refinement_declined",
+            ),
+            1.0,
+        ),
+        (
+            of(
+                "memoir_audit_records_total",
+                "action",
+                "memory_refinement_rollback",
+            ),
+            1.0,
+        ),
+        (
+            format!(
+                "memoir_model_calls_total{}",
+                careful(r#",result="answered""#)
+            ),
+            calls as f64,
+        ),
+        (
+            format!("memoir_model_call_duration_seconds_count{}", careful("")),
+            calls as f64,
+        ),
+        (
+            format!("memoir_model_tokens_total{}", careful(r#",type="input""#)),
+            input as f64,
+        ),
+        (
+            format!("memoir_model_tokens_total{}", careful(r#",type="output""#)),
+            output as f64,
+        ),
+        (
+            model("memoir_model_calls_total", r#",result="answered""#),
+            2.0,
+        ),
+        (
+            model("memoir_model_calls_total", r#",result="rate_limited""#),
+            1.0,
+        ),
+        (
+            model("memoir_model_calls_total", r#",result="rejected""#),
+            1.0,
+        ),
+        (model("memoir_model_call_duration_seconds_count", ""), 4.0),
+        (
+            model("memoir_model_tokens_total", r#",type="input""#),
+            1_200.0,
+        ),
+        (
+            model("memoir_model_tokens_total", r#",type="output""#),
+            120.0,
+        ),
+        (model("memoir_model_cost_total", ""), cost),
+        ("memoir_agents".to_owned(), 4.0),
+        ("memoir_queue_sessions".to_owned(), 0.0),
+        ("memoir_queue_oldest_seconds".to_owned(), 0.0),
+        (of("memoir_sessions_running", "driver", "agent"), 0.0),
+        ("memoir_database_up".to_owned(), 1.0),
+        (saved.to_owned(), 11.0),
+        (unmatched.to_owned(), 1.0),
+        (of("memoir_http_problems_total", "code", "not_found"), 2.0),
+        ("memoir_http_requests_in_flight".to_owned(), 1.0),
+    ] {
+        let shown = found.get(&name).copied();
+        let is_right = shown.is_some_and(|shown| (shown - expected).abs() < 1e-9);
+        assert!(is_right, "{name}: {shown:?} instead of {expected}\n{text}");
+    }
+    // A model without a price has no cost, and every commit that was written has a time.
+    assert!(!found.contains_key(&format!("memoir_model_cost_total{}", careful(""))));
+    let written = found[&of("memoir_commits_total", "result", "written")];
+    assert_eq!(found["memoir_commit_duration_seconds_count"], written);
+    assert!(written > 20.0, "{written}");
+}
+
+#[tokio::test]
+async fn what_the_database_says_is_asked_seldom_and_tells_of_leases() {
+    let house = House::open().await;
+    let (_, token) = house
+        .agent_with("wren", &["The kiln is fired on Thursdays."])
+        .await;
+    house.open_session("wren", &token).await;
+    let (_, found) = scraped(&house).await;
+    assert_eq!(found["memoir_agents"], 1.0);
+    house.agent("finch").await;
+    let (_, again) = scraped(&house).await;
+    assert_eq!(again["memoir_agents"], 1.0, "asked again at once");
+    house.clock.advance(Duration::from_secs(60));
+    let (_, later) = scraped(&house).await;
+    assert_eq!(later["memoir_agents"], 2.0);
+    assert_eq!(later[r#"memoir_sessions_running{driver="agent"}"#], 1.0);
+    let age = later[r#"memoir_lease_age_seconds{driver="agent"}"#];
+    assert!((60.0..70.0).contains(&age), "{age}");
+    assert_eq!(later[r#"memoir_lease_age_seconds{driver="model"}"#], 0.0);
+}
+
+#[tokio::test]
+async fn from_elsewhere_only_an_administrator_of_the_installation_sees_them() {
+    let house = House::open().await;
+    let administrator = house.administrator().await;
+    let stranger = administrator_of(&house.other).await;
+    let (_, agent) = house.agent("wren").await;
+    for header in [
+        "x-forwarded-for",
+        "forwarded",
+        "x-forwarded-proto",
+        "via",
+        "x-real-ip",
+    ] {
+        for (token, expected) in [
+            ("", (401, "unauthorized")),
+            ("memoir_garbage", (401, "unauthorized")),
+            (agent.as_str(), (403, "forbidden")),
+            (stranger.as_str(), (403, "forbidden")),
+        ] {
+            let answer = house
+                .send_with("GET", "/metrics", token, &Value::Null, &[(header, "https")])
+                .await;
+            answer.refused(expected.0, expected.1);
+        }
+        let answer = house
+            .send_with(
+                "GET",
+                "/metrics",
+                &administrator,
+                &Value::Null,
+                &[(header, "https")],
+            )
+            .await;
+        assert_eq!(answer.status, 200);
+        assert!(answer.text.contains("memoir_build_info"));
+    }
+}
+
+fn project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+/// The metrics' names that are served, without the endings of histograms.
+fn served(text: &str) -> BTreeSet<String> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The words in `text` that are names of metrics.
+fn named(text: &str) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words
+        .filter(|word| word.starts_with("memoir_"))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn expressions(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str() {
+                    Some(text) if name == "expr" || name == "query" => found.push(text.to_owned()),
+                    _ => expressions(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| expressions(item, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn the_dashboard_and_the_page_name_what_is_served() {
+    let busy = busy().await;
+    let (text, _) = scraped(&busy.house).await;
+    let served = served(&text);
+    let histograms: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" histogram"))
+        .collect();
+    let dashboard = std::fs::read_to_string(project("docs/grafana/memoir.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
+    let mut queries = Vec::new();
+    expressions(&dashboard, &mut queries);
+    let mut used = BTreeSet::new();
+    for query in &queries {
+        for name in named(query) {
+            let base = ["_bucket", "_sum", "_count"]
+                .iter()
+                .find_map(|ending| name.strip_suffix(ending))
+                .filter(|base| histograms.contains(base));
+            let base = base.unwrap_or(&name).to_owned();
+            assert!(served.contains(&base), "{query}: {name} is not served");
+            used.insert(base);
+        }
+    }
+    assert!(used.len() > 15, "{used:?}");
+    assert_eq!(dashboard["templating"]["list"][0]["type"], "datasource");
+    let page = std::fs::read_to_string(project("docs/watching.md")).unwrap();
+    let told: BTreeSet<String> = page
+        .lines()
+        .filter(|line| line.starts_with("| `memoir_"))
+        .flat_map(|line| named(line.split('{').next().unwrap()))
+        .map(|name| name.to_owned())
+        .collect();
+    assert_eq!(told, served);
+}
+
+/// Another's reader of the format: Prometheus' own tool, or its client for Python.
+fn checker() -> Option<Command> {
+    let tool = |path: &str| Some(project("target/tools").join(path)).filter(|path| path.exists());
+    let on_path = || {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path)
+            .map(|folder| folder.join("promtool"))
+            .find(|path| path.exists())
+    };
+    if let Some(promtool) = tool("promtool/promtool").or_else(on_path) {
+        let mut command = Command::new(promtool);
+        command.args(["check", "metrics"]);
+        return Some(command);
+    }
+    let mut command = Command::new(tool("prometheus-client/bin/python")?);
+    let read = "import sys\n\
+        from prometheus_client.parser import text_string_to_metric_families as read\n\
+        assert sum(len(family.samples) for family in read(sys.stdin.read())) > 100";
+    command.args(["-c", read]);
+    Some(command)
+}
+
+#[tokio::test]
+async fn prometheus_itself_finds_nothing_to_complain_of() {
+    let Some(mut checker) = checker() else {
+        // Past the harness, which keeps what a test prints to itself.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: promtool is not installed; `scripts/test` does that"
+        );
+        return;
+    };
+    let busy = busy().await;
+    let (text, _) = scraped(&busy.house).await;
+    let check = |text: &str, checker: &mut Command| {
+        let mut child = checker
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&told).into_owned(),
+        )
+    };
+    assert_eq!(check(&text, &mut checker), (true, String::new()));
+    let broken = format!("{text}memoir_agents{{ 1\n");
+    assert!(!check(&broken, &mut checker).0);
+    // Not asked for, but whoever runs the installation gets the same over its token.
+    let shown = busy.house.get("/metrics", &busy.administrator).await;
+    assert_eq!(shown.status, 200);
+}

@@ -1,0 +1,125 @@
+//! A client of streams of events.
+
+use std::time::Duration;
+
+use reqwest::Response;
+use serde_json::Value;
+
+use crate::house::{House, Running};
+
+/// An event as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub kind: String,
+    pub id: String,
+    pub data: Value,
+    pub text: String,
+}
+
+/// A stream that is read.
+pub struct Events {
+    response: Response,
+    text: String,
+    pub beats: usize,
+}
+
+impl Running {
+    /// The answer to somebody who saw everything up to `last`.
+    pub async fn watch(&self, house: &House, at: (&str, &str), last: Option<&str>) -> Response {
+        let (session, token) = at;
+        let url = format!("{}/v1/sessions/{session}/events", self.address);
+        let mut request = house.client.get(url).bearer_auth(token);
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        request.send().await.unwrap()
+    }
+
+    pub async fn events(&self, house: &House, at: (&str, &str), last: Option<&str>) -> Events {
+        let response = self.watch(house, at, last).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        Events {
+            response,
+            text: String::new(),
+            beats: 0,
+        }
+    }
+}
+
+impl Events {
+    /// The next event; `None` at the end of the stream.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some((block, rest)) = self.text.split_once("\n\n") {
+                let event = parse(block);
+                self.beats += usize::from(block == ":");
+                self.text = rest.to_owned();
+                if event.is_some() {
+                    return event;
+                }
+                continue;
+            }
+            let chunk = tokio::time::timeout(Duration::from_secs(60), self.response.chunk());
+            let chunk = chunk.await.unwrap().ok()??;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    pub async fn rest(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+
+    /// Up to and with the first event for which `is_it` holds.
+    pub async fn until(&mut self, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let mut events = Vec::new();
+        loop {
+            let event = self.next().await.unwrap();
+            let is_last = is_it(&event);
+            events.push(event);
+            if is_last {
+                return events;
+            }
+        }
+    }
+}
+
+fn parse(block: &str) -> Option<Event> {
+    let field = |name: &str| {
+        let mut lines = block.lines();
+        lines.find_map(|line| Some(line.strip_prefix(name)?.to_owned()))
+    };
+    let data = field("data: ")?;
+    Some(Event {
+        kind: field("event: ").unwrap(),
+        id: field("id: ").unwrap(),
+        data: serde_json::from_str(&data).unwrap(),
+        text: block.to_owned(),
+    })
+}
+
+/// Those of the records.
+pub fn records(events: &[Event]) -> Vec<Event> {
+    let records = events.iter().filter(|event| event.kind == "record");
+    records.cloned().collect()
+}
+
+/// The data without the fields that REST does not show.
+pub fn as_rest(event: &Event) -> Value {
+    let mut data = event.data.clone();
+    let object = data.as_object_mut().unwrap();
+    for field in [
+        "core_tokens",
+        "breaker_tokens",
+        "removable_tokens",
+        "edits_left",
+    ] {
+        object.remove(field);
+    }
+    data
+}

@@ -1,0 +1,256 @@
+//! A service on files that can be stopped and started again, with a clock that can be put forward.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use memoir_app::{Account, AgentHandle, Clock, Memoir, Models, Provision, Settings};
+use memoir_domain::{Timestamp, agent::Field, audit::Actor};
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_service::Options;
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::{ModelScript, Turn};
+use memoir_vault::MasterSource;
+use reqwest::{Client, Response};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+/// In everything that is an agent's words.
+pub const CANARY: &str = "canary-9b1e";
+
+/// Advances by a millisecond whenever somebody looks, and by more where it is told to.
+pub struct TickingClock(AtomicI64);
+
+impl Clock for TickingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microseconds(self.0.fetch_add(1_000, Ordering::SeqCst)).unwrap()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::SeqCst).try_into().unwrap())
+    }
+}
+
+/// Whatever model is set, under any name.
+#[derive(Clone)]
+struct OneModel(Arc<Mutex<Arc<dyn Model>>>);
+
+impl Models for OneModel {
+    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+}
+
+/// An installation that services can be started on.
+pub struct House {
+    dir: TempDir,
+    clock: Arc<TickingClock>,
+    model: OneModel,
+    pub memoir: Memoir,
+    pub client: Client,
+}
+
+/// A service that runs.
+pub struct Running {
+    pub address: String,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<()>,
+}
+
+/// An agent with its token.
+pub struct Tenant {
+    pub agent: AgentHandle,
+    pub token: String,
+}
+
+pub fn owner() -> Actor {
+    Actor::administrator("test")
+}
+
+impl House {
+    pub fn new() -> Self {
+        // Not used, but the client asks for one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let dir = TempDir::new().unwrap();
+        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
+        let clock = Arc::new(TickingClock(AtomicI64::new(start.microseconds())));
+        let script: Arc<dyn Model> = Arc::new(ModelScript::new([]));
+        let model = OneModel(Arc::new(Mutex::new(script)));
+        let memoir = memoir_in(dir.path(), &model, &clock);
+        Self {
+            dir,
+            clock,
+            model,
+            memoir,
+            client: Client::new(),
+        }
+    }
+
+    /// Another process, as far as the database can tell.
+    pub fn elsewhere(&self) -> Memoir {
+        memoir_in(self.dir.path(), &self.model, &self.clock)
+    }
+
+    pub async fn serve(&self, options: Options) -> Running {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = self.elsewhere();
+        let served = tokio::spawn(async move {
+            let stop = async {
+                let _ = stopped.await;
+            };
+            memoir_service::serve(serving, options, listener, stop)
+                .await
+                .unwrap();
+        });
+        Running {
+            address,
+            stop,
+            served,
+        }
+    }
+
+    pub fn advance(&self, by: Duration) {
+        let by = i64::try_from(by.as_micros()).unwrap();
+        self.clock.0.fetch_add(by, Ordering::SeqCst);
+    }
+
+    pub fn script(&self, turns: impl IntoIterator<Item = Turn>) {
+        *self.model.0.lock().unwrap() = Arc::new(ModelScript::new(turns));
+    }
+
+    pub async fn account(&self, name: &str) -> Account {
+        if self.memoir.account(name).await.is_err() {
+            self.memoir.create_account(name).await.unwrap();
+        }
+        self.memoir.account(name).await.unwrap()
+    }
+
+    pub async fn administrator(&self) -> String {
+        let made = self.account("default").await.create_token(None).await;
+        made.unwrap().secret.expose().to_owned()
+    }
+
+    pub async fn tenant(&self, account: &str, name: &str) -> Tenant {
+        let account = self.account(account).await;
+        let model = [(Field::Model, Some("scripted:model"))];
+        account.create_agent(name, &model, &owner()).await.unwrap();
+        let agent = account.agent(name).await.unwrap();
+        let made = agent.create_token(Provision::Any, None, &owner()).await;
+        let token = made.unwrap().secret.expose().to_owned();
+        Tenant { agent, token }
+    }
+
+    /// An agent with six core memories of 100 tokens and more each.
+    pub async fn refiner(&self, account: &str, name: &str) -> Tenant {
+        let tenant = self.tenant(account, name).await;
+        let inputs: Vec<memoir_app::MemoryInput> = (1..=6)
+            .map(|number| memoir_app::MemoryInput {
+                content: format!("{CANARY} {number} {}", "sings ".repeat(66)).into(),
+                ..memoir_app::MemoryInput::default()
+            })
+            .collect();
+        tenant.agent.save(&inputs, &owner()).await.unwrap();
+        tenant
+    }
+
+    /// Runs a session of the agent to its end, in a process without a service.
+    pub async fn run_session(&self, tenant: &Tenant) -> String {
+        let memoir = self.elsewhere();
+        let principal = memoir.authenticate(&tenant.token).await.unwrap().unwrap();
+        let account = memoir.account_of(&principal);
+        let agent = account.agent(tenant.agent.name()).await.unwrap();
+        let (session, _) = agent
+            .open_own(memoir_domain::session::Mode::Full)
+            .await
+            .unwrap();
+        agent.cancel(session.id, &owner()).await.unwrap();
+        session.id.to_string()
+    }
+
+    /// The attempts of the deliveries that are to be made.
+    pub fn attempts(&self) -> Vec<u32> {
+        self.numbers("SELECT attempt FROM deliveries")
+    }
+
+    /// How many receivers are registered.
+    pub fn receivers(&self) -> usize {
+        self.numbers("SELECT 1 FROM receivers").len()
+    }
+
+    /// How many of them asked for no more.
+    pub fn closed_receivers(&self) -> usize {
+        self.numbers("SELECT 1 FROM receivers WHERE closed_at IS NOT NULL")
+            .len()
+    }
+
+    /// Changes the database past the store.
+    pub fn execute(&self, sql: &str) {
+        let database = rusqlite::Connection::open(self.dir.path().join("m.db")).unwrap();
+        database.execute(sql, []).unwrap();
+    }
+
+    fn numbers(&self, sql: &str) -> Vec<u32> {
+        let database = rusqlite::Connection::open(self.dir.path().join("m.db")).unwrap();
+        let mut statement = database.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+}
+
+fn memoir_in(dir: &Path, model: &OneModel, clock: &Arc<TickingClock>) -> Memoir {
+    let path = dir.join("m.db");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
+    let source = MasterSource::File(path.with_extension("master-key"));
+    let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
+    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
+    let models = Arc::new(model.clone());
+    Memoir::new(store, Arc::new(keys), scratch, models, Settings::default())
+        .with_clock(clock.clone())
+}
+
+impl Running {
+    pub async fn get(&self, house: &House, path: &str, token: &str) -> Response {
+        let request = house.client.get(format!("{}{path}", self.address));
+        request.bearer_auth(token).send().await.unwrap()
+    }
+
+    pub async fn json(&self, house: &House, path: &str, token: &str) -> Value {
+        self.get(house, path, token).await.json().await.unwrap()
+    }
+
+    pub async fn post(&self, house: &House, path: &str, token: &str, body: Value) -> Value {
+        let request = house.client.post(format!("{}{path}", self.address));
+        let answer = request.bearer_auth(token).json(&body).send().await.unwrap();
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+        answer.json().await.unwrap()
+    }
+
+    /// Opens a session of the agent's own.
+    pub async fn open(&self, house: &House, agent: &str, token: &str) -> String {
+        let path = format!("/v1/agents/{agent}/sessions");
+        let opened = self.post(house, &path, token, json!({"driver": "agent"}));
+        opened.await["id"].as_str().unwrap().to_owned()
+    }
+
+    pub async fn tool(&self, house: &House, at: (&str, &str), tool: &str, with: Value) -> Value {
+        let (session, token) = at;
+        let path = format!("/v1/sessions/{session}/tools/{tool}");
+        self.post(house, &path, token, with).await
+    }
+
+    /// Stops it; every test that ends with this shows that nothing holds the stop up.
+    pub async fn stop(self) {
+        let _ = self.stop.send(());
+        let stopped = tokio::time::timeout(Duration::from_secs(60), self.served);
+        stopped.await.unwrap().unwrap();
+    }
+}

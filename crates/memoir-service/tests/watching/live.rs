@@ -1,0 +1,450 @@
+//! `GET /v1/sessions/{id}/events`
+
+use std::time::Duration;
+
+use memoir_app::{Provision, sessions::RefineOptions};
+use memoir_service::Options;
+use memoir_testkit::Turn;
+use serde_json::{Value, json};
+
+use crate::{
+    events::{as_rest, records},
+    house::{CANARY, House, owner},
+};
+
+/// A stop waits longer than any test may take, so that whatever holds it up shows.
+fn options() -> Options {
+    Options {
+        stop_time: Duration::from_secs(600),
+        ..Options::default()
+    }
+}
+
+fn without_usage(mut session: Value) -> Value {
+    session.as_object_mut().unwrap().remove("usage");
+    session
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_is_watched_while_its_model_edits() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    let wait = Duration::from_millis(150);
+    house.script([
+        Turn::text("YES").after(wait),
+        Turn::call("delete_memory", json!({"id": 6})).after(wait),
+        Turn::call("protect_memory", json!({"id": 1})).after(wait),
+        Turn::call(
+            "complete_refinement",
+            json!({"summary": format!("{CANARY} rests.")}),
+        )
+        .after(wait),
+    ]);
+    let path = "/v1/agents/wren/sessions";
+    let queued = service.post(&house, path, &wren.token, json!({"driver": "model"}));
+    let id = queued.await["id"].as_str().unwrap().to_owned();
+    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    let events = stream.rest().await;
+    let (last, before) = events.split_last().unwrap();
+    assert_eq!(
+        (last.kind.as_str(), &last.data["state"]),
+        ("ended", &json!("completed"))
+    );
+    assert!(before.iter().all(|event| event.kind != "ended"));
+    assert!(before.iter().any(|event| event.kind == "session"));
+    // Word for word what REST shows, to the agent.
+    let shown = service
+        .json(&house, &format!("/v1/sessions/{id}"), &wren.token)
+        .await;
+    assert_eq!(without_usage(as_rest(last)), without_usage(shown));
+    let path = format!("/v1/agents/wren/audit?session={id}");
+    let kept = service.json(&house, &path, &wren.token).await;
+    let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
+    assert_eq!(json!(seen), kept["items"]);
+    assert!(last.text.contains(CANARY));
+    // The mass falls by what was removed, and stays over the line.
+    let mass: Vec<Value> = records(&events)
+        .iter()
+        .map(|event| event.data["core_tokens"].clone())
+        .collect();
+    let pre = last.data["pre_session_tokens"].as_u64().unwrap();
+    let removed = last.data["removed_tokens"].as_u64().unwrap();
+    assert_eq!(
+        mass,
+        [json!(pre - removed), Value::Null, json!(pre - removed)]
+    );
+    let line = last.data["breaker_tokens"].as_u64().unwrap();
+    assert_eq!(line, (pre * 3).div_ceil(4));
+    assert_eq!(last.data["edits_left"], 9);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_3_13_a_trip_of_the_breaker_is_watched_to_its_rollback() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let at = (id.as_str(), wren.token.as_str());
+    let mut stream = service.events(&house, at, None).await;
+    let opened = stream.next().await.unwrap();
+    assert_eq!(
+        (opened.kind.as_str(), &opened.data["state"]),
+        ("session", &json!("open"))
+    );
+    let pre = opened.data["pre_session_tokens"].clone();
+    assert_eq!(opened.data["core_tokens"], pre);
+    service
+        .tool(&house, at, "delete_memory", json!({"id": 6}))
+        .await;
+    let tripped = service
+        .tool(&house, at, "delete_memory", json!({"id": 5}))
+        .await;
+    assert_eq!(tripped["type"], "refinement_rolled_back");
+    let events = stream.rest().await;
+    let actions: Vec<&Value> = events
+        .iter()
+        .filter(|event| event.kind == "record")
+        .map(|event| &event.data["action"])
+        .collect();
+    assert_eq!(
+        actions,
+        [
+            "memory_refinement_delete",
+            "memory_refinement_delete",
+            "memory_refinement_rollback"
+        ]
+    );
+    let rolled_back = records(&events).pop().unwrap();
+    assert_eq!(rolled_back.data["core_tokens"], pre);
+    let last = events.last().unwrap();
+    assert_eq!(last.kind, "ended");
+    assert_eq!(
+        (
+            &last.data["state"],
+            &last.data["end_reason"],
+            &last.data["core_tokens"]
+        ),
+        (&json!("rolled_back"), &json!("breaker_mass"), &pre)
+    );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_comes_back_goes_on_without_gaps_and_repeats() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let at = (id.as_str(), wren.token.as_str());
+    let mut stream = service.events(&house, at, None).await;
+    service
+        .tool(&house, at, "delete_memory", json!({"id": 6}))
+        .await;
+    let before = stream.until(|event| event.data["edits"] == 1).await;
+    drop(stream);
+    let last = before.last().unwrap().id.clone();
+    // Nothing that was seen comes again while nothing happens; what happens then comes.
+    let mut stream = service.events(&house, at, Some(&last)).await;
+    service
+        .tool(&house, at, "protect_memory", json!({"id": 1}))
+        .await;
+    let next = stream.next().await.unwrap();
+    assert_eq!(next.data["action"], "memory_refinement_protect");
+    drop(stream);
+    // Across a restart of the service, too.
+    service.stop().await;
+    let service = house.serve(options()).await;
+    let mut stream = service.events(&house, at, Some(&next.id)).await;
+    let summary = json!({"summary": "Done."});
+    service
+        .tool(&house, at, "complete_refinement", summary)
+        .await;
+    stream.until(|event| event.kind == "ended").await;
+    assert_eq!(stream.next().await, None);
+    let all = service.events(&house, at, None).await.rest().await;
+    for (number, seen) in all.iter().enumerate() {
+        let response = service.watch(&house, at, Some(&seen.id)).await;
+        if number + 1 == all.len() {
+            assert_eq!(response.status(), 204);
+            continue;
+        }
+        let rest = service
+            .events(&house, at, Some(&seen.id))
+            .await
+            .rest()
+            .await;
+        assert_eq!(rest, all[number + 1..], "after {}", seen.id);
+    }
+    let foreign = service.watch(&house, at, Some("of-another-stream")).await;
+    assert_eq!(foreign.status(), 400);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_5_1_an_administrator_watches_without_words() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let gull = house.refiner("other", "gull").await;
+    let service = house.serve(options()).await;
+    let administrator = house.administrator().await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let at = (id.as_str(), wren.token.as_str());
+    let mut stream = service.events(&house, (&id, &administrator), None).await;
+    let tightened = json!({"id": 6, "content": format!("{CANARY} 6 {}", "sings ".repeat(64))});
+    service.tool(&house, at, "update_memory", tightened).await;
+    let summary = json!({"summary": format!("{CANARY} rests.")});
+    service
+        .tool(&house, at, "complete_refinement", summary)
+        .await;
+    let events = stream.rest().await;
+    assert!(events.len() > 3, "{events:?}");
+    for event in &events {
+        assert!(!event.text.contains(CANARY), "{}", event.text);
+    }
+    let shown = service
+        .json(&house, &format!("/v1/sessions/{id}"), &administrator)
+        .await;
+    assert_eq!(as_rest(events.last().unwrap()), shown);
+    let path = format!("/v1/agents/wren/audit?session={id}");
+    let kept = service.json(&house, &path, &administrator).await;
+    let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
+    assert_eq!(json!(seen), kept["items"]);
+    // Another's is not there.
+    let foreign = service.open(&house, "gull", &gull.token).await;
+    for token in [&administrator, &wren.token] {
+        let response = service.watch(&house, (&foreign, token), None).await;
+        assert_eq!(response.status(), 404);
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_process_does_is_seen_too() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    stream.until(|event| event.kind == "session").await;
+    // Not through the service.
+    wren.agent
+        .cancel(id.parse().unwrap(), &owner())
+        .await
+        .unwrap();
+    let events = stream.rest().await;
+    let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["record", "ended"]);
+    assert_eq!(events[1].data["state"], "abandoned");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_beside_the_session_moves_the_mass_and_the_line() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    let first = stream.next().await.unwrap();
+    let memory = json!({"content": "One more of twenty characters", "kind": "core"});
+    service
+        .post(&house, "/v1/agents/wren/memories", &wren.token, memory)
+        .await;
+    let second = stream.next().await.unwrap();
+    let mass = |event: &crate::events::Event| event.data["core_tokens"].as_u64().unwrap();
+    assert_eq!(mass(&second), mass(&first) + 8);
+    let stricter = json!({"value": "1"});
+    let path = "/v1/agents/wren/self/refinement_threshold";
+    let request = house.client.put(format!("{}{path}", service.address));
+    request
+        .bearer_auth(&wren.token)
+        .json(&stricter)
+        .send()
+        .await
+        .unwrap();
+    let third = stream.next().await.unwrap();
+    assert_eq!(
+        third.data["breaker_tokens"],
+        first.data["pre_session_tokens"]
+    );
+    // A journal entry changes nothing that is shown.
+    let entry = json!({"content": "Today.", "kind": "journal"});
+    service
+        .post(&house, "/v1/agents/wren/memories", &wren.token, entry)
+        .await;
+    service
+        .post(
+            &house,
+            &format!("/v1/sessions/{id}/cancel"),
+            &wren.token,
+            json!({}),
+        )
+        .await;
+    let rest: Vec<String> = stream
+        .rest()
+        .await
+        .into_iter()
+        .map(|event| event.kind)
+        .collect();
+    assert_eq!(rest, ["record", "ended"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_counts_no_longer_ends_its_streams() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let revoked = wren
+        .agent
+        .create_token(Provision::Any, None, &owner())
+        .await
+        .unwrap();
+    let soon = house.memoir.now().plus_seconds(3_600);
+    let expiring = wren
+        .agent
+        .create_token(Provision::Any, Some(soon), &owner())
+        .await
+        .unwrap();
+    let mut first = service
+        .events(&house, (&id, revoked.secret.expose()), None)
+        .await;
+    let mut second = service
+        .events(&house, (&id, expiring.secret.expose()), None)
+        .await;
+    let mut third = service.events(&house, (&id, &wren.token), None).await;
+    let account = house.account("default").await;
+    account
+        .revoke_token(revoked.view.id, &owner())
+        .await
+        .unwrap();
+    assert!(
+        first
+            .rest()
+            .await
+            .iter()
+            .all(|event| event.kind == "session")
+    );
+    house.advance(Duration::from_secs(3_600));
+    assert!(
+        second
+            .rest()
+            .await
+            .iter()
+            .all(|event| event.kind == "session")
+    );
+    // The other goes on.
+    wren.agent
+        .cancel(id.parse().unwrap(), &owner())
+        .await
+        .unwrap();
+    third.until(|event| event.kind == "ended").await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_has_so_many_streams_and_no_more() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let two = Options {
+        streams_per_token: 2,
+        ..options()
+    };
+    let service = house.serve(two).await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let at = (id.as_str(), wren.token.as_str());
+    let mut one = service.events(&house, at, None).await;
+    let two = service.events(&house, at, None).await;
+    let refused = service.watch(&house, at, None).await;
+    assert_eq!(refused.status(), 429);
+    assert!(refused.headers().contains_key("retry-after"));
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!(problem["code"], "rate_limited");
+    let administrator = house.administrator().await;
+    service.events(&house, (&id, &administrator), None).await;
+    drop(two);
+    while service.watch(&house, at, None).await.status() == 429 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(one.next().await.unwrap().kind, "session");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_ends_streams_at_once_and_a_silent_one_beats() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let beating = Options {
+        stream_beat: Duration::from_millis(1),
+        ..options()
+    };
+    let service = house.serve(beating).await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    assert_eq!(stream.next().await.unwrap().kind, "session");
+    // Something comes although nothing happens.
+    let wait = tokio::time::timeout(Duration::from_secs(3), stream.next()).await;
+    assert!(wait.is_err(), "{wait:?}");
+    assert!(stream.beats > 0);
+    // Somebody who reads nothing holds nothing up either.
+    let _unread = service.watch(&house, (&id, &wren.token), None).await;
+    service.stop().await;
+    assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    house.script([Turn::text(&format!("No, {CANARY}."))]);
+    let driven = wren
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    let id = driven.session.id.to_string();
+    let events = service
+        .events(&house, (&id, &wren.token), None)
+        .await
+        .rest()
+        .await;
+    let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["record", "ended"]);
+    // The knife was never handed over.
+    let ended = &events[1].data;
+    assert_eq!(
+        (
+            &ended["state"],
+            &ended["core_tokens"],
+            &ended["breaker_tokens"]
+        ),
+        (&json!("declined"), &Value::Null, &Value::Null)
+    );
+    house.script([
+        Turn::text("YES"),
+        Turn::call("delete_memory", json!({"id": 6})),
+        Turn::call("complete_refinement", json!({"summary": "Done."})),
+    ]);
+    let rehearsed = RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    };
+    let driven = wren.agent.refine(&rehearsed, &mut |_| {}).await.unwrap();
+    let id = driven.session.id.to_string();
+    let events = service
+        .events(&house, (&id, &wren.token), None)
+        .await
+        .rest()
+        .await;
+    let ended = &events.last().unwrap().data;
+    assert_eq!(
+        (&ended["state"], &ended["rehearsal"]),
+        (&json!("completed"), &json!(true))
+    );
+    assert_eq!(ended["core_tokens"], ended["post_session_tokens"]);
+    service.stop().await;
+}

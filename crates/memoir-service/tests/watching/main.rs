@@ -1,0 +1,12 @@
+//! Watching sessions from outside: streams of events, and webhooks.
+#![expect(
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "helpers of tests fail the test"
+)]
+
+mod events;
+mod house;
+mod live;
+mod receiver;
+mod webhooks;

@@ -1,0 +1,186 @@
+//! Which ends of sessions are still to be told, and to whom. The ends themselves are entered by triggers,
+//! in the transaction that ends the session.
+
+use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
+use memoir_store::{DeliveryRow, ReceiverDigest};
+use rusqlite::{Connection, params};
+
+use crate::{
+    agent::all,
+    commit::Outcome,
+    decode::Columns,
+    error::{Result, inconsistent},
+    fault,
+};
+
+/// Registers receivers, and forgets those that nobody wants any more.
+pub(crate) fn register(
+    connection: &Connection,
+    receivers: &[ReceiverDigest],
+    now: Timestamp,
+    forget_before: Timestamp,
+    reopen: bool,
+) -> Result<Outcome> {
+    let mut enter = connection.prepare_cached(
+        "INSERT INTO receivers (digest, seen_at) VALUES (?1, ?2) \
+         ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
+             closed_at = CASE WHEN ?3 THEN NULL ELSE closed_at END",
+    )?;
+    for receiver in receivers {
+        enter.execute(params![receiver, now.microseconds(), reopen])?;
+    }
+    fault::point("receivers.registered");
+    let before = forget_before.microseconds();
+    connection
+        .prepare_cached(
+            "DELETE FROM deliveries \
+             WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < ?1)",
+        )?
+        .execute([before])?;
+    connection
+        .prepare_cached("DELETE FROM receivers WHERE seen_at < ?1")?
+        .execute([before])?;
+    fault::point("receivers.forgotten");
+    Ok(Outcome::WRITTEN)
+}
+
+/// Two ranges of the index of what is due.
+const DUE: &str = "SELECT session_id, due_at FROM deliveries WHERE receiver = ?1 AND due_at <= ?2 \
+     UNION ALL \
+     SELECT session_id, due_at FROM deliveries WHERE receiver = ?1 AND due_at > ?3 \
+     ORDER BY due_at, session_id LIMIT ?4";
+
+fn due(
+    connection: &Connection,
+    receiver: &ReceiverDigest,
+    now: Timestamp,
+    latest: Timestamp,
+    limit: u32,
+) -> Result<Vec<SessionId>> {
+    all(
+        connection,
+        DUE,
+        params![receiver, now.microseconds(), latest.microseconds(), limit],
+        |row| Ok(SessionId::from_bytes(Columns::new(row, "deliveries").id()?)),
+    )
+}
+
+/// Whether anything is due.
+pub(crate) fn is_any_due(
+    connection: &Connection,
+    receiver: &ReceiverDigest,
+    now: Timestamp,
+    latest: Timestamp,
+) -> Result<bool> {
+    Ok(!due(connection, receiver, now, latest, 1)?.is_empty())
+}
+
+/// Claims what is due.
+pub(crate) fn claim(
+    connection: &Connection,
+    receiver: &ReceiverDigest,
+    now: Timestamp,
+    (until, latest): (Timestamp, Timestamp),
+    limit: u32,
+) -> Result<Outcome> {
+    let mut claim = connection.prepare_cached(
+        "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
+         WHERE receiver = ?1 AND session_id = ?2",
+    )?;
+    let mut look = connection.prepare_cached(
+        "SELECT agents.id, agents.account_id, deliveries.attempt \
+         FROM deliveries JOIN sessions ON sessions.id = deliveries.session_id \
+             JOIN agents ON agents.id = sessions.agent_id \
+         WHERE receiver = ?1 AND session_id = ?2",
+    )?;
+    let mut deliveries = Vec::new();
+    for session in due(connection, receiver, now, latest, limit)? {
+        let key = params![receiver, session.as_bytes()];
+        claim.execute(params![receiver, session.as_bytes(), until.microseconds()])?;
+        let mut rows = look.query(key)?;
+        let row = rows
+            .next()?
+            .ok_or_else(|| inconsistent("deliveries", format!("{session} is no session")))?;
+        let mut columns = Columns::new(row, "deliveries");
+        let agent = AgentId::from_bytes(columns.id()?);
+        let account = AccountId::from_bytes(columns.id()?);
+        let attempt = columns.count()?;
+        let attempt = u32::try_from(attempt)
+            .map_err(|_| inconsistent("deliveries", format!("`attempt` is {attempt}")))?;
+        deliveries.push(DeliveryRow {
+            scope: AgentScope { account, agent },
+            session,
+            attempt,
+        });
+    }
+    fault::point("deliveries.claimed");
+    Ok(Outcome {
+        deliveries: Some(deliveries),
+        ..Outcome::WRITTEN
+    })
+}
+
+/// Ends a delivery, or puts it off, unless it was claimed again.
+pub(crate) fn settle(
+    connection: &Connection,
+    receiver: &ReceiverDigest,
+    delivery: &DeliveryRow,
+    again_at: Option<Timestamp>,
+) -> Result<Outcome> {
+    let session = delivery.session.as_bytes();
+    let settled = match again_at {
+        Some(again_at) => connection
+            .prepare_cached(
+                "UPDATE deliveries SET due_at = ?4 \
+                 WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
+            )?
+            .execute(params![
+                receiver,
+                session,
+                delivery.attempt,
+                again_at.microseconds()
+            ])?,
+        None => connection
+            .prepare_cached(
+                "DELETE FROM deliveries WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
+            )?
+            .execute(params![receiver, session, delivery.attempt])?,
+    };
+    fault::point("delivery.settled");
+    Ok(Outcome::written(settled))
+}
+
+/// Closes a receiver.
+pub(crate) fn close(
+    connection: &Connection,
+    receiver: &ReceiverDigest,
+    now: Timestamp,
+) -> Result<Outcome> {
+    connection
+        .prepare_cached("UPDATE receivers SET closed_at = ?2 WHERE digest = ?1")?
+        .execute(params![receiver, now.microseconds()])?;
+    connection
+        .prepare_cached("DELETE FROM deliveries WHERE receiver = ?1")?
+        .execute([receiver])?;
+    fault::point("receiver.closed");
+    Ok(Outcome::WRITTEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open;
+
+    #[test]
+    fn what_is_due_is_found_by_the_index() {
+        let connection = open::in_memory().unwrap();
+        let plan = crate::agent::plan(&connection, DUE);
+        let searches = plan.iter().filter(|step| step.contains("deliveries"));
+        for step in searches {
+            assert!(
+                step.starts_with("SEARCH deliveries USING COVERING INDEX deliveries_due"),
+                "{plan:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the fleet is doing at the moment. Reads indexes and the running sessions, no agent and no text.
+
+use memoir_domain::{Timestamp, session::Driver};
+use memoir_store::{FleetLoad, HeldSessions};
+use rusqlite::{Connection, Row};
+
+use crate::{
+    agent::first,
+    decode::Columns,
+    error::{Result, inconsistent},
+    reader::View,
+};
+
+const AGENTS: &str = "SELECT count(*) FROM agents WHERE erased_at IS NULL";
+
+const WAITING: &str = "SELECT count(*), min(started_at) FROM sessions \
+     WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open')";
+
+/// Sessions that have ended are held by nobody, so that no more than the running ones are read.
+const HELD: &str = "SELECT count(*), min(lease_until) FROM sessions \
+     WHERE lease_until IS NOT NULL AND driver = ?1 AND state IN ('queued', 'asking', 'open')";
+
+/// Counts of one instant.
+pub(crate) fn load(connection: &Connection) -> Result<FleetLoad> {
+    let _view = View::new(connection)?;
+    let agents = first(connection, AGENTS, [], |row| {
+        Columns::new(row, "agents").count()
+    })?;
+    let (waiting, waiting_since) = first(connection, WAITING, [], counted)?.unwrap_or_default();
+    let mut held = Vec::new();
+    for (driver, name) in [(Driver::Agent, "agent"), (Driver::Model, "model")] {
+        if let Some((sessions, Some(first_until))) = first(connection, HELD, [name], counted)? {
+            held.push(HeldSessions {
+                driver,
+                sessions,
+                first_until,
+            });
+        }
+    }
+    Ok(FleetLoad {
+        agents: agents.unwrap_or_default(),
+        waiting,
+        waiting_since,
+        held,
+    })
+}
+
+/// A count of sessions, and the earliest of a time of theirs; `None` where there are none.
+fn counted(row: &Row<'_>) -> Result<(u64, Option<Timestamp>)> {
+    let mut columns = Columns::new(row, "sessions");
+    let sessions = columns.count()?;
+    let earliest = columns
+        .optional_integer()?
+        .map(Timestamp::from_microseconds);
+    match earliest {
+        None => Ok((sessions, None)),
+        Some(Some(time)) => Ok((sessions, Some(time))),
+        Some(None) => Err(inconsistent("sessions", "a time is out of range")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open;
+
+    #[test]
+    fn no_agent_is_read_and_no_session_that_has_ended() {
+        let connection = open::in_memory().unwrap();
+        let counted = "SEARCH agents USING COVERING INDEX agents_living (erased_at=?)";
+        assert_eq!(crate::agent::plan(&connection, AGENTS), [counted]);
+        // Each of these holds running sessions only.
+        let indexes = ["sessions_running", "sessions_waiting", "sessions_by_lease"];
+        for sql in [WAITING, HELD] {
+            let steps = crate::agent::plan(&connection, sql);
+            let [step] = steps.as_slice() else {
+                panic!("{sql}: {steps:?}");
+            };
+            let uses_one = |index: &&str| step.contains(&format!(" USING INDEX {index}"));
+            assert!(indexes.iter().any(|index| uses_one(&index)), "{step}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Requests to be let in by an agent (SPEC 5.2).
+
+use memoir_domain::{
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    access::{AccessKind, AccessState},
+};
+use memoir_store::{AccessRow, AgentRow, OpenAccess};
+use rusqlite::{Connection, params};
+
+use crate::{
+    agent::{all, first},
+    decode::{self, Columns, access_columns},
+    encode::{self, Text, count, number, optional_count},
+    error::{Result, inconsistent},
+};
+
+/// The request of that identifier, where it is one of that agent.
+pub(crate) fn request(
+    connection: &Connection,
+    scope: AgentScope,
+    id: AccessRequestId,
+) -> Result<Option<AccessRow>> {
+    first(
+        connection,
+        concat!(
+            "SELECT ",
+            access_columns!(),
+            " FROM access_requests WHERE id = ?1 AND agent_id = ?2 \
+                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?2 AND account_id = ?3)"
+        ),
+        params![
+            id.as_bytes(),
+            scope.agent.as_bytes(),
+            scope.account.as_bytes()
+        ],
+        decode::access_request,
+    )
+}
+
+const PAGE: &str = concat!(
+    "SELECT ",
+    access_columns!(),
+    " FROM access_requests WHERE agent_id = ?1 AND (requested_at, id) < (?2, ?3) \
+         AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?1 AND account_id = ?4) \
+         ORDER BY requested_at DESC, id DESC LIMIT ?5"
+);
+
+/// The agent's requests made before that one, newest first.
+pub(crate) fn page(
+    connection: &Connection,
+    scope: AgentScope,
+    before: Option<(Timestamp, AccessRequestId)>,
+    limit: u32,
+) -> Result<Vec<AccessRow>> {
+    // No request is made as late as the largest number that SQLite can hold.
+    let (requested_at, id) = match &before {
+        Some((requested_at, id)) => (requested_at.microseconds(), id.as_bytes()),
+        None => (i64::MAX, &[0; 16]),
+    };
+    let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
+    all(
+        connection,
+        PAGE,
+        params![agent, requested_at, id, account, limit],
+        decode::access_request,
+    )
+}
+
+const OPEN_OF: &str = concat!(
+    "SELECT ",
+    access_columns!(),
+    " FROM access_requests WHERE agent_id = ?1 AND state IN ('asked', 'granted') \
+         AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?1 AND account_id = ?2)"
+);
+
+/// The agent's requests that are open, oldest first.
+pub(crate) fn open_of(connection: &Connection, scope: AgentScope) -> Result<Vec<AccessRow>> {
+    let mut rows = all(
+        connection,
+        OPEN_OF,
+        [scope.agent.as_bytes(), scope.account.as_bytes()],
+        decode::access_request,
+    )?;
+    rows.sort_by_key(|row| (row.requested_at, row.id));
+    Ok(rows)
+}
+
+/// Which of the account's agents a request is made to.
+pub(crate) fn owner(
+    connection: &Connection,
+    account: AccountId,
+    request: AccessRequestId,
+) -> Result<Option<AgentScope>> {
+    first(
+        connection,
+        "SELECT agents.id FROM access_requests JOIN agents ON agents.id = access_requests.agent_id \
+         WHERE access_requests.id = ?1 AND agents.account_id = ?2",
+        [request.as_bytes(), account.as_bytes()],
+        |row| {
+            let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
+            Ok(AgentScope { account, agent })
+        },
+    )
+}
+
+/// The requests come first, in the order of their index.
+const OPEN: &str = "SELECT access_requests.id, agents.id, agents.account_id, state, expires_at \
+     FROM access_requests CROSS JOIN agents ON agents.id = access_requests.agent_id \
+     WHERE state IN ('asked', 'granted') AND erased_at IS NULL \
+     ORDER BY expires_at, access_requests.id";
+
+/// All requests that are open, those that end first first.
+pub(crate) fn open(connection: &Connection) -> Result<Vec<OpenAccess>> {
+    all(connection, OPEN, [], |row| {
+        let mut columns = Columns::new(row, "access_requests");
+        let id = AccessRequestId::from_bytes(columns.id()?);
+        let agent = AgentId::from_bytes(columns.id()?);
+        let account = AccountId::from_bytes(columns.id()?);
+        Ok(OpenAccess {
+            scope: AgentScope { account, agent },
+            id,
+            state: columns.word::<AccessState>()?,
+            expires_at: columns.time()?,
+        })
+    })
+}
+
+/// That the requests of a decision are made to its agent.
+pub(crate) fn check(agent: &AgentRow, requests: &[AccessRow]) -> Result<()> {
+    for request in requests {
+        if request.agent != agent.scope.agent {
+            return Err(about(request, "is made to another agent"));
+        }
+        if request.answered_at.is_some() != request.answered_seq.is_some() {
+            return Err(about(request, "has one half of an answer"));
+        }
+    }
+    Ok(())
+}
+
+fn about(request: &AccessRow, problem: &str) -> crate::error::Fault {
+    inconsistent("access_requests", format!("{} {problem}", request.id))
+}
+
+/// Writes requests: new ones, and what became of those that are open.
+pub(crate) fn write(
+    connection: &Connection,
+    agent: &[u8; 16],
+    requests: &[AccessRow],
+) -> Result<()> {
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO access_requests (id, agent_id, version, kind, scope, session_id, minutes, \
+             token_expires_at, memory, state, asked_by_kind, asked_by_name, requested_at, \
+             expires_at, answered_at, answered_seq, ended_at, reads, memories_read, tokens_read, \
+             body) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+             ?19, ?20, ?21) \
+         ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state, \
+             expires_at = excluded.expires_at, answered_at = excluded.answered_at, \
+             answered_seq = excluded.answered_seq, ended_at = excluded.ended_at, \
+             reads = excluded.reads, memories_read = excluded.memories_read, \
+             tokens_read = excluded.tokens_read, body = excluded.body \
+         WHERE state IN ('asked', 'granted') AND agent_id = excluded.agent_id \
+             AND kind = excluded.kind AND scope IS excluded.scope \
+             AND session_id IS excluded.session_id AND minutes IS excluded.minutes \
+             AND token_expires_at IS excluded.token_expires_at AND memory IS excluded.memory \
+             AND asked_by_kind = excluded.asked_by_kind \
+             AND asked_by_name = excluded.asked_by_name AND requested_at = excluded.requested_at",
+    )?;
+    for request in requests {
+        let column = |value, name| count(value, "access_requests", name);
+        let scope = request.kind.scope();
+        let session = scope.and_then(|scope| scope.session());
+        let (mut minutes, mut token_expires_at, mut memory) = (None, None, None);
+        match request.kind {
+            AccessKind::Read { minutes: asked, .. } => minutes = Some(asked),
+            AccessKind::Token { expires_at } => token_expires_at = expires_at,
+            AccessKind::Shred { number: asked } => memory = Some(number(asked, "access_requests")?),
+        }
+        let written = statement.execute(params![
+            request.id.as_bytes(),
+            agent,
+            column(request.version, "version")?,
+            request.kind.as_str(),
+            scope.map(|scope| scope.as_str()),
+            session.as_ref().map(SessionId::as_bytes),
+            minutes,
+            encode::time(token_expires_at),
+            memory,
+            request.state.as_str(),
+            encode::actor_kind(request.asked_by_kind),
+            request.asked_by_name,
+            request.requested_at.microseconds(),
+            request.expires_at.microseconds(),
+            encode::time(request.answered_at),
+            optional_count(request.answered_seq, "access_requests", "answered_seq")?,
+            encode::time(request.ended_at),
+            column(request.reads, "reads")?,
+            column(request.memories_read, "memories_read")?,
+            column(request.tokens_read, "tokens_read")?,
+            Text(&request.body),
+        ])?;
+        if written == 0 {
+            return Err(about(request, "is another request, or is over"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{agent::plan, open};
+
+    #[test]
+    fn requests_are_found_by_an_index() {
+        let connection = open::in_memory().unwrap();
+        for (sql, expected) in [
+            (
+                PAGE,
+                "SEARCH access_requests USING INDEX access_requests_by_time",
+            ),
+            (
+                OPEN_OF,
+                "SEARCH access_requests USING INDEX access_requests_open",
+            ),
+            (
+                OPEN,
+                "SCAN access_requests USING INDEX access_requests_ending",
+            ),
+        ] {
+            let steps = plan(&connection, sql);
+            assert!(
+                steps.iter().any(|step| step.starts_with(expected)),
+                "{steps:?}"
+            );
+            assert!(
+                !steps.iter().any(|step| step.contains("TEMP B-TREE")),
+                "{steps:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Conversations that wait to be read.
+
+use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, absorption::MessageState};
+use memoir_store::{MessageRow, TranscriptRow};
+use rusqlite::{Connection, params};
+
+use crate::{
+    agent::{all, first},
+    commit::Outcome,
+    decode::Columns,
+    encode::{Text, count},
+    error::{Result, inconsistent},
+    fault,
+};
+
+/// Enters messages that the agent has not had.
+pub(crate) fn add(
+    connection: &Connection,
+    scope: AgentScope,
+    messages: &[MessageRow],
+    due_at: Timestamp,
+    hurry: bool,
+) -> Result<Outcome> {
+    let agent = scope.agent.as_bytes();
+    check_owner(connection, scope)?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, state, body) \
+         VALUES (?1, 1 + coalesce((SELECT max(seq) FROM transcript_messages WHERE agent_id = ?1), 0), \
+             ?2, ?3, ?4, 'pending', ?5) \
+         ON CONFLICT (agent_id, digest) DO NOTHING",
+    )?;
+    let mut entered = 0;
+    for message in messages {
+        entered += insert.execute(params![
+            agent,
+            message.digest,
+            count(message.tokens, "transcript_messages", "tokens")?,
+            message.received_at.microseconds(),
+            Text(&message.body),
+        ])?;
+    }
+    fault::point("transcript.messages");
+    let due = due_at.microseconds();
+    let mut hurried = 0;
+    if entered > 0 {
+        // Somebody who reads just now goes on with them; a wait after failures is over.
+        connection
+            .prepare_cached(
+                "INSERT INTO transcripts (agent_id, account_id, due_at, failures) VALUES (?1, ?2, ?3, 0) \
+                 ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
+                 WHERE claimed_until IS NULL",
+            )?
+            .execute(params![agent, scope.account.as_bytes(), due])?;
+    } else if hurry {
+        hurried = connection
+            .prepare_cached(
+                "UPDATE transcripts SET due_at = min(due_at, ?2) \
+                 WHERE agent_id = ?1 AND due_at IS NOT NULL AND claimed_until IS NULL",
+            )?
+            .execute(params![agent, due])?;
+    }
+    fault::point("transcript.due");
+    Ok(Outcome {
+        rows: entered as u64,
+        ..Outcome::written(entered + hurried)
+    })
+}
+
+fn check_owner(connection: &Connection, scope: AgentScope) -> Result<()> {
+    let is_theirs = connection
+        .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
+        .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?;
+    if is_theirs {
+        return Ok(());
+    }
+    Err(inconsistent(
+        "transcripts",
+        format!("{} is no agent of the account", scope.agent),
+    ))
+}
+
+/// A walk through the index of those that wait.
+const PENDING: &str = "SELECT seq, digest, tokens, received_at, state, body FROM transcript_messages \
+     INDEXED BY transcript_messages_pending \
+     WHERE agent_id = ?1 AND state = 'pending' ORDER BY seq";
+
+/// The first messages that wait, as many as fit.
+pub(crate) fn pending(
+    connection: &Connection,
+    scope: AgentScope,
+    tokens: u64,
+) -> Result<Vec<MessageRow>> {
+    if check_owner(connection, scope).is_err() {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection.prepare_cached(PENDING)?;
+    let mut rows = statement.query([scope.agent.as_bytes()])?;
+    let mut messages: Vec<MessageRow> = Vec::new();
+    let mut used = 0_u64;
+    while let Some(row) = rows.next()? {
+        let mut columns = Columns::new(row, "transcript_messages");
+        let (seq, digest, size) = (columns.count()?, columns.bytes()?, columns.count()?);
+        used = used.saturating_add(size);
+        if used > tokens && !messages.is_empty() {
+            break;
+        }
+        messages.push(MessageRow {
+            seq,
+            digest,
+            tokens: size,
+            received_at: columns.time()?,
+            state: columns.word()?,
+            body: columns.stored_text()?,
+        });
+    }
+    Ok(messages)
+}
+
+/// How it stands with the agent's messages.
+pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<TranscriptRow> {
+    let row = first(
+        connection,
+        "SELECT due_at, failures FROM transcripts WHERE agent_id = ?1 AND account_id = ?2",
+        [scope.agent.as_bytes(), scope.account.as_bytes()],
+        |row| {
+            let mut columns = Columns::new(row, "transcripts");
+            Ok(TranscriptRow {
+                due_at: columns.optional_time()?,
+                failures: columns.small_count()?,
+                ..TranscriptRow::default()
+            })
+        },
+    )?;
+    let Some(mut transcript) = row else {
+        return Ok(TranscriptRow::default());
+    };
+    let counts = all(
+        connection,
+        "SELECT state, count(*) FROM transcript_messages WHERE agent_id = ?1 GROUP BY state",
+        [scope.agent.as_bytes()],
+        |row| {
+            let mut columns = Columns::new(row, "transcript_messages");
+            Ok((columns.word::<MessageState>()?, columns.count()?))
+        },
+    )?;
+    for (state, count) in counts {
+        match state {
+            MessageState::Pending => transcript.pending = count,
+            MessageState::Absorbed => transcript.absorbed = count,
+            MessageState::Failed => transcript.failed = count,
+        }
+    }
+    Ok(transcript)
+}
+
+/// Claims what is due.
+pub(crate) fn claim(
+    connection: &Connection,
+    scope: AgentScope,
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<Outcome> {
+    let claimed = connection
+        .prepare_cached(
+            "UPDATE transcripts SET claimed_until = ?4, due_at = ?4 \
+             WHERE agent_id = ?1 AND account_id = ?2 AND due_at <= ?3",
+        )?
+        .execute(params![
+            scope.agent.as_bytes(),
+            scope.account.as_bytes(),
+            now.microseconds(),
+            until.microseconds()
+        ])?;
+    fault::point("transcript.claimed");
+    Ok(Outcome::written(claimed))
+}
+
+/// Prolongs a claim.
+pub(crate) fn extend(
+    connection: &Connection,
+    scope: AgentScope,
+    until: Timestamp,
+) -> Result<Outcome> {
+    let extended = connection
+        .prepare_cached(
+            "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
+             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL",
+        )?
+        .execute(params![
+            scope.agent.as_bytes(),
+            scope.account.as_bytes(),
+            until.microseconds()
+        ])?;
+    fault::point("transcript.extended");
+    Ok(Outcome::written(extended))
+}
+
+/// Ends a claim.
+pub(crate) fn settle(
+    connection: &Connection,
+    scope: AgentScope,
+    due_at: Timestamp,
+    failures: u32,
+) -> Result<Outcome> {
+    let settled = connection
+        .prepare_cached(
+            "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
+                 due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
+                     WHERE agent_id = ?1 AND state = 'pending') THEN ?3 END \
+             WHERE agent_id = ?1 AND account_id = ?2",
+        )?
+        .execute(params![
+            scope.agent.as_bytes(),
+            scope.account.as_bytes(),
+            due_at.microseconds(),
+            failures
+        ])?;
+    fault::point("transcript.settled");
+    Ok(Outcome::written(settled))
+}
+
+/// Lets messages that were given up wait again.
+pub(crate) fn revive(
+    connection: &Connection,
+    scope: AgentScope,
+    due_at: Timestamp,
+) -> Result<Outcome> {
+    check_owner(connection, scope)?;
+    let agent = scope.agent.as_bytes();
+    let revived = connection
+        .prepare_cached(
+            "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = ?1 AND state = 'failed'",
+        )?
+        .execute([agent])?;
+    if revived > 0 {
+        connection
+            .prepare_cached(
+                "UPDATE transcripts SET due_at = min(coalesce(due_at, ?2), ?2), failures = 0 \
+                 WHERE agent_id = ?1 AND claimed_until IS NULL",
+            )?
+            .execute(params![agent, due_at.microseconds()])?;
+    }
+    fault::point("transcript.revived");
+    Ok(Outcome {
+        rows: revived as u64,
+        ..Outcome::written(revived)
+    })
+}
+
+/// Writes what became of messages. The words of those that were absorbed go.
+pub(crate) fn write_states(
+    connection: &Connection,
+    agent: &[u8; 16],
+    messages: &[(u64, MessageState)],
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE transcript_messages SET state = ?3, \
+             body = CASE WHEN ?3 = 'absorbed' THEN x'' ELSE body END \
+         WHERE agent_id = ?1 AND seq = ?2 AND state = 'pending'",
+    )?;
+    for (seq, state) in messages {
+        let seq = count(*seq, "transcript_messages", "seq")?;
+        if statement.execute(params![agent, seq, state.as_str()])? == 0 {
+            // Somebody else has read it meanwhile: then nothing of this is to be saved twice.
+            return Err(memoir_store::Error::Conflict.into());
+        }
+    }
+    Ok(())
+}
+
+/// A range of an index of what is due.
+const DUE_TRANSCRIPTS: &str = "SELECT agent_id FROM transcripts \
+     WHERE account_id = ?1 AND due_at <= ?2 ORDER BY due_at, agent_id LIMIT ?3";
+
+/// A range of an index of what is due.
+const DUE_REFLECTIONS: &str = "SELECT id FROM agents \
+     WHERE account_id = ?1 AND reflect_after < ?2 ORDER BY reflect_after, id LIMIT ?3";
+
+pub(crate) fn due_transcripts(
+    connection: &Connection,
+    account: Option<AccountId>,
+    now: Timestamp,
+    per_account: u32,
+) -> Result<Vec<AgentScope>> {
+    due(connection, DUE_TRANSCRIPTS, account, now, per_account)
+}
+
+pub(crate) fn due_reflections(
+    connection: &Connection,
+    account: Option<AccountId>,
+    slot: Timestamp,
+    per_account: u32,
+) -> Result<Vec<AgentScope>> {
+    due(connection, DUE_REFLECTIONS, account, slot, per_account)
+}
+
+fn due(
+    connection: &Connection,
+    sql: &str,
+    account: Option<AccountId>,
+    until: Timestamp,
+    per_account: u32,
+) -> Result<Vec<AgentScope>> {
+    let accounts = match account {
+        Some(account) => vec![account],
+        None => all(
+            connection,
+            "SELECT id FROM accounts ORDER BY id",
+            [],
+            |row| Ok(AccountId::from_bytes(Columns::new(row, "accounts").id()?)),
+        )?,
+    };
+    let mut scopes = Vec::new();
+    for account in accounts {
+        let bounds = params![account.as_bytes(), until.microseconds(), per_account];
+        scopes.extend(all(connection, sql, bounds, |row| {
+            let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
+            Ok(AgentScope { account, agent })
+        })?);
+    }
+    Ok(scopes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open;
+
+    #[test]
+    fn what_is_due_and_what_waits_is_found_by_an_index() {
+        let connection = open::in_memory().unwrap();
+        for (sql, expected) in [
+            (
+                DUE_TRANSCRIPTS,
+                "SEARCH transcripts USING COVERING INDEX transcripts_due (account_id=? AND due_at<?)",
+            ),
+            (
+                DUE_REFLECTIONS,
+                "SEARCH agents USING COVERING INDEX agents_by_reflection (account_id=? AND reflect_after<?)",
+            ),
+            (
+                PENDING,
+                "SEARCH transcript_messages USING INDEX transcript_messages_pending (agent_id=?)",
+            ),
+        ] {
+            assert_eq!(crate::agent::plan(&connection, sql), [expected]);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Requests to be let in by an agent (SPEC 5.2).
+
+use std::sync::Arc;
+
+use memoir_domain::{
+    AccessRequestId, AgentScope, Timestamp,
+    access::{AccessKind, AccessScope, AccessState},
+    audit::ActorKind,
+    memory::Number,
+};
+
+use super::fixtures::*;
+use crate::{AccessRow, AgentRow, Commit, Error, OpenAccess, Result, Store};
+
+const READ: AccessKind = AccessKind::Read {
+    scope: AccessScope::Core,
+    minutes: 30,
+};
+
+fn request_id(number: u128) -> AccessRequestId {
+    AccessRequestId::from_bytes(number.to_be_bytes())
+}
+
+/// One that waits for its answer.
+fn asked(number: u128, author: &Author) -> AccessRow {
+    AccessRow {
+        id: request_id(number),
+        agent: author.id(),
+        version: 2,
+        kind: READ,
+        state: AccessState::Asked,
+        asked_by_kind: ActorKind::Administrator,
+        asked_by_name: "somebody".to_owned(),
+        requested_at: at(1),
+        expires_at: at(100),
+        answered_at: None,
+        answered_seq: None,
+        ended_at: None,
+        reads: 0,
+        memories_read: 0,
+        tokens_read: 0,
+        body: text("purpose"),
+    }
+}
+
+fn in_state(row: &AccessRow, state: AccessState) -> AccessRow {
+    AccessRow {
+        state,
+        ..row.clone()
+    }
+}
+
+async fn write(author: &mut Author, rows: &[AccessRow]) -> Result<()> {
+    let commit = Commit {
+        access: rows.to_vec(),
+        ..author.commit()
+    };
+    author.write(commit).await
+}
+
+async fn found(store: &Arc<dyn Store>, author: &Author, number: u128) -> Option<AccessRow> {
+    let row = store.access_request(author.scope(), request_id(number));
+    row.await.unwrap()
+}
+
+async fn page(
+    store: &Arc<dyn Store>,
+    scope: AgentScope,
+    before: Option<&AccessRow>,
+    limit: u32,
+) -> Vec<AccessRow> {
+    let before = before.map(|row| (row.requested_at, row.id));
+    store.access_page(scope, before, limit).await.unwrap()
+}
+
+fn is_refused(answer: &Result<()>) -> bool {
+    matches!(
+        answer,
+        Err(Error::Inconsistent {
+            table: "access_requests",
+            ..
+        })
+    )
+}
+
+pub(super) async fn spec_5_2_every_field_of_a_request_is_kept(store: Arc<dyn Store>) {
+    const LARGEST: u64 = i64::MAX as u64;
+    let mut author = Author::new(&store, 1, 1).await;
+    let full = AccessRow {
+        version: LARGEST,
+        kind: AccessKind::Read {
+            scope: AccessScope::Session(session_id(7)),
+            minutes: u32::MAX,
+        },
+        state: AccessState::Granted,
+        asked_by_kind: ActorKind::System,
+        requested_at: Timestamp::MIN,
+        expires_at: Timestamp::MAX,
+        answered_at: Some(at(-1)),
+        answered_seq: Some(LARGEST),
+        ended_at: Some(at(-2)),
+        reads: LARGEST,
+        memories_read: LARGEST,
+        tokens_read: LARGEST,
+        ..asked(1, &author)
+    };
+    let of_kind = |number, kind| AccessRow {
+        kind,
+        ..asked(number, &author)
+    };
+    let rows = [
+        full,
+        of_kind(2, READ),
+        of_kind(
+            3,
+            AccessKind::Read {
+                scope: AccessScope::All,
+                minutes: 1,
+            },
+        ),
+        of_kind(4, AccessKind::Token { expires_at: None }),
+        of_kind(
+            5,
+            AccessKind::Token {
+                expires_at: Some(Timestamp::MAX),
+            },
+        ),
+        of_kind(
+            6,
+            AccessKind::Shred {
+                number: Number(LARGEST),
+            },
+        ),
+    ];
+    write(&mut author, &rows).await.unwrap();
+    for (number, row) in (1..).zip(&rows) {
+        assert_eq!(found(&store, &author, number).await.as_ref(), Some(row));
+    }
+    assert_eq!(found(&store, &author, 7).await, None);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    let first = asked(1, &author);
+    write(&mut author, std::slice::from_ref(&first))
+        .await
+        .unwrap();
+    let granted = AccessRow {
+        state: AccessState::Granted,
+        expires_at: at(50),
+        answered_at: Some(at(20)),
+        answered_seq: Some(3),
+        version: 3,
+        body: text("purpose and reason"),
+        ..first.clone()
+    };
+    write(&mut author, std::slice::from_ref(&granted))
+        .await
+        .unwrap();
+    assert_eq!(found(&store, &author, 1).await, Some(granted.clone()));
+    for changed in [
+        AccessRow {
+            kind: AccessKind::Token { expires_at: None },
+            ..granted.clone()
+        },
+        AccessRow {
+            kind: AccessKind::Read {
+                scope: AccessScope::All,
+                minutes: 30,
+            },
+            ..granted.clone()
+        },
+        AccessRow {
+            kind: AccessKind::Read {
+                scope: AccessScope::Core,
+                minutes: 60,
+            },
+            ..granted.clone()
+        },
+        AccessRow {
+            asked_by_name: "somebody else".to_owned(),
+            ..granted.clone()
+        },
+        AccessRow {
+            requested_at: at(2),
+            ..granted.clone()
+        },
+        AccessRow {
+            answered_seq: None,
+            ..granted.clone()
+        },
+        AccessRow {
+            agent: other.id(),
+            ..granted.clone()
+        },
+    ] {
+        let answer = write(&mut author, &[changed]).await;
+        assert!(is_refused(&answer), "{answer:?}");
+    }
+    // Under the same identifier, by another agent.
+    let theirs = AccessRow {
+        agent: other.id(),
+        ..granted.clone()
+    };
+    let answer = write(&mut other, &[theirs]).await;
+    assert!(is_refused(&answer), "{answer:?}");
+    assert_eq!(found(&store, &author, 1).await, Some(granted.clone()));
+
+    for (number, state) in [
+        (2, AccessState::Refused),
+        (3, AccessState::Done),
+        (4, AccessState::Revoked),
+        (5, AccessState::Expired),
+    ] {
+        let row = asked(number, &author);
+        write(&mut author, std::slice::from_ref(&row))
+            .await
+            .unwrap();
+        let over = in_state(&row, state);
+        write(&mut author, std::slice::from_ref(&over))
+            .await
+            .unwrap();
+        for again in [AccessState::Asked, AccessState::Granted, state] {
+            let answer = write(&mut author, &[in_state(&row, again)]).await;
+            assert!(is_refused(&answer), "{answer:?}");
+        }
+        assert_eq!(found(&store, &author, number).await, Some(over));
+    }
+    // What a commit that is refused would have written otherwise is not there either.
+    let mut commit = author.saving(vec![memory(1)]);
+    commit.access = vec![in_state(&asked(2, &author), AccessState::Granted)];
+    let before = author.everything().await;
+    assert!(is_refused(&store.commit(commit).await));
+    assert_eq!(author.everything().await, before);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_2_requests_come_newest_first_and_of_one_agent(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let other = Author::new(&store, 1, 2).await;
+    let at_time = |number, seconds| AccessRow {
+        requested_at: at(seconds),
+        ..asked(number, &author)
+    };
+    let rows = [at_time(1, 5), at_time(2, 9), at_time(3, 5), at_time(4, 7)];
+    write(&mut author, &rows).await.unwrap();
+    let newest_first = [&rows[1], &rows[3], &rows[2], &rows[0]];
+    let all = page(&store, author.scope(), None, 9).await;
+    assert_eq!(all.iter().collect::<Vec<_>>(), newest_first);
+    let second = page(&store, author.scope(), Some(newest_first[1]), 1).await;
+    assert_eq!(second, [newest_first[2].clone()]);
+    assert_eq!(
+        page(&store, author.scope(), Some(newest_first[3]), 9).await,
+        []
+    );
+
+    for stranger in [other.scope(), scope(2, 1), scope(3, 3)] {
+        assert_eq!(page(&store, stranger, None, 9).await, []);
+        assert_eq!(store.open_requests(stranger).await.unwrap(), []);
+        let one = store.access_request(stranger, request_id(1)).await;
+        assert_eq!(one.unwrap(), None);
+    }
+    let owner = |account| store.access_owner(account_id(account), request_id(1));
+    assert_eq!(owner(1).await.unwrap(), Some(author.scope()));
+    assert_eq!(owner(2).await.unwrap(), None);
+    let nobodys = store.access_owner(account_id(1), request_id(9)).await;
+    assert_eq!(nobodys.unwrap(), None);
+}
+
+pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_of(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 2, 2).await;
+    let ending = |number, author: &Author, state, seconds| AccessRow {
+        state,
+        expires_at: at(seconds),
+        ..asked(number, author)
+    };
+    let rows = [
+        ending(1, &author, AccessState::Granted, 40),
+        ending(2, &author, AccessState::Refused, 10),
+        ending(3, &author, AccessState::Asked, 20),
+        ending(4, &author, AccessState::Expired, 10),
+    ];
+    write(&mut author, &rows).await.unwrap();
+    let theirs = ending(5, &other, AccessState::Granted, 30);
+    write(&mut other, std::slice::from_ref(&theirs))
+        .await
+        .unwrap();
+    let own = store.open_requests(author.scope()).await.unwrap();
+    assert_eq!(own, [rows[0].clone(), rows[2].clone()]);
+    let open = |scope, row: &AccessRow| OpenAccess {
+        scope,
+        id: row.id,
+        state: row.state,
+        expires_at: row.expires_at,
+    };
+    let all = [
+        open(author.scope(), &rows[2]),
+        open(other.scope(), &theirs),
+        open(author.scope(), &rows[0]),
+    ];
+    assert_eq!(store.open_access().await.unwrap(), all);
+    // Nobody is let in any more by an agent that was erased.
+    let commit = author.commit();
+    let erased = Commit {
+        agent: AgentRow {
+            erased_at: Some(at(5)),
+            ..commit.agent.clone()
+        },
+        ..commit
+    };
+    author.write(erased).await.unwrap();
+    assert_eq!(store.open_access().await.unwrap(), [all[1]]);
+    assert_sound(&store).await;
+}

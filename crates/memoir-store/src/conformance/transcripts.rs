@@ -1,0 +1,182 @@
+//! Messages that wait to be read, and who reads them.
+
+use std::sync::Arc;
+
+use memoir_domain::absorption::MessageState;
+
+use super::fixtures::*;
+use crate::{AgentRow, Commit, Error, MessageRow, Store, TranscriptRow};
+
+fn message(number: u128, tokens: u64) -> MessageRow {
+    MessageRow {
+        seq: 0,
+        digest: digest(number),
+        tokens,
+        received_at: at(5),
+        state: MessageState::Pending,
+        body: text(&format!("message {number}")),
+    }
+}
+
+async fn pending(store: &Arc<dyn Store>, author: &Author, tokens: u64) -> Vec<u64> {
+    let rows = store.pending_messages(author.scope(), tokens).await;
+    rows.unwrap().iter().map(|row| row.seq).collect()
+}
+
+pub(super) async fn spec_2_6_a_message_is_entered_once(store: Arc<dyn Store>) {
+    let author = Author::new(&store, 1, 1).await;
+    let other = Author::new(&store, 1, 2).await;
+    let add = async |author: &Author, messages: &[MessageRow]| {
+        let added = store.add_messages(author.scope(), messages, at(10), false);
+        added.await.unwrap()
+    };
+    assert_eq!(
+        add(&author, &[message(1, 4), message(2, 4), message(1, 9)]).await,
+        2
+    );
+    assert_eq!(add(&author, &[message(2, 4), message(3, 4)]).await, 1);
+    assert_eq!(add(&other, &[message(1, 4)]).await, 1);
+    let rows = store.pending_messages(author.scope(), 1_000).await.unwrap();
+    let expected = [1, 2, 3].map(|number| MessageRow {
+        seq: number,
+        ..message(number.into(), 4)
+    });
+    assert_eq!(rows, expected);
+    // Read, it stays known.
+    let mut author = author;
+    let commit = Commit {
+        messages: vec![(1, MessageState::Absorbed), (2, MessageState::Failed)],
+        ..author.commit()
+    };
+    author.write(commit).await.unwrap();
+    assert_eq!(add(&author, &[message(1, 4), message(2, 4)]).await, 0);
+    assert_eq!(pending(&store, &author, 1_000).await, [3]);
+    let transcript = store.transcript(author.scope()).await.unwrap();
+    let counts = (transcript.pending, transcript.absorbed, transcript.failed);
+    assert_eq!(counts, (1, 1, 1));
+    let stranger = scope(2, 1);
+    assert!(
+        store
+            .add_messages(stranger, &[message(1, 4)], at(10), false)
+            .await
+            .is_err()
+    );
+    assert_eq!(store.pending_messages(stranger, 9).await.unwrap(), []);
+    assert_eq!(
+        store.transcript(stranger).await.unwrap(),
+        TranscriptRow::default()
+    );
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_2_6_messages_come_in_order_as_many_as_fit(store: Arc<dyn Store>) {
+    let author = Author::new(&store, 1, 1).await;
+    let messages = [message(1, 60), message(2, 30), message(3, 20)];
+    store
+        .add_messages(author.scope(), &messages, at(10), false)
+        .await
+        .unwrap();
+    assert_eq!(pending(&store, &author, 90).await, [1, 2]);
+    assert_eq!(pending(&store, &author, 110).await, [1, 2, 3]);
+    // One that does not fit comes alone.
+    assert_eq!(pending(&store, &author, 10).await, [1]);
+}
+
+pub(super) async fn spec_2_6_no_message_is_read_twice(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    store
+        .add_messages(author.scope(), &[message(1, 4)], at(10), false)
+        .await
+        .unwrap();
+    let absorbing = |author: &Author| Commit {
+        messages: vec![(1, MessageState::Absorbed)],
+        ..author.saving(vec![memory(1)])
+    };
+    let commit = absorbing(&author);
+    author.write(commit).await.unwrap();
+    let before = author.everything().await;
+    let again = Commit {
+        messages: vec![(1, MessageState::Absorbed)],
+        ..author.saving(vec![memory(2)])
+    };
+    assert!(matches!(author.write(again).await, Err(Error::Conflict)));
+    assert_eq!(author.everything().await, before);
+}
+
+pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>) {
+    let author = Author::new(&store, 1, 1).await;
+    let scope = author.scope();
+    let due = async |second| store.due_transcripts(None, at(second), 9).await.unwrap();
+    assert!(!store.claim_transcript(scope, at(50), at(60)).await.unwrap());
+    store
+        .add_messages(scope, &[message(1, 4)], at(10), false)
+        .await
+        .unwrap();
+    assert_eq!((due(9).await, due(10).await), (vec![], vec![scope]));
+    assert!(!store.claim_transcript(scope, at(9), at(60)).await.unwrap());
+    assert!(store.claim_transcript(scope, at(10), at(60)).await.unwrap());
+    assert!(!store.claim_transcript(scope, at(11), at(61)).await.unwrap());
+    // More that comes meanwhile does not take the claim away.
+    store
+        .add_messages(scope, &[message(2, 4)], at(20), true)
+        .await
+        .unwrap();
+    assert_eq!(due(59).await, []);
+    // Whoever died is followed by another one.
+    assert!(store.claim_transcript(scope, at(60), at(90)).await.unwrap());
+    store.extend_transcript(scope, at(95)).await.unwrap();
+    assert!(!store.claim_transcript(scope, at(94), at(99)).await.unwrap());
+    store.settle_transcript(scope, at(70), 2).await.unwrap();
+    let transcript = store.transcript(scope).await.unwrap();
+    assert_eq!((transcript.due_at, transcript.failures), (Some(at(70)), 2));
+    // In a hurry it does not wait.
+    store
+        .add_messages(scope, &[message(2, 4)], at(65), true)
+        .await
+        .unwrap();
+    assert_eq!(due(65).await, [scope]);
+    // None is left.
+    let mut author = author;
+    let commit = Commit {
+        messages: vec![(1, MessageState::Absorbed), (2, MessageState::Failed)],
+        ..author.commit()
+    };
+    author.write(commit).await.unwrap();
+    store.settle_transcript(scope, at(70), 0).await.unwrap();
+    assert_eq!(store.transcript(scope).await.unwrap().due_at, None);
+    assert_eq!(store.revive_messages(scope, at(80)).await.unwrap(), 1);
+    assert_eq!(due(80).await, [scope]);
+    assert_eq!(
+        store
+            .due_transcripts(Some(account_id(2)), at(80), 9)
+            .await
+            .unwrap(),
+        []
+    );
+}
+
+pub(super) async fn spec_2_5_reflections_are_due_after_a_slot(store: Arc<dyn Store>) {
+    let mut scopes = Vec::new();
+    for (number, reflect_after) in [(1, Some(10)), (2, None), (3, Some(5))] {
+        let mut author = Author::new(&store, 1, number).await;
+        let mut commit = author.commit();
+        commit.agent = AgentRow {
+            reflect_after: reflect_after.map(at),
+            ..commit.agent
+        };
+        author.write(commit).await.unwrap();
+        scopes.push(author.scope());
+    }
+    let due = async |slot, limit| store.due_reflections(None, at(slot), limit).await.unwrap();
+    assert_eq!(due(5, 9).await, []);
+    assert_eq!(due(6, 9).await, [scopes[2]]);
+    assert_eq!(due(11, 9).await, [scopes[2], scopes[0]]);
+    assert_eq!(due(11, 1).await, [scopes[2]]);
+    assert_eq!(
+        store
+            .due_reflections(Some(account_id(2)), at(11), 9)
+            .await
+            .unwrap(),
+        []
+    );
+}

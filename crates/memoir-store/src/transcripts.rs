@@ -1,0 +1,101 @@
+//! Conversations that wait to be read by the agents that they were handed to (SPEC 2.6).
+
+use async_trait::async_trait;
+use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
+
+use crate::{Result, StoredText};
+
+/// A message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    /// Its place among the agent's messages, from 1. Given by the store when it is written.
+    pub seq: u64,
+    /// Its identifier's digest under the agent's key; unique within the agent.
+    pub digest: [u8; 32],
+    /// Its size in tokens.
+    pub tokens: u64,
+    /// When it was handed over.
+    pub received_at: Timestamp,
+    /// What became of it.
+    pub state: MessageState,
+    /// Who said what when; empty once it was absorbed.
+    pub body: StoredText,
+}
+
+/// What is to become of an agent's messages, and what did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TranscriptRow {
+    /// From when on the messages that wait are to be read; `None` where none waits.
+    pub due_at: Option<Timestamp>,
+    /// Attempts at the next chunk that came to nothing.
+    pub failures: u32,
+    /// Messages that wait.
+    pub pending: u64,
+    /// Messages that were read.
+    pub absorbed: u64,
+    /// Messages that were given up.
+    pub failed: u64,
+}
+
+/// Messages that wait to be read. They are read in the order in which they came; what a message became is
+/// written with the decision that follows from it ([`Commit::messages`](crate::Commit::messages)).
+#[async_trait]
+pub trait Transcripts: Send + Sync {
+    /// Enters messages at the end, to be read at `due_at`; those whose digest the agent has had before are
+    /// passed over. How many were entered. Where none was, `due_at` stays unless `hurry`, with which it is
+    /// never later than the one given while messages wait.
+    async fn add_messages(
+        &self,
+        scope: AgentScope,
+        messages: &[MessageRow],
+        due_at: Timestamp,
+        hurry: bool,
+    ) -> Result<u64>;
+
+    /// The first of the messages that wait, as many as fit into `tokens`, and at least one.
+    async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>>;
+
+    /// How it stands with the agent's messages.
+    async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow>;
+
+    /// Claims the messages that wait until `until`, where they are due at `now`. `false` where they are
+    /// not, or somebody else was faster.
+    async fn claim_transcript(
+        &self,
+        scope: AgentScope,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool>;
+
+    /// Prolongs a claim until then, whoever holds it.
+    async fn extend_transcript(&self, scope: AgentScope, until: Timestamp) -> Result<()>;
+
+    /// Ends a claim: what still waits is due at that time, after so many attempts that came to nothing.
+    async fn settle_transcript(
+        &self,
+        scope: AgentScope,
+        due_at: Timestamp,
+        failures: u32,
+    ) -> Result<()>;
+
+    /// Lets messages that were given up wait again, to be read at `due_at`. How many.
+    async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64>;
+
+    /// Agents that are not erased and whose messages are due at `now`, of all accounts or of one, those
+    /// longest due first, at most `per_account` of each.
+    async fn due_transcripts(
+        &self,
+        account: Option<AccountId>,
+        now: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>>;
+
+    /// Agents whose `reflect_after` is before `slot`, of all accounts or of one, those longest due first,
+    /// at most `per_account` of each. The rows are not checked: this only proposes.
+    async fn due_reflections(
+        &self,
+        account: Option<AccountId>,
+        slot: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>>;
+}

@@ -1,0 +1,254 @@
+//! ChatGPT's export: an array of conversations, each a tree of nodes in `mapping`, of which `current_node`
+//! is the last of the conversation as it is shown.
+//!
+//! Of a node's message, the texts of its `parts` are taken, and what was spoken where it was written down
+//! (`audio_transcription`); pictures and files are counted as left out. What an assistant says to a tool
+//! (`recipient` is not `all`) is a call. Nodes hidden from the conversation, or of weight 0, were never
+//! shown; that is where the user's own description of themselves stands, too (`user_editable_context`).
+
+use std::collections::HashMap;
+
+use memoir_domain::{PrivateText, Timestamp};
+
+use crate::{
+    Reason,
+    gather::{Element, Gathered, Said, optional, string},
+    raw::Raw,
+    tree::{Parent, Standing, latest_leaf, path},
+};
+
+struct Node<'a> {
+    id: String,
+    at: usize,
+    message: Option<Raw<'a>>,
+    parent: Option<Raw<'a>>,
+    children: Option<Raw<'a>>,
+    /// Whether the node itself can be read.
+    broken: Option<Reason>,
+}
+
+/// Reads one conversation.
+pub(crate) fn read(mut element: Element<'_>, gathered: &mut Gathered) {
+    if let Err((at, reason)) = conversation(&mut element, gathered) {
+        let place = element.place_of(at, None);
+        gathered.skip(place, reason);
+    }
+}
+
+fn conversation(element: &mut Element<'_>, gathered: &mut Gathered) -> Result<(), (usize, Reason)> {
+    let malformed = |broken: crate::raw::Broken| (broken.0, Reason::Malformed);
+    let raw = Raw::whole(element.bytes).map_err(malformed)?;
+    let fields = ["conversation_id", "id", "mapping", "current_node"];
+    let [conversation_id, id, mapping, current] = raw.fields(fields).map_err(malformed)?;
+    let conversation = conversation_id
+        .and_then(Raw::id)
+        .or_else(|| id.and_then(Raw::id));
+    let conversation = conversation.map(PrivateText::from);
+    let mapping = mapping.filter(|mapping| !mapping.is_null());
+    let mapping = mapping.ok_or((raw.at, Reason::MissingField("mapping")))?;
+
+    let mut nodes = Vec::new();
+    let mut broken = None;
+    for entry in mapping.entries().map_err(malformed)? {
+        match entry {
+            Ok((key, value)) => nodes.push(node(key, value)),
+            Err(at) => broken = Some(malformed(at)),
+        }
+    }
+    give(element, gathered, conversation.as_ref(), &nodes, current);
+    broken.map_or(Ok(()), Err)
+}
+
+fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> Node<'a> {
+    let (id, unreadable) = match key.string() {
+        Ok(id) => (id.unwrap_or_default(), None),
+        Err(undecodable) => (String::new(), Some(undecodable.into())),
+    };
+    let fields = value.fields(["message", "parent", "children"]);
+    let broken = unreadable.or(fields.err().map(Reason::from));
+    let [message, parent, children] = fields.unwrap_or_default();
+    Node {
+        id,
+        at: key.at,
+        message: message.filter(|message| !message.is_null()),
+        parent,
+        children,
+        broken,
+    }
+}
+
+/// Gives the path first, in its order, then reports the rest.
+fn give(
+    element: &mut Element<'_>,
+    gathered: &mut Gathered,
+    conversation: Option<&PrivateText>,
+    nodes: &[Node<'_>],
+    current: Option<Raw<'_>>,
+) {
+    let places: Vec<_> = nodes
+        .iter()
+        .map(|node| element.place_of(node.at, Some(node.id.clone())))
+        .collect();
+    let mut index = HashMap::new();
+    for (at, node) in nodes.iter().enumerate() {
+        // A second node under the same key is nobody's parent.
+        index.entry(node.id.as_str()).or_insert(at);
+    }
+    let parents = parents(nodes, &index);
+    let last = current
+        .and_then(Raw::id)
+        .and_then(|id| index.get(id.as_str()).copied());
+    let last = last.or_else(|| {
+        let times: Vec<_> = nodes
+            .iter()
+            .map(|node| created(node.message).map(Timestamp::microseconds))
+            .collect();
+        latest_leaf(&parents, &times)
+    });
+    let (path, standings) = path(&parents, last);
+    for at in path {
+        let said = said(&nodes[at]);
+        gathered.take(said, conversation, places[at].clone());
+    }
+    for ((node, place), standing) in nodes.iter().zip(places).zip(standings) {
+        if standing == Standing::Taken {
+            continue;
+        }
+        let reason = match (said(node), standing) {
+            (Err(reason), _) => reason,
+            (Ok(_), Standing::Detached) => Reason::Detached,
+            (Ok(_), _) => Reason::OtherBranch,
+        };
+        gathered.skip(place, reason);
+    }
+}
+
+/// A node that does not name its parent has the first one that names it as a child.
+fn parents(nodes: &[Node<'_>], index: &HashMap<&str, usize>) -> Vec<Parent> {
+    let mut by_child: HashMap<usize, usize> = HashMap::new();
+    for (at, node) in nodes.iter().enumerate() {
+        let children = node.children.and_then(|children| children.elements().ok());
+        for child in children.into_iter().flatten().flatten() {
+            if let Some(child) = child.id().and_then(|id| index.get(id.as_str()).copied()) {
+                by_child.entry(child).or_insert(at);
+            }
+        }
+    }
+    let parent = |(at, node): (usize, &Node<'_>)| {
+        let named = node.parent.filter(|parent| !parent.is_null()).map(Raw::id);
+        match (named, by_child.get(&at)) {
+            (Some(Some(id)), _) => index
+                .get(id.as_str())
+                .map_or(Parent::Missing, |at| Parent::Node(*at)),
+            (Some(None), _) => Parent::Missing,
+            (None, Some(parent)) => Parent::Node(*parent),
+            (None, None) => Parent::Root,
+        }
+    };
+    nodes.iter().enumerate().map(parent).collect()
+}
+
+fn created(message: Option<Raw<'_>>) -> Option<Timestamp> {
+    let [created] = message?.fields(["create_time"]).ok()?;
+    seconds(created?.number()?)
+}
+
+/// `None` outside of the range of times.
+fn seconds(seconds: f64) -> Option<Timestamp> {
+    let microseconds = (seconds * 1e6).round();
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a number outside of the range becomes its end, which is no time"
+    )]
+    let microseconds = microseconds as i64;
+    Timestamp::from_microseconds(microseconds)
+}
+
+fn said(node: &Node<'_>) -> Result<Said, Reason> {
+    if let Some(reason) = node.broken {
+        return Err(reason);
+    }
+    let message = node.message.ok_or(Reason::NoMessage)?;
+    let fields = ["id", "author", "content", "metadata", "recipient", "weight"];
+    let [id, author, content, metadata, recipient, weight] = message.fields(fields)?;
+    let [role] = author
+        .ok_or(Reason::MissingField("author"))?
+        .fields(["role"])?;
+    let role = string(role, "role")?;
+    match role.as_str() {
+        "system" => return Err(Reason::System),
+        "tool" => return Err(Reason::Tool),
+        _ => {}
+    }
+    let weightless = weight.and_then(Raw::number) == Some(0.0);
+    if weightless || is_hidden(metadata) {
+        return Err(Reason::Hidden);
+    }
+    let content = content
+        .filter(|content| !content.is_null())
+        .ok_or(Reason::MissingField("content"))?;
+    let [content_type, parts, text] = content.fields(["content_type", "parts", "text"])?;
+    let (text, left_out) = match optional(content_type).as_str() {
+        "thoughts" | "reasoning_recap" => return Err(Reason::Thinking),
+        "user_editable_context" | "model_editable_context" => return Err(Reason::Hidden),
+        "execution_output"
+        | "tether_browsing_display"
+        | "tether_browsing_code"
+        | "tether_quote"
+        | "sonic_webpage"
+        | "system_error"
+        | "computer_output"
+        | "citable_code_output" => return Err(Reason::Tool),
+        _ if is_call(&role, recipient) => return Err(Reason::Tool),
+        "code" => (string(text, "text")?, 0),
+        "text" | "multimodal_text" | "" => join(parts.ok_or(Reason::MissingField("parts"))?)?,
+        _ => return Err(Reason::NotText),
+    };
+    Ok(Said {
+        id: Some(id.and_then(Raw::id).unwrap_or_else(|| node.id.clone())),
+        at: created(Some(message)),
+        speaker: role,
+        text,
+        left_out,
+    })
+}
+
+fn is_hidden(metadata: Option<Raw<'_>>) -> bool {
+    let name = "is_visually_hidden_from_conversation";
+    let hidden = metadata.and_then(|metadata| metadata.fields([name]).ok());
+    hidden.and_then(|[hidden]| hidden).is_some_and(Raw::is_true)
+}
+
+fn is_call(role: &str, recipient: Option<Raw<'_>>) -> bool {
+    let recipient = optional(recipient);
+    role == "assistant" && !recipient.is_empty() && recipient != "all"
+}
+
+/// The texts of the parts, and how many are none.
+fn join(parts: Raw<'_>) -> Result<(String, u32), Reason> {
+    let mut texts = Vec::new();
+    let mut left_out = 0;
+    for part in parts.elements()? {
+        let part = part?;
+        if let Some(text) = part.string()? {
+            texts.push(text);
+        } else if let Some(text) = spoken(part)? {
+            texts.push(text);
+        } else if !part.is_null() {
+            left_out += 1;
+        }
+    }
+    texts.retain(|text| !text.trim().is_empty());
+    Ok((texts.join("\n\n"), left_out))
+}
+
+fn spoken(part: Raw<'_>) -> Result<Option<String>, Reason> {
+    if !part.is_object() {
+        return Ok(None);
+    }
+    let [content_type, text] = part.fields(["content_type", "text"])?;
+    if optional(content_type) != "audio_transcription" {
+        return Ok(None);
+    }
+    string(text, "text").map(Some)
+}

@@ -1,0 +1,237 @@
+//! Claude's export: an array of conversations, each with its messages in `chat_messages`.
+//!
+//! Older exports have no links between messages; there the conversation is all of them, in their order.
+//! Newer ones name each message's parent, and `current_leaf_message_uuid` where the export has it. A
+//! message's text blocks are taken, and its `text` where it has no blocks (older exports). Calls of tools, their
+//! results and thinking are left out, and so is what was attached, of which the export holds the text only.
+
+use std::collections::HashMap;
+
+use memoir_domain::{PrivateText, Timestamp};
+
+use crate::{
+    Place, Reason,
+    gather::{Element, Gathered, Said, optional, string, time},
+    raw::{Broken, Raw},
+    tree::{Parent, Standing, latest_leaf, path},
+};
+
+/// The parent of first messages.
+const BEGINNING: &str = "00000000-0000-4000-8000-000000000000";
+
+struct Entry {
+    id: Option<String>,
+    /// `None` where the message does not name one.
+    parent: Option<String>,
+    said: Result<Said, Reason>,
+    at: Option<Timestamp>,
+    place: Place,
+}
+
+/// Reads one conversation.
+pub(crate) fn read(mut element: Element<'_>, gathered: &mut Gathered) {
+    if let Err((at, reason)) = conversation(&mut element, gathered) {
+        let place = element.place_of(at, None);
+        gathered.skip(place, reason);
+    }
+}
+
+fn conversation(element: &mut Element<'_>, gathered: &mut Gathered) -> Result<(), (usize, Reason)> {
+    let malformed = |broken: Broken| (broken.0, Reason::Malformed);
+    let raw = Raw::whole(element.bytes).map_err(malformed)?;
+    let fields = ["uuid", "chat_messages", "current_leaf_message_uuid"];
+    let [id, messages, current] = raw.fields(fields).map_err(malformed)?;
+    let conversation = id.and_then(Raw::id).map(PrivateText::from);
+    let messages = messages.filter(|messages| !messages.is_null());
+    let messages = messages.ok_or((raw.at, Reason::MissingField("chat_messages")))?;
+
+    let mut entries = Vec::new();
+    let mut broken = None;
+    for message in messages.elements().map_err(malformed)? {
+        match message {
+            Ok(message) => entries.push(entry(element, message)),
+            Err(at) => broken = Some(malformed(at)),
+        }
+    }
+    give(
+        gathered,
+        conversation.as_ref(),
+        entries,
+        current.and_then(Raw::id),
+    );
+    broken.map_or(Ok(()), Err)
+}
+
+fn entry(element: &mut Element<'_>, message: Raw<'_>) -> Entry {
+    let names = ["uuid", "parent_message_uuid", "created_at"];
+    let [id, parent, at] = message.fields(names).unwrap_or_default();
+    let id = id.and_then(Raw::id);
+    Entry {
+        place: element.place_of(message.at, id.clone()),
+        parent: parent.and_then(Raw::id),
+        at: time(at),
+        said: said(message),
+        id,
+    }
+}
+
+fn give(
+    gathered: &mut Gathered,
+    conversation: Option<&PrivateText>,
+    entries: Vec<Entry>,
+    current: Option<String>,
+) {
+    let standings = if entries.iter().any(|entry| entry.parent.is_some()) {
+        standings(&entries, current.as_deref())
+    } else {
+        vec![Standing::Taken; entries.len()]
+    };
+    // Whoever answers stands behind what is answered, so that the order of the file is that of the path.
+    for (entry, standing) in entries.into_iter().zip(standings) {
+        let said = entry.said.and_then(|said| match standing {
+            Standing::Taken => Ok(said),
+            Standing::Other => Err(Reason::OtherBranch),
+            Standing::Detached => Err(Reason::Detached),
+        });
+        gathered.take(said, conversation, entry.place);
+    }
+}
+
+fn standings(entries: &[Entry], current: Option<&str>) -> Vec<Standing> {
+    let mut index = HashMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        if let Some(id) = &entry.id {
+            index.entry(id.as_str()).or_insert(at);
+        }
+    }
+    let parent = |(at, entry): (usize, &Entry)| match entry.parent.as_deref() {
+        Some(BEGINNING) => Parent::Root,
+        Some(id) => index
+            .get(id)
+            .map_or(Parent::Missing, |at| Parent::Node(*at)),
+        // In a conversation that links its messages, one without a link follows the one before it.
+        None if at > 0 => Parent::Node(at - 1),
+        None => Parent::Root,
+    };
+    let parents: Vec<Parent> = entries.iter().enumerate().map(parent).collect();
+    let last = current.and_then(|id| index.get(id).copied()).or_else(|| {
+        let times: Vec<_> = entries
+            .iter()
+            .map(|entry| entry.at.map(Timestamp::microseconds))
+            .collect();
+        latest_leaf(&parents, &times)
+    });
+    path(&parents, last).1
+}
+
+fn said(message: Raw<'_>) -> Result<Said, Reason> {
+    let fields = [
+        "uuid",
+        "sender",
+        "text",
+        "content",
+        "created_at",
+        "attachments",
+        "files",
+    ];
+    let [id, sender, text, content, at, attachments, files] = message.fields(fields)?;
+    let sender = string(sender, "sender")?;
+    let speaker = match sender.as_str() {
+        "human" | "user" => "user".to_owned(),
+        "system" => return Err(Reason::System),
+        "tool" => return Err(Reason::Tool),
+        _ => sender,
+    };
+    let content = content.filter(|content| !content.is_null());
+    if text.is_none() && content.is_none() {
+        return Err(Reason::MissingField("text"));
+    }
+    let blocks = content.map_or(Ok(Blocks::default()), Blocks::read)?;
+    // Beside blocks that are none, `text` holds a note that they cannot be shown.
+    let text = match blocks.other {
+        None if blocks.text.is_empty() => text.map_or(Ok(None), Raw::string)?.unwrap_or_default(),
+        Some(reason) if blocks.text.is_empty() => return Err(reason),
+        _ => blocks.text,
+    };
+    let attached = count(attachments).saturating_add(count(files));
+    Ok(Said {
+        id: id.and_then(Raw::id),
+        at: time(at),
+        speaker,
+        text,
+        left_out: blocks.left_out.saturating_add(attached),
+    })
+}
+
+fn count(list: Option<Raw<'_>>) -> u32 {
+    let elements = list.and_then(|list| list.elements().ok());
+    let count = elements.map_or(0, |elements| elements.flatten().count());
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// The blocks of a message's content, in both forms of Anthropic's.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    /// The texts, with an empty line between them.
+    pub(crate) text: String,
+    /// How many are no text.
+    pub(crate) left_out: u32,
+    /// Why there is no text if there is none: a tool's turn before thinking before pictures.
+    pub(crate) other: Option<Reason>,
+}
+
+impl Blocks {
+    /// # Errors
+    /// The list or a block that is needed cannot be read.
+    pub(crate) fn read(content: Raw<'_>) -> Result<Self, Reason> {
+        let mut blocks = Self::default();
+        for block in content.elements()? {
+            let block = block?;
+            let [kind, text] = block.fields(["type", "text"])?;
+            match optional(kind).as_str() {
+                "text" => blocks.add(&string(text, "text")?),
+                "thinking" | "redacted_thinking" => blocks.leave(Reason::Thinking),
+                "tool_use"
+                | "tool_result"
+                | "server_tool_use"
+                | "web_search_tool_result"
+                | "mcp_tool_use"
+                | "mcp_tool_result" => blocks.leave(Reason::Tool),
+                _ => blocks.leave(Reason::NotText),
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn add(&mut self, text: &str) {
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        if is_reminder(text) {
+            return self.leave(Reason::System);
+        }
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+        self.text.push_str(text);
+    }
+
+    fn leave(&mut self, reason: Reason) {
+        let rank = |reason| match reason {
+            Reason::Tool => 3,
+            Reason::Thinking => 2,
+            Reason::System => 1,
+            _ => 0,
+        };
+        self.left_out = self.left_out.saturating_add(1);
+        if self.other.is_none_or(|other| rank(reason) > rank(other)) {
+            self.other = Some(reason);
+        }
+    }
+}
+
+/// What a program adds to the user's words for the model.
+fn is_reminder(text: &str) -> bool {
+    text.starts_with("<system-reminder>") && text.ends_with("</system-reminder>")
+}

@@ -1,0 +1,137 @@
+//! Session files of Claude Code: JSON lines, of which those of the types `user` and `assistant` hold a
+//! message, and those of the type `attachment` may hold what the user typed while the assistant worked.
+//!
+//! Each line is a message of its own, also where several lines are parts of one answer (they have one
+//! `message.id`, each its own `uuid`). All branches are given, in the order in which they were written:
+//! links are broken and branches arise from parallel calls of tools, summaries of long sessions and
+//! sessions that two programs went on with, so that a path would lose what was said. What was said between
+//! the assistant and its helpers (`isSidechain`) is reported, and so is what the program wrote for itself.
+
+use memoir_domain::PrivateText;
+
+use crate::{
+    Reason,
+    claude::Blocks,
+    gather::{Said, optional, string, time},
+    raw::Raw,
+};
+
+/// What the user's line begins with where it is not what the user said: commands and their output, notices
+/// of tasks and of other sessions, and that the user stopped the assistant.
+const NOT_SAID: [(&str, Reason); 10] = [
+    ("<command-name>", Reason::Tool),
+    ("<command-message>", Reason::Tool),
+    ("<local-command-", Reason::Tool),
+    ("<bash-input>", Reason::Tool),
+    ("<bash-stdout>", Reason::Tool),
+    ("<bash-stderr>", Reason::Tool),
+    ("<task-notification>", Reason::Tool),
+    ("<cross-session-message", Reason::Sidechain),
+    ("<system-reminder>", Reason::System),
+    ("[Request interrupted by user", Reason::System),
+];
+
+/// One line: what was said, and the session's identifier.
+pub(crate) fn read(line: Raw<'_>) -> (Result<Said, Reason>, Option<PrivateText>) {
+    let session = line
+        .fields(["sessionId"])
+        .ok()
+        .and_then(|[session]| session?.id());
+    (said(line), session.map(PrivateText::from))
+}
+
+/// The identifier of a line, for its place.
+pub(crate) fn id(line: Raw<'_>) -> Option<String> {
+    let [id] = line.fields(["uuid"]).ok()?;
+    id?.id()
+}
+
+fn said(line: Raw<'_>) -> Result<Said, Reason> {
+    let fields = ["type", "uuid", "timestamp", "message", "attachment"];
+    let [kind, id, at, message, attachment] = line.fields(fields)?;
+    let kind = string(kind, "type")?;
+    let blocks = match kind.as_str() {
+        "user" | "assistant" => {
+            shown(line)?;
+            let message = message
+                .filter(|message| !message.is_null())
+                .ok_or(Reason::MissingField("message"))?;
+            let [content, model] = message.fields(["content", "model"])?;
+            if optional(model) == "<synthetic>" {
+                return Err(Reason::System);
+            }
+            content_of(content, "content")?
+        }
+        "attachment" => {
+            shown(line)?;
+            queued(attachment)?
+        }
+        "system" => return Err(Reason::System),
+        _ => return Err(Reason::Bookkeeping),
+    };
+    if blocks.text.is_empty() {
+        return Err(blocks.other.unwrap_or(Reason::Empty));
+    }
+    let is_users = kind != "assistant";
+    let not_said = NOT_SAID
+        .iter()
+        .find(|(begin, _)| is_users && blocks.text.starts_with(begin));
+    if let Some((_, reason)) = not_said {
+        return Err(*reason);
+    }
+    Ok(Said {
+        id: id.and_then(Raw::id),
+        at: time(at),
+        speaker: if is_users { "user" } else { "assistant" }.to_owned(),
+        text: blocks.text,
+        left_out: blocks.left_out,
+    })
+}
+
+/// Whether the line is part of what the user and the assistant saw of each other.
+fn shown(line: Raw<'_>) -> Result<(), Reason> {
+    let flags = [
+        "isSidechain",
+        "isMeta",
+        "isCompactSummary",
+        "isVisibleInTranscriptOnly",
+        "isApiErrorMessage",
+    ];
+    let [sidechain, meta, summary, only, error] = line.fields(flags)?;
+    let set = |flag: Option<Raw<'_>>| flag.is_some_and(Raw::is_true);
+    if set(sidechain) {
+        return Err(Reason::Sidechain);
+    }
+    if set(summary) {
+        return Err(Reason::Bookkeeping);
+    }
+    if set(meta) || set(only) {
+        return Err(Reason::Hidden);
+    }
+    if set(error) {
+        Err(Reason::System)
+    } else {
+        Ok(())
+    }
+}
+
+fn content_of(content: Option<Raw<'_>>, name: &'static str) -> Result<Blocks, Reason> {
+    match content {
+        Some(list) if list.is_array() => Blocks::read(list),
+        _ => Ok(Blocks {
+            text: string(content, name)?.trim().to_owned(),
+            ..Blocks::default()
+        }),
+    }
+}
+
+/// What the user typed while the assistant worked.
+fn queued(attachment: Option<Raw<'_>>) -> Result<Blocks, Reason> {
+    let attachment = attachment.ok_or(Reason::MissingField("attachment"))?;
+    let [kind, mode, prompt] = attachment.fields(["type", "commandMode", "prompt"])?;
+    let mode = optional(mode);
+    if optional(kind) != "queued_command" || !(mode.is_empty() || mode == "prompt") {
+        return Err(Reason::Bookkeeping);
+    }
+    content_of(prompt, "prompt")
+}

@@ -1,0 +1,246 @@
+//! What the forms have in common: a message is checked once, given once, and has an identifier.
+
+use std::collections::{HashSet, VecDeque};
+
+use memoir_domain::{PrivateText, Timestamp};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    Item, Limits, Message, Place, Reason,
+    raw::{Raw, Undecodable},
+};
+
+/// Longest identifier of a file that is taken as it is, in bytes.
+const ID_BYTES: usize = 200;
+/// Longest name of a speaker, in bytes: more is no name.
+const SPEAKER_BYTES: usize = 400;
+
+/// What somebody said, as a form found it.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    /// The file's own identifier.
+    pub(crate) id: Option<String>,
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) speaker: String,
+    pub(crate) text: String,
+    pub(crate) left_out: u32,
+}
+
+/// The items that were found and not asked for yet.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    limits: Limits,
+    items: VecDeque<Item>,
+    /// Digests of the identifiers that were given: 16 bytes a message, whatever the file's identifiers are.
+    seen: HashSet<u128>,
+    /// Messages without an identifier so far.
+    nameless: u64,
+}
+
+impl Gathered {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            items: VecDeque::new(),
+            seen: HashSet::new(),
+            nameless: 0,
+        }
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Item> {
+        self.items.pop_front()
+    }
+
+    pub(crate) fn skip(&mut self, place: Place, reason: Reason) {
+        self.items.push_back(Item::Skipped { place, reason });
+    }
+
+    /// Gives `said` as a message, or reports it.
+    pub(crate) fn take(
+        &mut self,
+        said: Result<Said, Reason>,
+        conversation: Option<&PrivateText>,
+        place: Place,
+    ) {
+        match said.and_then(|said| self.message(said, conversation, &place)) {
+            Ok(message) => self.items.push_back(Item::Message(message)),
+            Err(reason) => self.skip(place, reason),
+        }
+    }
+
+    fn message(
+        &mut self,
+        said: Said,
+        conversation: Option<&PrivateText>,
+        place: &Place,
+    ) -> Result<Message, Reason> {
+        if said.text.len() > self.limits.message_bytes {
+            return Err(Reason::TooLarge);
+        }
+        if said.speaker.len() > SPEAKER_BYTES {
+            return Err(Reason::InvalidField("speaker"));
+        }
+        let text = clean(&said.text);
+        if text.is_empty() {
+            return Err(if said.left_out > 0 {
+                Reason::NotText
+            } else {
+                Reason::Empty
+            });
+        }
+        let id = self.identifier(&said);
+        let mut place = place.clone();
+        let id = PrivateText::from(id);
+        place.id.get_or_insert_with(|| id.clone());
+        if !self.seen.insert(short(digest(&[id.expose()]))) {
+            return Err(Reason::DuplicateId);
+        }
+        Ok(Message {
+            id,
+            conversation: conversation.map(|id| fitting(id.expose()).into()),
+            at: said.at,
+            speaker: clean(&said.speaker).into(),
+            text: text.into(),
+            left_out: said.left_out,
+            place,
+        })
+    }
+
+    fn identifier(&mut self, said: &Said) -> String {
+        match &said.id {
+            Some(id) if !id.is_empty() => fitting(id),
+            _ => {
+                self.nameless += 1;
+                let position = self.nameless.to_string();
+                let at = said.at.map_or(String::new(), |at| at.to_string());
+                hex(digest(&[&position, &said.speaker, &at, &said.text]))
+            }
+        }
+    }
+}
+
+/// An identifier of the file, or a digest of it where it is not fit to be handed on.
+fn fitting(id: &str) -> String {
+    if id.len() <= ID_BYTES && !id.contains(char::is_control) {
+        id.to_owned()
+    } else {
+        hex(digest(&[id]))
+    }
+}
+
+/// Line breaks as `\n`, other control characters but the tab as U+FFFD, nothing blank at the ends.
+pub(crate) fn clean(text: &str) -> String {
+    let replace = |character: char| match character {
+        '\n' | '\t' => character,
+        '\r' => '\n',
+        control if control.is_control() => '\u{FFFD}',
+        other => other,
+    };
+    let text = text.trim().replace("\r\n", "\n");
+    if text.contains(char::is_control) {
+        text.chars().map(replace).collect()
+    } else {
+        text
+    }
+}
+
+/// Each part is counted in with its length, so that no two lists of parts give the same.
+fn digest(parts: &[&str]) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    let mut short = [0; 16];
+    short.copy_from_slice(&hash.finalize()[..16]);
+    short
+}
+
+fn short(digest: [u8; 16]) -> u128 {
+    u128::from_be_bytes(digest)
+}
+
+fn hex(digest: [u8; 16]) -> String {
+    format!("{:032x}", short(digest))
+}
+
+/// A string that must be there.
+pub(crate) fn string(value: Option<Raw<'_>>, name: &'static str) -> Result<String, Reason> {
+    let value = value.filter(|value| !value.is_null());
+    match value.ok_or(Reason::MissingField(name))?.string() {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err(Reason::InvalidField(name)),
+        Err(undecodable) => Err(undecodable.into()),
+    }
+}
+
+/// A string that may be missing, or be something else: empty then.
+pub(crate) fn optional(value: Option<Raw<'_>>) -> String {
+    value
+        .and_then(|value| value.string().ok().flatten())
+        .unwrap_or_default()
+}
+
+/// A time as text; `None` where there is none that can be read.
+pub(crate) fn time(value: Option<Raw<'_>>) -> Option<Timestamp> {
+    optional(value).parse().ok()
+}
+
+impl From<Undecodable> for Reason {
+    fn from(undecodable: Undecodable) -> Self {
+        match undecodable {
+            Undecodable::NotUtf8 => Self::NotUtf8,
+            Undecodable::Malformed => Self::Malformed,
+        }
+    }
+}
+
+impl From<crate::raw::Broken> for Reason {
+    fn from(_: crate::raw::Broken) -> Self {
+        Self::Malformed
+    }
+}
+
+/// One conversation of an export while it is read.
+#[derive(Debug)]
+pub(crate) struct Element<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Where it begins.
+    pub(crate) place: Place,
+    counted: usize,
+    line: u64,
+}
+
+impl<'a> Element<'a> {
+    pub(crate) fn new(bytes: &'a [u8], place: Place) -> Self {
+        let line = place.line;
+        Self {
+            bytes,
+            place,
+            counted: 0,
+            line,
+        }
+    }
+
+    /// The place of the byte `at` of it. Places are to be asked for in their order, so that lines are
+    /// counted once.
+    pub(crate) fn place_of(&mut self, at: usize, id: Option<String>) -> Place {
+        if at < self.counted {
+            self.counted = 0;
+            self.line = self.place.line;
+        }
+        let between = self.bytes.get(self.counted..at).unwrap_or_default();
+        self.line += between.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.counted = at;
+        Place {
+            byte: self.place.byte + at as u64,
+            line: self.line,
+            conversation: self.place.conversation,
+            id: id.map(PrivateText::from),
+        }
+    }
+}

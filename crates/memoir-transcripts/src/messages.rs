@@ -1,0 +1,35 @@
+//! Messages in the contract's form: `{"id"?, "at"?, "speaker", "text"}`.
+
+use crate::{
+    Reason,
+    gather::{Said, string},
+    raw::Raw,
+};
+
+/// Reads one message. Identifiers may be numbers.
+pub(crate) fn read(raw: Raw<'_>) -> Result<Said, Reason> {
+    let [id, at, speaker, text] = raw.fields(["id", "at", "speaker", "text"])?;
+    let id = id.filter(|id| !id.is_null());
+    let at = at.filter(|at| !at.is_null());
+    Ok(Said {
+        id: id
+            .map(|id| id.id().ok_or(Reason::InvalidField("id")))
+            .transpose()?,
+        at: at
+            .map(|_| {
+                string(at, "at")?
+                    .parse()
+                    .map_err(|_| Reason::InvalidField("at"))
+            })
+            .transpose()?,
+        speaker: string(speaker, "speaker")?,
+        text: string(text, "text")?,
+        left_out: 0,
+    })
+}
+
+/// The identifier of what [`read`] refuses, for its place.
+pub(crate) fn id(raw: Raw<'_>) -> Option<String> {
+    let [id] = raw.fields(["id"]).ok()?;
+    id?.id()
+}

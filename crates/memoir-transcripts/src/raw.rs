@@ -1,0 +1,486 @@
+//! JSON that is looked at without being taken apart first.
+//!
+//! A [`Raw`] is the bytes of one value. Its parts are found by counting brackets, without recursion, so
+//! that depth costs nothing, and only what is asked for is decoded: what is broken in one field does not
+//! take the fields beside it down.
+
+/// Follows one value through its bytes, in one go or as they come.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    depth: u64,
+    in_string: bool,
+    escaped: bool,
+    in_scalar: bool,
+}
+
+/// What a byte means for the value that a [`Scan`] follows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The value goes on.
+    Inside,
+    /// This byte is the value's last.
+    Last,
+    /// The value ended before this byte.
+    Behind,
+    /// No value begins with this byte.
+    NoValue,
+}
+
+impl Scan {
+    /// Goes on through `bytes`. Gives the byte at which the value ends and how; `None` where it goes on.
+    pub(crate) fn run(&mut self, bytes: &[u8]) -> Option<(usize, Step)> {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.in_string && !self.escaped {
+                at += bytes[at..]
+                    .iter()
+                    .position(|byte| matches!(byte, b'"' | b'\\'))?;
+            }
+            let step = self.step(bytes[at]);
+            if step != Step::Inside {
+                return Some((at, step));
+            }
+            at += 1;
+        }
+        None
+    }
+
+    fn step(&mut self, byte: u8) -> Step {
+        if self.in_string {
+            return self.step_in_string(byte);
+        }
+        if self.in_scalar {
+            let ends =
+                matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b'[' | b'{') || is_space(byte);
+            return if ends { Step::Behind } else { Step::Inside };
+        }
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' if self.depth > 0 => {
+                self.depth -= 1;
+                if self.depth == 0 {
+                    return Step::Last;
+                }
+            }
+            _ if self.depth > 0 => {}
+            b'-' | b'+' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => self.in_scalar = true,
+            _ => return Step::NoValue,
+        }
+        Step::Inside
+    }
+
+    fn step_in_string(&mut self, byte: u8) -> Step {
+        if self.escaped {
+            self.escaped = false;
+        } else if byte == b'\\' {
+            self.escaped = true;
+        } else if byte == b'"' {
+            self.in_string = false;
+            if self.depth == 0 {
+                return Step::Last;
+            }
+        }
+        Step::Inside
+    }
+
+    /// Whether the value is complete if nothing follows.
+    pub(crate) fn may_end(&self) -> bool {
+        self.in_scalar
+    }
+}
+
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// One value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Raw<'a> {
+    bytes: &'a [u8],
+    /// Where it begins in the whole that it was taken from.
+    pub(crate) at: usize,
+}
+
+/// The whole is no such value, or breaks off or becomes no JSON at this byte of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Broken(pub(crate) usize);
+
+/// Why a string cannot be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Undecodable {
+    NotUtf8,
+    Malformed,
+}
+
+impl<'a> Raw<'a> {
+    /// The one value that `bytes` are, white space around it aside.
+    pub(crate) fn whole(bytes: &'a [u8]) -> Result<Self, Broken> {
+        let mut cursor = Cursor { bytes, at: 0 };
+        let value = cursor.value()?;
+        match cursor.peek() {
+            None => Ok(value),
+            Some(_) => Err(Broken(cursor.at)),
+        }
+    }
+
+    fn first(self) -> u8 {
+        self.bytes.first().copied().unwrap_or(b' ')
+    }
+
+    /// Without its first and last byte.
+    fn inside(self) -> &'a [u8] {
+        self.bytes
+            .get(1..self.bytes.len().saturating_sub(1))
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn is_object(self) -> bool {
+        self.first() == b'{'
+    }
+
+    pub(crate) fn is_array(self) -> bool {
+        self.first() == b'['
+    }
+
+    pub(crate) fn is_string(self) -> bool {
+        self.first() == b'"'
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.bytes == b"null"
+    }
+
+    pub(crate) fn is_true(self) -> bool {
+        self.bytes == b"true"
+    }
+
+    /// A number, cut to what a double holds; `None` for anything else, and for what no double holds.
+    pub(crate) fn number(self) -> Option<f64> {
+        let number: f64 = serde_json::from_slice(self.bytes).ok()?;
+        number.is_finite().then_some(number)
+    }
+
+    /// A string; `Ok(None)` for any other value.
+    pub(crate) fn string(self) -> Result<Option<String>, Undecodable> {
+        if !self.is_string() {
+            return Ok(None);
+        }
+        if let Ok(text) = serde_json::from_slice(self.bytes) {
+            return Ok(Some(text));
+        }
+        let bytes = std::str::from_utf8(self.bytes).map_err(|_| Undecodable::NotUtf8)?;
+        serde_json::from_str(&mend_surrogates(bytes))
+            .map(Some)
+            .map_err(|_| Undecodable::Malformed)
+    }
+
+    /// A string that can be decoded, or a whole number as it is written.
+    pub(crate) fn id(self) -> Option<String> {
+        if let Ok(Some(text)) = self.string() {
+            return Some(text);
+        }
+        let is_number = self.first().is_ascii_digit() && self.bytes.len() <= 40;
+        let digits = is_number && self.bytes.iter().all(u8::is_ascii_digit);
+        digits.then(|| String::from_utf8_lossy(self.bytes).into_owned())
+    }
+
+    /// The values of the fields `names`, the last where one is given twice.
+    pub(crate) fn fields<const N: usize>(
+        self,
+        names: [&str; N],
+    ) -> Result<[Option<Raw<'a>>; N], Broken> {
+        let mut found = [None; N];
+        for entry in self.entries()? {
+            let (key, value) = entry?;
+            if let Some(at) = names
+                .iter()
+                .position(|name| name.as_bytes() == key.inside())
+            {
+                found[at] = Some(value);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The keys and values of an object, in their order.
+    pub(crate) fn entries(self) -> Result<Entries<'a>, Broken> {
+        let cursor = self.open(self.is_object())?;
+        Ok(Entries(Parts {
+            cursor,
+            state: State::First,
+        }))
+    }
+
+    /// The elements of an array, in their order.
+    pub(crate) fn elements(self) -> Result<Elements<'a>, Broken> {
+        let cursor = self.open(self.is_array())?;
+        Ok(Elements(Parts {
+            cursor,
+            state: State::First,
+        }))
+    }
+
+    fn open(self, is_such: bool) -> Result<Cursor<'a>, Broken> {
+        if is_such {
+            Ok(Cursor {
+                bytes: self.inside(),
+                at: self.at + 1,
+            })
+        } else {
+            Err(Broken(self.at))
+        }
+    }
+}
+
+/// Writes U+FFFD for each half of a pair that stands alone in `string`, which is JSON: programs that cut a
+/// text between the halves of an emoji leave one.
+fn mend_surrogates(string: &str) -> String {
+    let mut mended = String::with_capacity(string.len());
+    let mut rest = string;
+    while let Some(at) = rest.find('\\') {
+        mended.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let unit = unit(rest);
+        let taken = match unit {
+            Some(0xD800..=0xDBFF)
+                if matches!(rest.get(6..).and_then(self::unit), Some(0xDC00..=0xDFFF)) =>
+            {
+                12
+            }
+            Some(0xD800..=0xDFFF) => {
+                mended.push('\u{FFFD}');
+                rest = &rest[6..];
+                continue;
+            }
+            // The backslash and what it escapes, so that an escaped backslash does not begin anything.
+            _ => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        mended.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    mended + rest
+}
+
+/// The UTF-16 unit that `text` begins with as an escape.
+fn unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+/// The keys that the object at the beginning of `bytes` begins with, as they are written; `bytes` may end in
+/// the middle of it.
+pub(crate) fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut keys = Vec::new();
+    let mut cursor = Cursor {
+        bytes: bytes.get(1..).unwrap_or_default(),
+        at: 1,
+    };
+    loop {
+        let Ok(key) = cursor.value() else { return keys };
+        if !key.is_string() || cursor.peek() != Some(b':') {
+            return keys;
+        }
+        keys.push(key.inside());
+        cursor.advance(1);
+        if cursor.value().is_err() || cursor.peek() != Some(b',') {
+            return keys;
+        }
+        cursor.advance(1);
+    }
+}
+
+/// The same of all objects among the elements of the array at the beginning of `bytes`; `None` where there
+/// is none, or no array.
+pub(crate) fn first_keys_of_elements(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut keys = None;
+    let mut cursor = Cursor {
+        bytes: bytes.get(1..)?,
+        at: 1,
+    };
+    loop {
+        if cursor.peek() == Some(b'{') {
+            keys.get_or_insert_with(Vec::new)
+                .extend(first_keys(cursor.bytes));
+        }
+        if cursor.value().is_err() || cursor.peek() != Some(b',') {
+            return keys;
+        }
+        cursor.advance(1);
+    }
+}
+
+/// Goes through the inside of an object or array.
+#[derive(Debug)]
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// The next byte that is no white space.
+    fn peek(&mut self) -> Option<u8> {
+        let spaces = self
+            .bytes
+            .iter()
+            .take_while(|byte| is_space(**byte))
+            .count();
+        self.advance(spaces);
+        self.bytes.first().copied()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes = self.bytes.get(count..).unwrap_or_default();
+        self.at += count;
+    }
+
+    fn value(&mut self) -> Result<Raw<'a>, Broken> {
+        self.peek();
+        let mut scan = Scan::default();
+        let length = match scan.run(self.bytes) {
+            Some((at, Step::Last)) => Some(at + 1),
+            Some((at, Step::Behind)) => Some(at),
+            None if scan.may_end() => Some(self.bytes.len()),
+            _ => None,
+        };
+        let length = length.ok_or(Broken(self.at))?;
+        let raw = Raw {
+            bytes: &self.bytes[..length],
+            at: self.at,
+        };
+        self.advance(length);
+        Ok(raw)
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    First,
+    Later,
+    Over,
+}
+
+#[derive(Debug)]
+struct Parts<'a> {
+    cursor: Cursor<'a>,
+    state: State,
+}
+
+impl<'a> Parts<'a> {
+    /// `read` reads one part; nothing follows one that is broken.
+    fn next<T>(
+        &mut self,
+        read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Broken>,
+    ) -> Option<Result<T, Broken>> {
+        let first = self.cursor.peek();
+        if self.state == State::Over || first.is_none() {
+            return None;
+        }
+        if self.state == State::Later {
+            if first != Some(b',') {
+                self.state = State::Over;
+                return Some(Err(Broken(self.cursor.at)));
+            }
+            self.cursor.advance(1);
+        }
+        let part = read(&mut self.cursor);
+        self.state = if part.is_ok() {
+            State::Later
+        } else {
+            State::Over
+        };
+        Some(part)
+    }
+}
+
+/// See [`Raw::entries`].
+#[derive(Debug)]
+pub(crate) struct Entries<'a>(Parts<'a>);
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<(Raw<'a>, Raw<'a>), Broken>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next(|cursor| {
+            let key = cursor.value()?;
+            if !key.is_string() || cursor.peek() != Some(b':') {
+                return Err(Broken(cursor.at));
+            }
+            cursor.advance(1);
+            Ok((key, cursor.value()?))
+        })
+    }
+}
+
+/// See [`Raw::elements`].
+#[derive(Debug)]
+pub(crate) struct Elements<'a>(Parts<'a>);
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Result<Raw<'a>, Broken>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next(Cursor::value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(json: &str) -> Vec<Result<Option<String>, Undecodable>> {
+        let raw = Raw::whole(json.as_bytes()).unwrap();
+        raw.elements()
+            .unwrap()
+            .map(|part| part.unwrap().string())
+            .collect()
+    }
+
+    #[test]
+    fn fields_are_found_whatever_stands_beside_them() {
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        let json = format!(r#" {{"a": 1e999, "b": {deep}, "c":"}}\"]", "d" : nope}} "#);
+        let raw = Raw::whole(json.as_bytes()).unwrap();
+        let [c, missing, a] = raw.fields(["c", "e", "a"]).unwrap();
+        assert_eq!(c.unwrap().string(), Ok(Some("}\"]".to_owned())));
+        assert!(missing.is_none());
+        assert_eq!(a.unwrap().number(), None);
+        assert_eq!(&json.as_bytes()[c.unwrap().at..][..2], b"\"}");
+    }
+
+    #[test]
+    fn what_is_broken_is_named_by_its_byte() {
+        for (json, at) in [
+            ("{\"a\" 1}", 5),
+            ("{\"a\":1 \"b\":2}", 7),
+            ("{1:2}", 2),
+            ("[1]", 0),
+            ("{\"a\":}", 5),
+        ] {
+            let raw = Raw::whole(json.as_bytes()).unwrap();
+            assert_eq!(raw.fields(["a"]).unwrap_err(), Broken(at), "{json}");
+        }
+        for json in ["", "{", "\"abc", "[[]", "]", "1 2", "{}x"] {
+            assert!(Raw::whole(json.as_bytes()).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_lone_half_of_a_pair_becomes_a_replacement_character() {
+        let json =
+            r#"["\ud83d\ude00", "a\ud83d b", "\\ud83d", "\ude00\ud83d\ude00", "\ud83d\u0041"]"#;
+        let expected = ["😀", "a\u{FFFD} b", "\\ud83d", "\u{FFFD}😀", "\u{FFFD}A"];
+        let expected: Vec<_> = expected.map(|text| Ok(Some(text.to_owned()))).into();
+        assert_eq!(strings(json), expected);
+    }
+
+    #[test]
+    fn strings_that_are_none_are_told_apart() {
+        assert_eq!(
+            strings("[1, \"\\x\"]"),
+            [Ok(None), Err(Undecodable::Malformed)]
+        );
+        let raw = Raw::whole(b"\"\xFF\"").unwrap();
+        assert_eq!(raw.string(), Err(Undecodable::NotUtf8));
+    }
+}

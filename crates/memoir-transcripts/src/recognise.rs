@@ -1,0 +1,189 @@
+//! Tells the form of a file by its first bytes.
+
+use crate::{
+    Error, Format, Place,
+    raw::{first_keys, first_keys_of_elements, is_space},
+};
+
+/// How the pieces of a file lie in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Plain text.
+    Text,
+    /// One value of JSON a line.
+    Lines,
+    /// One array of pieces.
+    Array,
+    /// An object with one array of pieces, under `messages`.
+    Object,
+    /// Each value of JSON is a piece.
+    Values,
+}
+
+/// What `head`, the beginning of a file, is, and if the form is given, how the file is laid out.
+///
+/// # Errors
+/// The form cannot be told, or the file cannot be in the form that was given.
+pub(crate) fn recognise(head: &[u8], format: Option<Format>) -> Result<(Format, Layout), Error> {
+    let begin = Begin::read(head);
+    let format = match format {
+        Some(format) => format,
+        None => begin.format().ok_or(Error::Unrecognised)?,
+    };
+    let layout = match (format, begin) {
+        (Format::Text, _) => Layout::Text,
+        (Format::ChatGpt | Format::Claude | Format::Messages, Begin::Array(_)) => Layout::Array,
+        (Format::Messages, Begin::Object(keys)) if keys.contains(&b"messages".as_slice()) => {
+            Layout::Object
+        }
+        (Format::ChatGpt | Format::Claude, Begin::Object(_) | Begin::Nothing) => Layout::Values,
+        (Format::Messages, _) => Layout::Lines,
+        (Format::ClaudeCode, Begin::Object(_) | Begin::Nothing | Begin::Other) => Layout::Lines,
+        _ => return Err(Error::OtherForm(format)),
+    };
+    Ok((format, layout))
+}
+
+/// What a file begins with.
+enum Begin<'a> {
+    Nothing,
+    /// An object, with its first keys.
+    Object(Vec<&'a [u8]>),
+    /// What may be an array, with the first keys of the objects in it; `None` where there is none.
+    Array(Option<Vec<&'a [u8]>>),
+    Other,
+}
+
+impl<'a> Begin<'a> {
+    fn read(head: &'a [u8]) -> Self {
+        let head = skip_space(head);
+        match head {
+            [] => Self::Nothing,
+            [b'{', rest @ ..] if matches!(skip_space(rest).first(), None | Some(b'"' | b'}')) => {
+                Self::Object(first_keys(head))
+            }
+            [b'[', rest @ ..] if skip_space(rest).first() == Some(&b']') => {
+                Self::Array(Some(Vec::new()))
+            }
+            [b'[', ..] => Self::Array(first_keys_of_elements(head)),
+            _ => Self::Other,
+        }
+    }
+
+    fn format(&self) -> Option<Format> {
+        let (keys, is_array) = match self {
+            Self::Nothing | Self::Other | Self::Array(None) => return Some(Format::Text),
+            // An export of nobody who talked: there is nothing in it in any form.
+            Self::Array(Some(keys)) if keys.is_empty() => return Some(Format::Messages),
+            Self::Array(Some(keys)) => (keys, true),
+            Self::Object(keys) => (keys, false),
+        };
+        let has = |names: &[&str]| names.iter().any(|name| keys.contains(&name.as_bytes()));
+        if has(&["mapping", "current_node"]) {
+            Some(Format::ChatGpt)
+        } else if has(&["chat_messages"]) {
+            Some(Format::Claude)
+        } else if !is_array && has(&["type", "parentUuid", "sessionId"]) {
+            Some(Format::ClaudeCode)
+        } else if has(&["speaker", "text"]) || !is_array && has(&["messages"]) {
+            Some(Format::Messages)
+        } else {
+            None
+        }
+    }
+}
+
+fn skip_space(bytes: &[u8]) -> &[u8] {
+    let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
+    bytes.get(spaces..).unwrap_or_default()
+}
+
+impl Place {
+    /// The same place, in the conversation of this number.
+    pub(crate) fn within(self, conversation: u64) -> Self {
+        Self {
+            conversation: Some(conversation),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_are_told_by_their_first_keys() {
+        for (head, expected) in [
+            ("", Some((Format::Text, Layout::Text))),
+            ("Ann: hello", Some((Format::Text, Layout::Text))),
+            (
+                "[2026-03-01 10:00] Ann: hello",
+                Some((Format::Text, Layout::Text)),
+            ),
+            ("{ so it went }", Some((Format::Text, Layout::Text))),
+            (" [\n]", Some((Format::Messages, Layout::Array))),
+            (
+                r#"{"messages": [{"id""#,
+                Some((Format::Messages, Layout::Object)),
+            ),
+            (
+                r#"[{"id": "1", "at": null, "speaker": "#,
+                Some((Format::Messages, Layout::Array)),
+            ),
+            (
+                r#"{"speaker": "Ann", "text": "hi"}"#,
+                Some((Format::Messages, Layout::Lines)),
+            ),
+            (
+                r#"[{"title": "a", "mapping": {"x": "#,
+                Some((Format::ChatGpt, Layout::Array)),
+            ),
+            (
+                r#"{"mapping": {}}"#,
+                Some((Format::ChatGpt, Layout::Values)),
+            ),
+            (
+                r#"[{"uuid": "a", "chat_messages": ["#,
+                Some((Format::Claude, Layout::Array)),
+            ),
+            (
+                r#"{"type":"summary","summary":"x"}"#,
+                Some((Format::ClaudeCode, Layout::Lines)),
+            ),
+            (
+                r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
+                Some((Format::ClaudeCode, Layout::Lines)),
+            ),
+            ("[1, 2] Ann: hello", Some((Format::Text, Layout::Text))),
+            (
+                r#"[null, {"a": 1}, {"chat_messages": [], "#,
+                Some((Format::Claude, Layout::Array)),
+            ),
+            ("{}", None),
+            (r#"[{"a": 1}]"#, None),
+            (r#"{"conversations": []}"#, None),
+        ] {
+            assert_eq!(recognise(head.as_bytes(), None).ok(), expected, "{head}");
+        }
+    }
+
+    #[test]
+    fn a_form_that_is_given_is_held_to() {
+        let layout =
+            |head: &str, format| recognise(head.as_bytes(), Some(format)).map(|(_, layout)| layout);
+        assert_eq!(layout("[{}]", Format::Text), Ok(Layout::Text));
+        assert_eq!(layout("[{}]", Format::Claude), Ok(Layout::Array));
+        assert_eq!(layout(" [", Format::Claude), Ok(Layout::Array));
+        assert_eq!(layout("{", Format::ChatGpt), Ok(Layout::Values));
+        assert_eq!(
+            layout("hello", Format::Claude),
+            Err(Error::OtherForm(Format::Claude))
+        );
+        assert_eq!(
+            layout("[]", Format::ClaudeCode),
+            Err(Error::OtherForm(Format::ClaudeCode))
+        );
+        assert_eq!(layout("half a line", Format::ClaudeCode), Ok(Layout::Lines));
+    }
+}

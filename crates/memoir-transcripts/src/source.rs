@@ -1,0 +1,205 @@
+//! The bytes of a file as they come: lines, and the values of JSON, each up to a limit.
+
+use std::io::{BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
+
+use crate::{
+    Error, Place,
+    raw::{Scan, Step, is_space},
+};
+
+/// So many bytes of a file are looked at to tell its form.
+pub(crate) const HEAD_BYTES: u64 = 256 << 10;
+/// A buffer that grew beyond this for one piece is given back.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// A file being read.
+#[derive(Debug)]
+pub(crate) struct Source<R> {
+    reader: BufReader<Chain<Cursor<Vec<u8>>, R>>,
+    byte: u64,
+    line: u64,
+    /// The piece that was read last.
+    pub(crate) piece: Vec<u8>,
+}
+
+/// What became of the attempt to read a piece into [`Source::piece`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It stands there.
+    Whole,
+    /// It is larger than the limit, and was passed over.
+    TooLarge,
+    /// The file ends inside it.
+    Truncated,
+    /// There is none.
+    Nothing,
+}
+
+impl<R: Read> Source<R> {
+    /// Reads the first bytes of `reader` and gives them along. A byte order mark is passed over.
+    ///
+    /// # Errors
+    /// Reading fails, or the file is UTF-16.
+    pub(crate) fn open(mut reader: R) -> Result<(Self, Vec<u8>), Error> {
+        let mut head = Vec::new();
+        let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+        let mut source = Self {
+            reader: BufReader::with_capacity(64 << 10, Cursor::new(Vec::new()).chain(reader)),
+            byte: 0,
+            line: 1,
+            piece: Vec::new(),
+        };
+        read.map_err(|error| source.failed(error.kind()))?;
+        if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
+            return Err(Error::Utf16);
+        }
+        if head.starts_with(b"PK\x03\x04") {
+            return Err(Error::Packed);
+        }
+        if head.starts_with(&[0xEF, 0xBB, 0xBF]) {
+            source.byte = 3;
+            head.drain(..3);
+        }
+        *source.reader.get_mut().get_mut().0 = Cursor::new(head.clone());
+        Ok((source, head))
+    }
+
+    /// Where the next byte stands.
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            byte: self.byte,
+            line: self.line,
+            conversation: None,
+            id: None,
+        }
+    }
+
+    fn failed(&self, kind: ErrorKind) -> Error {
+        Error::Read {
+            kind,
+            place: self.place(),
+        }
+    }
+
+    /// The bytes that are there; none at the end of the file.
+    fn fill(&mut self) -> Result<&[u8], Error> {
+        loop {
+            match self.reader.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed(error.kind())),
+                Ok(_) => return Ok(self.reader.buffer()),
+            }
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        let bytes = self.reader.buffer().get(..count).unwrap_or_default();
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.line += lines as u64;
+        self.byte += count as u64;
+        self.reader.consume(count);
+    }
+
+    /// The next byte that is no white space, which is not passed; `None` at the end.
+    pub(crate) fn peek(&mut self) -> Result<Option<u8>, Error> {
+        loop {
+            let bytes = self.fill()?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            let length = bytes.len();
+            let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
+            let found = bytes.get(spaces).copied();
+            self.consume(spaces);
+            if spaces < length {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Passes the byte that [`Source::peek`] gave.
+    pub(crate) fn pass(&mut self) {
+        self.consume(1);
+    }
+
+    fn start_piece(&mut self) {
+        self.piece.clear();
+        if self.piece.capacity() > KEPT_BYTES {
+            self.piece = Vec::new();
+        }
+    }
+
+    /// Takes the first `count` bytes that are there. Gives whether the piece is within `limit` still.
+    fn take(&mut self, count: usize, limit: usize) -> bool {
+        let fits = self.piece.len().saturating_add(count) <= limit;
+        if fits {
+            let bytes = self.reader.buffer().get(..count).unwrap_or_default();
+            self.piece.extend_from_slice(bytes);
+        } else {
+            self.start_piece();
+        }
+        self.consume(count);
+        fits
+    }
+
+    /// Reads one value of JSON; white space before it must be passed.
+    pub(crate) fn take_value(&mut self, limit: usize) -> Result<Taken, Error> {
+        self.start_piece();
+        let mut scan = Scan::default();
+        let mut limit = limit;
+        let mut whole = Taken::Whole;
+        loop {
+            let bytes = self.fill()?;
+            if bytes.is_empty() {
+                return Ok(if scan.may_end() {
+                    whole
+                } else {
+                    Taken::Truncated
+                });
+            }
+            let (count, last) = match scan.run(bytes) {
+                Some((at, Step::Last)) => (at + 1, Step::Last),
+                Some(end) => end,
+                None => (bytes.len(), Step::Inside),
+            };
+            if !self.take(count, limit) {
+                // Nothing more of it is kept.
+                limit = 0;
+                whole = Taken::TooLarge;
+            }
+            match last {
+                Step::Inside => {}
+                Step::Last | Step::Behind => return Ok(whole),
+                Step::NoValue => return Ok(Taken::Nothing),
+            }
+        }
+    }
+
+    /// Reads one line, without its line break.
+    pub(crate) fn take_line(&mut self, limit: usize) -> Result<Taken, Error> {
+        self.start_piece();
+        let mut limit = limit;
+        let mut taken = Taken::Nothing;
+        loop {
+            let bytes = self.fill()?;
+            if bytes.is_empty() {
+                return Ok(taken);
+            }
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            let count = end.unwrap_or(bytes.len());
+            let fits = self.take(count, limit);
+            if !fits {
+                limit = 0;
+            }
+            taken = if fits && taken != Taken::TooLarge {
+                Taken::Whole
+            } else {
+                Taken::TooLarge
+            };
+            if end.is_some() {
+                self.consume(1);
+                return Ok(taken);
+            }
+        }
+    }
+}

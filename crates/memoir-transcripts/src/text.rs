@@ -1,0 +1,255 @@
+//! Plain text.
+//!
+//! A line begins a message where it begins with who speaks and a colon, with a time in brackets before the
+//! name or behind it if there is one, or with a time in brackets alone:
+//!
+//! ```text
+//! Ann: I moved to Lisbon.
+//! [2026-03-01 10:00] Ben: Since when?
+//! Ann [2026-03-01T10:02:00Z]: Since February.
+//!
+//! It rains a lot.
+//! ```
+//!
+//! The other lines belong to the message above them, blank lines between them included. Before the first
+//! such line, or in a text without any, each paragraph is a message, of a speaker who is not named. A name
+//! has up to three words and 40 characters, and neither its first word nor its last begins with a small
+//! letter, unless it is a role such as `user`; bold type (`**Ann:**`) is passed over. A heading such as
+//! `Ingredients:` in the middle of a message looks the same, and begins a message; nothing is lost by it.
+//!
+//! Every line that is not blank belongs to exactly one message, or is reported: one that is too long, or is
+//! not UTF-8. A message that has grown long ends at the next blank line, and what follows is another one of
+//! the same speaker.
+
+use std::io::Read;
+
+use memoir_domain::Timestamp;
+
+use crate::{
+    Error, Place, Reason,
+    gather::{Gathered, Said},
+    source::{Source, Taken},
+};
+
+/// A message of so many bytes ends at the next blank line: as many as a chunk of 100k tokens has characters
+/// (SPEC 2.6).
+const LONG_BYTES: usize = 400_000;
+const NAME_CHARACTERS: usize = 40;
+const NAME_WORDS: usize = 3;
+/// Names that are written with a small letter.
+const ROLES: [&str; 6] = ["user", "assistant", "human", "system", "me", "you"];
+
+/// Plain text while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    message: Option<(Place, Said)>,
+    /// Of the last line that began a message.
+    header: Option<Header>,
+}
+
+/// How a message begins.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Header {
+    speaker: String,
+    at: Option<Timestamp>,
+}
+
+impl Text {
+    /// Reads one line. Gives whether there may be more.
+    pub(crate) fn read<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        gathered: &mut Gathered,
+    ) -> Result<bool, Error> {
+        let place = source.place();
+        let limit = gathered.limits().message_bytes;
+        let taken = source.take_line(limit);
+        let line = match taken {
+            Ok(Taken::Whole) => std::str::from_utf8(&source.piece).map_err(|_| Reason::NotUtf8),
+            Ok(Taken::TooLarge) => Err(Reason::TooLarge),
+            Ok(Taken::Nothing | Taken::Truncated) => {
+                self.finish(gathered);
+                return Ok(false);
+            }
+            Err(error) => {
+                self.finish(gathered);
+                return Err(error);
+            }
+        };
+        match line {
+            Ok(line) => self.line(line.trim_end(), place, limit, gathered),
+            Err(reason) => {
+                self.finish(gathered);
+                gathered.skip(place, reason);
+            }
+        }
+        Ok(true)
+    }
+
+    fn line(&mut self, line: &str, place: Place, limit: usize, gathered: &mut Gathered) {
+        if line.is_empty() {
+            let length = self.message.as_ref().map_or(0, |(_, said)| said.text.len());
+            if self.header.is_none() || length >= LONG_BYTES.min(limit) {
+                self.finish(gathered);
+            } else if let Some((_, said)) = &mut self.message {
+                said.text.push('\n');
+            }
+            return;
+        }
+        if let Some((header, rest)) = header(line) {
+            self.finish(gathered);
+            self.begin(&header, rest, place);
+            self.header = Some(header);
+            return;
+        }
+        if let Some((_, said)) = &mut self.message
+            && said.text.len() + line.len() < limit
+        {
+            said.text.push('\n');
+            said.text.push_str(line);
+            return;
+        }
+        self.finish(gathered);
+        let header = self.header.clone().unwrap_or_default();
+        self.begin(&header, line, place);
+    }
+
+    fn begin(&mut self, header: &Header, text: &str, place: Place) {
+        let said = Said {
+            speaker: header.speaker.clone(),
+            at: header.at,
+            text: text.to_owned(),
+            ..Said::default()
+        };
+        self.message = Some((place, said));
+    }
+
+    fn finish(&mut self, gathered: &mut Gathered) {
+        if let Some((place, said)) = self.message.take() {
+            gathered.take(Ok(said), None, place);
+        }
+    }
+}
+
+/// How a message begins if `line` begins one, and the rest of the line.
+fn header(line: &str) -> Option<(Header, &str)> {
+    let (before, rest) = match bracketed(line) {
+        Some((at, rest)) => (Some(at), rest),
+        None => (None, line),
+    };
+    let Some((name, rest)) = name(rest) else {
+        let header = Header {
+            speaker: String::new(),
+            at: before,
+        };
+        return before.map(|_| (header, rest));
+    };
+    let (speaker, behind) = match name.find('[') {
+        Some(at) => (
+            name[..at].trim_end(),
+            bracketed(&name[at..]).map(|(at, _)| at),
+        ),
+        None => (name, None),
+    };
+    let header = Header {
+        speaker: speaker.to_owned(),
+        at: before.or(behind),
+    };
+    Some((header, rest))
+}
+
+/// A time in brackets at the beginning of `text`, and what follows it.
+fn bracketed(text: &str) -> Option<(Timestamp, &str)> {
+    let (time, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
+    Some((time.parse().ok()?, rest.trim_start()))
+}
+
+/// A name and what follows its colon. The name may end with a time in brackets.
+fn name(text: &str) -> Option<(&str, &str)> {
+    let bold = text.strip_prefix("**");
+    let text = bold.unwrap_or(text);
+    // The colons of a time in brackets are passed over.
+    let bracket = text
+        .find(['[', ':', '：'])
+        .filter(|at| text[*at..].starts_with('['));
+    let from = bracket.map_or(Some(0), |at| text[at..].find(']').map(|end| at + end))?;
+    let colon = from + text[from..].find([':', '：'])?;
+    let (name, rest) = text.split_at(colon);
+    let is_wide = rest.starts_with('：');
+    let rest = rest.trim_start_matches([':', '：']);
+    let (name, rest) = match bold {
+        Some(_) => (
+            name.strip_suffix("**").unwrap_or(name),
+            rest.strip_prefix("**").unwrap_or(rest),
+        ),
+        None => (name, rest),
+    };
+    let ends = rest.is_empty() || is_wide || rest.starts_with(char::is_whitespace);
+    let is_time_good =
+        bracket.is_none_or(|at| name.get(at..).is_some_and(|time| bracketed(time).is_some()));
+    let bare = bracket.map_or(name, |at| name.get(..at).unwrap_or(name));
+    (ends && is_time_good && is_name(bare)).then(|| (name.trim(), rest.trim_start()))
+}
+
+fn is_name(name: &str) -> bool {
+    let name = name.trim_end();
+    let is_short =
+        name.chars().count() <= NAME_CHARACTERS && name.split_whitespace().count() <= NAME_WORDS;
+    let begins = name.starts_with(|first: char| first.is_alphabetic() && !first.is_lowercase());
+    let last = name.rsplit(' ').next().unwrap_or_default();
+    let is_sentence = last.starts_with(char::is_lowercase);
+    let plain = |character: char| character.is_alphanumeric() || " .'’-_()&@".contains(character);
+    is_short && (begins && !is_sentence || ROLES.contains(&name)) && name.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_begin_a_message_are_told_from_those_that_do_not() {
+        let at = |text: &str| Some(text.parse().unwrap());
+        for (line, expected) in [
+            ("Ann: hello: you", Some(("Ann", None, "hello: you"))),
+            (
+                "Ann Lee-Smith (work):",
+                Some(("Ann Lee-Smith (work)", None, "")),
+            ),
+            ("user: hi", Some(("user", None, "hi"))),
+            ("**Ann:** hi", Some(("Ann", None, "hi"))),
+            ("**Ann**: hi", Some(("Ann", None, "hi"))),
+            ("小明：你好", Some(("小明", None, "你好"))),
+            (
+                "[2026-03-01 10:00] Ben: hi",
+                Some(("Ben", at("2026-03-01T10:00:00Z"), "hi")),
+            ),
+            (
+                "Ben [2026-03-01T10:00:00+01:00]: hi",
+                Some(("Ben", at("2026-03-01T09:00:00Z"), "hi")),
+            ),
+            (
+                "[2026-03-01] it rained",
+                Some(("", at("2026-03-01"), "it rained")),
+            ),
+            ("then: nothing", None),
+            ("I read: nothing", None),
+            ("Jan de Vries: hi", Some(("Jan de Vries", None, "hi"))),
+            ("https://example.org", None),
+            ("Https://example.org", None),
+            ("10:30 we met", None),
+            ("Ann [later]: hi", None),
+            ("[note] Ann: hi", None),
+            ("Ann [2026-03-01: hi", None),
+            ("This is a long sentence: it goes on", None),
+            ("", None),
+            (":", None),
+            ("**", None),
+        ] {
+            let found = header(line);
+            let found = found
+                .as_ref()
+                .map(|(header, rest)| (header.speaker.as_str(), header.at, *rest));
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Goes through a file piece by piece.
+
+use std::{io::Read, iter::FusedIterator};
+
+use memoir_domain::PrivateText;
+
+use crate::{
+    Error, Format, Item, Limits, Place, Reason, chatgpt, claude, claude_code,
+    gather::{Element, Gathered},
+    messages,
+    raw::{Raw, is_space},
+    recognise::{Layout, recognise},
+    source::{Source, Taken},
+    text::Text,
+};
+
+/// Most bytes of a key that is looked at.
+const KEY_BYTES: usize = 1 << 10;
+
+/// A file of conversations, as a stream of what it holds.
+///
+/// After an error, and after the end, it gives nothing more.
+#[derive(Debug)]
+pub struct Transcript<R> {
+    source: Source<R>,
+    format: Format,
+    state: State,
+    gathered: Gathered,
+    text: Text,
+    conversations: u64,
+    /// To be told once what was gathered was given.
+    failure: Option<Error>,
+}
+
+/// What is expected next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// A line of plain text.
+    Text,
+    /// A value of JSON on a line of its own.
+    Line,
+    /// A value of JSON, or the end.
+    Value,
+    /// `[`
+    Open { in_object: bool },
+    /// An element, or `]` where `first` is set.
+    Element { first: bool, in_object: bool },
+    /// A key of the object around the array, or `}`.
+    Key { first: bool, found: bool },
+    /// The end of the file.
+    End,
+    /// Nothing more.
+    Over,
+}
+
+impl<R: Read> Transcript<R> {
+    /// Begins to read `reader`. Where the form is not given it is told by the first 256 KB, which are the
+    /// most that is read here.
+    ///
+    /// # Errors
+    /// Reading fails; the form cannot be told; the file cannot be in the form that is given.
+    pub fn open(reader: R, format: Option<Format>) -> Result<Self, Error> {
+        Self::open_within(reader, format, Limits::default())
+    }
+
+    /// As [`Transcript::open`], with other limits.
+    ///
+    /// # Errors
+    /// As for [`Transcript::open`].
+    pub fn open_within(reader: R, format: Option<Format>, limits: Limits) -> Result<Self, Error> {
+        let (source, head) = Source::open(reader)?;
+        let (format, layout) = recognise(&head, format)?;
+        let state = match layout {
+            Layout::Text => State::Text,
+            Layout::Lines => State::Line,
+            Layout::Values => State::Value,
+            Layout::Array => State::Open { in_object: false },
+            Layout::Object => State::Key {
+                first: true,
+                found: false,
+            },
+        };
+        Ok(Self {
+            source,
+            format,
+            state,
+            gathered: Gathered::new(limits),
+            text: Text::default(),
+            conversations: 0,
+            failure: None,
+        })
+    }
+
+    /// The form in which it is read.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// How many bytes of the file were read so far, for telling progress.
+    pub fn bytes_read(&self) -> u64 {
+        self.source.place().byte
+    }
+
+    /// Reads the next piece into `gathered`.
+    fn advance(&mut self) -> Result<(), Error> {
+        match self.state {
+            State::Text => {
+                if !self.text.read(&mut self.source, &mut self.gathered)? {
+                    self.state = State::Over;
+                }
+            }
+            State::Line => self.line()?,
+            State::Value => self.value()?,
+            State::Open { in_object } => {
+                self.source.peek()?;
+                self.source.pass();
+                self.state = State::Element {
+                    first: true,
+                    in_object,
+                };
+            }
+            State::Element { first, in_object } => self.element(first, in_object)?,
+            State::Key { first, found } => self.key(first, found)?,
+            State::End => match self.source.peek()? {
+                None => self.state = State::Over,
+                Some(_) => return Err(Error::Broken(self.source.place())),
+            },
+            State::Over => {}
+        }
+        Ok(())
+    }
+
+    fn line(&mut self) -> Result<(), Error> {
+        let place = self.source.place();
+        match self
+            .source
+            .take_line(self.gathered.limits().conversation_bytes)?
+        {
+            Taken::TooLarge => self.gathered.skip(place, Reason::TooLarge),
+            Taken::Whole if self.source.piece.iter().all(|byte| is_space(*byte)) => {}
+            Taken::Whole => self.message(place),
+            Taken::Truncated | Taken::Nothing => self.state = State::Over,
+        }
+        Ok(())
+    }
+
+    fn value(&mut self) -> Result<(), Error> {
+        if self.source.peek()?.is_none() {
+            self.state = State::Over;
+            return Ok(());
+        }
+        self.piece()
+    }
+
+    fn element(&mut self, first: bool, in_object: bool) -> Result<(), Error> {
+        let next = self.source.peek()?;
+        match next {
+            None => return Err(Error::Truncated(self.source.place())),
+            Some(b']') => {
+                self.source.pass();
+                self.state = if in_object {
+                    State::Key {
+                        first: false,
+                        found: true,
+                    }
+                } else {
+                    State::End
+                };
+                return Ok(());
+            }
+            Some(b',') if !first => {
+                self.source.pass();
+                self.source.peek()?;
+            }
+            Some(_) if first => {}
+            Some(_) => return Err(Error::Broken(self.source.place())),
+        }
+        self.state = State::Element {
+            first: false,
+            in_object,
+        };
+        self.piece()
+    }
+
+    fn key(&mut self, first: bool, found: bool) -> Result<(), Error> {
+        let opening = if first { b'{' } else { b',' };
+        match self.source.peek()? {
+            None => return Err(Error::Truncated(self.source.place())),
+            Some(b'}') if !first => {
+                self.source.pass();
+                if !found {
+                    self.gathered
+                        .skip(self.source.place(), Reason::MissingField("messages"));
+                }
+                self.state = State::End;
+                return Ok(());
+            }
+            Some(byte) if byte == opening => self.source.pass(),
+            Some(_) => return Err(Error::Broken(self.source.place())),
+        }
+        self.source.peek()?;
+        self.expect(KEY_BYTES)?;
+        let is_messages = self.source.piece == b"\"messages\"";
+        if self.source.peek()? != Some(b':') {
+            return Err(Error::Broken(self.source.place()));
+        }
+        self.source.pass();
+        self.state = State::Key {
+            first: false,
+            found: found || is_messages,
+        };
+        match self.source.peek()? {
+            Some(b'[') if is_messages => self.state = State::Open { in_object: true },
+            _ => {
+                let place = self.source.place();
+                self.expect(0)?;
+                if is_messages {
+                    self.gathered.skip(place, Reason::InvalidField("messages"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a value that must be there.
+    fn expect(&mut self, limit: usize) -> Result<(), Error> {
+        match self.source.take_value(limit)? {
+            Taken::Whole | Taken::TooLarge => Ok(()),
+            Taken::Truncated => Err(Error::Truncated(self.source.place())),
+            Taken::Nothing => Err(Error::Broken(self.source.place())),
+        }
+    }
+
+    /// Reads a value, and what it holds.
+    fn piece(&mut self) -> Result<(), Error> {
+        let is_export = matches!(self.format, Format::ChatGpt | Format::Claude);
+        let mut place = self.source.place();
+        if is_export {
+            self.conversations += 1;
+            place = place.within(self.conversations);
+        }
+        match self
+            .source
+            .take_value(self.gathered.limits().conversation_bytes)?
+        {
+            Taken::TooLarge => self.gathered.skip(place, Reason::TooLarge),
+            Taken::Whole if is_export => self.conversation(place),
+            Taken::Whole => self.message(place),
+            Taken::Truncated => {
+                self.gathered.skip(place, Reason::Malformed);
+                return Err(Error::Truncated(self.source.place()));
+            }
+            Taken::Nothing => return Err(Error::Broken(place)),
+        }
+        Ok(())
+    }
+
+    fn conversation(&mut self, place: Place) {
+        let element = Element::new(&self.source.piece, place);
+        match self.format {
+            Format::ChatGpt => chatgpt::read(element, &mut self.gathered),
+            _ => claude::read(element, &mut self.gathered),
+        }
+    }
+
+    /// Reads the piece as one message.
+    fn message(&mut self, mut place: Place) {
+        let gathered = &mut self.gathered;
+        let Ok(raw) = Raw::whole(&self.source.piece) else {
+            return gathered.skip(place, Reason::Malformed);
+        };
+        if self.format == Format::ClaudeCode {
+            place.id = claude_code::id(raw).map(PrivateText::from);
+            let (said, session) = claude_code::read(raw);
+            gathered.take(said, session.as_ref(), place);
+        } else {
+            place.id = messages::id(raw).map(PrivateText::from);
+            gathered.take(messages::read(raw), None, place);
+        }
+    }
+}
+
+impl<R: Read> Iterator for Transcript<R> {
+    type Item = Result<Item, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(item) = self.gathered.next() {
+                return Some(Ok(item));
+            }
+            if let Some(failure) = self.failure.take() {
+                return Some(Err(failure));
+            }
+            if self.state == State::Over {
+                return None;
+            }
+            if let Err(failure) = self.advance() {
+                self.state = State::Over;
+                self.failure = Some(failure);
+            }
+        }
+    }
+}
+
+impl<R: Read> FusedIterator for Transcript<R> {}

@@ -1,0 +1,170 @@
+//! Which messages of a tree belong to the conversation as it went on.
+
+/// What a node says of its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parent {
+    /// It has none: the conversation begins here.
+    Root,
+    /// The node of this index.
+    Node(usize),
+    /// One that is not in the file.
+    Missing,
+}
+
+/// How a node stands to the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// On the path from the beginning to the end.
+    Taken,
+    /// On a branch beside the path, or from another beginning than the one that the path has.
+    Other,
+    /// Its ancestors lead neither to the path nor to a beginning, or the path has none itself.
+    Detached,
+}
+
+/// The indices of the nodes from the beginning of the conversation to `last`, and how each node stands.
+/// Each node is looked at a fixed number of times, whatever the parents say.
+pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<Standing>) {
+    let mut standings = vec![None; parents.len()];
+    let mut path = Vec::new();
+    let mut next = last.filter(|last| *last < parents.len());
+    while let Some(at) = next {
+        if standings[at].is_some() {
+            break;
+        }
+        standings[at] = Some(Standing::Taken);
+        path.push(at);
+        next = above(parents, at);
+    }
+    path.reverse();
+    // Where the path breaks off, another beginning may be the one that it had.
+    let is_whole = path
+        .first()
+        .is_some_and(|first| parents[*first] == Parent::Root);
+    let beginning = if is_whole {
+        Standing::Other
+    } else {
+        Standing::Detached
+    };
+    for at in 0..parents.len() {
+        settle(parents, &mut standings, beginning, at);
+    }
+    let standings = standings
+        .into_iter()
+        .map(|standing| standing.unwrap_or(Standing::Detached));
+    (path, standings.collect())
+}
+
+fn above(parents: &[Parent], at: usize) -> Option<usize> {
+    match parents[at] {
+        Parent::Node(parent) if parent < parents.len() => Some(parent),
+        _ => None,
+    }
+}
+
+/// Follows the ancestors of `at` to where it is known how they stand; `beginning` is how those stand that
+/// lead to a beginning.
+fn settle(parents: &[Parent], standings: &mut [Option<Standing>], beginning: Standing, at: usize) {
+    let mut chain = Vec::new();
+    let mut next = at;
+    let standing = loop {
+        match standings[next] {
+            Some(Standing::Detached) => break Standing::Detached,
+            Some(_) => break Standing::Other,
+            None => {}
+        }
+        // While a chain is followed its nodes count as detached, so that one that leads back into itself is.
+        standings[next] = Some(Standing::Detached);
+        chain.push(next);
+        match (parents[next], above(parents, next)) {
+            (_, Some(parent)) => next = parent,
+            (Parent::Root, None) => break beginning,
+            _ => break Standing::Detached,
+        }
+    };
+    for at in chain {
+        standings[at] = Some(standing);
+    }
+}
+
+/// Where the conversation ends if the file does not say: at the latest leaf, the last one where several are
+/// as late. `times` are in any unit; nodes without one come before all others. Where no node is a leaf, all
+/// are looked at.
+pub(crate) fn latest_leaf(parents: &[Parent], times: &[Option<i64>]) -> Option<usize> {
+    let mut is_parent = vec![false; parents.len()];
+    for at in 0..parents.len() {
+        if let Some(parent) = above(parents, at) {
+            is_parent[parent] = true;
+        }
+    }
+    let latest = |only_leaves: bool| {
+        let leaves = (0..parents.len()).filter(|at| !only_leaves || !is_parent[*at]);
+        leaves.max_by_key(|at| (times.get(*at).copied().flatten(), *at))
+    };
+    latest(true).or_else(|| latest(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Parent::*, Standing::*, *};
+
+    #[test]
+    fn branches_beginnings_and_broken_links_are_told_apart() {
+        let parents = [
+            Root,
+            Node(0),
+            Node(0),
+            Node(1),
+            Root,
+            Missing,
+            Node(5),
+            Node(8),
+            Node(7),
+            Node(2),
+        ];
+        let (path, standings) = path(&parents, Some(3));
+        assert_eq!(path, [0, 1, 3]);
+        let expected = [
+            Taken, Taken, Other, Taken, Other, Detached, Detached, Detached, Detached, Other,
+        ];
+        assert_eq!(standings, expected);
+    }
+
+    #[test]
+    fn where_the_path_breaks_off_nothing_is_called_another_branch() {
+        let (path, standings) = path(&[Root, Node(0), Missing, Node(2), Node(2)], Some(3));
+        assert_eq!(path, [2, 3]);
+        assert_eq!(standings, [Detached, Detached, Taken, Taken, Other]);
+    }
+
+    #[test]
+    fn a_circle_is_walked_once() {
+        let (taken, standings) = path(&[Node(2), Node(0), Node(1), Node(0)], Some(1));
+        assert_eq!(taken, [2, 0, 1]);
+        assert_eq!(standings, [Taken, Taken, Taken, Other]);
+        assert_eq!(
+            latest_leaf(&[Node(1), Node(0)], &[Some(2), Some(1)]),
+            Some(0)
+        );
+        assert_eq!(path(&[Node(0)], Some(0)).0, [0]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_tree_ends_with_each_node_told(parents in proptest::collection::vec(0_usize..14, 0..10), last in 0_usize..12) {
+            let links: Vec<Parent> = parents.iter().map(|parent| match parent {
+                12 => Root,
+                13 => Missing,
+                at => Node(*at),
+            }).collect();
+            let (path, standings) = path(&links, Some(last));
+            prop_assert_eq!(standings.len(), links.len());
+            let taken = standings.iter().filter(|standing| **standing == Taken).count();
+            prop_assert_eq!(taken, path.len());
+            prop_assert!(path.iter().all(|at| standings[*at] == Taken));
+            prop_assert!(latest_leaf(&links, &[]).is_some() != links.is_empty());
+        }
+    }
+}

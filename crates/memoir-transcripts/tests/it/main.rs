@@ -1,0 +1,64 @@
+//! Files in the real shapes of each form, sound and hostile, and what is read of them.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod fixtures;
+mod hostile;
+mod properties;
+
+use memoir_transcripts::{Error, Format, Item, Limits, Transcript};
+
+/// Everything that `bytes` hold.
+fn read(bytes: &[u8], format: Option<Format>, limits: Limits) -> Vec<Result<Item, Error>> {
+    match Transcript::open_within(bytes, format, limits) {
+        Ok(transcript) => transcript.collect(),
+        Err(error) => vec![Err(error)],
+    }
+}
+
+/// One line for each item: where it stands, and what it is.
+fn lines(items: &[Result<Item, Error>]) -> Vec<String> {
+    items.iter().map(line).collect()
+}
+
+fn line(item: &Result<Item, Error>) -> String {
+    match item {
+        Ok(Item::Message(message)) => {
+            let at = message.at.map_or("-".to_owned(), |at| at.to_string());
+            let id = place_id(&message.place);
+            let left_out = message.left_out;
+            format!(
+                "{id} {}|{at}|{}|{}{}",
+                message.place.line,
+                message.speaker.expose(),
+                message.text.expose().replace('\n', "/"),
+                if left_out > 0 {
+                    format!("|-{left_out}")
+                } else {
+                    String::new()
+                }
+            )
+        }
+        Ok(Item::Skipped { place, reason }) => {
+            format!("{} {} {reason:?}", place_id(place), place.line)
+        }
+        Err(error) => format!("! {error}"),
+    }
+}
+
+fn place_id(place: &memoir_transcripts::Place) -> String {
+    let id = place
+        .id
+        .as_ref()
+        .map_or("-".to_owned(), |id| id.expose().to_owned());
+    let is_digest = id.len() == 32 && id.chars().all(|digit| digit.is_ascii_hexdigit());
+    let id = if is_digest { "#".to_owned() } else { id };
+    place
+        .conversation
+        .map_or(id.clone(), |conversation| format!("{conversation}:{id}"))
+}
+
+/// Reads `bytes`, whose form must be recognised as `format`.
+fn expect(bytes: &[u8], format: Format, expected: &[&str]) {
+    assert_eq!(Transcript::open(bytes, None).unwrap().format(), format);
+    assert_eq!(lines(&read(bytes, None, Limits::default())), expected);
+}

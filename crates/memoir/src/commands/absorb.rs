@@ -1,0 +1,244 @@
+//! `memoir absorb`: a conversation from a file, read by the agent's model.
+
+use std::{fs::File, path::PathBuf};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use memoir_app::{AbsorbProgress, Absorbed, AgentHandle, HandedMessage, HandedOver};
+use memoir_domain::PrivateText;
+use memoir_transcripts::{Format, Item, Message, Report, Transcript};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Failure, Outcome},
+    installation::Installation,
+    interrupt,
+    show::counted,
+    terminal,
+};
+
+/// Messages that are handed over in one transaction.
+const BATCH: usize = 500;
+/// Most characters of a batch's texts, so that a file of any size needs little memory.
+const BATCH_CHARACTERS: usize = 4_000_000;
+/// Most characters of a speaker's name; longer ones are cut, since exports hold what they like there.
+const SPEAKER_LIMIT: usize = 200;
+/// Who said it, where the file does not tell.
+const UNKNOWN: &str = "unknown";
+/// Places that are told one by one.
+const TOLD_PLACES: usize = 20;
+
+/// Let the agent's model read a conversation from a file and note what it wants to remember
+///
+/// Every message is read once, however often the file is given, and an absorption that was interrupted
+/// goes on where it stopped. Without a file, what waits already is read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// The file; `-` reads stdin
+    file: Option<PathBuf>,
+    /// The format: messages, text, chatgpt, claude or claude-code [default: it is recognised]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let taken = match arguments.file {
+        Some(path) => Some(take(&agent, path, arguments.format).await?),
+        None => None,
+    };
+    if let Some(taken) = taken.as_ref().filter(|_| !global.json) {
+        tell_taken(taken);
+    }
+    let absorbed = tokio::select! {
+        absorbed = read(&agent) => absorbed?,
+        () = interrupt::listening().await => {
+            terminal::note("interrupted: what was read is saved, and the same command goes on from there");
+            return Ok(Ending::Interrupted);
+        }
+    };
+    let ending = match absorbed.failure {
+        Some(_) => Ending::Refused,
+        None => Ending::Done,
+    };
+    if global.json {
+        let taken = taken.map(|taken| {
+            json!({
+                "received": taken.handed.received,
+                "known": taken.handed.known,
+                "left_out": taken.report.skipped.values().sum::<u64>(),
+                "lost": taken.report.lost(),
+            })
+        });
+        terminal::json(&json!({"file": taken, "absorbed": absorbed}))?;
+        return Ok(ending);
+    }
+    tell_absorbed(&absorbed)?;
+    Ok(ending)
+}
+
+/// What a file held.
+struct Taken {
+    handed: HandedOver,
+    report: Report,
+}
+
+/// Reads the file on a thread of its own, and hands its messages over batch by batch.
+async fn take(
+    agent: &AgentHandle,
+    path: PathBuf,
+    format: Option<Format>,
+) -> Result<Taken, Failure> {
+    let (sender, mut batches) = mpsc::channel(2);
+    let named = path.clone();
+    let reading = tokio::task::spawn_blocking(move || stream(&named, format, &sender));
+    let mut handed = HandedOver {
+        received: 0,
+        known: 0,
+    };
+    while let Some(batch) = batches.recv().await {
+        let part = agent.hand_over(batch, true).await?;
+        handed.received += part.received;
+        handed.known += part.known;
+    }
+    let report = reading
+        .await
+        .map_err(|_| Failure::new("the file was not read to its end"))??;
+    Ok(Taken { handed, report })
+}
+
+fn stream(
+    path: &std::path::Path,
+    format: Option<Format>,
+    batches: &mpsc::Sender<Vec<HandedMessage>>,
+) -> Result<Report, Failure> {
+    let reader: Box<dyn std::io::Read> = if path.as_os_str() == "-" {
+        Box::new(std::io::stdin())
+    } else {
+        let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
+        Box::new(file)
+    };
+    let problem = |error: memoir_transcripts::Error| {
+        Failure::new(format!("the transcript `{}`: {error}", path.display()))
+            .hint("what came before that place was taken; the same command goes on from there")
+    };
+    let transcript = Transcript::open(reader, format)
+        .map_err(|error| Failure::new(format!("the transcript `{}`: {error}", path.display())))?;
+    let mut report = Report::default();
+    let (mut batch, mut characters) = (Vec::new(), 0);
+    let mut broken = None;
+    for item in transcript {
+        let item = match item {
+            Ok(item) => item,
+            Err(error) => {
+                broken = Some(problem(error));
+                break;
+            }
+        };
+        report.note(&item);
+        if let Item::Message(message) = item {
+            characters += message.text.chars();
+            batch.push(handed(message));
+        }
+        if batch.len() >= BATCH || characters >= BATCH_CHARACTERS {
+            characters = 0;
+            if batches.blocking_send(std::mem::take(&mut batch)).is_err() {
+                // Whoever takes them has failed, and tells why.
+                return Ok(report);
+            }
+        }
+    }
+    let _ = batches.blocking_send(batch);
+    broken.map_or(Ok(report), Err)
+}
+
+fn handed(message: Message) -> HandedMessage {
+    let speaker: String = message
+        .speaker
+        .expose()
+        .chars()
+        .take(SPEAKER_LIMIT)
+        .collect();
+    let speaker = match speaker.trim() {
+        "" => UNKNOWN,
+        speaker => speaker,
+    };
+    HandedMessage {
+        id: identifier(&message),
+        at: message.at,
+        speaker: speaker.into(),
+        text: message.text,
+    }
+}
+
+/// Exports have identifiers that are unique in their conversation.
+fn identifier(message: &Message) -> PrivateText {
+    match &message.conversation {
+        Some(conversation) => format!("{}/{}", conversation.expose(), message.id.expose()).into(),
+        None => message.id.clone(),
+    }
+}
+
+fn tell_taken(taken: &Taken) {
+    let handed = &taken.handed;
+    let mut line = format!(
+        "took {} to be read",
+        counted(handed.received, "new message", "new messages")
+    );
+    if handed.known > 0 {
+        let known = counted(handed.known, "message", "messages");
+        line.push_str(&format!("; {known} had been taken before"));
+    }
+    terminal::note(&line);
+    let left_out: u64 = taken.report.skipped.values().sum();
+    if left_out > 0 {
+        terminal::note(&format!("{}", taken.report));
+    }
+    for (place, reason) in taken.report.losses.iter().take(TOLD_PLACES) {
+        terminal::note(&format!("not taken: {place}: {reason}"));
+    }
+}
+
+/// Reads all that waits, and moves a bar along.
+async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
+    let waiting = agent.transcript().await?;
+    let bar = bar(waiting.pending + waiting.failed);
+    let mut observer = |progress: AbsorbProgress| {
+        bar.set_length(progress.messages + progress.pending);
+        bar.set_position(progress.messages);
+        bar.set_message(counted(progress.saved, "memory", "memories"));
+    };
+    let absorbed = agent.absorb(&mut observer).await;
+    bar.finish_and_clear();
+    Ok(absorbed?)
+}
+
+fn bar(length: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let template = "{bar:32} {human_pos} of {human_len} messages, {msg} saved, {elapsed}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_message(counted(0, "memory", "memories"));
+    bar
+}
+
+fn tell_absorbed(absorbed: &Absorbed) -> Result<(), Failure> {
+    let messages = counted(absorbed.messages, "message", "messages");
+    let saved = counted(absorbed.saved, "memory", "memories");
+    terminal::print(&match absorbed.messages {
+        0 if absorbed.failure.is_none() => "there is nothing new to read".to_owned(),
+        _ => format!("read {messages}, saved {saved}"),
+    })?;
+    if let Some(failure) = &absorbed.failure {
+        let waiting = counted(absorbed.pending, "message", "messages");
+        terminal::note(&format!(
+            "not everything was read: {failure}; {waiting} wait, and the same command tries again"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! `memoir doubles`: pairs of memories that look alike, and what differs.
+
+use memoir_app::NearDoublesView;
+use memoir_domain::near_doubles::DEFAULT_PAIRS;
+use serde::Serialize;
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    show::{self, thousands},
+    terminal,
+};
+
+/// List pairs of core memories that look alike, with what differs; nothing is done with them
+///
+/// Two memories that differ in one name, number, date or "not" are two memories. What is listed here is
+/// for looking at: no session and no command merges anything because of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// At most so many pairs, 1 to 1000
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PAIRS as u64, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    limit: u64,
+}
+
+/// A list in the form of every door, and what is beyond it.
+#[derive(Serialize)]
+struct Found<'f> {
+    #[serde(flatten)]
+    found: &'f NearDoublesView,
+    next_cursor: Option<String>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    installation.for_its_own_eyes(&agent).await?;
+    let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);
+    let found = agent.near_doubles(limit).await?;
+    if global.json {
+        terminal::json(&Found {
+            found: &found,
+            next_cursor: None,
+        })?;
+        return Ok(Ending::Done);
+    }
+    if found.items.is_empty() {
+        terminal::note("no two core memories look alike");
+        return Ok(Ending::Done);
+    }
+    terminal::print(&show::doubles::list(&found.items))?;
+    if let Some(rest) = rest(&found) {
+        terminal::note(&rest);
+    }
+    Ok(Ending::Done)
+}
+
+/// How many more pairs there are.
+fn rest(found: &NearDoublesView) -> Option<String> {
+    let more = thousands(found.more);
+    match (found.more, found.is_complete) {
+        (0, true) => None,
+        (1, true) => Some("1 more pair is not listed".to_owned()),
+        (_, true) => Some(format!("{more} more pairs are not listed")),
+        (_, false) => Some(format!(
+            "more than {more} further pairs are not listed: too many memories look alike to compare them all"
+        )),
+    }
+}

@@ -1,0 +1,51 @@
+//! `memoir reflect`: what of the last week's journal is to stay.
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    show::counted,
+    terminal,
+};
+
+/// Let the agent's model name the journal entries of the last week that become core memories
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let reflected = agent.reflect().await?;
+    let ending = match reflected.failure {
+        Some(_) => Ending::Refused,
+        None => Ending::Done,
+    };
+    if global.json {
+        terminal::json(&reflected)?;
+        return Ok(ending);
+    }
+    if let Some(failure) = &reflected.failure {
+        terminal::note(&format!(
+            "nothing was promoted: {failure}; that is on the agent's record"
+        ));
+        return Ok(ending);
+    }
+    let numbers: Vec<String> = reflected
+        .promoted
+        .iter()
+        .map(|number| number.to_string())
+        .collect();
+    let considered = counted(reflected.considered as u64, "entry", "entries");
+    terminal::print(&match (reflected.considered, numbers.as_slice()) {
+        (0, _) => "there is no journal entry of the last week".to_owned(),
+        (_, []) => format!("looked at {considered}; none is to become a core memory"),
+        _ => format!(
+            "looked at {considered}; core memories now: {}",
+            numbers.join(", ")
+        ),
+    })?;
+    Ok(ending)
+}

@@ -1,0 +1,113 @@
+//! `memoir stats`: how an agent's memory has fared, in numbers and as a picture.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use memoir_domain::Timestamp;
+
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Failure, Outcome},
+    installation::Installation,
+    show::{self, plot::Plot},
+    terminal,
+};
+
+/// Columns where no terminal sets a width.
+const COLUMNS: u16 = 80;
+/// Points of the curve: more than any picture has columns.
+const POINTS: usize = 400;
+
+/// Show how an agent's memory has fared: mass over time, what changed it, and how sessions ended
+///
+/// Numbers and dates only: no word of the agent is read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// From when on [default: its first record]
+    #[arg(long, value_name = "TIME", value_parser = parse::time)]
+    since: Option<Timestamp>,
+    /// Until when; a date alone means the whole day [default: now]
+    #[arg(long, value_name = "TIME", value_parser = parse::until)]
+    until: Option<Timestamp>,
+    /// Draw the mass over time into this file, which ends in `.svg` or `.png`
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Columns of the picture on the terminal, 40 to 400 [default: the terminal's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=400))]
+    width: Option<u16>,
+}
+
+/// The forms of a picture in a file.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Svg,
+    Png,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let form = arguments.plot.as_deref().map(form).transpose()?;
+    if let (Some(since), Some(until)) = (arguments.since, arguments.until)
+        && since > until
+    {
+        return Err(Failure::new("`--since` is later than `--until`"));
+    }
+    let installation = Installation::open_for_sessions(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let stats = agent
+        .stats(arguments.since, arguments.until, POINTS)
+        .await?;
+    let plot = show::stats::plot(&stats);
+    if let (Some(path), Some(form)) = (&arguments.plot, form) {
+        save(path, form, &plot)?;
+    }
+    if global.json {
+        terminal::json(&stats)?;
+        return Ok(Ending::Done);
+    }
+    let width = arguments.width.or_else(terminal::width).unwrap_or(COLUMNS);
+    let picture = plot
+        .text(usize::from(width), rows(width))
+        .map_err(undrawn)?;
+    terminal::print(&format!(
+        "{picture}\n{}",
+        show::stats::numbers(&stats, usize::from(width))
+    ))?;
+    Ok(Ending::Done)
+}
+
+/// Rows of a picture that is so wide.
+fn rows(width: u16) -> usize {
+    usize::from(width / 5).clamp(10, 20)
+}
+
+fn form(path: &Path) -> Result<Form, Failure> {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    match ending.unwrap_or_default().to_ascii_lowercase().as_str() {
+        "svg" => Ok(Form::Svg),
+        "png" => Ok(Form::Png),
+        _ => Err(
+            Failure::new(format!("`{}` tells no form of picture", path.display()))
+                .hint("give a name that ends in `.svg` or `.png`"),
+        ),
+    }
+}
+
+fn save(path: &Path, form: Form, plot: &Plot) -> Result<(), Failure> {
+    let picture = match form {
+        Form::Svg => plot.svg().map(String::into_bytes),
+        Form::Png => plot.png(),
+    };
+    let picture = picture.map_err(undrawn)?;
+    fs::write(path, picture).map_err(|error| Failure::file("write the picture", path, &error))?;
+    terminal::note(&format!("wrote `{}`", path.display()));
+    Ok(())
+}
+
+fn undrawn(error: Box<dyn std::error::Error>) -> Failure {
+    Failure::new(format!("the picture cannot be drawn: {error}"))
+}

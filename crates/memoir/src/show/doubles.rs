@@ -1,0 +1,87 @@
+//! Pairs that look alike.
+
+use std::fmt::Write;
+
+use memoir_app::{MemoryView, NearDoubleView};
+use memoir_domain::{PrivateText, near_doubles::DifferenceKind};
+
+use super::{percent, wrap::wrap};
+use crate::terminal::{self, ADDED, BOLD, DIM, REMOVED, YELLOW, safe};
+
+/// One pair after the other: how alike they are, both texts, and what differs.
+pub(crate) fn list(pairs: &[NearDoubleView]) -> String {
+    let width = terminal::width().map(usize::from);
+    let paragraphs: Vec<String> = pairs.iter().map(|pair| paragraph(pair, width)).collect();
+    paragraphs.join("\n")
+}
+
+fn paragraph(pair: &NearDoubleView, width: Option<usize>) -> String {
+    let (left, right) = (pair.left.number, pair.right.number);
+    // Writing to a string cannot fail.
+    let mut text = format!("{BOLD}{left} and {right}{BOLD:#}  ");
+    let _ = if pair.exact {
+        writeln!(
+            text,
+            "{YELLOW}exact doubles{YELLOW:#}{DIM}, which the next session puts together{DIM:#}"
+        )
+    } else {
+        writeln!(
+            text,
+            "{DIM}{} of their words{DIM:#}",
+            percent(pair.similarity)
+        )
+    };
+    for memory in [&pair.left, &pair.right] {
+        quoted(&mut text, memory, width);
+    }
+    for difference in &pair.differences {
+        let kind = words_for(difference.kind);
+        let value = |value: &Option<PrivateText>| match value {
+            Some(words) => safe(words.expose()).into_owned(),
+            None => "-".to_owned(),
+        };
+        let (left, right) = (value(&difference.left), value(&difference.right));
+        let line = if difference.left.is_none() && difference.right.is_none() {
+            format!("    {YELLOW}{kind}{YELLOW:#}")
+        } else {
+            format!(
+                "    {YELLOW}{kind}{YELLOW:#}: {REMOVED}{left}{REMOVED:#} | {ADDED}{right}{ADDED:#}"
+            )
+        };
+        let _ = writeln!(text, "{line}");
+    }
+    if pair.more_differences > 0 {
+        let _ = writeln!(text, "    {DIM}and {} more{DIM:#}", pair.more_differences);
+    }
+    text
+}
+
+fn quoted(text: &mut String, memory: &MemoryView, width: Option<usize>) {
+    const INDENT: usize = 8;
+    let number = memory.number.to_string();
+    let content = safe(memory.content.expose());
+    let lines = match width {
+        Some(width) => wrap(&content, width.saturating_sub(INDENT)),
+        None => vec![content.into_owned()],
+    };
+    for (place, line) in lines.iter().enumerate() {
+        let number = if place == 0 { number.as_str() } else { "" };
+        let _ = writeln!(text, "{number:>6}  {line}");
+    }
+}
+
+fn words_for(kind: DifferenceKind) -> &'static str {
+    match kind {
+        DifferenceKind::Number => "another number",
+        DifferenceKind::Date => "another date",
+        DifferenceKind::Time => "another time",
+        DifferenceKind::Quote => "another quote",
+        DifferenceKind::Name => "another name",
+        DifferenceKind::Address => "another address",
+        DifferenceKind::Handle => "another handle",
+        DifferenceKind::Negation => "a negation",
+        DifferenceKind::Order => "changed places",
+        DifferenceKind::Words => "other words",
+        DifferenceKind::Writing => "only written differently",
+    }
+}

@@ -1,0 +1,345 @@
+//! The mass over time as a picture: in a terminal, as SVG, or as PNG. The library draws; owns what is in
+//! the picture and how it looks on each of the three.
+
+mod cells;
+mod pixels;
+
+use plotters::{
+    chart::ChartBuilder,
+    coord::Shift,
+    drawing::{DrawingArea, IntoDrawingArea},
+    element::{Circle, Cross, EmptyElement, PathElement, Text},
+    prelude::{DrawingBackend, SVGBackend},
+    series::LineSeries,
+    style::{BLACK, Color, IntoFont, RGBColor, ShapeStyle, WHITE},
+};
+
+use cells::Cells;
+use memoir_domain::Timestamp;
+use pixels::Pixels;
+
+use super::thousands;
+
+const MASS: RGBColor = RGBColor(31, 87, 164);
+const FLOOR: RGBColor = RGBColor(192, 57, 43);
+const BUDGET: RGBColor = RGBColor(120, 120, 120);
+const COMPLETED: RGBColor = RGBColor(39, 134, 79);
+
+/// Pixels of a picture in a file.
+pub(crate) const SIZE: (u32, u32) = (960, 480);
+
+/// Room for the legend, in pixels.
+const LEGEND: u32 = 36;
+
+/// What is in the picture. Times are seconds since 1970, sizes tokens.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plot {
+    /// The mass at each time, ascending by time; at least two.
+    pub(crate) curve: Vec<(f64, u64)>,
+    /// How far the mass swung until each time, where it was more than the curve tells: lowest, highest.
+    pub(crate) swings: Vec<(f64, u64, u64)>,
+    /// The budget.
+    pub(crate) budget: u64,
+    /// The mass at which refinement would cross the erosion floor.
+    pub(crate) floor: u64,
+    /// Sessions that completed, with the mass then.
+    pub(crate) completed: Vec<(f64, u64)>,
+    /// Rollbacks, undos and rewinds.
+    pub(crate) taken_back: Vec<(f64, u64)>,
+}
+
+/// How the picture looks on what it is drawn on. Sizes are pixels.
+struct Look {
+    /// A line of text.
+    line: u32,
+    /// Room for the numbers at the left.
+    left: u32,
+    /// Room around the picture.
+    margin: u32,
+    /// Dates under the picture, at most.
+    dates: usize,
+    /// Numbers at the left, at most.
+    numbers: usize,
+    tick: i32,
+    /// Whether there are pixels enough for shapes, colours and a grid.
+    is_fine: bool,
+}
+
+type Failed = Box<dyn std::error::Error>;
+
+impl Plot {
+    /// As text, so many columns wide.
+    pub(crate) fn text(&self, columns: usize, rows: usize) -> Result<String, Failed> {
+        let mut cells = Cells::new(columns, rows);
+        let numbers = self.number_width();
+        let look = Look {
+            line: 4,
+            left: 2 * (numbers + 1),
+            margin: 0,
+            dates: columns.saturating_sub(numbers as usize) / 14,
+            numbers: rows / 3,
+            tick: 1,
+            is_fine: false,
+        };
+        self.draw(&(&mut cells).into_drawing_area(), &look)?;
+        Ok(cells.text())
+    }
+
+    /// As SVG.
+    pub(crate) fn svg(&self) -> Result<String, Failed> {
+        let mut text = String::new();
+        self.draw(
+            &SVGBackend::with_string(&mut text, SIZE).into_drawing_area(),
+            &FINE,
+        )?;
+        Ok(text)
+    }
+
+    /// As PNG.
+    pub(crate) fn png(&self) -> Result<Vec<u8>, Failed> {
+        let mut pixels = Pixels::new(SIZE);
+        self.draw(&(&mut pixels).into_drawing_area(), &FINE)?;
+        pixels.png()
+    }
+
+    /// Characters of the widest number at the left.
+    fn number_width(&self) -> u32 {
+        thousands(self.top()).chars().count() as u32
+    }
+
+    fn top(&self) -> u64 {
+        let curve = self.curve.iter().map(|(_, mass)| *mass);
+        let swings = self.swings.iter().map(|(_, _, highest)| *highest);
+        let most = curve.chain(swings).chain([self.floor]).max().unwrap_or(0);
+        // A budget far above would press the curve flat.
+        let shows_budget = self.budget / 2 <= most;
+        let most = if shows_budget {
+            most.max(self.budget)
+        } else {
+            most
+        };
+        most.saturating_add(most / 20).max(4)
+    }
+
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        look: &Look,
+    ) -> Result<(), Failed>
+    where
+        B::ErrorType: 'static,
+    {
+        if look.is_fine {
+            area.fill(&WHITE)?;
+        }
+        let begin = self.curve.first().map_or(0.0, |(at, _)| *at);
+        let end = self
+            .curve
+            .last()
+            .map_or(1.0, |(at, _)| *at)
+            .max(begin + 1.0);
+        let top = self.top() as f64;
+        let mut builder = ChartBuilder::on(area);
+        builder
+            .margin(look.margin)
+            .margin_right(look.margin + look.line)
+            .x_label_area_size(look.line * if look.is_fine { 3 } else { 2 })
+            .y_label_area_size(look.left);
+        if look.is_fine {
+            builder.margin_top(LEGEND);
+        }
+        let mut chart = builder.build_cartesian_2d(begin..end, 0.0..top)?;
+        let has_days = end - begin > 3.0 * 86_400.0;
+        let date = |at: &f64| moment(*at, has_days);
+        let number = |mass: &f64| thousands(*mass as u64);
+        let mut mesh = chart.configure_mesh();
+        mesh.x_labels(look.dates.max(2))
+            .y_labels(look.numbers.max(2))
+            .x_label_formatter(&date)
+            .y_label_formatter(&number)
+            .set_all_tick_mark_size(look.tick)
+            .label_style(("sans-serif", 14))
+            .axis_style(BLACK);
+        if look.is_fine {
+            mesh.x_desc("date, UTC")
+                .y_desc("core memory, tokens")
+                .light_line_style(WHITE)
+                .bold_line_style(BLACK.mix(0.1));
+        } else {
+            mesh.disable_mesh();
+        }
+        mesh.draw()?;
+        // Lines across, where they are in the picture.
+        for (height, color) in [(self.floor, FLOOR), (self.budget, BUDGET)] {
+            let height = height as f64;
+            if height <= top && (look.is_fine || height > 0.0) {
+                let dash = (end - begin) / if look.is_fine { 120.0 } else { 24.0 };
+                let dashes = (0..)
+                    .map(|n| begin + f64::from(n) * 2.0 * dash)
+                    .take_while(|at| *at < end);
+                let lines = dashes.map(|at| {
+                    let points = vec![(at, height), ((at + dash).min(end), height)];
+                    PathElement::new(points, ShapeStyle::from(color).stroke_width(1))
+                });
+                chart.draw_series(lines)?;
+            }
+        }
+        let swings = self.swings.iter().map(|(at, lowest, highest)| {
+            PathElement::new(vec![(*at, *lowest as f64), (*at, *highest as f64)], MASS)
+        });
+        chart.draw_series(swings)?;
+        let width = if look.is_fine { 2 } else { 1 };
+        chart.draw_series(LineSeries::new(self.steps(), MASS.stroke_width(width)))?;
+        if look.is_fine {
+            chart.draw_series(
+                self.completed
+                    .iter()
+                    .map(|(at, mass)| Circle::new((*at, *mass as f64), 4, COMPLETED.filled())),
+            )?;
+            chart.draw_series(
+                self.taken_back
+                    .iter()
+                    .map(|(at, mass)| Cross::new((*at, *mass as f64), 5, FLOOR.stroke_width(2))),
+            )?;
+            self.legend(area, top)?;
+        } else {
+            let sign = |sign: &'static str, places: &[(f64, u64)]| {
+                let places = places.to_vec();
+                places.into_iter().map(move |(at, mass)| {
+                    let style = ("sans-serif", 14).into_font();
+                    EmptyElement::at((at, mass as f64)) + Text::new(sign, (-1, -2), style)
+                })
+            };
+            chart.draw_series(sign("o", &self.completed))?;
+            chart.draw_series(sign("x", &self.taken_back))?;
+        }
+        drop(chart);
+        area.present()?;
+        Ok(())
+    }
+
+    /// The curve, which stays level until the mass changes.
+    fn steps(&self) -> Vec<(f64, f64)> {
+        let mut steps: Vec<(f64, f64)> = Vec::with_capacity(2 * self.curve.len());
+        for (at, mass) in &self.curve {
+            if let Some((_, before)) = steps.last().copied() {
+                steps.push((*at, before));
+            }
+            steps.push((*at, *mass as f64));
+        }
+        steps
+    }
+
+    /// What the colours and shapes mean, in a row at the top.
+    fn legend<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        top: f64,
+    ) -> Result<(), Failed>
+    where
+        B::ErrorType: 'static,
+    {
+        let font = || ("sans-serif", 14).into_font();
+        let mut at = 90;
+        let y = 10;
+        let line = |at: i32, color: RGBColor| {
+            PathElement::new(vec![(at, y + 7), (at + 18, y + 7)], color.stroke_width(2))
+        };
+        area.draw(&line(at, MASS))?;
+        area.draw(&Text::new("mass", (at + 24, y), font()))?;
+        at += 90;
+        area.draw(&line(at, FLOOR))?;
+        area.draw(&Text::new("erosion floor", (at + 24, y), font()))?;
+        at += 160;
+        if self.budget as f64 <= top {
+            area.draw(&line(at, BUDGET))?;
+            area.draw(&Text::new("budget", (at + 24, y), font()))?;
+            at += 110;
+        }
+        area.draw(&Circle::new((at + 9, y + 7), 4, COMPLETED.filled()))?;
+        area.draw(&Text::new("session completed", (at + 24, y), font()))?;
+        at += 195;
+        area.draw(&Cross::new((at + 9, y + 7), 5, FLOOR.stroke_width(2)))?;
+        area.draw(&Text::new("taken back", (at + 24, y), font()))?;
+        Ok(())
+    }
+}
+
+const FINE: Look = Look {
+    line: 16,
+    left: 80,
+    margin: 12,
+    dates: 8,
+    numbers: 8,
+    tick: 4,
+    is_fine: true,
+};
+
+/// A date, or a time of day where the picture tells of few days.
+fn moment(at: f64, has_days: bool) -> String {
+    let time = Timestamp::from_microseconds((at * 1e6) as i64).map(|time| time.to_string());
+    let time = time.unwrap_or_default();
+    let part = if has_days { 0..10 } else { 5..16 };
+    time.get(part).unwrap_or_default().replace('T', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn year() -> Plot {
+        let begin = 1_767_225_600.0;
+        let mut mass = 100;
+        let mut curve = Vec::new();
+        for day in 0..365 {
+            curve.push((begin + f64::from(day) * 86_400.0, mass));
+            mass += 12;
+            if day % 50 == 49 {
+                mass -= 500;
+            }
+        }
+        Plot {
+            swings: vec![(curve[200].0, 900, 1_500)],
+            budget: 2_000,
+            floor: 400,
+            completed: vec![curve[50], curve[100]],
+            taken_back: vec![curve[200]],
+            curve,
+        }
+    }
+
+    #[test]
+    fn a_year_fits_a_wide_terminal_and_a_narrow_one() {
+        insta::assert_snapshot!(year().text(80, 16).unwrap());
+        insta::assert_snapshot!(year().text(40, 12).unwrap());
+        for columns in 30..130 {
+            for line in year().text(columns, 10).unwrap().lines() {
+                assert!(line.chars().count() <= columns);
+            }
+        }
+    }
+
+    #[test]
+    fn a_life_of_one_moment_and_one_without_memories_can_be_drawn() {
+        let moment = Plot {
+            curve: vec![(1.7e9, 0), (1.7e9, 0)],
+            ..Plot::default()
+        };
+        let vast = Plot {
+            curve: vec![(0.0, u64::MAX / 2), (4e9, 1)],
+            budget: u64::MAX,
+            ..Plot::default()
+        };
+        for plot in [moment, vast, Plot::default()] {
+            assert!(plot.text(40, 10).unwrap().lines().count() == 10);
+            assert!(plot.svg().unwrap().contains("core memory, tokens"));
+            assert!(!plot.png().unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn days_are_told_by_date_and_hours_by_time() {
+        assert_eq!(moment(1_767_225_600.0, true), "2026-01-01");
+        assert_eq!(moment(1_767_225_660.0, false), "01-01 00:01");
+    }
+}

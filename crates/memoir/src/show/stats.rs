@@ -1,0 +1,144 @@
+//! How a memory has fared: numbers in columns, and what the picture is drawn from.
+
+use std::fmt::Write;
+
+use memoir_app::AgentStats;
+use memoir_domain::{Timestamp, audit::Action, mass::Cause, session::State};
+
+use super::{counted, percent, plot::Plot, thousands};
+use crate::terminal::{BOLD, DIM};
+
+/// What the picture shows.
+pub(crate) fn plot(stats: &AgentStats) -> Plot {
+    let history = &stats.history;
+    let at = |time: Timestamp| time.microseconds() as f64 / 1e6;
+    let mass_at = |time: Timestamp| {
+        let next = history.points.partition_point(|point| point.at < time);
+        let point = history.points.get(next).or(history.points.last());
+        (at(time), point.map_or(0, |point| point.core_tokens))
+    };
+    let completed = history
+        .sessions
+        .iter()
+        .filter(|session| session.state == State::Completed && !session.rehearsal)
+        .filter_map(|session| {
+            let ended_at = session.ended_at.filter(|at| *at <= history.until)?;
+            let mass = session.post_session_tokens;
+            Some((at(ended_at), mass.unwrap_or(mass_at(ended_at).1)))
+        });
+    let swings = history.points.windows(2).filter_map(|pair| {
+        let (before, point) = (pair[0].core_tokens, pair[1]);
+        let told = before.min(point.core_tokens)..=before.max(point.core_tokens);
+        let swings = [point.lowest_core_tokens, point.highest_core_tokens];
+        let beyond = swings.iter().any(|mass| !told.contains(mass));
+        beyond.then(|| (at(point.at), swings[0], swings[1]))
+    });
+    Plot {
+        curve: history
+            .points
+            .iter()
+            .map(|point| (at(point.at), point.core_tokens))
+            .collect(),
+        swings: swings.collect(),
+        budget: stats.effective_core_token_budget,
+        floor: stats
+            .tally
+            .core_tokens
+            .saturating_sub(stats.erosion.removable_tokens),
+        completed: completed.collect(),
+        taken_back: history
+            .returns
+            .iter()
+            .map(|back| mass_at(back.at))
+            .collect(),
+    }
+}
+
+/// The numbers, for people.
+pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
+    let mut text = String::new();
+    let history = &stats.history;
+    // Writing to a string cannot fail.
+    if !history.returns.is_empty() || stats.sessions.ends.values().any(|count| *count > 0) {
+        let _ = writeln!(text, "{DIM}o session completed   x taken back{DIM:#}");
+    }
+    let _ = writeln!(
+        text,
+        "\n{BOLD}Mass{BOLD:#} {DIM}{} to {}{DIM:#}",
+        history.since.date(),
+        history.until.date()
+    );
+    let label = if width < 60 { 22 } else { 34 };
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "  {name:<label$}{value:>10}");
+    };
+    let first = history.points.first().map_or(0, |point| point.core_tokens);
+    let last = history.points.last().map_or(0, |point| point.core_tokens);
+    line("at the beginning", thousands(first));
+    for (cause, flow) in &stats.causes {
+        let name = words_for(*cause);
+        if flow.tokens_added > 0 || flow.tokens_removed == 0 {
+            line(name, format!("+{}", thousands(flow.tokens_added)));
+        }
+        if flow.tokens_removed > 0 {
+            line(name, format!("-{}", thousands(flow.tokens_removed)));
+        }
+    }
+    line("at the end", thousands(last));
+    line("budget", thousands(stats.effective_core_token_budget));
+    let _ = writeln!(text, "\n{BOLD}Sessions{BOLD:#}");
+    let mut line = |name: &str, value: u64| {
+        let _ = writeln!(text, "  {name:<label$}{:>10}", thousands(value));
+    };
+    let sessions = &stats.sessions;
+    for (end, count) in &sessions.ends {
+        line(&end.replace('_', " "), *count);
+    }
+    line("running", sessions.running);
+    line("undone after their end", sessions.undone);
+    line("rehearsals", sessions.rehearsals);
+    line("edits that stand", sessions.edits);
+    line("tokens these removed", sessions.removed_tokens);
+    if let Some(promoted) = stats.causes.get(&Cause::Promoted) {
+        line("entries promoted", promoted.records);
+    }
+    let rewinds = history.returns.iter();
+    let rewinds = rewinds
+        .filter(|back| back.action == Action::AgentRewound)
+        .count();
+    line("rewinds", rewinds as u64);
+    text + &erosion(stats, width)
+}
+
+fn erosion(stats: &AgentStats, width: usize) -> String {
+    let erosion = &stats.erosion;
+    let left = percent(erosion.ratio);
+    let floor = percent(erosion.floor);
+    let more = counted(erosion.removable_tokens, "more token", "more tokens");
+    let told = if erosion.ratio < erosion.floor {
+        format!("{left} is left, below the floor of {floor}: no session may remove more")
+    } else {
+        format!("{left} is left, the floor is {floor}: sessions may remove {more}")
+    };
+    let told = super::wrap::wrap(&told, width.saturating_sub(2));
+    let days = erosion.days;
+    format!(
+        "\n{BOLD}Erosion{BOLD:#} {DIM}over {days} days{DIM:#}\n  {}\n",
+        told.join("\n  ")
+    )
+}
+
+fn words_for(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Saved => "saved",
+        Cause::Promoted => "promoted",
+        Cause::Refined => "edited in sessions",
+        Cause::Deduplicated => "exact doubles cleaned",
+        Cause::TakenBack => "rolled back or undone",
+        Cause::Rewound => "rewound",
+        Cause::Discarded => "discarded",
+        Cause::Restored => "restored",
+        Cause::Shredded => "shredded",
+        Cause::Other => "other",
+    }
+}

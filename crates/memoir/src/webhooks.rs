@@ -1,0 +1,153 @@
+//! The webhooks of the configuration, with their secrets from the environment.
+
+use memoir_app::{Examination, Severity};
+use memoir_service::{Webhook, WebhookProblem};
+use serde::Deserialize;
+
+use crate::{config::Config, failure::Failure};
+
+/// Most webhooks.
+const MOST: usize = 32;
+
+/// One of `[[webhooks]]`. Its address may hold a secret, so that no message repeats it.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WebhookSection {
+    url: String,
+    secret_env: String,
+    accounts: Option<Vec<String>>,
+    #[serde(default)]
+    allow_private: bool,
+}
+
+impl std::fmt::Debug for WebhookSection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("WebhookSection")
+    }
+}
+
+/// What is wrong with a webhook's secret.
+enum SecretProblem {
+    Missing,
+    Wrong,
+}
+
+impl WebhookSection {
+    fn secret(&self) -> Option<String> {
+        let secret = std::env::var(&self.secret_env).ok()?;
+        (!secret.trim().is_empty()).then_some(secret)
+    }
+
+    fn webhook(&self) -> Result<Webhook, SecretProblem> {
+        let secret = self.secret().ok_or(SecretProblem::Missing)?;
+        let accounts = self.accounts.clone();
+        // The address was checked when the file was read.
+        Webhook::new(&self.url, &secret, accounts, self.allow_private)
+            .map_err(|_| SecretProblem::Wrong)
+    }
+
+    /// What is wrong with its secret, and what to do about it.
+    fn told(&self, problem: &SecretProblem) -> (String, String) {
+        let variable = &self.secret_env;
+        match problem {
+            SecretProblem::Missing => (
+                format!("its secret is missing: `{variable}` is not set in the environment"),
+                format!(
+                    "set it, for instance to what `echo whsec_$(openssl rand -base64 32)` prints, for `memoir serve` too: {variable}=…"
+                ),
+            ),
+            SecretProblem::Wrong => (
+                format!("what `{variable}` holds is no secret"),
+                WebhookProblem::Secret.to_string(),
+            ),
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Webhook::check_target(&self.url, self.allow_private)
+            .map_err(|problem| problem.to_string())?;
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let variable = &self.secret_env;
+        // A secret that was put there by mistake is not to be repeated by anything later.
+        let is_secret = variable.starts_with("whsec_");
+        if variable.is_empty() || !variable.chars().all(is_name) || is_secret {
+            return Err(
+                "`secret_env` must be the name of an environment variable, which holds the secret"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Holds the sections against each other and the limits.
+///
+/// # Errors
+/// Names the webhook by its place in the file, and the key.
+pub(crate) fn checked(sections: Vec<WebhookSection>) -> Result<Vec<WebhookSection>, String> {
+    if sections.len() > MOST {
+        return Err(format!(
+            "there are {} `webhooks`; there may be {MOST}",
+            sections.len()
+        ));
+    }
+    for (place, section) in sections.iter().enumerate() {
+        let name = |problem: String| format!("`webhooks` number {}: {problem}", place + 1);
+        section.check().map_err(name)?;
+        if sections[..place]
+            .iter()
+            .any(|other| other.url == section.url)
+        {
+            return Err(name("`url` is that of another one".to_owned()));
+        }
+    }
+    Ok(sections)
+}
+
+/// Those of the configuration, ready to be sent.
+///
+/// # Errors
+/// A secret is missing, or is none.
+pub(crate) fn opened(config: &Config) -> Result<Vec<Webhook>, Failure> {
+    let places = config.webhooks.iter().enumerate();
+    places
+        .map(|(place, section)| {
+            section.webhook().map_err(|problem| {
+                let (told, hint) = section.told(&problem);
+                let origin = config.origin();
+                Failure::new(format!("{origin}: `webhooks` number {}: {told}", place + 1))
+                    .hint(hint)
+            })
+        })
+        .collect()
+}
+
+/// Whether every webhook can be signed; nothing is sent.
+pub(crate) fn examine(config: &Config) -> Vec<Examination> {
+    let places = config.webhooks.iter().enumerate();
+    places
+        .map(|(place, section)| {
+            let name = format!("`webhooks` number {}", place + 1);
+            match section.webhook() {
+                Ok(webhook) => Examination {
+                    area: "webhook",
+                    severity: Severity::Ok,
+                    finding: format!(
+                        "{name} tells `{}` when sessions end (nothing was sent)",
+                        webhook.host()
+                    ),
+                    advice: None,
+                },
+                Err(problem) => {
+                    let (told, advice) = section.told(&problem);
+                    Examination {
+                        area: "webhook",
+                        severity: Severity::Problem,
+                        finding: format!("{name}: {told}"),
+                        advice: Some(advice),
+                    }
+                }
+            }
+        })
+        .collect()
+}

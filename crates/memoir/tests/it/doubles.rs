@@ -1,0 +1,114 @@
+//! Pairs that look alike, listed and left alone.
+
+use serde_json::json;
+
+use crate::bench::Bench;
+
+const MEMORIES: [&str; 7] = [
+    "Evan plans a session with Sam",
+    "Sam plans a session with Evan",
+    "Ticket TKT-100 is closed",
+    "Ticket TKT-1000 is closed",
+    "Folio the cat sleeps under the press",
+    "Tea is served at five in the afternoon",
+    "Tea is served at five in the afternoon",
+];
+
+#[test]
+fn pairs_are_told_with_what_differs_and_nothing_is_done_with_them() {
+    let bench = Bench::with_agent();
+    bench.remember(&MEMORIES);
+    let before = bench.ok(&["ledger", "wren", "--json"]);
+    insta::assert_snapshot!(bench.ok(&["doubles", "wren"]), @"
+    #6 and #7  exact doubles, which the next session puts together
+        #6  Tea is served at five in the afternoon
+        #7  Tea is served at five in the afternoon
+
+    #1 and #2  100% of their words
+        #1  Evan plans a session with Sam
+        #2  Sam plans a session with Evan
+        changed places: Evan Sam | Sam Evan
+
+    #3 and #4  60% of their words
+        #3  Ticket TKT-100 is closed
+        #4  Ticket TKT-1000 is closed
+        another handle: TKT-100 | TKT-1000
+    ");
+    let ran = bench.run(&["doubles", "wren", "--limit", "1"]);
+    assert_eq!(ran.stderr, "2 more pairs are not listed\n");
+    assert_eq!(ran.stdout.lines().count(), 3);
+    let told = bench.json(&["doubles", "wren", "--limit", "2"]);
+    let pair = &told["items"][1];
+    assert_eq!(
+        (
+            &pair["left"]["number"],
+            &pair["right"]["content"],
+            &pair["exact"]
+        ),
+        (&json!(1), &json!(MEMORIES[1]), &json!(false))
+    );
+    assert_eq!(
+        pair["differences"],
+        json!([{"kind": "order", "left": "Evan Sam", "right": "Sam Evan"}])
+    );
+    assert_eq!(
+        (&told["more"], &told["is_complete"], &told["next_cursor"]),
+        (&json!(1), &json!(true), &json!(null))
+    );
+    assert_eq!(bench.ok(&["ledger", "wren", "--json"]), before);
+}
+
+#[test]
+fn an_agent_without_pairs_is_told_so() {
+    let bench = Bench::with_agent();
+    bench.remember(&MEMORIES[4..6]);
+    let ran = bench.run(&["doubles", "wren"]);
+    assert_eq!(
+        (ran.code, &ran.stdout[..], &ran.stderr[..]),
+        (Some(0), "", "no two core memories look alike\n")
+    );
+}
+
+#[test]
+fn spec_5_5_in_a_closed_installation_pairs_are_for_the_agent_and_figures_for_all() {
+    let bench = Bench::with_agent();
+    bench.remember(&[
+        "Kanarienvogel am Fenster im Mai",
+        "Kanarienvogel am Fenster im Juni",
+    ]);
+    bench.write(".config/memoir/config.toml", "closed = true\n");
+    let ran = bench.run(&["doubles", "wren"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("this installation is closed"));
+    assert!(!ran.stderr.contains("Kanarienvogel"));
+    let picture = bench.path("mass.svg");
+    let plot = picture.to_str().unwrap();
+    let told = bench.ok(&["stats", "wren", "--plot", plot]);
+    let json = bench.ok(&["stats", "wren", "--json"]);
+    for text in [told, json, std::fs::read_to_string(&picture).unwrap()] {
+        assert!(!text.is_empty() && !text.contains("Kanarienvogel"));
+    }
+}
+
+#[test]
+fn spec_3_5_the_ledger_of_a_session_tells_pairs_where_the_configuration_says_so() {
+    let bench = Bench::with_agent();
+    bench.remember(&MEMORIES[..2]);
+    let prompt_with = |configuration: &str| {
+        let server = bench.scripted(crate::bench::script(&[]));
+        let path = bench.path(".config/memoir/config.toml");
+        let own = std::fs::read_to_string(&path).unwrap_or_default();
+        bench.write(
+            ".config/memoir/config.toml",
+            format!("{configuration}\n{own}"),
+        );
+        bench.ok(&["refine", "wren", "--model", "lab:small"]);
+        let sent = server.received();
+        sent.iter()
+            .map(|request| request.body.to_string())
+            .collect::<String>()
+    };
+    assert!(!prompt_with("").contains("Pairs that look alike"));
+    let told = prompt_with("[ledger]\nnear_doubles = true\n");
+    assert!(told.contains("Pairs that look alike") && told.contains("#1 and #2 differ in: order"));
+}

@@ -1,0 +1,73 @@
+//! `memoir session --follow`, and webhooks in the configuration.
+
+use serde_json::Value;
+
+use crate::bench::{Bench, Ran};
+
+#[test]
+fn a_session_is_followed_to_its_end() {
+    let bench = Bench::with_agent();
+    bench.remember(&[
+        "Ada keeps bees.",
+        "ada keeps bees",
+        "The kiln is fired on Thursdays, always.",
+    ]);
+    bench.ok(&["agent", "set", "wren", "refinement_threshold", "0.1"]);
+    bench.ok(&["refine", "wren"]);
+    let id = bench.last_session();
+    let text = bench.ok(&["session", &id, "--follow"]);
+    for told in [
+        "memory_refinement_delete",
+        "memory_refinement_complete",
+        "\ncompleted\n",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    let lines = bench.ok(&["session", &id, "--follow", "--json"]);
+    let events: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (ended, records) = events.split_last().unwrap();
+    assert_eq!(
+        (&ended["event"], &ended["data"]["state"]),
+        (&"ended".into(), &"completed".into())
+    );
+    assert!(records.iter().all(|event| event["event"] == "record"));
+    let last = records.last().unwrap();
+    assert_eq!(last["data"]["core_tokens"], ended["data"]["core_tokens"]);
+}
+
+const WEBHOOK: &str =
+    "[[webhooks]]\nurl = \"https://example.com/a-token\"\nsecret_env = \"HOOK\"\n";
+
+#[test]
+fn doctor_names_a_webhook_without_a_secret_and_the_service_does_not_start() {
+    let bench = Bench::with_agent();
+    bench.write(".config/memoir/config.toml", WEBHOOK);
+    let with = |secret: &str, arguments: &[&str]| {
+        let mut command = bench.command(arguments);
+        if !secret.is_empty() {
+            command.env("HOOK", secret);
+        }
+        Ran::of(&mut command)
+    };
+    for (secret, told) in [
+        ("", "`HOOK` is not set in the environment"),
+        ("canary", "what `HOOK` holds is no secret"),
+    ] {
+        for arguments in [&["doctor"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+            let ran = with(secret, arguments);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert_eq!(ran.code, Some(1), "{said}");
+            assert!(said.contains(told) && said.contains("hint: "), "{said}");
+            assert!(
+                !said.contains("a-token") && !said.contains("canary"),
+                "{said}"
+            );
+        }
+    }
+    let sound = with("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", &["doctor"]);
+    assert!(sound.stdout.contains("`example.com`"), "{sound:?}");
+    assert!(!sound.stdout.contains("MfKQ9r8"), "{sound:?}");
+}

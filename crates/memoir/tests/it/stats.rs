@@ -1,0 +1,146 @@
+//! How a memory has fared, as numbers and as a picture.
+
+use serde_json::json;
+
+use crate::bench::{Bench, script};
+
+const CANARY: &str = "Kanarienvogel";
+
+/// Ten memories of ten tokens over as many days, a session that deletes one, one that the breaker undoes,
+/// and a discarding.
+fn with_a_past() -> Bench {
+    let bench = Bench::with_agent();
+    let lines: Vec<String> = (0..10)
+        .map(|day| {
+            let words = [
+                "attic", "bread", "cello", "dunes", "ember", "fable", "grove", "heron", "inlet",
+                "juice",
+            ];
+            let content = format!("{CANARY} {:<20}{:>6}", words[day], words[9 - day]);
+            json!({"content": content}).to_string()
+        })
+        .collect();
+    let file = bench.write("past.jsonl", lines.join("\n"));
+    bench.ok(&["import", "wren", &file]);
+    let delete = |id: u64| ("delete_memory", json!({"id": id}));
+    let server = bench.scripted(script(&[delete(1)]));
+    bench.ok(&["refine", "wren", "--model", "lab:small"]);
+    drop(server);
+    let server = bench.scripted(script(&[delete(2), delete(3), delete(4)]));
+    bench.run(&["refine", "wren", "--model", "lab:small"]);
+    drop(server);
+    bench
+}
+
+#[test]
+fn spec_5_1_the_figures_are_told_without_a_word() {
+    let bench = with_a_past();
+    let told = bench.json(&["stats", "wren"]);
+    assert_eq!(told["core_tokens"], 90);
+    assert_eq!(
+        told["causes"],
+        json!({
+            "saved": {"records": 10, "tokens_added": 100, "tokens_removed": 0},
+            "refined": {"records": 4, "tokens_added": 0, "tokens_removed": 40},
+            "taken_back": {"records": 1, "tokens_added": 30, "tokens_removed": 0},
+        })
+    );
+    assert_eq!(
+        told["sessions"]["ends"],
+        json!({"abandoned": 0, "completed": 1, "declined": 0, "failed": 0, "rolled_back": 1})
+    );
+    assert_eq!(told["erosion"]["removable_tokens"], 40);
+    let points = told["history"]["points"].as_array().unwrap();
+    assert_eq!(points.last().unwrap()["core_tokens"], 90);
+    assert!(!told.to_string().contains(CANARY));
+    let text = bench.ok(&["stats", "wren"]);
+    for part in [
+        "edited in sessions",
+        "-40",
+        "rolled back or undone",
+        "+30",
+        "90% is left, the floor is 50%",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains(CANARY));
+}
+
+#[test]
+fn the_picture_fits_a_wide_terminal_and_a_narrow_one() {
+    let bench = with_a_past();
+    for width in ["80", "40"] {
+        let text = bench.ok(&["stats", "wren", "--width", width]);
+        let columns: usize = width.parse().unwrap();
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest.unwrap() <= columns, "{text}");
+        assert!(text.contains('⢸') && text.contains('x'), "{text}");
+        let numbers = text.split_once("Mass ").unwrap().1;
+        let (_, numbers) = numbers.split_once('\n').unwrap();
+        insta::assert_snapshot!(format!("numbers_at_{width}_columns"), numbers);
+    }
+    assert_eq!(bench.run(&["stats", "wren", "--width", "39"]).code, Some(2));
+}
+
+#[test]
+fn spec_5_1_a_picture_in_a_file_has_its_axes_and_no_word() {
+    let bench = with_a_past();
+    let file = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    let ran = bench.run(&["stats", "wren", "--json", "--plot", &file("mass.svg")]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stderr.contains("mass.svg"));
+    let svg = std::fs::read_to_string(bench.path("mass.svg")).unwrap();
+    for label in [
+        "<svg",
+        "core memory, tokens",
+        "date, UTC",
+        "erosion floor",
+        "session completed",
+        "taken back",
+    ] {
+        assert!(svg.contains(label), "{label}");
+    }
+    assert!(!svg.contains(CANARY) && !svg.contains("wren"));
+    bench.ok(&["stats", "wren", "--plot", &file("mass.PNG")]);
+    let png = std::fs::read(bench.path("mass.PNG")).unwrap();
+    assert_eq!(png[..8], *b"\x89PNG\r\n\x1a\n");
+    let size = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    assert_eq!((size(16), size(20)), (960, 480));
+    for name in ["mass.gif", "mass"] {
+        let ran = bench.run(&["stats", "wren", "--plot", &file(name)]);
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.stderr.contains("`.svg` or `.png`"), "{}", ran.stderr);
+        assert!(!bench.path(name).exists());
+    }
+}
+
+#[test]
+fn an_agent_without_a_past_and_a_time_without_records_can_be_shown() {
+    let bench = Bench::with_agent();
+    assert!(bench.ok(&["stats", "wren"]).contains("100% is left"));
+    bench.remember(&["Tea at 5"]);
+    let told = bench.json(&[
+        "stats",
+        "wren",
+        "--since",
+        "2020-01-01",
+        "--until",
+        "2020-02-01",
+    ]);
+    assert_eq!(
+        (
+            &told["causes"],
+            &told["history"]["points"][400]["core_tokens"]
+        ),
+        (&json!({}), &json!(0))
+    );
+    let ran = bench.run(&[
+        "stats",
+        "wren",
+        "--since",
+        "2020-02-01",
+        "--until",
+        "2020-01-01",
+    ]);
+    assert_eq!(ran.code, Some(1));
+}
