@@ -15,12 +15,14 @@ class Faulty:
 
     `drop`: the service carries the request out, and the connection is cut before its answer.
     `busy SECONDS`: 429 with that Retry-After; the service sees nothing. `page`: a proxy's page.
+    `cut PARTS`: a stream is cut after so many parts of it, in the middle of the next.
     """
 
     def __init__(self, target: str, faults: Sequence[str]) -> None:
         self.keys: list[str | None] = []
+        self.last_ids: list[str | None] = []
         faults_left = list(faults)
-        keys = self.keys
+        keys, last_ids = self.keys, self.last_ids
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -30,6 +32,7 @@ class Faulty:
 
             def pass_on(self) -> None:
                 keys.append(self.headers["Idempotency-Key"])
+                last_ids.append(self.headers["Last-Event-ID"])
                 body = self.rfile.read(int(self.headers["Content-Length"] or 0))
                 fault = faults_left.pop(0) if faults_left else ""
                 if fault.startswith("busy"):
@@ -38,9 +41,9 @@ class Faulty:
                 if fault == "page":
                     self.answer(502, b"<html>secret</html>", [("Content-Type", "text/html")])
                     return
-                parts = urlsplit(target)
-                assert parts.hostname is not None
-                service = HTTPConnection(parts.hostname, parts.port, timeout=30)
+                at = urlsplit(target)
+                assert at.hostname is not None
+                service = HTTPConnection(at.hostname, at.port, timeout=30)
                 service.request(self.command, self.path, body or None, dict(self.headers.items()))
                 answer = service.getresponse()
                 read = answer.read()
@@ -53,13 +56,26 @@ class Faulty:
                     for name, value in answer.getheaders()
                     if name.lower() not in ("content-length", "transfer-encoding", "connection")
                 ]
+                if fault.startswith("cut"):
+                    parts = read.split(b"\n\n")
+                    whole = b"".join(part + b"\n\n" for part in parts[: int(fault.split()[1])])
+                    rest = read[len(whole) :]
+                    self.close_connection = True
+                    self.answer(answer.status, whole + rest[: len(rest) // 3], kept, len(read))
+                    return
                 self.answer(answer.status, read, kept)
 
-            def answer(self, status: int, body: bytes, headers: list[tuple[str, str]]) -> None:
+            def answer(
+                self,
+                status: int,
+                body: bytes,
+                headers: list[tuple[str, str]],
+                length: int | None = None,
+            ) -> None:
                 self.send_response(status)
                 for name, value in headers:
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Content-Length", str(len(body) if length is None else length))
                 self.end_headers()
                 self.wfile.write(body)
 

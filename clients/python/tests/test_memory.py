@@ -94,7 +94,8 @@ def test_spec_5_2_an_administrator_looks_while_the_agent_lets_it(
     assert [each.content for each in administrator.memories(memory.agent)] == [SECRET]
     assert administrator.access_request(asked.id).reads == 1
     assert memory.revoke_access(asked.id).state == "revoked"
-    assert [each.content for each in administrator.memories(memory.agent)] == [None]
+    assert [each.content for each in administrator.memories(memory.agent, kind="core")] == [None]
+    assert "to see a canary" in memory.context().text, "the agent is told who looked, and why"
 
     refused = administrator.request_token(memory.agent, purpose="a second client")
     assert memory.answer_access_request(refused.id, granted=False).state == "refused"

@@ -1,6 +1,9 @@
-/** The agents of an account, for an administrator, who sees numbers, dates and codes, never words. */
+/**
+ * The agents of an account, for an administrator, who sees numbers, dates and codes, and words only while an
+ * agent shows them.
+ */
 
-import { Door, moment, type AuditListing, type DoorOptions, type Listing } from "./door.js";
+import { Door, moment, transportOf, type AuditListing, type DoorOptions, type HandOver, type Listing } from "./door.js";
 import type {
   AccessRequest,
   Agent,
@@ -8,21 +11,46 @@ import type {
   AuditRecord,
   Checkpoint,
   ErasedAgent,
+  HandedOver,
   MadeToken,
   Memory,
+  Message,
   Mode,
   NewMemory,
+  Reflection,
   Rewound,
   SavedMemory,
   Session,
+  SignedIn,
   Time,
+  Transcripts,
   Verified,
 } from "./models.js";
 
 /** An account's administrator. Agents are named by their name or identifier. */
 export class Administrator extends Door {
-  constructor(options: DoorOptions = {}) {
+  /** When the token of `signIn` ends; undefined for one that was given. */
+  readonly signedInUntil: Time | undefined;
+
+  constructor(options: DoorOptions = {}, signedInUntil?: Time) {
     super(options);
+    this.signedInUntil = signedInUntil;
+  }
+
+  /**
+   * Signs in with a name and a password, for twelve hours. The account is `default` where it is left out.
+   *
+   * @throws {TypeError} The password would travel over a network in the open.
+   * @throws {Problem} With the code `unauthorized` where name and password do not fit.
+   */
+  static async signIn(
+    options: Omit<DoorOptions, "token"> & { name: string; password: string; account?: string | undefined },
+  ): Promise<Administrator> {
+    const { name, password, account, ...reach } = options;
+    const transport = transportOf(reach, undefined);
+    if (!transport.isPrivate) throw new TypeError("a password goes over https only, or to this machine");
+    const made = await transport.send<SignedIn>("POST", "/v1/sign-in", { body: { name, password, account } });
+    return new Administrator({ ...reach, token: made.token }, made.expires_at ?? undefined);
   }
 
   /** Makes an agent. */
@@ -50,7 +78,7 @@ export class Administrator extends Door {
     return this.send("DELETE", Door.agentPath(agent));
   }
 
-  /** Makes an agent's first token, while it has no memories. */
+  /** Makes an agent's first token, while it has no memories; later ones, where it lets you. */
   createToken(agent: string, options: { expiresAt?: Time | Date } = {}): Promise<MadeToken> {
     const body = { expires_at: moment(options.expiresAt) ?? null };
     return this.send("POST", `${Door.agentPath(agent)}/tokens`, { body });
@@ -67,7 +95,7 @@ export class Administrator extends Door {
     return this.send("POST", `${Door.agentPath(agent)}/memories`, { body, key });
   }
 
-  /** An agent's memories, without their words. */
+  /** An agent's memories, without their words but where it lets you look. */
   memories(agent: string, options: Listing = {}): AsyncGenerator<Memory, void> {
     const { kind, since, until } = options;
     const include = options.includeDiscarded ? "discarded" : undefined;
@@ -130,6 +158,26 @@ export class Administrator extends Door {
   /** The requests to an agent, newest first. */
   accessRequests(agent: string, options: { pageSize?: number } = {}): AsyncGenerator<AccessRequest, void> {
     return this.pages(`${Door.agentPath(agent)}/access-requests`, {}, options.pageSize);
+  }
+
+  /** Asks an agent to have one memory shredded; with its yes that is done at once. */
+  requestShredding(agent: string, number: number, reason: string): Promise<AccessRequest> {
+    return this.send("POST", `${Door.memoryPath(agent, number)}/shred`, { body: { reason } });
+  }
+
+  /** Hands a conversation over, up to 10,000 messages; see `AgentMemory.handOver`. */
+  handOver(agent: string, messages: readonly Message[], options: HandOver = {}): Promise<HandedOver> {
+    return this.handOverTo(agent, messages, options);
+  }
+
+  /** How it stands with the conversations that were handed over. */
+  transcripts(agent: string): Promise<Transcripts> {
+    return this.transcriptsOf(agent);
+  }
+
+  /** Lets the agent's model look at its journal of the last week, and name what becomes core. */
+  reflect(agent: string): Promise<Reflection> {
+    return this.reflectionOf(agent);
   }
 
   /** Returns all of an agent's memories to that moment. */

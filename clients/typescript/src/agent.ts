@@ -1,24 +1,37 @@
 /** An agent's own memory. */
 
-import { Door, fromEnvironment, moment, segment, type AuditListing, type DoorOptions, type Listing } from "./door.js";
+import {
+  Door,
+  fromEnvironment,
+  moment,
+  segment,
+  type AuditListing,
+  type DoorOptions,
+  type HandOver,
+  type Listing,
+} from "./door.js";
 import type {
   AccessRequest,
   Agent,
   AuditRecord,
   Context,
+  HandedOver,
   Kind,
   MadeToken,
   Memory,
+  Message,
   Mode,
   NewMemory,
   OpenSession,
   OwnField,
   Page,
+  Reflection,
   SavedMemory,
   Session,
   Setting,
   SettingVersion,
   Time,
+  Transcripts,
   Verified,
 } from "./models.js";
 import { run, type Step, type ToolResult } from "./refine.js";
@@ -109,6 +122,24 @@ export class AgentMemory extends Door {
   /** One memory, also a discarded one. */
   memory(number: number): Promise<Memory> {
     return this.send("GET", Door.memoryPath(this.agent, number));
+  }
+
+  /**
+   * Hands a conversation over, up to 10,000 messages, for the agent's model to read when nothing was added for
+   * six hours. Messages that the agent had before are passed over.
+   */
+  handOver(messages: readonly Message[], options: HandOver = {}): Promise<HandedOver> {
+    return this.handOverTo(this.agent, messages, options);
+  }
+
+  /** How it stands with the conversations that were handed over. */
+  transcripts(): Promise<Transcripts> {
+    return this.transcriptsOf(this.agent);
+  }
+
+  /** Lets the agent's model look at its journal of the last week, and name what becomes core. */
+  reflect(): Promise<Reflection> {
+    return this.reflectionOf(this.agent);
   }
 
   /** The agent: settings and counts. */

@@ -1,7 +1,22 @@
 /** What agents and administrators have in common. */
 
-import type { AccessRequest, Memory, Page, Session, Time } from "./models.js";
+import { watch, type WatchOptions } from "./live.js";
+import type {
+  AccessRequest,
+  HandedOver,
+  LiveEvent,
+  Memory,
+  Message,
+  Page,
+  Reflection,
+  Session,
+  Time,
+  Transcripts,
+} from "./models.js";
 import { Transport, type Wanted } from "./transport.js";
+
+/** Milliseconds: the agent's model reads and thinks meanwhile. */
+const REFLECTING = 600_000;
 
 /** How to reach the service. */
 export interface DoorOptions {
@@ -24,18 +39,22 @@ export class Door {
   protected constructor(options: DoorOptions) {
     const token = options.token ?? fromEnvironment("MEMOIR_TOKEN");
     if (!token) throw new TypeError("there is no token: give one, or set MEMOIR_TOKEN");
-    this.#transport = new Transport({
-      url: options.url ?? fromEnvironment("MEMOIR_URL") ?? "http://127.0.0.1:8750",
-      token,
-      timeout: options.timeout ?? 30_000,
-      attempts: options.attempts ?? 4,
-      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-    });
+    this.#transport = transportOf(options, token);
   }
 
   /** One session. */
   session(id: string): Promise<Session> {
     return this.send("GET", `/v1/sessions/${segment(id)}`);
+  }
+
+  /**
+   * A session's events as they happen, from its beginning until it has ended.
+   *
+   * Every record comes once, in its order; of the states in between, some may be passed over. A stream that
+   * breaks off is taken up where it was, in as many attempts as a request has.
+   */
+  watch(id: string, options: WatchOptions = {}): AsyncGenerator<LiveEvent, void> {
+    return watch(this.#transport, `/v1/sessions/${segment(id)}/events`, options);
   }
 
   /** Ends a running session; its edits stay. */
@@ -73,6 +92,20 @@ export class Door {
     return this.#transport.send(method, path, wanted);
   }
 
+  protected handOverTo(agent: string, messages: readonly Message[], options: HandOver): Promise<HandedOver> {
+    const each = messages.map((message) => ({ ...message, at: moment(message.at) }));
+    const wanted = { body: { messages: each, now: options.now ?? false }, key: options.idempotencyKey };
+    return this.send("POST", `${Door.agentPath(agent)}/transcripts`, wanted);
+  }
+
+  protected transcriptsOf(agent: string): Promise<Transcripts> {
+    return this.send("GET", `${Door.agentPath(agent)}/transcripts`);
+  }
+
+  protected reflectionOf(agent: string): Promise<Reflection> {
+    return this.send("POST", `${Door.agentPath(agent)}/reflections`, { timeout: REFLECTING });
+  }
+
   /** Every item of a list, page after page as they are asked for. */
   protected async *pages<T>(path: string, query: Wanted["query"], pageSize = 100): AsyncGenerator<T, void> {
     let cursor: string | null = null;
@@ -91,6 +124,24 @@ export class Door {
   protected static agentPath(agent: string): string {
     return `/v1/agents/${segment(agent)}`;
   }
+}
+
+/** Sends requests as the options say. */
+export function transportOf(options: DoorOptions, token: string | undefined): Transport {
+  return new Transport({
+    url: options.url ?? fromEnvironment("MEMOIR_URL") ?? "http://127.0.0.1:8750",
+    token,
+    timeout: options.timeout ?? 30_000,
+    attempts: options.attempts ?? 4,
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+  });
+}
+
+/** How a conversation is handed over. */
+export interface HandOver {
+  /** Whether it is read at once, instead of when nothing was added for six hours. */
+  now?: boolean | undefined;
+  idempotencyKey?: string | undefined;
 }
 
 /** Memories to look for, without words. */

@@ -7,8 +7,9 @@
 
 export { Administrator } from "./administrator.js";
 export { AgentMemory, type AgentOptions, type Filters, type RefineOptions } from "./agent.js";
-export type { AuditListing, DoorOptions, Listing } from "./door.js";
+export type { AuditListing, DoorOptions, HandOver, Listing } from "./door.js";
 export { ConnectionFailed, MemoirError, Problem } from "./errors.js";
+export type { WatchOptions } from "./live.js";
 export type * from "./models.js";
 export {
   forAnthropic,

@@ -241,6 +241,70 @@ export interface AuditRecord {
   readonly previous_hash: string;
 }
 
+/** A session as it is watched, with what the breaker looks at. */
+export interface LiveSession extends Session {
+  /** The mass now, or at the end; null where it ended without the knife, and of a rehearsal that runs. */
+  readonly core_tokens: number | null;
+  /** The smallest mass at which the breaker holds; null before the knife is handed over. */
+  readonly breaker_tokens: number | null;
+  /** How many more tokens edits may take away; null before the knife is handed over, and at the end. */
+  readonly removable_tokens: number | null;
+  readonly edits_left: number;
+}
+
+/** A record of a session that is watched; `core_tokens` is the mass after it, where it is measured. */
+export interface LiveRecord extends AuditRecord {
+  readonly core_tokens: number | null;
+}
+
+/**
+ * Something that happened in a session: something was written in the audit; it stands differently, as after the
+ * records so far; or it has ended, the last event. `id` is for `watch`, to go on after this event.
+ */
+export type LiveEvent =
+  | { readonly type: "record"; readonly id: string; readonly record: LiveRecord }
+  | { readonly type: "session" | "ended"; readonly id: string; readonly session: LiveSession };
+
+/** A message of a conversation, for the agent's model to read. */
+export interface Message {
+  /** What it is known by; the agent reads the message of an id once. */
+  id: string;
+  /** Who said it, up to 200 characters. */
+  speaker: string;
+  /** What was said. */
+  text: string;
+  /** When it was said, where that is known. */
+  at?: Time | Date;
+}
+
+/** What became of messages: new ones, which wait to be read, and ones that were known. */
+export interface HandedOver {
+  readonly received: number;
+  readonly known: number;
+}
+
+/** How it stands with an agent's conversations. */
+export interface Transcripts {
+  /** Messages that wait to be read. */
+  readonly pending: number;
+  /** Messages that were read. */
+  readonly absorbed: number;
+  /** Messages that were given up after several attempts. */
+  readonly failed: number;
+  /** From when on those that wait are read; null where none waits. */
+  readonly due_at: Time | null;
+}
+
+/** What a reflection came to. */
+export interface Reflection {
+  /** Journal entries that the agent saw. */
+  readonly considered: number;
+  /** The numbers of those that are core memories now. */
+  readonly promoted: readonly number[];
+  /** Why nothing was promoted, where something went wrong. */
+  readonly failure: string | null;
+}
+
 /** What came of verifying an agent's audit. */
 export interface Verified {
   readonly valid: boolean;
@@ -264,7 +328,7 @@ export interface AccessRequest {
   /** To look for a while; to make one more token; to have a memory shredded. */
   readonly kind: "read" | "token" | "shred";
   /** What may be seen; null where it is not to look. */
-  readonly scope: string | null;
+  readonly scope: "core" | "all" | "session" | null;
   readonly session_id: string | null;
   /** For how long from the answer on; null where it is not to look. */
   readonly minutes: number | null;
@@ -274,7 +338,8 @@ export interface AccessRequest {
   /** Why, in the words of whoever asks. */
   readonly purpose: string;
   readonly asked_by: Actor;
-  readonly state: "asked" | "granted" | "refused" | "revoked" | "expired";
+  /** `done` where the token was made or the memory shredded. */
+  readonly state: "asked" | "granted" | "refused" | "revoked" | "expired" | "done";
   readonly requested_at: Time;
   /** Until when it waits for its answer; once granted, until when it can be used. */
   readonly expires_at: Time;
@@ -290,6 +355,12 @@ export interface AccessRequest {
 /** A token that was made: the only time that its secret is there to be read. */
 export interface MadeToken {
   readonly id: string;
+  readonly token: string;
+  readonly expires_at: Time | null;
+}
+
+/** A token of an administrator who signed in. */
+export interface SignedIn {
   readonly token: string;
   readonly expires_at: Time | null;
 }

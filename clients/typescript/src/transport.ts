@@ -8,13 +8,17 @@ const FIRST_WAIT = 200;
 const LONGEST_WAIT = 5_000;
 /** A service that asks for more patience than this, in seconds, is not waited for. */
 const MOST_PATIENCE = 30;
+/** A stream says something every 15 seconds: one that is silent for longer, in milliseconds, is dead. */
+const LONGEST_SILENCE = 45_000;
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** What another attempt may mend: too many requests, and services or proxies that are away. */
 const TRANSIENT = new Set([429, 502, 503, 504]);
 
 /** How requests are sent. */
 export interface TransportOptions {
   url: string;
-  token: string;
+  /** The token; none for what needs none. */
+  token: string | undefined;
   /** Milliseconds for one attempt. */
   timeout: number;
   /** How often a request is sent at most. */
@@ -28,12 +32,16 @@ export interface Wanted {
   body?: unknown;
   /** An idempotency key; one is made where it is left out. */
   key?: string | undefined;
+  /** Milliseconds for one attempt, where it is longer than what requests have otherwise. */
+  timeout?: number | undefined;
 }
 
-/** Sends requests for one token. */
+/** Sends requests for one token, or for none. */
 export class Transport {
   readonly #options: TransportOptions;
   readonly #base: string;
+  /** Whether nobody can listen: it is sealed, or does not leave this machine. */
+  readonly isPrivate: boolean;
 
   constructor(options: TransportOptions) {
     const url = new URL(options.url);
@@ -43,6 +51,7 @@ export class Transport {
     if (options.attempts < 1) throw new TypeError("there must be at least one attempt");
     this.#base = url.origin + url.pathname.replace(/\/+$/, "");
     this.#options = options;
+    this.isPrivate = url.protocol === "https:" || LOOPBACK.test(url.hostname);
   }
 
   /**
@@ -55,38 +64,98 @@ export class Transport {
    * @throws {ConnectionFailed} No answer came.
    */
   async send<T>(method: string, path: string, wanted: Wanted = {}): Promise<T> {
-    const { attempts } = this.#options;
     const target = this.#base + path + queryOf(wanted.query);
-    const headers: Record<string, string> = {
-      Authorization: `Bearer ${this.#options.token}`,
-      Accept: "application/json",
-    };
+    const headers = this.#headers("application/json");
     if (wanted.body !== undefined) headers["Content-Type"] = "application/json";
     if (method !== "GET") headers["Idempotency-Key"] = wanted.key ?? crypto.randomUUID();
     const body = wanted.body === undefined ? null : JSON.stringify(wanted.body);
     for (let attempt = 1; ; attempt++) {
-      let wait = Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT) * (0.5 + Math.random() / 2);
-      const answer = await this.#exchange(target, { method, headers, body, redirect: "error" });
-      if (typeof answer === "string") {
-        // What the error said can hold a piece of an answer.
-        if (attempt >= attempts) {
-          throw new ConnectionFailed(`no answer after ${attempt} attempts: ${answer}`);
-        }
-      } else if (answer.status >= 200 && answer.status < 300) {
+      const request: RequestInit = { method, headers, body, redirect: "error" };
+      const answer = await this.#exchange(target, request, wanted.timeout ?? 0);
+      if (typeof answer !== "string" && answer.status >= 200 && answer.status < 300) {
         return discreet(parsed(answer.text)) as T;
-      } else {
-        const problem = problemOf(answer);
-        const patience = problem.retryAfter ?? 0;
-        if (attempt >= attempts || !isTransient(problem) || patience > MOST_PATIENCE) throw problem;
-        wait = Math.max(wait, patience * 1_000);
       }
+      const wait = this.waitAfter(typeof answer === "string" ? answer : problemOf(answer), attempt);
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
 
+  /**
+   * Milliseconds to wait before the attempt that follows this one, which `error` ended: what the service said,
+   * or in a word why there was no answer.
+   *
+   * @throws {Problem} Another attempt mends nothing, or this was the last.
+   * @throws {ConnectionFailed} Likewise.
+   */
+  waitAfter(error: Problem | string, attempt: number): number {
+    const isLast = attempt >= this.#options.attempts;
+    const wait = Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT) * (0.5 + Math.random() / 2);
+    if (typeof error === "string") {
+      // What the error said can hold a piece of an answer.
+      if (isLast) throw new ConnectionFailed(`no answer after ${attempt} attempts: ${error}`);
+      return wait;
+    }
+    const patience = error.retryAfter ?? 0;
+    if (isLast || !isTransient(error) || patience > MOST_PATIENCE) throw error;
+    return Math.max(wait, patience * 1_000);
+  }
+
+  /**
+   * The lines of a stream of events, from what follows `lastId` on, until it breaks off; then what the service
+   * said, or in a word why it did, or undefined where nothing follows.
+   */
+  async *lines(
+    path: string,
+    lastId: string | undefined,
+    stop: AbortSignal,
+  ): AsyncGenerator<string, Problem | string | undefined> {
+    const headers = this.#headers("text/event-stream");
+    if (lastId !== undefined) headers["Last-Event-ID"] = lastId;
+    const { timeout } = this.#options;
+    const silence = new AbortController();
+    let timer = setTimeout(() => silence.abort(), timeout);
+    const end = (): void => silence.abort();
+    stop.addEventListener("abort", end);
+    try {
+      stop.throwIfAborted();
+      const request = { headers, redirect: "error", signal: silence.signal } as const;
+      const answer = await this.#options.fetch(this.#base + path, request);
+      const { status } = answer;
+      if (status === 204) return undefined;
+      if (status !== 200) throw problemOf({ status, headers: answer.headers, text: await answer.text() });
+      if (answer.body === null || !answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
+        throw new Problem(200, { detail: "the answer is no stream of events" });
+      }
+      let rest = "";
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        clearTimeout(timer);
+        timer = setTimeout(() => silence.abort(), Math.max(timeout, LONGEST_SILENCE));
+        const { value } = await reader.read();
+        if (value === undefined) return "ended early";
+        const lines = (rest + value).split("\n");
+        // Half a line, to which more may come.
+        rest = lines.pop() ?? "";
+        for (const line of lines) yield line.replace(/\r$/, "");
+      }
+    } catch (error) {
+      if (error instanceof Problem) return error;
+      return error instanceof Error ? codeOf(error) : "Error";
+    } finally {
+      clearTimeout(timer);
+      stop.removeEventListener("abort", end);
+      silence.abort();
+    }
+  }
+
+  #headers(accept: string): Record<string, string> {
+    const { token } = this.#options;
+    return token === undefined ? { Accept: accept } : { Accept: accept, Authorization: `Bearer ${token}` };
+  }
+
   /** The answer, or in a word why there is none. */
-  async #exchange(target: string, request: RequestInit): Promise<Answer | string> {
-    const signal = AbortSignal.timeout(this.#options.timeout);
+  async #exchange(target: string, request: RequestInit, timeout: number): Promise<Answer | string> {
+    const signal = AbortSignal.timeout(Math.max(timeout, this.#options.timeout));
     try {
       const answer = await this.#options.fetch(target, { ...request, signal });
       return { status: answer.status, headers: answer.headers, text: await answer.text() };
@@ -116,7 +185,8 @@ function queryOf(query: Wanted["query"]): string {
   return wanted.size === 0 ? "" : `?${wanted}`;
 }
 
-function parsed(text: string): unknown {
+/** What the service sent, as JSON. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

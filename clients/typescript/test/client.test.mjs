@@ -3,6 +3,8 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { inspect, promisify } from "node:util";
@@ -128,7 +130,7 @@ test("spec 5.2: an administrator looks while the agent lets it", async () => {
   const granted = await memory.answerAccessRequest(asked.id, true, "For a canary.");
   assert.equal(granted.state, "granted");
   assert.ok(!inspect([asked, granted]).includes("canary"));
-  const contents = async () => (await all(administrator.memories(agent))).map((each) => each.content);
+  const contents = async () => (await all(administrator.memories(agent, { kind: "core" }))).map((each) => each.content);
   assert.deepEqual(await contents(), [SECRET]);
   assert.equal((await administrator.accessRequest(asked.id)).reads, 1);
   assert.equal((await memory.revokeAccess(asked.id)).state, "revoked");
@@ -357,6 +359,130 @@ test("spec 3.6: what a model reads of a result is quoted", () => {
   assert.deepEqual(JSON.parse(quoted), { content });
   assert.doesNotMatch(quoted, /[<\n\u2028\u202e\u0085]|\u{e0041}/u);
   assert.ok(quoted.includes("„ja“ 日本"));
+});
+
+/** @type {import("memoir-client").Step} */
+const oneEdit = (turn) => (turn.number === 1 ? [{ name: "delete_memory", arguments: { id: 1 } }] : "One canary less.");
+
+test("a session is watched to its end", async () => {
+  const { memory } = await newAgent();
+  const lines = "Customer 1:\u2028a canary,\n\nevent: ended";
+  await memory.remember(lines);
+  await fill(memory);
+  const opened = await memory.openSession();
+  /** @type {import("memoir-client").LiveEvent[]} */
+  const seen = [];
+  for await (const event of memory.watch(opened.id)) {
+    // Refines only once something was seen: what follows is seen as it happens.
+    if (seen.push(event) === 1) assert.equal((await memory.refine(oneEdit)).id, opened.id);
+  }
+  const last = seen.at(-1);
+  assert.ok(last?.type === "ended");
+  const { state, edits, edits_left, core_tokens, breaker_tokens, summary } = last.session;
+  assert.deepEqual([state, edits, edits_left, summary], ["completed", 1, 9, "One canary less."]);
+  assert.ok(core_tokens !== null && breaker_tokens !== null && breaker_tokens <= core_tokens);
+  const records = seen.flatMap((event) => (event.type === "record" ? [event.record] : []));
+  assert.equal(new Set(records.map((record) => record.seq)).size, records.length);
+  const [edit] = records.filter((record) => record.action === "memory_refinement_delete");
+  assert.deepEqual([edit?.memory, edit?.core_tokens], [1, core_tokens]);
+  assert.equal(edit?.before?.["content"], lines);
+  assert.ok(!/Customer|canary/.test(inspect(seen, { depth: 9, showHidden: true })));
+  const blind = (await all(administrator.watch(opened.id))).at(-1);
+  assert.ok(blind?.type === "ended");
+  assert.deepEqual([blind.session.state, blind.session.summary ?? null], ["completed", null]);
+});
+
+test("a stream that breaks off goes on where it was, in so many attempts", async (context) => {
+  const wait = globalThis.setTimeout;
+  context.mock.method(globalThis, "setTimeout", (/** @type {() => void} */ then, /** @type {number} */ time) =>
+    wait(then, time === 2_000 ? 0 : time),
+  );
+  const { memory, agent, token } = await newAgent();
+  await fill(memory);
+  const session = await memory.refine(oneEdit);
+  const whole = await all(memory.watch(session.id));
+  assert.equal(whole.length, 3);
+  const [first, second] = whole.map((event) => event.id);
+  // The first part of a stream says when to come back, and is no event.
+  const proxy = await faulty(service.url, ["page", "cut 2", "drop", "busy 0", "cut 2", "drop"]);
+  const broken = await faulty(service.url, Array(9).fill("cut 1"));
+  try {
+    assert.deepEqual(await all(new AgentMemory({ url: proxy.url, agent, token }).watch(session.id)), whole);
+    assert.deepEqual(proxy.lastIds, [undefined, undefined, first, first, first, second, second]);
+    await assert.rejects(
+      all(new AgentMemory({ url: broken.url, agent, token, attempts: 3 }).watch(session.id)),
+      (error) => error instanceof ConnectionFailed && /after 3 attempts/.test(error.message),
+    );
+    assert.equal(broken.lastIds.length, 3);
+  } finally {
+    proxy.close();
+    broken.close();
+  }
+  const after = async (/** @type {string | undefined} */ lastEventId) =>
+    all(memory.watch(session.id, { lastEventId }));
+  assert.deepEqual(await after(second), whole.slice(2));
+  assert.deepEqual(await after(whole.at(-1)?.id), []);
+  assert.equal((await refused(after("none of these"))).status, 400);
+  assert.equal((await refused(all(memory.watch("01a02b3c-0000-7000-8000-000000000000")))).status, 404);
+});
+
+test("a signal ends a watch", async () => {
+  const { memory } = await newAgent();
+  await fill(memory);
+  const opened = await memory.openSession();
+  const stop = new AbortController();
+  const watch = memory.watch(opened.id, { signal: stop.signal });
+  assert.equal((await watch.next()).done, false);
+  const rest = all(watch);
+  stop.abort(new RangeError("enough"));
+  await assert.rejects(rest, RangeError);
+  assert.equal((await memory.cancel(opened.id)).state, "abandoned");
+});
+
+test("spec 2.5: a conversation is handed over once, and spec 2.6: the journal is looked at", async () => {
+  const { memory, agent } = await newAgent();
+  const messages = [
+    { id: "m-1", speaker: "Ann", text: "My canary is called Pim.", at: new Date("2026-03-01T12:00:00Z") },
+    { id: "m-2", speaker: "Wren", text: "A fine name." },
+  ];
+  assert.deepEqual({ ...(await memory.handOver(messages)) }, { received: 2, known: 0 });
+  const standing = await memory.transcripts();
+  assert.deepEqual([standing.pending, standing.absorbed, standing.failed], [2, 0, 0]);
+  assert.ok(new Date(standing.due_at ?? 0).getTime() > Date.now() + 5 * 3_600_000);
+  const again = await administrator.handOver(agent, [...messages, { id: "m-3", speaker: "Ann", text: "He sings." }]);
+  assert.deepEqual([again.received, again.known], [1, 2]);
+  assert.equal((await administrator.transcripts(agent)).pending, 3);
+  await memory.remember("A long day.", { kind: "journal" });
+  assert.equal((await memory.reflect()).considered, 1);
+});
+
+test("an administrator asks for a shredding", async () => {
+  const { memory, agent } = await newAgent();
+  await memory.remember("A key was pasted here.");
+  const asked = await administrator.requestShredding(agent, 1, "a pasted key");
+  assert.deepEqual([asked.kind, asked.memory, asked.state], ["shred", 1, "asked"]);
+  assert.equal((await memory.answerAccessRequest(asked.id, true)).state, "done");
+  assert.ok((await memory.memory(1)).shredded_at);
+});
+
+test("an administrator signs in, and no password travels in the open", async () => {
+  const password = "correct horse battery";
+  const closed = await Service.start();
+  try {
+    const file = join(closed.folder, "password");
+    await writeFile(file, password);
+    await closed.memoir("user", "add", "Ada", "--password-file", file);
+    const ada = await Administrator.signIn({ url: closed.url, name: "ada", password });
+    assert.equal((await ada.createAgent("wren")).name, "wren");
+    assert.ok(new Date(ada.signedInUntil ?? 0).getTime() > Date.now() + 11 * 3_600_000);
+    assert.ok(!inspect(ada, { showHidden: true }).includes("memoir_"));
+    const wrong = await refused(Administrator.signIn({ url: closed.url, name: "ada", password: "another battery" }));
+    assert.deepEqual([wrong.status, wrong.code], [401, "unauthorized"]);
+    assert.ok(!inspect(wrong).includes("battery"));
+  } finally {
+    await closed.stop();
+  }
+  await assert.rejects(Administrator.signIn({ url: "http://memoir.example.org", name: "ada", password }), /https/);
 });
 
 test("the example of a plain loop runs", async () => {

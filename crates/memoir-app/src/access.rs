@@ -83,6 +83,59 @@ pub struct NewToken {
     pub secret: TokenSecret,
 }
 
+/// An administrator who signed in with a browser.
+pub struct SignedIn {
+    /// The account.
+    pub account: Account,
+    /// Who it is.
+    pub user: UserView,
+    /// What the browser's secret is known by.
+    pub token: TokenId,
+    /// From then on the secret opens nothing.
+    pub ends_at: Option<Timestamp>,
+    /// What the forms that are shown to this browser hold.
+    pub form_token: String,
+}
+
+impl SignedIn {
+    /// The administrator as an actor.
+    pub fn actor(&self) -> Actor {
+        Actor::administrator(format!("user {}", self.user.name))
+    }
+
+    /// Makes the browser's secret open nothing any more.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_out(&self) -> Result<()> {
+        let actor = self.actor();
+        self.account.revoke_token(self.token, &actor).await?;
+        Ok(())
+    }
+
+    /// As [`SignedIn::sign_out`], for everything that this administrator ever signed in for: other browsers,
+    /// and tokens too. How many that were.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_out_everywhere(&self) -> Result<usize> {
+        let memoir = &self.account.memoir;
+        let now = memoir.now();
+        let rows = memoir.store.tokens(self.account.id).await?;
+        let is_open = |row: &TokenRow| {
+            row.user == Some(self.user.id)
+                && row.revoked_at.is_none()
+                && row.expires_at.is_none_or(|at| at > now)
+        };
+        let open: Vec<TokenRow> = rows.into_iter().filter(is_open).collect();
+        let actor = self.actor();
+        for row in &open {
+            self.account.revoke_token(row.id, &actor).await?;
+        }
+        Ok(open.len())
+    }
+}
+
 /// A user as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the wire")]
@@ -206,6 +259,110 @@ impl Memoir {
         password: Password,
         expires_at: Timestamp,
     ) -> Result<Option<NewToken>> {
+        let found = self.find_user(account, name, password).await?;
+        let Some((account, user)) = found else {
+            return Ok(None);
+        };
+        let made = account.write_token(Some(user.id), Some(expires_at), TokenSecret::generate()?);
+        made.await.map(Some)
+    }
+
+    /// Whether text on this machine is for agents alone: once there is an administrator with a name.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn has_users(&self) -> Result<bool> {
+        Ok(self.store.has_users().await?)
+    }
+
+    /// As [`Memoir::sign_in`], for the cookie of a browser: the secret is no token, and only
+    /// [`Memoir::enter_with_browser`] takes it.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_in_with_browser(
+        &self,
+        account: Option<&str>,
+        name: &str,
+        password: Password,
+        expires_at: Timestamp,
+    ) -> Result<Option<NewToken>> {
+        let found = self.find_user(account, name, password).await?;
+        let Some((account, user)) = found else {
+            return Ok(None);
+        };
+        let secret = TokenSecret::generate_for_browser()?;
+        let made = account.write_token(Some(user.id), Some(expires_at), secret);
+        made.await.map(Some)
+    }
+
+    /// The administrator whose browser presents that secret; `None` where it is not known, is over, or was
+    /// not used for longer than `idle_seconds`. Its use is noted.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn enter_with_browser(
+        &self,
+        presented: &str,
+        idle_seconds: i64,
+    ) -> Result<Option<SignedIn>> {
+        let Some(digest) = token::browser_digest_of(presented) else {
+            return Ok(None);
+        };
+        let Some((row, _)) = self.store.bearer(&digest).await? else {
+            return Ok(None);
+        };
+        let now = self.now();
+        let idle_since = self.last_use(&row).plus_seconds(idle_seconds);
+        let is_over = row.revoked_at.is_some() || row.expires_at.is_some_and(|at| at <= now);
+        if is_over || idle_since <= now || self.key_behind(&row).await?.is_none() {
+            return Ok(None);
+        }
+        let Some(user) = self.user_behind(&row).await? else {
+            return Ok(None);
+        };
+        let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.insert(row.id, now);
+        Ok(Some(SignedIn {
+            account: Account {
+                memoir: self.clone(),
+                id: row.account,
+                name: row.account.to_string(),
+            },
+            user: user_view(user),
+            token: row.id,
+            ends_at: row.expires_at,
+            form_token: token::form_token(presented),
+        }))
+    }
+
+    /// When the token was last used; when it was made, where it never was.
+    fn last_use(&self, row: &TokenRow) -> Timestamp {
+        let uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted = uses.get(&row.id).copied();
+        noted
+            .max(row.last_used_at)
+            .map_or(row.created_at, |used| used.max(row.created_at))
+    }
+
+    /// The administrator who signed in for a token.
+    async fn user_behind(&self, row: &TokenRow) -> Result<Option<UserRow>> {
+        let Some(id) = row.user else {
+            return Ok(None);
+        };
+        let user = self.store.user(row.account, id).await?;
+        let key = self.account_key(row.account).await?;
+        Ok(user.filter(|user| is_believed(&key, user)))
+    }
+
+    /// The administrator of that name and password, and the account named or else the default one; `None`
+    /// where there is no such account, name or password, and that takes as long.
+    async fn find_user(
+        &self,
+        account: Option<&str>,
+        name: &str,
+        password: Password,
+    ) -> Result<Option<(Account, UserRow)>> {
         let account = account.unwrap_or(crate::DEFAULT_ACCOUNT);
         let account = match self.account(account).await {
             Ok(account) => account,
@@ -216,18 +373,8 @@ impl Memoir {
             }
             Err(error) => return Err(error),
         };
-        if !account.check_password(name, password).await? {
-            return Ok(None);
-        }
-        account.create_token(Some(expires_at)).await.map(Some)
-    }
-
-    /// Whether text on this machine is for agents alone: once there is an administrator with a name.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn has_users(&self) -> Result<bool> {
-        Ok(self.store.has_users().await?)
+        let user = account.find_user(name, password).await?;
+        Ok(user.map(|user| (account, user)))
     }
 
     /// The key that the token's row is sealed with; `None` for a row that Memoir did not write: whoever can
@@ -269,7 +416,8 @@ impl Memoir {
         &self,
         scope: (AccountId, Option<AgentId>),
         expires_at: Option<Timestamp>,
-    ) -> Result<(TokenRow, TokenSecret)> {
+        secret: &TokenSecret,
+    ) -> Result<TokenRow> {
         let now = self.now();
         if expires_at.is_some_and(|at| at <= now) {
             return Err(memoir_domain::memory::Invalid::new(
@@ -278,19 +426,18 @@ impl Memoir {
             )
             .into());
         }
-        let secret = TokenSecret::generate()?;
-        let row = TokenRow {
+        Ok(TokenRow {
             id: self.ids().token()?,
             account: scope.0,
             agent: scope.1,
+            user: None,
             digest: secret.digest(),
             created_at: now,
             expires_at,
             last_used_at: None,
             revoked_at: None,
             seal: StoredText::default(),
-        };
-        Ok((row, secret))
+        })
     }
 }
 
@@ -300,7 +447,19 @@ impl Account {
     /// # Errors
     /// `expires_at` is in the past; the store fails.
     pub async fn create_token(&self, expires_at: Option<Timestamp>) -> Result<NewToken> {
-        let (mut row, secret) = self.memoir.token_row((self.id, None), expires_at)?;
+        self.write_token(None, expires_at, TokenSecret::generate()?)
+            .await
+    }
+
+    /// Writes a token of the account, for whoever signed in for it.
+    async fn write_token(
+        &self,
+        user: Option<UserId>,
+        expires_at: Option<Timestamp>,
+        secret: TokenSecret,
+    ) -> Result<NewToken> {
+        let row = self.memoir.token_row((self.id, None), expires_at, &secret)?;
+        let mut row = TokenRow { user, ..row };
         let key = self.memoir.account_key(self.id).await?;
         row.seal = self.memoir.seal_token(&key, &row)?;
         self.memoir.store.put_token(&row).await?;
@@ -377,11 +536,7 @@ impl Account {
             .seal_columns(&key, user_place(&row), &user_columns(&row))?;
         match self.memoir.store.create_user(&row).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(row.name)),
-            other => Ok(other.map(|()| UserView {
-                id: row.id,
-                name: row.name,
-                created_at: row.created_at,
-            })?),
+            other => Ok(other.map(|()| user_view(row))?),
         }
     }
 
@@ -391,18 +546,35 @@ impl Account {
     /// # Errors
     /// The store fails.
     pub async fn check_password(&self, name: &str, password: Password) -> Result<bool> {
+        Ok(self.find_user(name, password).await?.is_some())
+    }
+
+    /// The user of that name and password; `None` where there is none, which takes as long.
+    async fn find_user(&self, name: &str, password: Password) -> Result<Option<UserRow>> {
         let folded = agent::fold_name(name.trim());
         let user = self.memoir.store.user_named(self.id, &folded).await?;
         let key = self.memoir.account_key(self.id).await?;
-        let is_own = |user: &UserRow| {
-            let opened = key.open(&user_place(user), &user_columns(user), &user.seal.0);
-            opened
-                .inspect_err(|error| tracing::error!(%error, "a user is not believed"))
-                .is_ok()
-        };
-        let hash = user.filter(is_own).map(|user| user.password_hash);
+        let user = user.filter(|user| is_believed(&key, user));
+        let hash = user.as_ref().map(|user| user.password_hash.clone());
         let fits = tokio::task::spawn_blocking(move || password.fits(hash.as_deref()));
-        fits.await.map_err(|_| Error::Random)
+        let fits = fits.await.map_err(|_| Error::Random)?;
+        Ok(user.filter(|_| fits))
+    }
+}
+
+/// Whether the user's row is as Memoir wrote it.
+fn is_believed(key: &AgentKey, user: &UserRow) -> bool {
+    let opened = key.open(&user_place(user), &user_columns(user), &user.seal.0);
+    opened
+        .inspect_err(|error| tracing::error!(%error, "a user is not believed"))
+        .is_ok()
+}
+
+fn user_view(row: UserRow) -> UserView {
+    UserView {
+        id: row.id,
+        name: row.name,
+        created_at: row.created_at,
     }
 }
 
@@ -421,7 +593,8 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<NewToken> {
         let scope = (self.scope.account, Some(self.scope.agent));
-        let (row, secret) = self.memoir.token_row(scope, expires_at)?;
+        let secret = TokenSecret::generate()?;
+        let row = self.memoir.token_row(scope, expires_at, &secret)?;
         let row = self.note_token(&row, Some(provision), actor).await?;
         let view = row.into();
         Ok(NewToken { view, secret })
@@ -515,6 +688,10 @@ fn token_columns(row: &TokenRow) -> Vec<u8> {
         row.agent
             .as_ref()
             .map_or(&[0; 16], AgentId::as_bytes)
+            .as_slice(),
+        row.user
+            .as_ref()
+            .map_or(&[0; 16], UserId::as_bytes)
             .as_slice(),
         &row.digest,
         &time_bytes(row.created_at),

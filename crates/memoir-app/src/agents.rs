@@ -79,6 +79,15 @@ impl Memoir {
         }
     }
 
+    /// Without prompts, which are not read for lists.
+    pub(crate) fn listed_view(&self, agent: &Agent) -> AgentView {
+        let settings = settings_map(agent, |field| !field.is_text());
+        AgentView {
+            settings,
+            ..self.agent_view(agent)
+        }
+    }
+
     pub(crate) fn effective_model(&self, settings: &Settings) -> Option<String> {
         settings.model.clone().or_else(|| {
             self.settings
@@ -161,12 +170,7 @@ impl Account {
     }
 
     fn listed(&self, row: &memoir_store::AgentRow) -> Result<AgentView> {
-        let agent = codec::listed_agent(row)?;
-        let settings = settings_map(&agent, |field| !field.is_text());
-        Ok(AgentView {
-            settings,
-            ..self.memoir.agent_view(&agent)
-        })
+        Ok(self.memoir.listed_view(&codec::listed_agent(row)?))
     }
 
     /// The account's agents, by name, without their prompts and without those erased.

@@ -2,7 +2,7 @@
 
 use memoir_domain::{
     AgentScope, PrivateJson, SessionId, Timestamp,
-    audit::{Action, Actor, Body, Change, Record},
+    audit::{Action, Actor, ActorKind, Body, Change, Record},
     memory::{Memory, Number},
 };
 use memoir_store::{AuditRow, RecordFilter, Wanted};
@@ -23,6 +23,21 @@ pub struct RecordQuery {
     pub since: Option<Timestamp>,
     /// The last ones of those that match; `None` for all.
     pub last: Option<u32>,
+}
+
+/// Which records an administrator looks for. Every part narrows the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordSearch {
+    /// One session's.
+    pub session: Option<SessionId>,
+    /// Those of one action.
+    pub action: Option<Action>,
+    /// Those of one role.
+    pub actor: Option<ActorKind>,
+    /// Those written at or after.
+    pub since: Option<Timestamp>,
+    /// Those written at or before.
+    pub until: Option<Timestamp>,
 }
 
 /// A record as it is shown to whoever may read it.
@@ -76,6 +91,32 @@ impl AgentHandle {
             ..RecordFilter::default()
         };
         self.record_views(&filter, eyes).await
+    }
+
+    /// The newest records that are looked for, newest first, at most `limit` of those at places before
+    /// `before_seq`; without words. Of an erased agent too.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn search_records(
+        &self,
+        search: &RecordSearch,
+        before_seq: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<RecordView>> {
+        let filter = RecordFilter {
+            session: search.session,
+            action: search.action,
+            actor: search.actor,
+            since: search.since,
+            until: search.until,
+            before_seq,
+            last: Some(limit),
+            ..RecordFilter::default()
+        };
+        let mut views = self.record_views(&filter, Eyes::Administrator).await?;
+        views.reverse();
+        Ok(views)
     }
 
     /// Records as they are shown; an administrator gets counts and codes only.

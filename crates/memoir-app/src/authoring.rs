@@ -4,13 +4,21 @@
 use memoir_domain::{
     PrivateJson, Timestamp,
     agent::{self, Field},
-    audit::{Action, Actor},
+    audit::{Action, Actor, ActorKind},
     authoring::{self, Authored, CONFIRM_SECONDS, Doubt},
 };
 use memoir_store::{RecordFilter, Wanted};
 use serde::Serialize;
 
 use crate::{AgentHandle, Error, Loaded, Result};
+
+/// Most values of a setting that are shown: of the longest prompts, some megabytes. Earlier ones are in the
+/// audit.
+const SHOWN: usize = 20;
+/// Most questions that the same text confirms, the last ones.
+const ASKED: u32 = 16;
+/// Records that are looked through at a time, since each may hold two prompts of the longest kind.
+const AT_ONCE: u32 = 8;
 
 /// A setting of the agent's own.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +93,7 @@ impl AgentHandle {
         })
     }
 
-    /// What the agent was asked about within the hour; nothing for settings that are never asked about.
+    /// What the agent was asked about last within the hour; nothing for settings that are never asked about.
     async fn asked_lately(&self, field: Field) -> Result<Vec<memoir_domain::audit::Record>> {
         if !field.is_text() {
             return Ok(Vec::new());
@@ -93,35 +101,74 @@ impl AgentHandle {
         let filter = RecordFilter {
             action: Some(Action::AgentConfigureQuestioned),
             since: Some(self.memoir.now().plus_seconds(-CONFIRM_SECONDS)),
+            last: Some(ASKED),
             ..RecordFilter::default()
         };
         self.load_records(&filter).await
     }
 
-    /// The values that a setting had, newest first.
+    /// The values that a setting had, newest first, at most twenty.
     ///
     /// # Errors
     /// The store fails.
     pub async fn setting_history(&self, field: Field) -> Result<Vec<SettingVersion>> {
-        let versions = self.versions(field).await?;
-        let shown = versions.into_iter().rev().map(|version| SettingVersion {
-            seq: version.seq,
-            at: version.at,
-            actor: version.actor,
-            value: version.value,
-        });
-        Ok(shown.collect())
+        let mut shown = Vec::new();
+        let show = |version: authoring::Version| {
+            shown.push(SettingVersion {
+                seq: version.seq,
+                at: version.at,
+                actor: version.actor,
+                value: version.value,
+            });
+            shown.len() < SHOWN
+        };
+        self.walk_versions(field, show).await?;
+        Ok(shown)
     }
 
-    async fn versions(&self, field: Field) -> Result<Vec<authoring::Version>> {
-        let filter = RecordFilter {
-            action: Some(Action::AgentConfigured),
-            ..RecordFilter::default()
+    /// Goes through the values that a setting had, newest first, for as long as `go_on` says so.
+    async fn walk_versions(
+        &self,
+        field: Field,
+        mut go_on: impl FnMut(authoring::Version) -> bool,
+    ) -> Result<()> {
+        let mut before_seq = None;
+        loop {
+            let filter = RecordFilter {
+                action: Some(Action::AgentConfigured),
+                before_seq,
+                last: Some(AT_ONCE),
+                ..RecordFilter::default()
+            };
+            let records = self.load_records(&filter).await?;
+            let Some(oldest) = records.first() else {
+                return Ok(());
+            };
+            before_seq = Some(oldest.seq);
+            let versions = authoring::versions(&records, field);
+            if !versions.into_iter().rev().all(&mut go_on) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The last value that a setting got, and before it a version in which the agent wrote the value that it
+    /// had until then, if it did: what an undoing looks at, oldest first.
+    async fn last_version(&self, field: Field) -> Result<Vec<authoring::Version>> {
+        let mut found: Vec<authoring::Version> = Vec::new();
+        let look = |version: authoring::Version| {
+            let is_looked_for = found.first().is_none_or(|last| {
+                last.before == version.value && version.actor.kind == ActorKind::Agent
+            });
+            if is_looked_for {
+                found.push(version);
+            }
+            let is_any_before = |last: &authoring::Version| !last.before.expose().is_null();
+            found.len() == 1 && found.first().is_some_and(is_any_before)
         };
-        Ok(authoring::versions(
-            &self.load_records(&filter).await?,
-            field,
-        ))
+        self.walk_versions(field, look).await?;
+        found.reverse();
+        Ok(found)
     }
 
     /// Gives a setting the value back that it had before its last change; whether anything became
@@ -130,7 +177,7 @@ impl AgentHandle {
     /// # Errors
     /// The name that it had is taken; the store fails.
     pub async fn undo_setting(&self, field: Field, actor: &Actor) -> Result<bool> {
-        let versions = self.versions(field).await?;
+        let versions = self.last_version(field).await?;
         let revert = |loaded: Loaded, now| {
             // Made on the log as it was read: whoever changed the setting since is told so.
             let agent = loaded.agent;

@@ -169,8 +169,8 @@ impl AgentHandle {
             session: query.session,
             action: query.action,
             since: query.since,
-            last: None,
             first: Some(limit),
+            ..RecordFilter::default()
         };
         self.record_views(&filter, eyes).await
     }

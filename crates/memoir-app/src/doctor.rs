@@ -171,10 +171,15 @@ impl Memoir {
         }
         if found.is_empty() {
             let ScheduleView {
-                weekly, time_zone, ..
+                weekly,
+                daily,
+                time_zone,
+                ..
             } = self.schedule();
             let zone = time_zone.unwrap_or_default();
-            let finding = format!("nothing is due; agents are asked every {weekly} {zone}");
+            let finding = format!(
+                "nothing is due; agents are asked every {weekly} {zone}, and reflect daily at {daily}"
+            );
             found.push(fine("schedule", finding));
         }
         Ok(found)

@@ -20,6 +20,7 @@ mod doctor;
 mod doubles;
 mod erase;
 mod error;
+mod fleet;
 mod history;
 pub mod import;
 mod keys;
@@ -54,12 +55,12 @@ use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_store::{AgentRow, Store, Wanted};
 use memoir_vault::{AgentKey, KeyStore};
 
-pub use access::{NewToken, Principal, Provision, Role, TokenView, UserView};
+pub use access::{NewToken, Principal, Provision, Role, SignedIn, TokenView, UserView};
 pub use access_requests::AccessRequestView;
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use agents::AgentView;
 pub use asking::Asked;
-pub use audit::{RecordQuery, RecordView};
+pub use audit::{RecordQuery, RecordSearch, RecordView};
 pub use authoring::{OwnSetting, SettingVersion};
 pub use blind::{BlindMemoryView, Eyes};
 pub use checkpoint::{CheckpointView, Growth};
@@ -69,12 +70,13 @@ pub use doctor::{Examination, Severity};
 pub use doubles::{NearDoubleView, NearDoublesView};
 pub use erase::Erased;
 pub use error::{Error, Result};
+pub use fleet::{FleetQuery, FleetView, LastSessionView, StandingView};
 pub use life::{
-    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, LifeSchedule, Reflected,
+    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, LifeSchedule, Lived, Reflected,
     TranscriptView,
 };
 pub use mechanic::{Mechanic, SeenMemory};
-pub use memoir_store::{MemoryPage, ReceiverDigest, WaitingSession};
+pub use memoir_store::{FleetOrder, MemoryPage, ReceiverDigest, WaitingSession};
 pub use memories::{Handling, MemoryInput, Saved};
 pub use notices::{EndNotice, Retry};
 pub use replies::{KeptReply, ReplyKey};

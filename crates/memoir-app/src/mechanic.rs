@@ -191,8 +191,8 @@ impl Mechanic {
             session: query.session,
             action: query.action,
             since: query.since,
-            last: None,
             first: Some(limit),
+            ..RecordFilter::default()
         };
         self.records(&filter).await
     }

@@ -154,7 +154,36 @@ pub struct AgentStats {
     pub erosion: ErosionView,
 }
 
+impl ErosionView {
+    pub(crate) fn new(erosion: Erosion) -> Self {
+        Self {
+            days: EROSION_DAYS,
+            floor: erosion.floor,
+            ratio: erosion.ratio(),
+            removed_tokens: erosion.removed_tokens,
+            removable_tokens: erosion.removable_tokens(),
+        }
+    }
+}
+
 impl AgentHandle {
+    /// How far the erosion floor is, now. Content-blind.
+    ///
+    /// # Errors
+    /// The agent is erased; the store fails.
+    pub async fn erosion(&self) -> Result<ErosionView> {
+        let wanted = Wanted {
+            eroded_since: Some(self.memoir.now().plus_days(-EROSION_DAYS)),
+            ..Wanted::default()
+        };
+        let loaded = self.load(&wanted).await?;
+        Ok(ErosionView::new(Erosion {
+            core_tokens: loaded.agent.tally.core_tokens,
+            removed_tokens: loaded.eroded_tokens,
+            floor: self.memoir.settings.erosion_floor,
+        }))
+    }
+
     /// The mass between two moments, in `points` equal parts (see [`memoir_domain::mass::POINTS_LIMIT`]),
     /// with the sessions and what was taken back. Content-blind.
     ///
@@ -208,13 +237,7 @@ impl AgentHandle {
             sessions: counts(&history.sessions),
             history,
             causes,
-            erosion: ErosionView {
-                days: EROSION_DAYS,
-                floor: erosion.floor,
-                ratio: erosion.ratio(),
-                removed_tokens: erosion.removed_tokens,
-                removable_tokens: erosion.removable_tokens(),
-            },
+            erosion: ErosionView::new(erosion),
         })
     }
 

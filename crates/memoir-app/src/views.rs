@@ -140,7 +140,9 @@ pub struct ScheduleView {
     pub enabled: bool,
     /// The weekly slot, such as `Monday 04:00`.
     pub weekly: String,
-    /// Its time zone, by its IANA name.
+    /// When agents reflect on their journal each day, such as `03:00`.
+    pub daily: String,
+    /// The time zone of both, by its IANA name.
     pub time_zone: Option<String>,
     /// The next weekly slot.
     pub next: Option<Timestamp>,
@@ -151,7 +153,9 @@ impl Memoir {
     pub fn schedule(&self) -> ScheduleView {
         let slot = &self.settings.weekly_slot;
         let (hour, minute) = (slot.time.hour(), slot.time.minute());
+        let daily = self.settings.daily_slot.time;
         ScheduleView {
+            daily: format!("{:02}:{:02}", daily.hour(), daily.minute()),
             enabled: self.settings.schedule,
             weekly: format!("{:?} {hour:02}:{minute:02}", slot.weekday),
             time_zone: slot.time_zone.iana_name().map(str::to_owned),

@@ -228,7 +228,7 @@ fn is_command(text: &str) -> bool {
     };
     let is_target = |word: &&str| TARGETS.contains(word) || word.ends_with("_prompt");
     let is_it = rest.first() == Some(&"it") && text.chars().count() <= SHORT;
-    VERBS.contains(first) && (rest.iter().any(|word| is_target(&word)) || is_it)
+    VERBS.contains(first) && (rest.iter().any(is_target) || is_it)
 }
 
 /// Whether a text is the call of a tool, or an assignment, with the prompt inside it.
@@ -299,10 +299,10 @@ pub fn revert(
         return Ok(None);
     };
     let before = &versions[place].before;
-    let author = versions[..place]
+    // Who brought it back meanwhile did not write it.
+    let is_own = versions[..place]
         .iter()
-        .rfind(|version| version.value == *before)
-        .map(|version| version.actor.kind);
+        .any(|version| version.value == *before && version.actor.kind == ActorKind::Agent);
     let mut old = agent.clone();
     agent::set_field_value(&mut old.name, &mut old.settings, field, before.expose())?;
     let value = match agent::field_value(&old.name, &old.settings, field) {
@@ -314,7 +314,7 @@ pub fn revert(
     else {
         return Ok(None);
     };
-    if field.is_text() && value.is_some() && author == Some(ActorKind::Agent) {
+    if field.is_text() && value.is_some() && is_own {
         let authored = &mut decision.agent.settings.authored;
         authored.insert(field.as_str().to_owned());
     }

@@ -9,11 +9,7 @@ use std::{
 
 use memoir_app::{AccessRequestView, AgentHandle, Eyes, Result};
 use memoir_domain::{
-    AccessRequestId, PrivateText,
-    access::AccessState,
-    audit::Actor,
-    memory::Invalid,
-    quote::quote,
+    AccessRequestId, PrivateText, access::AccessState, audit::Actor, memory::Invalid, quote::quote,
 };
 use rmcp::{
     Peer, RoleServer,
@@ -49,7 +45,10 @@ pub(crate) async fn tell(agent: &AgentHandle, tool: &str, result: &mut Value) {
     let Ok(open) = agent.open_access().await else {
         return;
     };
-    let requests: Vec<Value> = open.iter().filter_map(|request| brief(request).ok()).collect();
+    let requests: Vec<Value> = open
+        .iter()
+        .filter_map(|request| brief(request).ok())
+        .collect();
     if requests.is_empty() {
         return;
     }
@@ -142,9 +141,7 @@ pub(crate) async fn answer(call: Call<'_>) -> Result<Answered> {
         agent, arguments, ..
     } = call;
     let arguments = Arguments::of(arguments, &["request_id", "granted", "reason"])?;
-    let id = agent
-        .own_access_id(arguments.needed("request_id")?)
-        .await?;
+    let id = agent.own_access_id(arguments.needed("request_id")?).await?;
     if arguments.is_set("granted") {
         let is_granted = arguments.flag("granted")?;
         let reason = arguments.text("reason")?.map(PrivateText::from);
@@ -163,9 +160,9 @@ pub(crate) async fn answer(call: Call<'_>) -> Result<Answered> {
         Ways::Repeating => {
             let form = InputRequest::Elicitation(ElicitRequest::new(form(&request)));
             let requests = BTreeMap::from([(ANSWER.to_owned(), form)]);
-            Ok(Answered::AskFirst(InputRequiredResult::from_input_requests(
-                requests,
-            )))
+            Ok(Answered::AskFirst(
+                InputRequiredResult::from_input_requests(requests),
+            ))
         }
         Ways::Asking(peer) => written(agent, id, ask(&peer, &request).await).await,
     }
@@ -296,14 +293,21 @@ fn question(request: &AccessRequestView) -> String {
             session.unwrap_or_default()
         ),
         ("read", _) => "to read all its memories, records and prompts".to_owned(),
-        ("token", _) => "to be given one more token, with which everything of it can be read and done".to_owned(),
+        ("token", _) => {
+            "to be given one more token, with which everything of it can be read and done"
+                .to_owned()
+        }
         _ => format!(
             "to have the words of its memory {} taken out for good",
-            request.memory.map_or_else(String::new, |number| number.to_string())
+            request
+                .memory
+                .map_or_else(String::new, |number| number.to_string())
         ),
     };
     let minutes = request.minutes.map_or_else(String::new, |minutes| {
-        format!(" for {minutes} minutes; every look is recorded, and it can be taken back at any moment")
+        format!(
+            " for {minutes} minutes; every look is recorded, and it can be taken back at any moment"
+        )
     });
     format!(
         "The administrator {} asks the agent {} {what}{minutes}. Their purpose, in their words: {}",

@@ -6,6 +6,7 @@
 
 mod access;
 mod arguments;
+mod life;
 mod tools;
 
 use access::{Answered, Asking, Ways};

@@ -13,7 +13,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{access, arguments::Arguments};
+use crate::{access, arguments::Arguments, life};
 
 /// Most memories that a recall answers with, and how many where no limit is given.
 const MOST_RECALLED: u64 = 200;
@@ -118,8 +118,26 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Changes,
             json!({
                 "mode": {"type": ["string", "null"], "enum": ["full", "dedup_only", null], "description": "full (the default), or dedup_only: search, delete, protect and complete only"},
+                "rehearsal": {"type": ["boolean", "null"], "description": "on a copy: nothing changes, and what it came to can be applied later"},
             }),
             &[],
+        ),
+        tool(
+            "reflect",
+            include_str!("tools/reflect.md"),
+            Effect::Changes,
+            json!({}),
+            &[],
+        ),
+        tool(
+            "absorb_transcript",
+            include_str!("tools/absorb_transcript.md"),
+            Effect::Settles,
+            json!({
+                "messages": life::messages_schema(),
+                "now": {"type": ["boolean", "null"], "description": "read it at once instead of after six hours without a message"},
+            }),
+            &["messages"],
         ),
     ];
     tools.push(tool(
@@ -191,6 +209,8 @@ pub(crate) async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> 
         "view_config" => view_config(agent, arguments).await,
         "update_config" => update_config(agent, arguments).await,
         "open_refinement" => open(agent, arguments).await,
+        "reflect" => life::reflect(agent, arguments).await,
+        "absorb_transcript" => life::absorb(agent, arguments).await,
         // The knife knows its own tools, and what to answer where the name is of none.
         knife => use_knife(agent, knife, arguments).await,
     }
@@ -301,7 +321,8 @@ async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> 
 }
 
 async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
-    let arguments = Arguments::of(arguments, &["mode"])?;
+    let arguments = Arguments::of(arguments, &["mode", "rehearsal"])?;
+    let rehearsal = arguments.flag("rehearsal")?;
     let mode = match arguments.text("mode")? {
         None | Some("full") => Mode::Full,
         Some("dedup_only") => Mode::DedupOnly,
@@ -310,6 +331,7 @@ async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     // An agent that restarted takes its open session up again.
     let (session, opened): (_, OpenedSession) = match agent.take_up_own().await? {
         Some(open) => open,
+        None if rehearsal => agent.rehearse_own(mode).await?,
         None => agent.open_own(mode).await?,
     };
     let mut answer = shown(&session)?;

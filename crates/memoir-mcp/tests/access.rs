@@ -7,7 +7,7 @@
 
 mod house;
 
-use house::{agent, call, connected_to};
+use house::{agent, call, connected_by, connected_to};
 use memoir_app::{AccessRequestView, AgentHandle, Eyes};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -20,7 +20,7 @@ use rmcp::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
         ElicitationCapability, Implementation, ProtocolVersion,
     },
-    service::RequestContext,
+    service::{ClientLifecycleMode, RequestContext, RunningService},
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -108,6 +108,19 @@ fn saying(
     )
 }
 
+/// The person at a client of that protocol.
+async fn with_person(agent: &AgentHandle, person: Person) -> RunningService<RoleClient, Person> {
+    let version = person.version.clone();
+    let mode = if version == ProtocolVersion::V_2026_07_28 {
+        ClientLifecycleMode::Discover {
+            preferred_versions: vec![version],
+        }
+    } else {
+        ClientLifecycleMode::Initialize
+    };
+    connected_by(agent.clone(), person, mode).await
+}
+
 fn yes() -> Value {
     json!({"granted": true, "reason": "  Look all you like. "})
 }
@@ -128,7 +141,12 @@ async fn until(agent: &AgentHandle, request: &AccessRequestView, wanted: AccessS
 async fn spec_5_2_results_tell_who_asks_and_the_agent_answers() {
     let agent = agent().await;
     let client = connected_to(agent.clone(), ()).await;
-    let saved = call(&client, "save_memory", json!({"content": "Ada keeps bees."})).await;
+    let saved = call(
+        &client,
+        "save_memory",
+        json!({"content": "Ada keeps bees."}),
+    )
+    .await;
     assert!(saved.get("access_requests").is_none(), "{saved}");
     let request = asked(&agent, reading()).await;
     for (tool, arguments) in [
@@ -208,7 +226,12 @@ async fn a_wrong_answer_changes_nothing() {
 async fn spec_4_4_a_yes_to_a_shredding_shreds() {
     let agent = agent().await;
     let client = connected_to(agent.clone(), ()).await;
-    call(&client, "save_memory", json!({"content": "The key is 4711."})).await;
+    call(
+        &client,
+        "save_memory",
+        json!({"content": "The key is 4711."}),
+    )
+    .await;
     let request = asked(&agent, AccessKind::Shred { number: Number(1) }).await;
     let yes = json!({"request_id": request.id, "granted": true});
     let answered = call(&client, "answer_access_request", yes).await;
@@ -220,15 +243,29 @@ async fn spec_4_4_a_yes_to_a_shredding_shreds() {
 #[tokio::test]
 async fn a_person_at_a_client_with_forms_is_asked_once_and_beside_the_call() {
     let agent = agent().await;
-    let (person, mut hears) =
-        saying(ProtocolVersion::V_2025_11_25, ElicitationAction::Accept, yes());
-    let client = connected_to(agent.clone(), person).await;
+    let (person, mut hears) = saying(
+        ProtocolVersion::V_2025_11_25,
+        ElicitationAction::Accept,
+        yes(),
+    );
+    let client = with_person(&agent, person).await;
     let request = asked(&agent, reading()).await;
-    let saved = call(&client, "save_memory", json!({"content": "Ada keeps bees."})).await;
+    let saved = call(
+        &client,
+        "save_memory",
+        json!({"content": "Ada keeps bees."}),
+    )
+    .await;
     assert_eq!(saved["number"], 1);
     until(&agent, &request, AccessState::Granted).await;
     let question = hears.recv().await.unwrap();
-    for part in ["\"token of Ada\"", "\"wren\"", "core memories", "30 minutes", "\\u003cwhy>"] {
+    for part in [
+        "\"token of Ada\"",
+        "\"wren\"",
+        "core memories",
+        "30 minutes",
+        "\\u003cwhy>",
+    ] {
         assert!(question.contains(part), "{part}: {question}");
     }
     let me = Actor::agent("wren");
@@ -249,7 +286,7 @@ async fn who_declines_to_say_leaves_the_request_waiting_and_is_not_asked_again()
     ] {
         let agent = agent().await;
         let (person, mut hears) = saying(ProtocolVersion::V_2025_11_25, action, content);
-        let client = connected_to(agent.clone(), person).await;
+        let client = with_person(&agent, person).await;
         let request = asked(&agent, reading()).await;
         call(&client, "get_context", json!({})).await;
         hears.recv().await.unwrap();
@@ -271,7 +308,7 @@ async fn without_an_answer_the_tool_has_the_person_asked() {
     for version in [ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28] {
         let agent = agent().await;
         let (person, mut hears) = saying(version.clone(), ElicitationAction::Accept, yes());
-        let client = connected_to(agent.clone(), person).await;
+        let client = with_person(&agent, person).await;
         let request = asked(&agent, reading()).await;
         let ask = json!({"request_id": request.id});
         let answered = call(&client, "answer_access_request", ask).await;
@@ -283,9 +320,12 @@ async fn without_an_answer_the_tool_has_the_person_asked() {
 #[tokio::test]
 async fn the_newest_protocol_asks_nobody_beside_a_call() {
     let agent = agent().await;
-    let (person, mut hears) =
-        saying(ProtocolVersion::V_2026_07_28, ElicitationAction::Decline, Value::Null);
-    let client = connected_to(agent.clone(), person).await;
+    let (person, mut hears) = saying(
+        ProtocolVersion::V_2026_07_28,
+        ElicitationAction::Decline,
+        Value::Null,
+    );
+    let client = with_person(&agent, person).await;
     let request = asked(&agent, reading()).await;
     call(&client, "get_context", json!({})).await;
     let ask = json!({"request_id": request.id});

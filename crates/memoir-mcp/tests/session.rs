@@ -113,7 +113,7 @@ async fn annotations_are_true_and_the_order_is_always_the_same() {
         ]
     );
     // Only what adds destroys nothing.
-    let adds = ["save_memory", "protect_memory"];
+    let adds = ["save_memory", "protect_memory", "absorb_transcript"];
     for tool in &tools {
         let annotations = tool.annotations.as_ref().unwrap();
         let name = tool.name.as_ref();
@@ -125,4 +125,55 @@ async fn annotations_are_true_and_the_order_is_always_the_same() {
             tool.name
         );
     }
+}
+
+#[tokio::test]
+async fn spec_3_17_a_session_can_be_rehearsed() {
+    let client = connected(agent().await).await;
+    for number in 1..=8 {
+        let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
+        call(&client, "save_memory", json!({"content": content})).await;
+    }
+    let opened = call(&client, "open_refinement", json!({"rehearsal": true})).await;
+    assert_eq!(opened["rehearsal"], true);
+    let deleted = call(&client, "delete_memory", json!({"id": 3})).await;
+    assert_eq!(deleted["type"], "deleted");
+    let complete = json!({"summary": "One order was cancelled."});
+    call(&client, "complete_refinement", complete).await;
+    let found = call(&client, "recall_memories", json!({"kind": "core"})).await;
+    assert_eq!(found["count"], 8, "nothing changed");
+}
+
+#[tokio::test]
+async fn spec_2_6_a_conversation_is_handed_over_once() {
+    let agent = agent().await;
+    let client = connected(agent.clone()).await;
+    let message = |id: &str| json!({"id": id, "speaker": "Ann", "text": "Hello.", "at": null});
+    let messages = json!([message("a"), message("b")]);
+    let handed = call(&client, "absorb_transcript", json!({"messages": messages})).await;
+    assert_eq!(
+        handed,
+        json!({"type": "transcript_received", "received": 2, "known": 0})
+    );
+    let again = json!({"messages": messages, "now": true});
+    assert_eq!(call(&client, "absorb_transcript", again).await["known"], 2);
+    for bad in [
+        json!({}),
+        json!({"messages": "all"}),
+        json!({"messages": [message("c"), {"id": "d", "secret": "canary"}]}),
+        json!({"messages": [{"id": "", "speaker": "canary", "text": "canary"}]}),
+        json!({"messages": [], "later": true}),
+    ] {
+        let refused = call(&client, "absorb_transcript", bad).await;
+        assert_eq!(refused["code"], "invalid_argument", "{refused}");
+        assert!(!refused.to_string().contains("canary"), "{refused}");
+    }
+    assert_eq!(agent.transcript().await.unwrap().pending, 2);
+}
+
+#[tokio::test]
+async fn spec_2_5_without_a_model_nobody_reflects() {
+    let client = connected(agent().await).await;
+    let refused = call(&client, "reflect", json!({})).await;
+    assert_eq!(refused["code"], "model_unavailable");
 }

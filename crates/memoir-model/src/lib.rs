@@ -22,7 +22,8 @@ use async_trait::async_trait;
 pub use error::{ErrorCode, ModelError, Outage};
 pub use key::{ApiKey, BadKey};
 pub use message::{
-    AnswerSchema, Arguments, AssistantMessage, Finish, Message, Reply, Request, ToolCall, ToolDefinition, Usage,
+    AnswerSchema, Arguments, AssistantMessage, Finish, Message, Reply, Request, ToolCall,
+    ToolDefinition, Usage,
 };
 pub use name::{KNOWN_PROVIDERS, ModelName, ModelNameError};
 pub use provider::{

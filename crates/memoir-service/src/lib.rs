@@ -4,6 +4,7 @@
 //! words is decided in one place, `caller.rs`; what is shown, in `wire.rs`. Owns no rule of refining.
 
 mod caller;
+mod console;
 mod errors;
 mod extract;
 mod limits;

@@ -78,6 +78,16 @@ impl Problem {
         self
     }
 
+    /// Its status, what was wrong, and what to do, for doors that tell it in another form.
+    pub(crate) fn into_told(self) -> (StatusCode, String, Option<String>) {
+        let status = StatusCode::from_u16(self.status);
+        (
+            status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            self.detail.into(),
+            self.hint.map(String::from),
+        )
+    }
+
     pub(crate) fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_argument", detail)
     }

@@ -5,19 +5,22 @@ use std::{
     io,
     net::SocketAddr,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{
     Router,
-    body::Body,
+    body::{Body, Bytes, HttpBody},
     extract::Request,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulShutdown, Watcher},
@@ -35,8 +38,11 @@ use crate::{Options, Problem, Service, routes, webhooks, workers};
 
 /// Most bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
-/// How long a client may take nothing of an answer once the service stops.
+/// How long a client may take nothing of an answer once the service stops, and how long the head of a request
+/// may still take.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a request's body may still take once the service stops.
+const STOP_BODY_TIME: Duration = Duration::from_secs(5);
 
 /// Who is at the other end of the connection.
 #[derive(Debug, Clone, Copy)]
@@ -149,10 +155,19 @@ impl Door {
         }
         let head_time = self.head_time;
         let stream = Patient::new(stream, self.answer_time, self.stopped.clone());
+        let is_answering = stream.is_answering.clone();
         let service = tower::service_fn(move |request: hyper::Request<Incoming>| {
-            let mut request = request.map(Body::new);
+            let mut request =
+                request.map(|body| Body::new(Hurried::new(body, self.stopped.clone())));
             request.extensions_mut().insert(peer);
-            self.clone().answer(request)
+            let answer = self.clone().answer(request);
+            let is_answering = is_answering.clone();
+            is_answering.store(true, Ordering::Release);
+            async move {
+                let answer = answer.await;
+                is_answering.store(false, Ordering::Release);
+                answer
+            }
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -223,13 +238,30 @@ async fn take(
     Ok(((stream, Peer(peer)), permit))
 }
 
-/// A connection that is given up where its client takes nothing of an answer for too long.
+/// A time that is being waited for.
+type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Done so long after the service has been told to stop.
+async fn so_long_after(mut stopped: watch::Receiver<bool>, time: Duration) {
+    if stopped.wait_for(|stopped| *stopped).await.is_err() {
+        // Nobody will say so any more.
+        std::future::pending::<()>().await;
+    }
+    tokio::time::sleep(time).await;
+}
+
+/// A connection that is given up where its client takes nothing of an answer for too long; and where it
+/// leaves a request half said while the service stops.
 struct Patient {
     stream: TcpStream,
     patience: Duration,
     /// Once the service stops, its patience is short.
     stopped: watch::Receiver<bool>,
-    waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Whether a request that came in whole, or but for its body, waits for its answer: its client is
+    /// silent.
+    is_answering: Arc<AtomicBool>,
+    waiting: Option<Wait>,
+    listening: Option<Wait>,
 }
 
 impl Patient {
@@ -238,7 +270,9 @@ impl Patient {
             stream,
             patience,
             stopped,
+            is_answering: Arc::default(),
             waiting: None,
+            listening: None,
         }
     }
 
@@ -250,28 +284,24 @@ impl Patient {
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waiting = None;
+            self.listening = None;
             return written;
         }
         let patience = self.patience;
         let stopped = &self.stopped;
         let waiting = self.waiting.get_or_insert_with(|| {
-            let mut stopped = stopped.clone();
+            let in_a_hurry = so_long_after(stopped.clone(), STOP_PATIENCE);
             Box::pin(async move {
-                let in_a_hurry = async {
-                    if stopped.wait_for(|stopped| *stopped).await.is_err() {
-                        // Nobody will say so any more.
-                        std::future::pending::<()>().await;
-                    }
-                    tokio::time::sleep(STOP_PATIENCE).await;
-                };
                 let _ = tokio::time::timeout(patience, in_a_hurry).await;
             })
         });
-        waiting
-            .as_mut()
-            .poll(context)
-            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+        timed_out(waiting, context)
     }
+}
+
+fn timed_out<T>(waiting: &mut Wait, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+    let over = waiting.as_mut().poll(context);
+    over.map(|()| Err(io::ErrorKind::TimedOut.into()))
 }
 
 impl AsyncRead for Patient {
@@ -280,7 +310,21 @@ impl AsyncRead for Patient {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if self.is_answering.load(Ordering::Acquire) {
+            self.listening = None;
+            return read;
+        }
+        if read.is_ready() {
+            // Said piece by piece, a head takes no longer.
+            return read;
+        }
+        let Self {
+            stopped, listening, ..
+        } = &mut *self;
+        let listening = listening
+            .get_or_insert_with(|| Box::pin(so_long_after(stopped.clone(), STOP_PATIENCE)));
+        timed_out(listening, context)
     }
 }
 
@@ -313,6 +357,54 @@ impl AsyncWrite for Patient {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// The body of a request, which breaks off where it does not come in time once the service stops.
+struct Hurried {
+    body: Incoming,
+    stopped: watch::Receiver<bool>,
+    waiting: Option<Wait>,
+}
+
+impl Hurried {
+    fn new(body: Incoming, stopped: watch::Receiver<bool>) -> Self {
+        Self {
+            body,
+            stopped,
+            waiting: None,
+        }
+    }
+}
+
+impl HttpBody for Hurried {
+    type Data = Bytes;
+    type Error = axum::BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
+        let Self {
+            body,
+            stopped,
+            waiting,
+        } = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        let waiting =
+            waiting.get_or_insert_with(|| Box::pin(so_long_after(stopped.clone(), STOP_BODY_TIME)));
+        let over: Poll<io::Result<_>> = timed_out(waiting, context);
+        over.map(|over| Some(over.map_err(Into::into)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -372,6 +464,64 @@ mod tests {
         stopping.send(true).unwrap();
         let stopped = tokio::time::timeout(Duration::from_secs(60), connections.shutdown());
         assert!(stopped.await.is_ok());
+    }
+
+    /// A connection on which somebody says `said`, how it ends where the service stops then, and what was
+    /// answered.
+    async fn stopped_after(router: Router, said: &[u8]) -> (bool, String) {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let (mut door, _finished) = door(router);
+        let (stopping, stopped) = watch::channel(false);
+        door.stopped = stopped;
+        door.answer_time = Duration::from_secs(3_600);
+        door.head_time = Duration::from_secs(3_600);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let connections = GracefulShutdown::new();
+        let serving = tokio::spawn(door.serve(stream, Peer(peer), connections.watcher()));
+        client.write_all(said).await.unwrap();
+        // What was said is read, as far as it goes.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(!serving.is_finished());
+        stopping.send(true).unwrap();
+        let stopped = tokio::time::timeout(Duration::from_secs(60), connections.shutdown());
+        let has_ended = stopped.await.is_ok();
+        let mut answer = Vec::new();
+        let _ = client.read_to_end(&mut answer).await;
+        (has_ended, String::from_utf8(answer).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_request_half_said_holds_up_no_stop() {
+        let all = async |body: Body| match to_bytes(body, 1_000).await {
+            Ok(_) => StatusCode::OK,
+            Err(_) => StatusCode::BAD_REQUEST,
+        };
+        let router = || Router::new().route("/", axum::routing::post(all));
+        let half_a_head = b"POST / HTTP/1.1\r\nhos";
+        assert_eq!(
+            stopped_after(router(), half_a_head).await,
+            (true, String::new())
+        );
+        let half_a_body = b"POST / HTTP/1.1\r\nhost: m\r\ncontent-length: 9\r\n\r\nhalf";
+        let (has_ended, answer) = stopped_after(router(), half_a_body).await;
+        assert!(has_ended);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_waits_for_its_answer_gets_it_while_the_service_stops() {
+        // Longer than anybody who says nothing has then.
+        let slow = get(async || {
+            tokio::time::sleep(STOP_PATIENCE * 2).await;
+            "done"
+        });
+        let request = b"GET / HTTP/1.1\r\nhost: m\r\n\r\n";
+        let (has_ended, answer) = stopped_after(Router::new().route("/", slow), request).await;
+        assert!(has_ended);
+        assert!(answer.ends_with("done"), "{answer}");
     }
 
     #[tokio::test]

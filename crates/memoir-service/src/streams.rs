@@ -134,6 +134,12 @@ impl Sink {
             .await
     }
 
+    /// To be called before something new is told: a token that was revoked before it happened learns nothing
+    /// of it.
+    pub(crate) async fn begin(&mut self) -> Result<(), Over> {
+        self.ask().await
+    }
+
     /// To be called from time to time where there is nothing to tell.
     pub(crate) async fn tick(&mut self) -> Result<(), Over> {
         self.check().await?;
@@ -147,6 +153,11 @@ impl Sink {
         if self.admitted_at.elapsed() < ADMITTED_EVERY {
             return Ok(());
         }
+        self.ask().await
+    }
+
+    /// Whether the token still counts.
+    async fn ask(&mut self) -> Result<(), Over> {
         if !self.caller.is_still_let_in().await {
             return Err(Over);
         }

@@ -546,8 +546,7 @@ pub(crate) struct AccessRequest {
     #[schema(required, value_type = Option<String>, format = DateTime)]
     answered_at: Option<Timestamp>,
     /// What the agent said to it: for the agent, and for whoever asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(required, value_type = Option<String>)]
     reason: Option<PrivateText>,
     /// When it was over, however that came.
     #[schema(required, value_type = Option<String>, format = DateTime)]

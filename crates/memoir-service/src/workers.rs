@@ -257,8 +257,8 @@ pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Reflections and absorptions that are due, until told to stop. What breaks off is done again: nothing of
-/// it is written before its end.
+/// Reflections and absorptions that are due, until told to stop; then each stops before its next question to
+/// a model, and another process can go on with it at once.
 pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
     /// Of each account at a time, so that a busy one keeps no other waiting.
     const PER_ACCOUNT: u32 = 2;
@@ -283,8 +283,12 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
             };
             at_work.insert(job);
             let memoir = service.memoir.clone();
+            let mut stop = stop.clone();
             running.spawn(async move {
-                let done = memoir.do_job(job).await;
+                let stopped = async {
+                    let _ = stop.wait_for(|stopped| *stopped).await;
+                };
+                let done = memoir.do_job(job, stopped).await;
                 drop(slot);
                 let agent = job.scope().agent;
                 let is_done = done.unwrap_or_else(|error| {
@@ -311,5 +315,5 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(LIVE_EVERY) => {}
         }
     }
-    running.shutdown().await;
+    while running.join_next().await.is_some() {}
 }

@@ -324,6 +324,8 @@ CREATE TABLE tokens (
     account_id BLOB NOT NULL REFERENCES accounts (id),
     -- The account's agent that it opens; NULL for an administrator's.
     agent_id BLOB REFERENCES agents (id),
+    -- The account's administrator who signed in for it; NULL where it was made otherwise.
+    user_id BLOB REFERENCES users (id),
     -- The SHA-256 of the secret, which is kept nowhere.
     digest BLOB NOT NULL CHECK (length(digest) = 32),
     -- When it was made.
@@ -335,7 +337,8 @@ CREATE TABLE tokens (
     -- When it was revoked; NULL where it was not.
     revoked_at INTEGER,
     -- What shows that the row, but for its last use, is as it was written.
-    seal BLOB NOT NULL
+    seal BLOB NOT NULL,
+    CHECK (agent_id IS NULL OR user_id IS NULL)
 ) STRICT, WITHOUT ROWID;
 
 -- One token of a secret; finds it.
@@ -345,8 +348,8 @@ CREATE UNIQUE INDEX tokens_by_digest ON tokens (digest);
 CREATE INDEX tokens_by_account ON tokens (account_id, created_at);
 
 -- Whom a token lets in, with which secret and for how long stays as it is.
-CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, digest, created_at, expires_at
-    ON tokens
+CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, user_id, digest, created_at,
+    expires_at ON tokens
 BEGIN
     SELECT RAISE(ABORT, 'tokens are never changed but for their use and their end');
 END;
@@ -394,6 +397,8 @@ CREATE TABLE transcripts (
     due_at INTEGER,
     -- Until when somebody reads them; NULL where nobody does.
     claimed_until INTEGER,
+    -- How often they were claimed, which is the latest claim's number.
+    claims INTEGER NOT NULL,
     -- Attempts at the next chunk that came to nothing.
     failures INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -1,7 +1,7 @@
 //! Who may come in, and what was answered: tokens, users and replies. Nothing here reads an agent's
 //! memories.
 
-use memoir_domain::{AccountId, Timestamp, TokenId};
+use memoir_domain::{AccountId, Timestamp, TokenId, UserId};
 use memoir_store::{AgentRow, Error, ReplyRow, StoredText, TokenRow, UserRow};
 use rusqlite::{Connection, params};
 
@@ -67,15 +67,15 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
     }
     // A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
     let mut statement = connection.prepare_cached(
-        "INSERT INTO tokens (id, account_id, agent_id, digest, created_at, expires_at, \
+        "INSERT INTO tokens (id, account_id, agent_id, user_id, digest, created_at, expires_at, \
              last_used_at, revoked_at, seal) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
          ON CONFLICT (id) DO UPDATE SET \
              last_used_at = coalesce(max(last_used_at, excluded.last_used_at), last_used_at, \
                  excluded.last_used_at), \
              revoked_at = excluded.revoked_at, seal = excluded.seal \
          WHERE account_id = excluded.account_id AND agent_id IS excluded.agent_id \
-             AND digest = excluded.digest AND created_at = excluded.created_at \
+             AND user_id IS excluded.user_id AND digest = excluded.digest AND created_at = excluded.created_at \
              AND expires_at IS excluded.expires_at \
              AND (revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)",
     )?;
@@ -90,6 +90,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
                 token.id.as_bytes(),
                 token.account.as_bytes(),
                 token.agent.as_ref().map(|agent| agent.as_bytes()),
+                token.user.as_ref().map(|user| user.as_bytes()),
                 token.digest,
                 token.created_at.microseconds(),
                 encode::time(token.expires_at),
@@ -115,6 +116,17 @@ pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Out
             return Err(inconsistent(
                 "tokens",
                 format!("{} is of an agent that its account has not", token.id),
+            ));
+        }
+    }
+    if let Some(user) = token.user {
+        let is_theirs = connection
+            .prepare_cached("SELECT 1 FROM users WHERE id = ?1 AND account_id = ?2")?
+            .exists([user.as_bytes(), token.account.as_bytes()])?;
+        if !is_theirs {
+            return Err(inconsistent(
+                "tokens",
+                format!("{} is of a user that its account has not", token.id),
             ));
         }
     }
@@ -172,6 +184,24 @@ pub(crate) fn user_named(
             " FROM users WHERE account_id = ?1 AND folded_name = ?2"
         ),
         params![account.as_bytes(), folded_name],
+        decode::user,
+    )
+}
+
+/// The account's user of that identifier.
+pub(crate) fn user(
+    connection: &Connection,
+    account: AccountId,
+    id: UserId,
+) -> Result<Option<UserRow>> {
+    first(
+        connection,
+        concat!(
+            "SELECT ",
+            user_columns!(),
+            " FROM users WHERE id = ?1 AND account_id = ?2"
+        ),
+        [id.as_bytes(), account.as_bytes()],
         decode::user,
     )
 }

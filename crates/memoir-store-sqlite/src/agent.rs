@@ -27,7 +27,7 @@ pub(crate) fn snapshot(
     wanted: &Wanted,
 ) -> Result<Option<Snapshot>> {
     let _view = View::new(connection)?;
-    let Some(agent) = agent(connection, scope)? else {
+    let Some(agent) = find_agent(connection, scope)? else {
         return Ok(None);
     };
     Ok(Some(Snapshot {
@@ -46,7 +46,8 @@ pub(crate) fn snapshot(
     }))
 }
 
-fn agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentRow>> {
+/// The agent, where it is one of the account's.
+pub(crate) fn find_agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentRow>> {
     first(
         connection,
         concat!(
@@ -214,7 +215,12 @@ fn running_session(connection: &Connection, scope: AgentScope) -> Result<Option<
     )
 }
 
-fn eroded_tokens(connection: &Connection, scope: AgentScope, since: Timestamp) -> Result<u64> {
+/// What the agent's sessions begun since then removed and what stands, in tokens.
+pub(crate) fn eroded_tokens(
+    connection: &Connection,
+    scope: AgentScope,
+    since: Timestamp,
+) -> Result<u64> {
     connection
         .prepare_cached(
             "SELECT coalesce(sum(removed_tokens), 0) FROM sessions \
@@ -370,6 +376,12 @@ pub(crate) fn records(
     let session = filter.session.as_ref().map(SessionId::as_bytes);
     let action = filter.action.map(|action| action.as_str());
     let since = filter.since.map(Timestamp::microseconds);
+    let until = filter.until.map(Timestamp::microseconds);
+    let actor = filter.actor.map(|kind| kind.as_str());
+    // Every number that SQLite can hold is before one that it cannot.
+    let before = filter
+        .before_seq
+        .and_then(|seq| count(seq, "audit_records", "seq").ok());
     let mut values: Vec<&dyn ToSql> = vec![agent, &from_seq];
     if let Some(session) = &session {
         values.push(session);
@@ -382,6 +394,18 @@ pub(crate) fn records(
     if let Some(since) = &since {
         values.push(since);
         sql += &format!(" AND recorded_at >= ?{}", values.len());
+    }
+    if let Some(until) = &until {
+        values.push(until);
+        sql += &format!(" AND recorded_at <= ?{}", values.len());
+    }
+    if let Some(actor) = &actor {
+        values.push(actor);
+        sql += &format!(" AND actor_kind = ?{}", values.len());
+    }
+    if let Some(before) = &before {
+        values.push(before);
+        sql += &format!(" AND seq < ?{}", values.len());
     }
     if let Some(last) = &filter.last {
         values.push(last);
@@ -489,14 +513,18 @@ mod tests {
         for (sql, expected) in [
             (
                 MEMORY_PAGE,
-                "SEARCH memories USING PRIMARY KEY (agent_id=? AND number>?)",
+                &["SEARCH memories USING PRIMARY KEY (agent_id=? AND number>?)"][..],
             ),
             (
                 SESSION_PAGE,
-                "SEARCH sessions USING INDEX sessions_by_start (agent_id=? AND (started_at,id)<(?,?))",
+                &[
+                    "SEARCH sessions USING INDEX sessions_by_start (agent_id=? AND (started_at,id)<(?,?))",
+                    "CORRELATED SCALAR SUBQUERY 1",
+                    "SEARCH agents USING PRIMARY KEY (id=?)",
+                ],
             ),
         ] {
-            assert_eq!(plan(&connection, sql), [expected]);
+            assert_eq!(plan(&connection, sql), expected);
         }
     }
 }

@@ -92,6 +92,9 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome>
     requests::write(connection, agent, &commit.access)?;
     fault::point("commit.access");
     transcripts::write_states(connection, agent, &commit.messages)?;
+    if commit.agent.erased_at.is_some() {
+        transcripts::forget(connection, agent)?;
+    }
     fault::point("commit.messages");
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");

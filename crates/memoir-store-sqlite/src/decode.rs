@@ -42,13 +42,15 @@ macro_rules! memory_columns {
     };
 }
 
-/// The columns that [`session`] reads.
+/// The columns that [`session`] reads, of `sessions` under its own name; the last one is whether the account
+/// is that of the agent.
 macro_rules! session_columns {
     () => {
         "id, agent_id, version, state, mode, driver, trigger, rehearsal, model, pre_session_tokens, \
          post_session_tokens, threshold, edits, removed_tokens, consolidated, updated, deleted, \
          protected, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
-         output_tokens, lease_until, lease_holder, body"
+         output_tokens, lease_until, lease_holder, body, sessions.account_id IS \
+             (SELECT agents.account_id FROM agents WHERE agents.id = sessions.agent_id)"
     };
 }
 
@@ -81,7 +83,8 @@ macro_rules! leaf_columns {
 /// The columns that [`token`] reads.
 macro_rules! token_columns {
     () => {
-        "id, account_id, agent_id, digest, created_at, expires_at, last_used_at, revoked_at, seal"
+        "id, account_id, agent_id, user_id, digest, created_at, expires_at, last_used_at, revoked_at, \
+         seal"
     };
 }
 
@@ -271,6 +274,10 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
         (None, None) => None,
         _ => return Err(columns.wrong("has one of `lease_until` and `lease_holder` only")),
     };
+    let body = columns.stored_text()?;
+    if !columns.flag()? {
+        return Err(columns.wrong("has another account than the table `agents` says of its agent"));
+    }
     Ok(SessionRow {
         id,
         agent,
@@ -288,7 +295,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
         removed_tokens,
         stats,
         end_reason,
-        body: columns.stored_text()?,
+        body,
         started_at,
         ended_at,
         undone_at,
@@ -369,6 +376,7 @@ fn token_row(columns: &mut Columns<'_, '_>) -> Result<TokenRow> {
         id: TokenId::from_bytes(columns.id()?),
         account: AccountId::from_bytes(columns.id()?),
         agent: columns.optional_id()?.map(AgentId::from_bytes),
+        user: columns.optional_id()?.map(UserId::from_bytes),
         digest: columns.bytes()?,
         created_at: columns.time()?,
         expires_at: columns.optional_time()?,

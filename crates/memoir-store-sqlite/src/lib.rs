@@ -18,6 +18,7 @@ mod encode;
 mod error;
 mod fault;
 mod fleet;
+mod listing;
 mod load;
 mod migrate;
 mod open;
@@ -31,12 +32,12 @@ use std::{fmt, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId,
+    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     memory::{Number, Tally},
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow, DetailRow,
-    DueAgents, Error, Finding, Fleet, FleetLoad, LeafRow, MemoryPage, MemoryRow, MessageRow,
+    DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryPage, MemoryRow, MessageRow,
     OpenAccess, ReceiverDigest, RecordFilter, ReplyRow, Result, Selection, SessionRow, Snapshot,
     Store, StoredText, TokenRow, TranscriptRow, Transcripts, UserRow, WaitingSession, Wanted,
 };
@@ -185,6 +186,12 @@ impl Fleet for SqliteStore {
             .await
     }
 
+    async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
+        let page = page.clone();
+        self.scan(move |connection| listing::page(connection, account, &page))
+            .await
+    }
+
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
         self.scan(move |connection| fleet::waiting_sessions(connection, limit))
             .await
@@ -287,6 +294,11 @@ impl Access for SqliteStore {
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
         let folded_name = folded_name.to_owned();
         self.look(move |connection| access::user_named(connection, account, &folded_name))
+            .await
+    }
+
+    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
+        self.look(move |connection| access::user(connection, account, id))
             .await
     }
 
@@ -418,26 +430,38 @@ impl Transcripts for SqliteStore {
     async fn claim_transcript(
         &self,
         scope: AgentScope,
-        now: Timestamp,
+        now: Option<Timestamp>,
         until: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<Option<u64>> {
         let change = Change::TranscriptClaimed { scope, now, until };
-        Ok(self.0.writer.write(change).await?.is_written)
+        let outcome = self.0.writer.write(change).await?;
+        Ok(outcome.is_written.then_some(outcome.rows))
     }
 
-    async fn extend_transcript(&self, scope: AgentScope, until: Timestamp) -> Result<()> {
-        let change = Change::TranscriptExtended { scope, until };
-        self.0.writer.write(change).await.map(drop)
+    async fn extend_transcript(
+        &self,
+        scope: AgentScope,
+        claim: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        let change = Change::TranscriptExtended {
+            scope,
+            claim,
+            until,
+        };
+        Ok(self.0.writer.write(change).await?.is_written)
     }
 
     async fn settle_transcript(
         &self,
         scope: AgentScope,
+        claim: u64,
         due_at: Timestamp,
         failures: u32,
     ) -> Result<()> {
         let change = Change::TranscriptSettled {
             scope,
+            claim,
             due_at,
             failures,
         };

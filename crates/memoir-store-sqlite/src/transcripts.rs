@@ -46,7 +46,8 @@ pub(crate) fn add(
         // Somebody who reads just now goes on with them; a wait after failures is over.
         connection
             .prepare_cached(
-                "INSERT INTO transcripts (agent_id, account_id, due_at, failures) VALUES (?1, ?2, ?3, 0) \
+                "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
+                 VALUES (?1, ?2, ?3, 0, 0) \
                  ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
                  WHERE claimed_until IS NULL",
             )?
@@ -68,14 +69,16 @@ pub(crate) fn add(
 
 fn check_owner(connection: &Connection, scope: AgentScope) -> Result<()> {
     let is_theirs = connection
-        .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
+        .prepare_cached(
+            "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND erased_at IS NULL",
+        )?
         .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?;
     if is_theirs {
         return Ok(());
     }
     Err(inconsistent(
         "transcripts",
-        format!("{} is no agent of the account", scope.agent),
+        format!("{} is no living agent of the account", scope.agent),
     ))
 }
 
@@ -157,39 +160,46 @@ pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<T
 pub(crate) fn claim(
     connection: &Connection,
     scope: AgentScope,
-    now: Timestamp,
+    now: Option<Timestamp>,
     until: Timestamp,
 ) -> Result<Outcome> {
-    let claimed = connection
-        .prepare_cached(
-            "UPDATE transcripts SET claimed_until = ?4, due_at = ?4 \
-             WHERE agent_id = ?1 AND account_id = ?2 AND due_at <= ?3",
-        )?
-        .execute(params![
+    let claim = first(
+        connection,
+        "UPDATE transcripts SET claimed_until = ?4, due_at = ?4, claims = claims + 1 \
+         WHERE agent_id = ?1 AND account_id = ?2 AND due_at <= coalesce(?3, due_at) \
+         RETURNING claims",
+        params![
             scope.agent.as_bytes(),
             scope.account.as_bytes(),
-            now.microseconds(),
+            now.map(Timestamp::microseconds),
             until.microseconds()
-        ])?;
+        ],
+        |row| Columns::new(row, "transcripts").count(),
+    )?;
     fault::point("transcript.claimed");
-    Ok(Outcome::written(claimed))
+    Ok(Outcome {
+        rows: claim.unwrap_or(0),
+        ..Outcome::written(usize::from(claim.is_some()))
+    })
 }
 
 /// Prolongs a claim.
 pub(crate) fn extend(
     connection: &Connection,
     scope: AgentScope,
+    claim: u64,
     until: Timestamp,
 ) -> Result<Outcome> {
     let extended = connection
         .prepare_cached(
             "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
-             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL",
+             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?4",
         )?
         .execute(params![
             scope.agent.as_bytes(),
             scope.account.as_bytes(),
-            until.microseconds()
+            until.microseconds(),
+            count(claim, "transcripts", "claims")?
         ])?;
     fault::point("transcript.extended");
     Ok(Outcome::written(extended))
@@ -199,6 +209,7 @@ pub(crate) fn extend(
 pub(crate) fn settle(
     connection: &Connection,
     scope: AgentScope,
+    claim: u64,
     due_at: Timestamp,
     failures: u32,
 ) -> Result<Outcome> {
@@ -207,13 +218,14 @@ pub(crate) fn settle(
             "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
                  due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
                      WHERE agent_id = ?1 AND state = 'pending') THEN ?3 END \
-             WHERE agent_id = ?1 AND account_id = ?2",
+             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?5",
         )?
         .execute(params![
             scope.agent.as_bytes(),
             scope.account.as_bytes(),
             due_at.microseconds(),
-            failures
+            failures,
+            count(claim, "transcripts", "claims")?
         ])?;
     fault::point("transcript.settled");
     Ok(Outcome::written(settled))
@@ -265,6 +277,17 @@ pub(crate) fn write_states(
             return Err(memoir_store::Error::Conflict.into());
         }
     }
+    Ok(())
+}
+
+/// Takes away all of an agent's messages: what is sealed under a key that is gone is of use to nobody.
+pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> Result<()> {
+    connection
+        .prepare_cached("DELETE FROM transcript_messages WHERE agent_id = ?1")?
+        .execute([agent])?;
+    connection
+        .prepare_cached("DELETE FROM transcripts WHERE agent_id = ?1")?
+        .execute([agent])?;
     Ok(())
 }
 

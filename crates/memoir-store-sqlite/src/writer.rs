@@ -85,15 +85,17 @@ pub(crate) enum Change {
     },
     TranscriptClaimed {
         scope: AgentScope,
-        now: Timestamp,
+        now: Option<Timestamp>,
         until: Timestamp,
     },
     TranscriptExtended {
         scope: AgentScope,
+        claim: u64,
         until: Timestamp,
     },
     TranscriptSettled {
         scope: AgentScope,
+        claim: u64,
         due_at: Timestamp,
         failures: u32,
     },
@@ -670,14 +672,17 @@ fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
         Change::TranscriptClaimed { scope, now, until } => {
             transcripts::claim(connection, *scope, *now, *until)
         }
-        Change::TranscriptExtended { scope, until } => {
-            transcripts::extend(connection, *scope, *until)
-        }
+        Change::TranscriptExtended {
+            scope,
+            claim,
+            until,
+        } => transcripts::extend(connection, *scope, *claim, *until),
         Change::TranscriptSettled {
             scope,
+            claim,
             due_at,
             failures,
-        } => transcripts::settle(connection, *scope, *due_at, *failures),
+        } => transcripts::settle(connection, *scope, *claim, *due_at, *failures),
         Change::MessagesRevived { scope, due_at } => {
             transcripts::revive(connection, *scope, *due_at)
         }

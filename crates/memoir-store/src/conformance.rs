@@ -15,6 +15,7 @@ mod due;
 mod fixtures;
 mod isolation;
 mod leaves;
+mod listing;
 mod log;
 mod looking;
 mod pages;
@@ -88,6 +89,7 @@ stories! {
     tally::counts_agree_after_any_history,
     tally::spec_4_4_shredded_memories_are_counted_apart,
     tally::spec_4_4_what_is_shredded_is_discarded,
+    listing::lists_of_agents_are_sorted_and_searched,
     pages::pages_of_memories_are_narrowed_by_every_part,
     pages::pages_of_sessions_come_newest_first,
     pages::pages_of_agents_come_by_name_without_the_erased_ones,
@@ -110,6 +112,7 @@ stories! {
     transcripts::spec_2_6_no_message_is_read_twice,
     transcripts::spec_2_6_what_is_due_is_claimed_by_one,
     transcripts::spec_2_5_reflections_are_due_after_a_slot,
+    transcripts::spec_5_4_an_erased_agents_messages_are_gone,
     deliveries::an_end_is_told_to_the_receivers_of_its_time,
     deliveries::sessions_that_come_with_an_agent_are_not_told,
     deliveries::of_claims_at_once_each_gets_others,

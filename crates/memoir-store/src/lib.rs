@@ -10,6 +10,7 @@
 pub mod conformance;
 mod deliveries;
 mod error;
+mod fleet;
 mod load;
 mod row;
 mod traits;
@@ -17,6 +18,7 @@ mod transcripts;
 
 pub use deliveries::{Deliveries, DeliveryRow, ReceiverDigest};
 pub use error::{Error, Result};
+pub use fleet::{FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice};
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{
     AccessRow, AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, LeafRow, MemoryRow,

@@ -228,6 +228,8 @@ pub struct TokenRow {
     pub account: AccountId,
     /// The agent; `None` for an administrator.
     pub agent: Option<AgentId>,
+    /// The administrator who signed in for it, one of the account; `None` where it was made otherwise.
+    pub user: Option<UserId>,
     /// The SHA-256 of the secret; unique. The secret is kept nowhere.
     pub digest: [u8; 32],
     /// When it was made.

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId,
-    audit::Action,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    audit::{Action, ActorKind},
     memory::{Number, Tally},
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, FleetLoad, LeafRow, MemoryRow,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryRow,
     OpenAccess, ReplyRow, Result, SessionRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 
@@ -73,8 +73,14 @@ pub struct RecordFilter {
     pub session: Option<SessionId>,
     /// Those of one action.
     pub action: Option<Action>,
+    /// Those of one role.
+    pub actor: Option<ActorKind>,
     /// Those written at or after.
     pub since: Option<Timestamp>,
+    /// Those written at or before.
+    pub until: Option<Timestamp>,
+    /// Those at earlier places in the log only.
+    pub before_seq: Option<u64>,
     /// The most to answer with, the last ones of those that match; `None` for all.
     pub last: Option<u32>,
     /// The most to answer with, the first ones of those that match; `None` for all. Not together with
@@ -242,6 +248,9 @@ pub trait Access: Send + Sync {
     /// The account's user of that folded name.
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>>;
 
+    /// The account's user of that identifier.
+    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>>;
+
     /// Whether any account has a user.
     async fn has_users(&self) -> Result<bool>;
 
@@ -290,6 +299,10 @@ pub trait Fleet: Send + Sync {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<AgentRow>>;
+
+    /// One page of the account's agents that are not erased, sorted and searched. Costs a walk through the
+    /// account's agents, and a few look-ups for each one of the page.
+    async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice>;
 
     /// The account's agent of that folded name; of those erased, the last one, where none is left.
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>>;

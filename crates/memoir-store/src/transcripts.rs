@@ -58,22 +58,31 @@ pub trait Transcripts: Send + Sync {
     /// How it stands with the agent's messages.
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow>;
 
-    /// Claims the messages that wait until `until`, where they are due at `now`. `false` where they are
-    /// not, or somebody else was faster.
+    /// Claims the messages that wait until `until`, where they are due at `now`; with `now` left out,
+    /// whether they are due or not, and whoever has claimed them before. The claim's number, which no
+    /// other one of the agent's has; `None` where they are not due, somebody else was faster, or none
+    /// waits.
     async fn claim_transcript(
         &self,
         scope: AgentScope,
-        now: Timestamp,
+        now: Option<Timestamp>,
+        until: Timestamp,
+    ) -> Result<Option<u64>>;
+
+    /// Prolongs a claim until then. `false` where somebody else has claimed the messages since.
+    async fn extend_transcript(
+        &self,
+        scope: AgentScope,
+        claim: u64,
         until: Timestamp,
     ) -> Result<bool>;
 
-    /// Prolongs a claim until then, whoever holds it.
-    async fn extend_transcript(&self, scope: AgentScope, until: Timestamp) -> Result<()>;
-
     /// Ends a claim: what still waits is due at that time, after so many attempts that came to nothing.
+    /// Nothing happens where somebody else has claimed the messages since.
     async fn settle_transcript(
         &self,
         scope: AgentScope,
+        claim: u64,
         due_at: Timestamp,
         failures: u32,
     ) -> Result<()>;

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 use serde_json::Value;
 
 /// What each crate may depend on, tests aside.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("memoir-details", &[]),
     ("memoir-domain", &["memoir-details"]),
     ("memoir-store", &["memoir-domain"]),
@@ -27,10 +27,12 @@ const MAY_USE: [(&str, &[&str]); 12] = [
         ],
     ),
     ("memoir-mcp", &["memoir-app", "memoir-domain"]),
+    ("memoir-console", &["memoir-app", "memoir-domain"]),
     (
         "memoir-service",
         &[
             "memoir-app",
+            "memoir-console",
             "memoir-domain",
             "memoir-mcp",
             "memoir-model",

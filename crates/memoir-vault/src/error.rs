@@ -89,6 +89,11 @@ pub enum Error {
         "the key store `{0}` was moved or replaced while it was in use; nothing was changed; start again"
     )]
     Replaced(String),
+    /// Another program gave the file a write-ahead log, and has it open: what is destroyed would lie there.
+    #[error(
+        "the key store `{0}` was given a write-ahead log by another program, in which destroyed keys would stay; nothing was changed; end that program, or the others that have the key store open"
+    )]
+    Logged(String),
     /// The agent's key was destroyed; it gets no other one.
     #[error("the agent's key was destroyed")]
     Destroyed,

@@ -198,11 +198,12 @@ impl KeyStore {
     ///
     /// # Errors
     /// [`Error::WrongMasterKey`] where the key is not in memory and another process rotated the master
-    /// key; [`Error::Inconsistent`]; those of the driver.
+    /// key; [`Error::Replaced`]; [`Error::Inconsistent`]; those of the driver.
     pub fn key(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
         let state = &mut *self.lock();
+        self.check_place()?;
         if let Some(key) = state.fresh(scope)
-            && self.counter.read()? == state.changes
+            && self.counter.read()?.is_as(state.changes)
         {
             return Ok(Some(key));
         }
@@ -232,7 +233,7 @@ impl KeyStore {
     /// says nothing about the key: look with [`KeyStore::key`], from a thread that may block.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// [`Error::Replaced`]; those of the driver.
     pub fn cached(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
         let Some(guard) = self.lock_at_once() else {
             return Ok(None);
@@ -242,7 +243,8 @@ impl KeyStore {
         };
         let changes = guard.changes;
         drop(guard);
-        Ok((self.counter.read()? == changes).then_some(key))
+        self.check_place()?;
+        Ok(self.counter.read()?.is_as(changes).then_some(key))
     }
 
     /// The agent's key, which is made at `now` if it has none. It is on the disk before this returns.
@@ -308,8 +310,9 @@ impl KeyStore {
     /// When the agent's key was destroyed; `None` where it is there, or never was.
     ///
     /// # Errors
-    /// [`Error::Inconsistent`]; those of the driver.
+    /// [`Error::Replaced`]; [`Error::Inconsistent`]; those of the driver.
     pub fn destroyed_at(&self, scope: AgentScope) -> Result<Option<Timestamp>> {
+        self.check_place()?;
         let microseconds: Option<i64> = self
             .lock()
             .connection
@@ -483,14 +486,29 @@ impl KeyStore {
         name_of(self.path.as_deref())
     }
 
+    /// Another file that stands in the place of the one that is open is the one in which others destroy
+    /// keys. Where there is none, nobody can.
+    fn check_place(&self) -> Result<()> {
+        match self.path.as_deref().and_then(file::identity) {
+            Some(found) if Some(found) != self.identity => Err(Error::Replaced(self.name())),
+            _ => Ok(()),
+        }
+    }
+
     /// A transaction that waits for its turn to write before it reads, so that what was read still holds.
     fn change<'a>(&self, connection: &'a mut Connection) -> Result<Transaction<'a>> {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if self.path.as_deref().and_then(file::identity) == self.identity {
-            Ok(transaction)
-        } else {
-            Err(Error::Replaced(self.name()))
+        if !self.counter.read()?.are_counted() {
+            file::give_up_log(connection)?;
         }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if self.path.as_deref().and_then(file::identity) != self.identity {
+            return Err(Error::Replaced(self.name()));
+        }
+        // Nobody can give it a log before the transaction ends.
+        if !self.counter.read()?.are_counted() {
+            return Err(Error::Logged(self.name()));
+        }
+        Ok(transaction)
     }
 }
 
@@ -513,7 +531,7 @@ impl State {
     /// Takes down how often the file was changed; what is known from before that is to be looked for
     /// again.
     fn notice(&mut self, changes: Changes) {
-        if self.changes != changes {
+        if !self.changes.is_as(changes) {
             self.changes = changes;
             self.generation += 1;
         }

@@ -11,6 +11,9 @@ use crate::{Error, Result};
 
 /// What every token begins with, so that scanners for leaked secrets know it.
 const PREFIX: &str = "memoir_";
+/// What the secret of somebody who signed in with a browser begins with: it is no token, nor the other way
+/// round.
+const BROWSER_PREFIX: &str = "signed-in_";
 /// Random bytes of a token.
 const RANDOM_BYTES: usize = 32;
 /// A longer text is not looked at.
@@ -25,11 +28,23 @@ impl TokenSecret {
     /// # Errors
     /// [`Error::Random`].
     pub fn generate() -> Result<Self> {
+        Self::beginning_with(PREFIX)
+    }
+
+    /// As [`TokenSecret::generate`], for the cookie of somebody who signs in with a browser.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn generate_for_browser() -> Result<Self> {
+        Self::beginning_with(BROWSER_PREFIX)
+    }
+
+    fn beginning_with(prefix: &str) -> Result<Self> {
         let mut random = Zeroizing::new([0; RANDOM_BYTES]);
         getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
         // Room for all of it at once, so that growing leaves no copy behind.
         let mut text = Zeroizing::new(String::with_capacity(LONGEST_BYTES));
-        text.push_str(PREFIX);
+        text.push_str(prefix);
         URL_SAFE_NO_PAD.encode_string(random.as_slice(), &mut text);
         Ok(Self(text))
     }
@@ -54,8 +69,26 @@ impl fmt::Debug for TokenSecret {
 /// The digest of what somebody presents; `None` for what cannot be a token. With 256 random bits a token
 /// cannot be guessed from its digest, and a look-up by digest tells nothing by the time that it takes.
 pub fn digest_of(presented: &str) -> Option<[u8; 32]> {
-    let may_be = presented.starts_with(PREFIX) && presented.len() <= LONGEST_BYTES;
+    digest_where(presented, PREFIX)
+}
+
+/// As [`digest_of`], of what a browser presents.
+pub fn browser_digest_of(presented: &str) -> Option<[u8; 32]> {
+    digest_where(presented, BROWSER_PREFIX)
+}
+
+fn digest_where(presented: &str, prefix: &str) -> Option<[u8; 32]> {
+    let may_be = presented.starts_with(prefix) && presented.len() <= LONGEST_BYTES;
     may_be.then(|| Sha256::digest(presented.as_bytes()).into())
+}
+
+/// What the forms that are shown to a browser hold, so that no other site can fill them in: nobody without
+/// the browser's secret can make it, and it gives nothing of that secret away.
+pub fn form_token(browser_secret: &str) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(b"memoir form\0");
+    hasher.update(browser_secret.as_bytes());
+    URL_SAFE_NO_PAD.encode(hasher.finalize())
 }
 
 #[cfg(test)]
@@ -74,5 +107,18 @@ mod tests {
         assert_eq!(format!("{one:?}"), "TokenSecret");
         assert_eq!(digest_of("Bearer"), None);
         assert_eq!(digest_of(&format!("{PREFIX}{}", "a".repeat(200))), None);
+    }
+
+    #[test]
+    fn a_browsers_secret_is_no_token() {
+        let token = TokenSecret::generate().unwrap();
+        let browsers = TokenSecret::generate_for_browser().unwrap();
+        assert_eq!(browser_digest_of(browsers.expose()), Some(browsers.digest()));
+        assert_eq!(digest_of(browsers.expose()), None);
+        assert_eq!(browser_digest_of(token.expose()), None);
+        let form = form_token(browsers.expose());
+        assert_eq!(form, form_token(browsers.expose()));
+        assert_ne!(form, form_token(token.expose()));
+        assert!(!browsers.expose().contains(&form));
     }
 }

@@ -91,6 +91,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Audit(commands::audit::Command),
     #[command(subcommand)]
+    Access(commands::access::Command),
+    #[command(subcommand)]
     Token(commands::token::Command),
     #[command(subcommand)]
     User(commands::user::Command),
@@ -116,6 +118,8 @@ mod tests {
             &["recall", "wren", CANARY, "--tag", CANARY],
             &["agent", "set", "wren", "system_prompt", CANARY],
             &["shred", "wren", "1", "--reason", CANARY],
+            &["access", "ask", "wren", "--purpose", CANARY],
+            &["access", "answer", "1", "no", "--reason", CANARY],
         ] {
             let typed = std::iter::once(&"memoir").chain(line);
             let arguments = super::Arguments::try_parse_from(typed).unwrap();

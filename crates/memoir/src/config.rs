@@ -14,7 +14,7 @@ use jiff::{
     tz::TimeZone,
 };
 use memoir_app::{Limits, Price, Settings};
-use memoir_domain::schedule::WeeklySlot;
+use memoir_domain::schedule::{DailySlot, WeeklySlot};
 use memoir_model::{ModelName, ProviderSettings};
 use serde::Deserialize;
 
@@ -65,6 +65,7 @@ struct File {
 struct ScheduleSection {
     enabled: Option<bool>,
     weekly: Option<String>,
+    daily: Option<String>,
     time_zone: Option<String>,
 }
 
@@ -142,9 +143,11 @@ impl Config {
     fn parse(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| located(&error, text))?;
         let defaults = Settings::default();
+        let weekly_slot = weekly_slot(&file)?;
         let settings = Settings {
             schedule: file.schedule.enabled.unwrap_or(defaults.schedule),
-            weekly_slot: weekly_slot(&file)?,
+            daily_slot: daily_slot(&file, &weekly_slot.time_zone)?,
+            weekly_slot,
             limits: limits(&file.limits)?,
             near_doubles_in_ledger: file
                 .ledger
@@ -165,7 +168,6 @@ impl Config {
                 None => defaults.lease,
             },
             idle: defaults.idle,
-            daily_slot: defaults.daily_slot,
         };
         Ok(Self {
             settings,
@@ -236,6 +238,19 @@ fn weekly_slot(file: &File) -> Result<WeeklySlot, String> {
     Ok(slot)
 }
 
+fn daily_slot(file: &File, time_zone: &TimeZone) -> Result<DailySlot, String> {
+    let mut slot = DailySlot {
+        time_zone: time_zone.clone(),
+        ..DailySlot::default()
+    };
+    if let Some(daily) = &file.schedule.daily {
+        slot.time = time_of_day(daily).ok_or_else(|| {
+            format!("`schedule.daily` is `{daily}`; it must be a time of day, such as `03:00`")
+        })?;
+    }
+    Ok(slot)
+}
+
 /// Reads `Mon 04:00` or `monday 4:00`.
 fn weekday_and_time(text: &str) -> Option<(Weekday, Time)> {
     const DAYS: [(&str, Weekday); 7] = [
@@ -252,13 +267,17 @@ fn weekday_and_time(text: &str) -> Option<(Weekday, Time)> {
     let (_, weekday) = DAYS
         .into_iter()
         .find(|(name, _)| day == *name || day == name[..3])?;
-    let (hour, minute) = time.trim().split_once(':')?;
+    Some((weekday, time_of_day(time)?))
+}
+
+/// Reads `03:00` or `3:00`.
+fn time_of_day(text: &str) -> Option<Time> {
+    let (hour, minute) = text.trim().split_once(':')?;
     let part = |text: &str| -> Option<i8> {
         let digits = matches!(text.len(), 1 | 2) && text.bytes().all(|byte| byte.is_ascii_digit());
         digits.then(|| text.parse().ok()).flatten()
     };
-    let time = Time::new(part(hour)?, part(minute)?, 0, 0).ok()?;
-    Some((weekday, time))
+    Time::new(part(hour)?, part(minute)?, 0, 0).ok()
 }
 
 fn limits(section: &LimitsSection) -> Result<Limits, String> {
@@ -405,6 +424,7 @@ mod tests {
             [schedule]
             enabled = false
             weekly = "sunday 23:30"
+            daily = "5:15"
             time_zone = "Europe/Berlin"
 
             [ledger]
@@ -436,6 +456,9 @@ mod tests {
             settings.weekly_slot.time_zone.iana_name(),
             Some("Europe/Berlin")
         );
+        let daily = settings.daily_slot;
+        assert_eq!((daily.time.hour(), daily.time.minute()), (5, 15));
+        assert_eq!(daily.time_zone.iana_name(), Some("Europe/Berlin"));
         assert!(settings.near_doubles_in_ledger);
         assert_eq!(settings.limits.time, Duration::from_secs(150));
         assert_eq!(settings.limits.first_wait, Duration::from_millis(10));
@@ -553,6 +576,11 @@ mod tests {
                 "`schedule.weekly` is `Mon 25:00`",
             ),
             ("[schedule]\nweekly = 'Yesterday'", "such as `Mon 04:00`"),
+            (
+                "[schedule]\ndaily = 'Mon 03:00'",
+                "`schedule.daily` is `Mon 03:00`; it must be a time of day",
+            ),
+            ("[schedule]\ndaily = '24:00'", "such as `03:00`"),
             (
                 "[schedule]\ntime_zone = 'Mars/Base'",
                 "`time_zone` is `Mars/Base`",

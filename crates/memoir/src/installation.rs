@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_app::{Account, AgentHandle, Eyes, Memoir, Scratch};
+use memoir_app::{Account, AgentHandle, Eyes, Mechanic, Memoir, Principal, Scratch};
 use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::Providers;
 use memoir_store::Store;
@@ -20,7 +20,7 @@ pub(crate) struct Installation {
 }
 
 /// Where an agent's token is given.
-const TOKEN: &str = "MEMOIR_TOKEN";
+pub(crate) const TOKEN: &str = "MEMOIR_TOKEN";
 
 impl Installation {
     /// Opens what the arguments name.
@@ -66,12 +66,49 @@ impl Installation {
     /// # Errors
     /// The token that is given opens nothing.
     pub(crate) async fn eyes(&self, agent: &AgentHandle) -> Result<Eyes, Failure> {
-        let given = std::env::var(TOKEN).unwrap_or_default();
         if !self.is_closed {
             return Ok(Eyes::Agent);
         }
+        let holder = self.holder().await?;
+        Ok(match holder {
+            Some(holder) if is_own(agent, &holder) => Eyes::Agent,
+            _ => Eyes::Administrator,
+        })
+    }
+
+    /// Whoever acts: the agent or the administrator of its account whose token is given, or else whoever
+    /// types commands. What an agent lets somebody see is for the one of them who asked (SPEC 5.2).
+    ///
+    /// # Errors
+    /// The token that is given opens nothing.
+    pub(crate) async fn actor(&self, agent: &AgentHandle) -> Result<Actor, Failure> {
+        Ok(match self.holder().await? {
+            Some(holder) if is_own(agent, &holder) => Actor::agent(agent.name()),
+            Some(Principal {
+                token,
+                account,
+                agent: None,
+                ..
+            }) if account == agent.scope().account => {
+                Actor::administrator(format!("token {token}"))
+            }
+            _ => administrator(),
+        })
+    }
+
+    /// The agent as whoever acts may see it who is not the agent.
+    ///
+    /// # Errors
+    /// The token that is given opens nothing.
+    pub(crate) async fn mechanic(&self, agent: &AgentHandle) -> Result<Mechanic, Failure> {
+        Ok(agent.mechanic(&self.actor(agent).await?))
+    }
+
+    /// Whoever the given token is for; `None` without one.
+    async fn holder(&self) -> Result<Option<Principal>, Failure> {
+        let given = std::env::var(TOKEN).unwrap_or_default();
         if given.is_empty() {
-            return Ok(Eyes::Administrator);
+            return Ok(None);
         }
         let holder = self.memoir.authenticate(&given).await?;
         let holder = holder.ok_or_else(|| {
@@ -79,13 +116,7 @@ impl Installation {
                 .hint("it may have ended or been revoked; `memoir token list` shows the tokens that there are")
         })?;
         self.memoir.write_uses().await?;
-        let scope = agent.scope();
-        let is_own = (holder.account, holder.agent) == (scope.account, Some(scope.agent));
-        Ok(if is_own {
-            Eyes::Agent
-        } else {
-            Eyes::Administrator
-        })
+        Ok(Some(holder))
     }
 
     /// Refuses whoever may not see the agent's words.
@@ -95,18 +126,30 @@ impl Installation {
     pub(crate) async fn for_its_own_eyes(&self, agent: &AgentHandle) -> Result<(), Failure> {
         match self.eyes(agent).await? {
             Eyes::Agent => Ok(()),
-            Eyes::Administrator => Err(Failure::new(format!(
-                "this installation is closed: the words of `{}` are shown to the agent only",
-                agent.name()
-            ))
-            .hint(format!("give the agent's token in {TOKEN}"))),
+            Eyes::Administrator => self.refuse(agent),
         }
+    }
+
+    /// Refuses whoever may not see the agent's words.
+    pub(crate) fn refuse<T>(&self, agent: &AgentHandle) -> Result<T, Failure> {
+        let name = agent.name();
+        let told = format!(
+            "this installation is closed: the words of `{name}` are shown to the agent only"
+        );
+        let hint = format!("give the agent's token in {TOKEN}");
+        Err(Failure::new(told).hint(hint))
     }
 
     /// The session of that identifier, and its agent.
     pub(crate) async fn session(&self, id: &str) -> Result<(AgentHandle, SessionId), Failure> {
         Ok(self.account.session_agent(id).await?)
     }
+}
+
+/// Whether the token is the agent's own.
+fn is_own(agent: &AgentHandle, holder: &Principal) -> bool {
+    let scope = agent.scope();
+    (holder.account, holder.agent) == (scope.account, Some(scope.agent))
 }
 
 /// The installation that the arguments name.

@@ -8,6 +8,7 @@ from .administrator import Administrator
 from .agent import AgentMemory, NewMemory
 from .aio import AsyncAgentMemory
 from .errors import ConnectionFailed, MemoirError, Problem
+from .live import LiveEvent, Watch
 from .models import (
     AccessRequest,
     Actor,
@@ -16,12 +17,17 @@ from .models import (
     Context,
     Due,
     ErasedAgent,
+    HandedOver,
+    LiveRecord,
+    LiveSession,
     MadeToken,
     Memory,
+    Message,
     Misfit,
     Obstacle,
     OpenSession,
     Record,
+    Reflection,
     RehearsedChange,
     Rewound,
     SavedMemory,
@@ -30,6 +36,7 @@ from .models import (
     SettingVersion,
     Stats,
     Tool,
+    Transcripts,
     Usage,
     Verified,
 )
@@ -47,9 +54,14 @@ __all__ = [
     "Context",
     "Due",
     "ErasedAgent",
+    "HandedOver",
+    "LiveEvent",
+    "LiveRecord",
+    "LiveSession",
     "MadeToken",
     "MemoirError",
     "Memory",
+    "Message",
     "Misfit",
     "NewMemory",
     "Obstacle",
@@ -57,6 +69,7 @@ __all__ = [
     "Outcome",
     "Problem",
     "Record",
+    "Reflection",
     "RehearsedChange",
     "Reply",
     "Rewound",
@@ -67,7 +80,9 @@ __all__ = [
     "Stats",
     "Tool",
     "ToolCall",
+    "Transcripts",
     "Turn",
     "Usage",
     "Verified",
+    "Watch",
 ]

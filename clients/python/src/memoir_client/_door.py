@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any, TypeVar
 
 from ._transport import Transport, segment
-from .models import AccessRequest, Memory, Record, Session, Shown, Verified, read
+from .live import Watch
+from .models import (
+    AccessRequest,
+    HandedOver,
+    Memory,
+    Message,
+    Record,
+    Reflection,
+    Session,
+    Shown,
+    Transcripts,
+    Verified,
+    read,
+)
 
 Self = TypeVar("Self", bound="Door")
 T = TypeVar("T", bound=Shown)
+
+# Seconds: the agent's model reads and thinks meanwhile.
+_REFLECTING = 600.0
 
 
 class Door:
@@ -27,6 +44,9 @@ class Door:
         attempts: int = 4,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
+        token = token or os.environ.get("MEMOIR_TOKEN")
+        if not token:
+            raise ValueError("there is no token: give one, or set MEMOIR_TOKEN")
         self._transport = Transport(
             url, token, timeout=timeout, attempts=attempts, ssl_context=ssl_context
         )
@@ -49,6 +69,17 @@ class Door:
     def session(self, session_id: str) -> Session:
         """One session."""
         return self._get(Session, f"/v1/sessions/{segment(session_id)}")
+
+    def watch(self, session_id: str, *, last_event_id: str | None = None) -> Watch:
+        """A session's events as they happen, from its beginning until it has ended.
+
+        Every record comes once, in its order; of the states in between, some may be passed over. A
+        stream that breaks off is taken up where it was, in as many attempts as a request has.
+
+        Args:
+            last_event_id: the `id` of the last event that was seen; what came after it follows.
+        """
+        return Watch(self._transport, f"/v1/sessions/{segment(session_id)}/events", last_event_id)
 
     def cancel(self, session_id: str) -> Session:
         """Ends a running session; its edits stay."""
@@ -75,6 +106,19 @@ class Door:
     def revoke_access(self, request_id: str) -> AccessRequest:
         """Takes a request back, answered or not: what it granted ends at once."""
         return self._post(AccessRequest, f"/v1/access-requests/{segment(request_id)}/revoke")
+
+    def _hand_over(
+        self, agent: str, messages: Iterable[Message], now: bool, key: str | None
+    ) -> HandedOver:
+        body = {"messages": [_message(message) for message in messages], "now": now}
+        return self._post(HandedOver, f"{of(agent)}/transcripts", body, key)
+
+    def _transcripts(self, agent: str) -> Transcripts:
+        return self._get(Transcripts, f"{of(agent)}/transcripts")
+
+    def _reflect(self, agent: str) -> Reflection:
+        path = f"{of(agent)}/reflections"
+        return read(Reflection, self._transport.send("POST", path, timeout=_REFLECTING))
 
     def _memories(
         self, agent: str, query: Mapping[str, Any], *, page_size: int
@@ -105,6 +149,16 @@ class Door:
             cursor = page["next_cursor"]
             if cursor is None:
                 return
+
+
+def _message(message: Message) -> dict[str, Any]:
+    fields = {
+        "id": message.id,
+        "at": moment(message.at),
+        "speaker": message.speaker,
+        "text": message.text,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def of(agent: str) -> str:

@@ -1,4 +1,7 @@
-"""The agents of an account, for an administrator, who sees numbers and codes, never words."""
+"""The agents of an account, for an administrator.
+
+An administrator sees numbers, dates and codes, and words only while an agent shows them.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,25 @@ from datetime import datetime
 from typing import Any
 
 from ._door import Door, moment, of
+from ._transport import Transport
 from .models import (
     AccessRequest,
     Agent,
     Checkpoint,
     ErasedAgent,
+    HandedOver,
     Kind,
     MadeToken,
     Memory,
+    Message,
     Mode,
     Record,
+    Reflection,
     Rewound,
     SavedMemory,
     Session,
+    SignedIn,
+    Transcripts,
     Verified,
     read,
 )
@@ -30,7 +39,12 @@ class Administrator(Door):
     """An account's administrator.
 
     Agents are named by their name or identifier. The arguments are those of `AgentMemory`.
+
+    Attributes:
+        signed_in_until: when the token of `sign_in` ends; None for one that was given.
     """
+
+    signed_in_until: datetime | None = None
 
     def __init__(
         self,
@@ -45,6 +59,41 @@ class Administrator(Door):
 
     def __repr__(self) -> str:
         return f"Administrator({self._transport!r})"
+
+    @classmethod
+    def sign_in(
+        cls,
+        url: str | None = None,
+        *,
+        name: str,
+        password: str,
+        account: str | None = None,
+        timeout: float = 30.0,
+        attempts: int = 4,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> Administrator:
+        """Signs in with a name and a password, for twelve hours.
+
+        Args:
+            account: the administrator's account; `default` where it is left out.
+
+        Raises:
+            ValueError: the password would travel over a network in the open.
+            Problem: with the code `unauthorized` where name and password do not fit.
+        """
+        transport = Transport(
+            url, None, timeout=timeout, attempts=attempts, ssl_context=ssl_context
+        )
+        if not transport.is_private:
+            raise ValueError("a password goes over https only, or to this machine")
+        body = {"name": name, "password": password, "account": account}
+        try:
+            made = read(SignedIn, transport.send("POST", "/v1/sign-in", body=body))
+        finally:
+            transport.close()
+        door = cls(url, made.token, timeout=timeout, attempts=attempts, ssl_context=ssl_context)
+        door.signed_in_until = made.expires_at
+        return door
 
     def create_agent(self, name: str, **settings: Any) -> Agent:
         """Makes an agent; settings are those of `Agent`, such as `model` and `system_prompt`."""
@@ -67,7 +116,7 @@ class Administrator(Door):
         return read(ErasedAgent, self._transport.send("DELETE", of(agent)))
 
     def create_token(self, agent: str, *, expires_at: datetime | str | None = None) -> MadeToken:
-        """Makes an agent's first token, while it has no memories."""
+        """Makes an agent's first token, while it has no memories; later ones, where it lets you."""
         return self._post(MadeToken, f"{of(agent)}/tokens", {"expires_at": moment(expires_at)})
 
     def remember(
@@ -104,7 +153,7 @@ class Administrator(Door):
         include_discarded: bool = False,
         page_size: int = 100,
     ) -> Iterator[Memory]:
-        """An agent's memories, without their words."""
+        """An agent's memories, without their words but where it lets you look."""
         wanted = {
             "kind": kind,
             "since": moment(since),
@@ -168,6 +217,30 @@ class Administrator(Door):
     def access_requests(self, agent: str, *, page_size: int = 100) -> Iterator[AccessRequest]:
         """The requests to an agent, newest first."""
         return self._pages(AccessRequest, f"{of(agent)}/access-requests", {}, page_size)
+
+    def request_shredding(self, agent: str, number: int, *, reason: str) -> AccessRequest:
+        """Asks an agent to have one memory shredded; with its yes that is done at once."""
+        path = f"{of(agent)}/memories/{int(number)}/shred"
+        return self._post(AccessRequest, path, {"reason": reason})
+
+    def hand_over(
+        self,
+        agent: str,
+        messages: Iterable[Message],
+        *,
+        now: bool = False,
+        idempotency_key: str | None = None,
+    ) -> HandedOver:
+        """Hands a conversation over, up to 10,000 messages; see `AgentMemory.hand_over`."""
+        return self._hand_over(agent, messages, now, idempotency_key)
+
+    def transcripts(self, agent: str) -> Transcripts:
+        """How it stands with the conversations that were handed over."""
+        return self._transcripts(agent)
+
+    def reflect(self, agent: str) -> Reflection:
+        """Lets the agent's model look at its last week's journal, and name what becomes core."""
+        return self._reflect(agent)
 
     def rewind(self, agent: str, to: datetime | str) -> Rewound:
         """Returns all of an agent's memories to that moment."""

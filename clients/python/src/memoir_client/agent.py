@@ -15,18 +15,22 @@ from .models import (
     AccessRequest,
     Agent,
     Context,
+    HandedOver,
     Kind,
     MadeToken,
     Memory,
+    Message,
     Mode,
     OpenSession,
     OwnField,
     Record,
+    Reflection,
     SavedMemory,
     Session,
     Setting,
     SettingVersion,
     Shown,
+    Transcripts,
     Verified,
     private,
     read,
@@ -168,6 +172,28 @@ class AgentMemory(Door):
     def memory(self, number: int) -> Memory:
         """One memory, also a discarded one."""
         return self._get(Memory, f"{of(self.agent)}/memories/{int(number)}")
+
+    def hand_over(
+        self,
+        messages: Iterable[Message],
+        *,
+        now: bool = False,
+        idempotency_key: str | None = None,
+    ) -> HandedOver:
+        """Hands a conversation over, up to 10,000 messages, for the agent's model to read.
+
+        It is read when nothing was added for six hours, or at once with `now`. Messages that the
+        agent had before are passed over.
+        """
+        return self._hand_over(self.agent, messages, now, idempotency_key)
+
+    def transcripts(self) -> Transcripts:
+        """How it stands with the conversations that were handed over."""
+        return self._transcripts(self.agent)
+
+    def reflect(self) -> Reflection:
+        """Lets the agent's model look at its last week's journal, and name what becomes core."""
+        return self._reflect(self.agent)
 
     def about(self) -> Agent:
         """The agent: settings and counts."""

@@ -5,25 +5,31 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
 from .agent import AgentMemory, NewMemory
+from .live import LiveEvent
 from .models import (
     AccessRequest,
     Agent,
     Context,
+    HandedOver,
     Kind,
     Memory,
+    Message,
     Mode,
     OpenSession,
     OwnField,
     Record,
+    Reflection,
     SavedMemory,
     Session,
     Setting,
+    Transcripts,
     Verified,
 )
 from .refine import Reply, Turn, advance, turns
@@ -111,6 +117,26 @@ class AsyncAgentMemory:
         """See `AgentMemory.memory`."""
         return await _thread(lambda: self.sync.memory(number))
 
+    async def hand_over(
+        self,
+        messages: Iterable[Message],
+        *,
+        now: bool = False,
+        idempotency_key: str | None = None,
+    ) -> HandedOver:
+        """See `AgentMemory.hand_over`."""
+        return await _thread(
+            lambda: self.sync.hand_over(messages, now=now, idempotency_key=idempotency_key)
+        )
+
+    async def transcripts(self) -> Transcripts:
+        """See `AgentMemory.transcripts`."""
+        return await _thread(self.sync.transcripts)
+
+    async def reflect(self) -> Reflection:
+        """See `AgentMemory.reflect`."""
+        return await _thread(self.sync.reflect)
+
     async def about(self) -> Agent:
         """See `AgentMemory.about`."""
         return await _thread(self.sync.about)
@@ -161,6 +187,18 @@ class AsyncAgentMemory:
         """See `AgentMemory.session`."""
         return await _thread(lambda: self.sync.session(session_id))
 
+    async def watch(
+        self, session_id: str, *, last_event_id: str | None = None
+    ) -> AsyncIterator[LiveEvent]:
+        """See `AgentMemory.watch`. A task that is cancelled ends it at once."""
+        # It may wait for long, and is not to keep others from a thread.
+        with (
+            ThreadPoolExecutor(1) as thread,
+            self.sync.watch(session_id, last_event_id=last_event_id) as watch,
+        ):
+            while event := await _thread(lambda: next(watch, None), thread, watch.close):
+                yield event
+
     async def cancel(self, session_id: str) -> Session:
         """See `AgentMemory.cancel`."""
         return await _thread(lambda: self.sync.cancel(session_id))
@@ -194,11 +232,17 @@ class AsyncAgentMemory:
         return await _thread(self.sync.verify)
 
 
-async def _thread(work: Callable[[], T]) -> T:
-    running = asyncio.ensure_future(asyncio.to_thread(work))
+async def _thread(
+    work: Callable[[], T],
+    thread: ThreadPoolExecutor | None = None,
+    stop: Callable[[], None] | None = None,
+) -> T:
+    running = asyncio.get_running_loop().run_in_executor(thread, work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
+        if stop is not None:
+            stop()
         # The thread goes on in any case; what follows is not to meet it half-way.
         await asyncio.wait([running])
         if not running.cancelled():

@@ -300,6 +300,89 @@ class Record(Shown):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class LiveSession(Session):
+    """A session as it is watched, with what the breaker looks at.
+
+    Attributes:
+        core_tokens: the mass now, or at the end; None where the session ended without the knife,
+            and of a rehearsal that runs.
+        breaker_tokens: the smallest mass at which the breaker holds; None before the knife is
+            handed over.
+        removable_tokens: how many more tokens edits may take away; likewise, and None at the end.
+        edits_left: edits that are left.
+    """
+
+    core_tokens: int | None = None
+    breaker_tokens: int | None = None
+    removable_tokens: int | None = None
+    edits_left: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LiveRecord(Record):
+    """A record of a session that is watched; `core_tokens` is the mass after it, where measured."""
+
+    core_tokens: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Message(Shown):
+    """A message of a conversation, for the agent's model to read.
+
+    Attributes:
+        id: what it is known by; the agent reads the message of an id once.
+        speaker: who said it, up to 200 characters.
+        text: what was said.
+        at: when it was said, where that is known.
+    """
+
+    id: str = private()
+    speaker: str = private()
+    text: str = private()
+    at: datetime | str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HandedOver(Shown):
+    """What became of messages: new ones, which wait to be read, and ones that were known."""
+
+    received: int
+    known: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Transcripts(Shown):
+    """How it stands with an agent's conversations.
+
+    Attributes:
+        pending: messages that wait to be read.
+        absorbed: messages that were read.
+        failed: messages that were given up after several attempts.
+        due_at: from when on those that wait are read; None where none waits.
+    """
+
+    pending: int
+    absorbed: int
+    failed: int
+    due_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Reflection(Shown):
+    """What a reflection came to.
+
+    Attributes:
+        considered: journal entries that the agent saw.
+        promoted: the numbers of those that are core memories now.
+        failure: why nothing was promoted, where something went wrong.
+    """
+
+    considered: int
+    promoted: tuple[int, ...]
+    failure: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Misfit(Shown):
     """Something that is not as it was written; `seq` is None where no record tells of it."""
 
@@ -338,7 +421,8 @@ class AccessRequest(Shown):
         minutes: for how long from the answer on; None where it is not to look.
         memory: the memory to be shredded.
         purpose: why, in the words of whoever asks.
-        state: `asked`, `granted`, `refused`, `revoked` or `expired`.
+        state: `asked`, `granted`, `refused`, `revoked` or `expired`; `done` where the token was
+            made or the memory shredded.
         expires_at: until when it waits for its answer; once granted, until when it can be used.
         reason: what the agent said to it: for the agent, and for whoever asked.
         reads, memories_read, tokens_read: what was seen under it.
@@ -370,6 +454,14 @@ class MadeToken(Shown):
     """A token that was made: the only time that its secret is there to be read."""
 
     id: str
+    token: str = private()
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SignedIn(Shown):
+    """A token of an administrator who signed in."""
+
     token: str = private()
     expires_at: datetime | None = None
 

@@ -7,6 +7,7 @@ use memoir_domain::{
     absorption::{self, ANSWER, CHUNK_TOKENS, IDLE_SECONDS, Message, MessageState},
     answer::Unreadable,
     draft::Decision,
+    lifecycle::StartRefusal,
     memory::{Invalid, NewMemory},
 };
 use memoir_model::{AnswerSchema, Model};
@@ -15,7 +16,7 @@ use serde::Serialize;
 
 use super::{
     RULES_ONLY,
-    question::{NotAnswered, Question},
+    question::{NotAnswered, Question, Stop},
 };
 use crate::{
     AgentHandle, Error, Result, codec,
@@ -30,8 +31,11 @@ const SPEAKER_LIMIT: usize = 200;
 const TEXT_LIMIT: usize = 4_000_000;
 /// Attempts after which a chunk is given up, so that it does not keep later ones waiting for ever.
 const ATTEMPTS: u32 = 5;
-/// How long a claim lasts unless it is renewed; it is with each chunk.
-const CLAIM_SECONDS: i64 = 20 * 60;
+/// After each attempt that came to nothing the chunk is this much smaller (as a power of two), so that few
+/// messages are given up for one that no model can be asked about.
+const SHRINKING: u32 = 2;
+/// How much longer a claim lasts than a question may take, unless it is renewed; it is with each chunk.
+const CLAIM_SECONDS: i64 = 5 * 60;
 /// The wait after the first attempt that came to nothing; it doubles with each one.
 const FIRST_WAIT_SECONDS: i64 = 15 * 60;
 /// The longest such wait.
@@ -85,6 +89,8 @@ pub struct Absorbed {
     pub pending: u64,
     /// Why it stopped before the end, or passed something over; never in the model's words.
     pub failure: Option<String>,
+    /// Whether it was told to stop before the end.
+    pub is_interrupted: bool,
 }
 
 /// Where an absorption stands.
@@ -137,8 +143,29 @@ enum Read {
     },
     /// Somebody else read it meanwhile.
     Lost,
-    Unreadable(Unreadable),
+    /// Its answer could not be used, or the provider would not take it.
+    Failed {
+        code: &'static str,
+        problem: String,
+    },
+    /// It holds one message, which is larger than the model's context.
+    TooLarge {
+        problem: String,
+    },
     ModelFailed(String),
+    Stopped,
+}
+
+/// An absorption under way.
+struct Reading<'a> {
+    model: &'a dyn Model,
+    claim: u64,
+    /// Attempts at the next chunk that came to nothing.
+    failures: u32,
+    /// How much smaller than usual chunks are, as a power of two: where large ones were too much for the
+    /// model, the next large one would be too.
+    shrunk: u32,
+    absorbed: Absorbed,
 }
 
 impl AgentHandle {
@@ -175,11 +202,15 @@ impl AgentHandle {
                 )
             })
             .collect::<Result<_>>()?;
-        let received = self
-            .memoir
-            .store
-            .add_messages(self.scope, &rows, due_at, now)
-            .await?;
+        let store = &self.memoir.store;
+        let received = match store.add_messages(self.scope, &rows, due_at, now).await {
+            Ok(received) => received,
+            Err(error) => {
+                // One that was erased meanwhile says so.
+                self.load(&Wanted::default()).await?;
+                return Err(error.into());
+            }
+        };
         Ok(HandedOver {
             received,
             known: given.saturating_sub(received),
@@ -197,45 +228,77 @@ impl AgentHandle {
             pending: row.pending,
             absorbed: row.absorbed,
             failed: row.failed,
-            due_at: row.due_at,
+            // Whoever reads has a claim until a moment after the last message.
+            due_at: row.due_at.filter(|_| row.pending > 0),
         })
     }
 
-    /// Lets the agent's model read all that waits, now, those that were given up before included.
+    /// Lets the agent's model read all that waits, now, until `stop`. Where nothing waits, those that were
+    /// given up before are tried again.
     ///
     /// # Errors
-    /// No model can be used, or one that only follows rules; the store fails. An answer that cannot be used
-    /// is no error: nothing of its chunk is saved, and that is on the record.
+    /// The agent is not in service. No model can be used, or one that only follows rules; the store fails.
+    /// An answer that cannot be used is no error: nothing of its chunk is saved, and that is on the record.
     pub async fn absorb(
         &self,
+        stop: impl Future<Output = ()> + Send,
         observer: &mut (dyn FnMut(AbsorbProgress) + Send),
     ) -> Result<Absorbed> {
+        let agent = self.load(&Wanted::default()).await?.agent;
+        if agent.settings.inactive {
+            return Err(Error::Start(StartRefusal::Inactive));
+        }
         let model = self.reader().await?;
-        let now = self.memoir.now();
         let store = &self.memoir.store;
-        store.revive_messages(self.scope, now).await?;
-        // Whoever asks for it does not wait for one that died. Should another one be alive, what both read
-        // is saved once.
-        store.settle_transcript(self.scope, now, 0).await?;
-        self.claim_and_absorb(model.as_ref(), observer).await
+        let mut row = store.transcript(self.scope).await?;
+        if row.pending == 0 && row.failed > 0 {
+            store
+                .revive_messages(self.scope, self.memoir.now())
+                .await?;
+            row = store.transcript(self.scope).await?;
+        }
+        // Whoever asks for it waits neither for what is due later, nor for somebody who may have died. One
+        // that is alive notices before its next chunk; what both read until then is saved once.
+        let until = self.claimed_until();
+        let Some(claim) = store.claim_transcript(self.scope, None, until).await? else {
+            return Ok(Absorbed::default());
+        };
+        let mut stop: Stop<'_> = Box::pin(stop);
+        self.absorb_claimed(model.as_ref(), claim, row, &mut stop, observer)
+            .await
     }
 
-    /// As [`AgentHandle::absorb`], for the schedule: where messages are due, and nobody reads them.
-    pub(super) async fn absorb_if_due(&self) -> Result<Absorbed> {
+    /// As [`AgentHandle::absorb`], for the schedule: where messages are due, and nobody reads them. `None`
+    /// where they are not, or the agent is to be left alone.
+    pub(super) async fn absorb_if_due(&self, stop: &mut Stop<'_>) -> Result<Option<Absorbed>> {
+        let settings = self.load(&Wanted::default()).await?.agent.settings;
+        if settings.inactive || settings.paused {
+            return Ok(None);
+        }
+        let store = &self.memoir.store;
+        let row = store.transcript(self.scope).await?;
+        let (now, until) = (self.memoir.now(), self.claimed_until());
+        let Some(claim) = store
+            .claim_transcript(self.scope, Some(now), until)
+            .await?
+        else {
+            return Ok(None);
+        };
         let model = match self.reader().await {
             Ok(model) => model,
             Err(error) => {
                 // Looked at again tomorrow: no attempt was made.
-                let row = self.memoir.store.transcript(self.scope).await?;
-                let later = self.memoir.now().plus_seconds(LONGEST_WAIT_SECONDS);
-                let store = &self.memoir.store;
+                let later = now.plus_seconds(LONGEST_WAIT_SECONDS);
                 store
-                    .settle_transcript(self.scope, later, row.failures)
+                    .settle_transcript(self.scope, claim, later, row.failures)
                     .await?;
                 return Err(error);
             }
         };
-        self.claim_and_absorb(model.as_ref(), &mut |_| {}).await
+        let (model, observer) = (model.as_ref(), &mut |_| {});
+        self.absorb_claimed(model, claim, row, stop, observer)
+            .await
+            .map(Some)
     }
 
     /// The agent's model, where it can read.
@@ -247,70 +310,113 @@ impl AgentHandle {
         Ok(model)
     }
 
-    async fn claim_and_absorb(
+    /// Until when a claim made now lasts: longer than one chunk can take.
+    fn claimed_until(&self) -> Timestamp {
+        let question = self.memoir.settings.limits.time.as_secs();
+        let question = i64::try_from(question).unwrap_or(LONGEST_WAIT_SECONDS);
+        self.memoir.now().plus_seconds(question + CLAIM_SECONDS)
+    }
+
+    /// Reads what waits, and lets go of the claim however that ended.
+    async fn absorb_claimed(
         &self,
         model: &dyn Model,
+        claim: u64,
+        row: TranscriptRow,
+        stop: &mut Stop<'_>,
         observer: &mut (dyn FnMut(AbsorbProgress) + Send),
     ) -> Result<Absorbed> {
-        let now = self.memoir.now();
-        let until = now.plus_seconds(CLAIM_SECONDS);
-        let store = &self.memoir.store;
-        let before: TranscriptRow = store.transcript(self.scope).await?;
-        let mut absorbed = Absorbed {
-            pending: before.pending,
-            ..Absorbed::default()
+        let mut reading = Reading {
+            model,
+            claim,
+            failures: row.failures,
+            shrunk: row.failures,
+            absorbed: Absorbed {
+                pending: row.pending,
+                ..Absorbed::default()
+            },
         };
-        if !store.claim_transcript(self.scope, now, until).await? {
-            return Ok(absorbed);
-        }
-        let mut failures = before.failures;
-        let again_at = loop {
-            let Some(chunk) = self.next_chunk(model).await? else {
-                break self.memoir.now();
-            };
+        let read = self.read_chunks(&mut reading, stop, observer).await;
+        let again_at = match &read {
+            Ok(again_at) => *again_at,
+            Err(_) => self.after(reading.failures),
+        };
+        let store = &self.memoir.store;
+        let settled = store
+            .settle_transcript(self.scope, claim, again_at, reading.failures)
+            .await;
+        // The first error is the one that tells.
+        read?;
+        settled?;
+        let mut absorbed = reading.absorbed;
+        absorbed.pending = store.transcript(self.scope).await?.pending;
+        Ok(absorbed)
+    }
+
+    /// Reads chunk by chunk. When what is left is to be tried again.
+    async fn read_chunks(
+        &self,
+        reading: &mut Reading<'_>,
+        stop: &mut Stop<'_>,
+        observer: &mut (dyn FnMut(AbsorbProgress) + Send),
+    ) -> Result<Timestamp> {
+        let store = &self.memoir.store;
+        while let Some(chunk) = self.next_chunk(reading).await? {
             let count = chunk.places.len() as u64;
-            match self.read_chunk(model, &chunk).await? {
+            let absorbed = &mut reading.absorbed;
+            match self.read_chunk(reading.model, &chunk, stop).await? {
                 Read::Absorbed { saved } => {
-                    failures = 0;
+                    reading.failures = 0;
                     absorbed.messages += count;
                     absorbed.saved += saved;
                     absorbed.chunks += 1;
                 }
                 Read::Lost => {}
-                Read::Unreadable(unreadable) => {
-                    failures += 1;
-                    let is_given_up = failures >= ATTEMPTS;
-                    self.note_unreadable(&chunk, unreadable.code, is_given_up)
-                        .await?;
-                    absorbed.failure = Some(unreadable.problem);
-                    if !is_given_up {
-                        break self.after(failures);
+                Read::Failed { code, problem } => {
+                    absorbed.failure = Some(problem);
+                    reading.failures += 1;
+                    reading.shrunk = reading.shrunk.max(reading.failures);
+                    if reading.failures < ATTEMPTS {
+                        self.note_failure(&chunk, code).await?;
+                        return Ok(self.after(reading.failures));
                     }
-                    failures = 0;
+                    self.give_up(&chunk, "given_up").await?;
+                    reading.failures = 0;
+                }
+                Read::TooLarge { problem } => {
+                    absorbed.failure = Some(problem);
+                    self.give_up(&chunk, "too_large").await?;
                 }
                 Read::ModelFailed(problem) => {
                     absorbed.failure = Some(problem);
-                    break self.after(failures.max(1));
+                    return Ok(self.after(reading.failures));
+                }
+                Read::Stopped => {
+                    absorbed.is_interrupted = true;
+                    return Ok(self.memoir.now());
                 }
             }
-            let row = store.transcript(self.scope).await?;
-            absorbed.pending = row.pending;
+            let pending = store.transcript(self.scope).await?.pending;
+            let absorbed = &mut reading.absorbed;
+            absorbed.pending = pending;
             observer(AbsorbProgress {
                 messages: absorbed.messages,
                 saved: absorbed.saved,
-                pending: row.pending,
+                pending,
             });
-            let until = self.memoir.now().plus_seconds(CLAIM_SECONDS);
-            store.extend_transcript(self.scope, until).await?;
-        };
-        store
-            .settle_transcript(self.scope, again_at, failures)
-            .await?;
-        absorbed.pending = store.transcript(self.scope).await?.pending;
-        Ok(absorbed)
+            let until = self.claimed_until();
+            if !store
+                .extend_transcript(self.scope, reading.claim, until)
+                .await?
+            {
+                absorbed.failure = Some("somebody else reads on".to_owned());
+                break;
+            }
+        }
+        Ok(self.memoir.now())
     }
 
-    /// When it is tried again after so many attempts that came to nothing.
+    /// When it is tried again after so many attempts at the same chunk that came to nothing.
     fn after(&self, failures: u32) -> Timestamp {
         let doublings = failures.saturating_sub(1).min(16);
         let wait = (FIRST_WAIT_SECONDS << doublings).min(LONGEST_WAIT_SECONDS);
@@ -318,13 +424,16 @@ impl AgentHandle {
     }
 
     /// The messages that are read next; `None` where none waits.
-    async fn next_chunk(&self, model: &dyn Model) -> Result<Option<Chunk>> {
+    async fn next_chunk(&self, reading: &Reading<'_>) -> Result<Option<Chunk>> {
         let loaded = self.load(&Wanted::default()).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
             &loaded.agent.settings.reflection_prompt,
         ];
-        let budget = room(self.context_of(model.context_tokens()), own).min(CHUNK_TOKENS);
+        let context_tokens = self.context_of(reading.model.context_tokens());
+        let budget = room(context_tokens, own).min(CHUNK_TOKENS);
+        let smaller = reading.shrunk.saturating_mul(SHRINKING);
+        let budget = budget.checked_shr(smaller).unwrap_or(0);
         let rows = self
             .memoir
             .store
@@ -337,12 +446,25 @@ impl AgentHandle {
             .collect::<Result<_>>()?;
         Ok((!messages.is_empty()).then(|| Chunk {
             places,
-            at: messages.iter().filter_map(|message| message.at).next_back(),
+            // A conversation that claims to be of the future is of today.
+            at: messages
+                .iter()
+                .filter_map(|message| message.at)
+                .next_back()
+                .map(|at| at.min(self.memoir.now())),
             messages,
         }))
     }
 
-    async fn read_chunk(&self, model: &dyn Model, chunk: &Chunk) -> Result<Read> {
+    async fn read_chunk(
+        &self,
+        model: &dyn Model,
+        chunk: &Chunk,
+        stop: &mut Stop<'_>,
+    ) -> Result<Read> {
+        if let Some(problem) = self.too_large(model, chunk) {
+            return Ok(Read::TooLarge { problem });
+        }
         let agent = self.load(&Wanted::default()).await?.agent;
         let question = Question {
             prompt: absorption::ask(&agent, &chunk.messages),
@@ -353,10 +475,20 @@ impl AgentHandle {
         };
         let at = chunk.at.unwrap_or(self.memoir.now());
         let read = |answer: &str| absorption::read(answer, at);
-        let notes: Vec<NewMemory> = match self.memoir.question(model, question, read).await {
+        let answer = self.memoir.question(model, question, read, stop).await;
+        let notes: Vec<NewMemory> = match answer {
             Ok(notes) => notes,
-            Err(NotAnswered::Unreadable(unreadable)) => return Ok(Read::Unreadable(unreadable)),
+            Err(NotAnswered::Unreadable(Unreadable { code, problem })) => {
+                return Ok(Read::Failed { code, problem });
+            }
+            Err(NotAnswered::Refused(problem)) => {
+                return Ok(Read::Failed {
+                    code: "refused",
+                    problem,
+                });
+            }
             Err(NotAnswered::Model(problem)) => return Ok(Read::ModelFailed(problem)),
+            Err(NotAnswered::Stopped) => return Ok(Read::Stopped),
         };
         let saved = notes.len() as u64;
         let decide =
@@ -370,20 +502,30 @@ impl AgentHandle {
         }
     }
 
-    /// Puts on the record that a chunk's answer could not be used; one that is given up waits no longer.
-    async fn note_unreadable(
-        &self,
-        chunk: &Chunk,
-        code: &'static str,
-        is_given_up: bool,
-    ) -> Result<()> {
+    /// Why a chunk of one message is not asked about: some providers cut what is too long for their model
+    /// without a word, and what was cut would count as read. `None` where it is asked about.
+    fn too_large(&self, model: &dyn Model, chunk: &Chunk) -> Option<String> {
+        let context_tokens = self.context_of(model.context_tokens());
+        let tokens: u64 = chunk.messages.iter().map(Message::tokens).sum();
+        (tokens > u64::from(context_tokens)).then(|| {
+            format!(
+                "a message of {tokens} tokens is larger than the model's context of {context_tokens}"
+            )
+        })
+    }
+
+    /// Puts on the record that a chunk is given up; it waits no longer.
+    async fn give_up(&self, chunk: &Chunk, why: &'static str) -> Result<()> {
         let count = chunk.messages.len();
-        if is_given_up {
-            let decide = |agent, now| absorption::fail(agent, count, "given_up", now);
-            self.settle_chunk(chunk, MessageState::Failed, decide)
-                .await?;
-            return Ok(());
-        }
+        let decide = |agent, now| absorption::fail(agent, count, why, now);
+        self.settle_chunk(chunk, MessageState::Failed, decide)
+            .await
+            .map(drop)
+    }
+
+    /// Puts on the record that a chunk's answer could not be used.
+    async fn note_failure(&self, chunk: &Chunk, code: &'static str) -> Result<()> {
+        let count = chunk.messages.len();
         self.decide(&Wanted::default(), |loaded, now| {
             Ok((Some(absorption::fail(loaded.agent, count, code, now)), ()))
         })

@@ -8,7 +8,7 @@ mod schedule;
 
 pub use absorb::{AbsorbProgress, Absorbed, HandedMessage, HandedOver, TranscriptView};
 pub use reflect::Reflected;
-pub use schedule::{Job, LifeSchedule};
+pub use schedule::{Job, LifeSchedule, Lived};
 
 /// The provider whose models follow rules and understand no words.
 pub(crate) const RULES_ONLY: &str = "builtin";

@@ -1,7 +1,7 @@
 //! A question whose answer is JSON: asked with the provider's schema where it has such a thing, again where
 //! the provider fails, and once more where the answer cannot be read.
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 use memoir_domain::{answer::Unreadable, prompt::Prompt};
 use memoir_model::{AnswerSchema, Message, Model, ModelError, Reply, Request};
@@ -15,18 +15,40 @@ pub(super) struct Question {
     pub(super) schema: AnswerSchema,
 }
 
+/// Comes to its end when whoever asks has to stop. It is not looked at again after that.
+pub(super) type Stop<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 /// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum NotAnswered {
     /// What was said cannot be used, not even after it was asked for once more.
     Unreadable(Unreadable),
+    /// The provider refuses what it is asked, and would refuse it again.
+    Refused(String),
     /// The provider failed for good, or the time is over.
     Model(String),
+    /// Whoever asked has to stop.
+    Stopped,
 }
 
 impl Memoir {
-    /// Asks, and reads the answer with `read`.
+    /// Asks, and reads the answer with `read`; until `stop`.
     pub(super) async fn question<T>(
+        &self,
+        model: &dyn Model,
+        question: Question,
+        read: impl Fn(&str) -> Result<T, Unreadable>,
+        stop: &mut Stop<'_>,
+    ) -> Result<T, NotAnswered> {
+        tokio::select! {
+            // Who has to stop does not ask at all.
+            biased;
+            () = stop => Err(NotAnswered::Stopped),
+            answer = self.asked_twice(model, question, read) => answer,
+        }
+    }
+
+    async fn asked_twice<T>(
         &self,
         model: &dyn Model,
         question: Question,
@@ -77,6 +99,9 @@ impl Memoir {
                 continue;
             }
             failures += 1;
+            if is_about_request(&error) {
+                return Err(NotAnswered::Refused(error.to_string()));
+            }
             if !error.is_retryable() || failures >= limits.attempts {
                 return Err(NotAnswered::Model(error.to_string()));
             }
@@ -90,6 +115,17 @@ impl Memoir {
             tokio::time::sleep(wait).await;
         }
     }
+}
+
+/// Whether it is what was asked that the provider does not take: too much of it, for instance.
+fn is_about_request(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::Rejected {
+            status: 400 | 413 | 422,
+            ..
+        }
+    )
 }
 
 /// Whether it may be the schema that the provider does not know.

@@ -9,7 +9,7 @@ use memoir_model::{AnswerSchema, Model};
 use memoir_store::{Selection, Wanted};
 use serde::Serialize;
 
-use super::question::{NotAnswered, Question};
+use super::question::{NotAnswered, Question, Stop};
 use crate::{
     AgentHandle, Error, Loaded, Result,
     memories::wanted,
@@ -25,6 +25,9 @@ pub struct Reflected {
     pub promoted: Vec<Number>,
     /// Why nothing was promoted, where it was for a reason; never in the model's words.
     pub failure: Option<String>,
+    /// Whether it was told to stop before the model had answered.
+    #[serde(skip)]
+    pub is_interrupted: bool,
 }
 
 impl AgentHandle {
@@ -34,24 +37,27 @@ impl AgentHandle {
     /// No model can be used; the store fails. An answer that cannot be used is no error: nothing is
     /// promoted, and that is on the record.
     pub async fn reflect(&self) -> Result<Reflected> {
-        self.reflect_where(|_, _| true).await
+        let mut for_ever: Stop<'_> = Box::pin(std::future::pending());
+        self.reflect_where(|_, _| true, &mut for_ever).await
     }
 
-    /// As [`AgentHandle::reflect`], where the agent still waits for one at a slot before now.
+    /// As [`AgentHandle::reflect`], where the agent still waits for one at a slot before now. What has to
+    /// stop before the model has answered is as if it had not begun.
     ///
     /// # Errors
     /// As [`AgentHandle::reflect`]; [`Error::NotDue`].
-    pub(super) async fn reflect_if_due(&self) -> Result<Reflected> {
+    pub(super) async fn reflect_if_due(&self, stop: &mut Stop<'_>) -> Result<Reflected> {
         let slot = self.memoir.settings.daily_slot.clone();
         let is_due = |loaded: &Loaded, now: Timestamp| {
             memoir_domain::schedule::reflection_due(&loaded.agent, &slot, now)
         };
-        self.reflect_where(is_due).await
+        self.reflect_where(is_due, stop).await
     }
 
     async fn reflect_where(
         &self,
         is_wanted: impl Fn(&Loaded, Timestamp) -> bool,
+        stop: &mut Stop<'_>,
     ) -> Result<Reflected> {
         let model = self.model(&RefineOptions::default()).await?;
         let context_tokens = model.context_tokens();
@@ -76,6 +82,7 @@ impl AgentHandle {
                     is_partial: question.as_ref().is_some_and(|asked| asked.left_out > 0),
                     at: now,
                     next_number: loaded.agent.next_number,
+                    last_at: loaded.agent.last_reflection_at,
                 };
                 let decision = match question {
                     Some(_) => reflection::begin(loaded.agent, now),
@@ -89,9 +96,10 @@ impl AgentHandle {
                 considered: 0,
                 promoted: Vec::new(),
                 failure: None,
+                is_interrupted: false,
             });
         };
-        self.finish_reflection(model.as_ref(), question, &seen)
+        self.finish_reflection(model.as_ref(), question, &seen, stop)
             .await
     }
 
@@ -106,6 +114,7 @@ impl AgentHandle {
         model: &dyn Model,
         asked: reflection::Question,
         seen: &Seen,
+        stop: &mut Stop<'_>,
     ) -> Result<Reflected> {
         let question = Question {
             prompt: asked.prompt,
@@ -115,7 +124,7 @@ impl AgentHandle {
             },
         };
         let read = |answer: &str| reflection::read(answer, &asked.entries);
-        let answer = self.memoir.question(model, question, read).await;
+        let answer = self.memoir.question(model, question, read, stop).await;
         let (code, failure) = match answer {
             Ok(numbers) => {
                 let numbers: Vec<Number> = numbers.into_iter().collect();
@@ -132,10 +141,25 @@ impl AgentHandle {
                     considered: seen.entries,
                     promoted,
                     failure: None,
+                    is_interrupted: false,
                 });
             }
             Err(NotAnswered::Unreadable(unreadable)) => (unreadable.code, unreadable.problem),
-            Err(NotAnswered::Model(problem)) => ("model_failed", problem),
+            Err(NotAnswered::Refused(problem) | NotAnswered::Model(problem)) => {
+                ("model_failed", problem)
+            }
+            Err(NotAnswered::Stopped) => {
+                self.decide(&Wanted::default(), |loaded, now| {
+                    Ok((reflection::put_off(loaded.agent, seen, now), ()))
+                })
+                .await?;
+                return Ok(Reflected {
+                    considered: seen.entries,
+                    promoted: Vec::new(),
+                    failure: Some("it was interrupted".to_owned()),
+                    is_interrupted: true,
+                });
+            }
         };
         self.decide(&Wanted::default(), |loaded, now| {
             Ok((Some(reflection::fail(loaded.agent, code, now)), ()))
@@ -145,6 +169,7 @@ impl AgentHandle {
             considered: seen.entries,
             promoted: Vec::new(),
             failure: Some(failure),
+            is_interrupted: false,
         })
     }
 }

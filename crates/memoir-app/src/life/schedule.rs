@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use memoir_domain::{AgentId, AgentScope, Timestamp};
 
-use crate::{Error, Memoir, Result};
+use super::{Absorbed, Reflected, question::Stop};
+use crate::{AgentHandle, Error, Memoir, Result};
 
 /// After how many seconds an agent is looked at again for which nothing could be done.
 const AGAIN_AFTER_SECONDS: i64 = 600;
@@ -42,18 +43,18 @@ impl LifeSchedule {
         let now = memoir.now();
         self.passed_over
             .retain(|_, since| (0..AGAIN_AFTER_SECONDS).contains(&now.seconds_since(*since)));
+        // As many more as may have to be passed over.
+        let limit =
+            per_account.saturating_add(u32::try_from(self.passed_over.len()).unwrap_or(u32::MAX));
         let mut jobs = Vec::new();
         // Without a schedule, what was handed over is read all the same.
         if memoir.settings.schedule
             && let Some(slot) = memoir.settings.daily_slot.latest(now)
         {
-            // As many more as may have to be passed over.
-            let limit = per_account
-                .saturating_add(u32::try_from(self.passed_over.len()).unwrap_or(u32::MAX));
             let due = memoir.store.due_reflections(None, slot, limit).await?;
             jobs.extend(due.into_iter().map(Job::Reflect));
         }
-        let due = memoir.due_transcripts(per_account).await?;
+        let due = memoir.due_transcripts(limit).await?;
         jobs.extend(due.into_iter().map(Job::Absorb));
         jobs.retain(|job| !self.passed_over.contains_key(&job.scope().agent));
         Ok(jobs)
@@ -66,28 +67,88 @@ impl LifeSchedule {
 }
 
 impl Memoir {
-    /// Does what is due. Whether anything was done; where not, the job is to be passed over for a while.
+    /// Does what is due, until `stop`. Whether anything was done; where not, the job is to be passed over
+    /// for a while.
     ///
     /// # Errors
     /// The store fails, or no model can be used.
-    pub async fn do_job(&self, job: Job) -> Result<bool> {
+    pub async fn do_job(&self, job: Job, stop: impl Future<Output = ()> + Send) -> Result<bool> {
+        let mut stop: Stop<'_> = Box::pin(stop);
         let mut agent = self.handle(job.scope());
         agent.name = agent
             .load(&memoir_store::Wanted::default())
             .await?
             .agent
             .name;
+        Ok(match agent.scheduled(job, &mut stop).await? {
+            // Reflected or not, it is not due before the next day.
+            Some(Lived::Reflected(_)) => true,
+            Some(Lived::Absorbed(absorbed)) => absorbed.failure.is_none(),
+            // Somebody else was faster with a reflection; whoever cannot be read to is passed over.
+            None => matches!(job, Job::Reflect(_)),
+        })
+    }
+}
+
+/// What a job came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lived {
+    /// The agent looked at its journal.
+    Reflected(Reflected),
+    /// Conversations were read.
+    Absorbed(Absorbed),
+}
+
+impl crate::Account {
+    /// What is due for its agents now, whether the schedule is on or not. Each comes with the agent.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn due_jobs(&self) -> Result<Vec<(AgentHandle, Job)>> {
+        let (memoir, now) = (&self.memoir, self.memoir.now());
+        let (account, all) = (Some(self.id), u32::MAX);
+        let mut jobs = Vec::new();
+        let transcripts = memoir.store.due_transcripts(account, now, all).await?;
+        jobs.extend(transcripts.into_iter().map(Job::Absorb));
+        if let Some(slot) = memoir.settings.daily_slot.latest(now) {
+            let reflections = memoir.store.due_reflections(account, slot, all).await?;
+            jobs.extend(reflections.into_iter().map(Job::Reflect));
+        }
+        let mut due = Vec::new();
+        for job in jobs {
+            let agent = self.agent(&job.scope().agent.to_string()).await?;
+            due.push((agent, job));
+        }
+        Ok(due)
+    }
+}
+
+impl AgentHandle {
+    /// Does a job of this agent's that is due, until `stop`; `None` where it is not due any more, or the
+    /// agent is to be left alone.
+    ///
+    /// # Errors
+    /// The store fails, or no model can be used.
+    pub async fn do_due(
+        &self,
+        job: Job,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<Option<Lived>> {
+        let mut stop: Stop<'_> = Box::pin(stop);
+        self.scheduled(job, &mut stop).await
+    }
+
+    async fn scheduled(&self, job: Job, stop: &mut Stop<'_>) -> Result<Option<Lived>> {
+        if job.scope() != self.scope {
+            return Ok(None);
+        }
         match job {
-            Job::Reflect(_) => match agent.reflect_if_due().await {
-                Ok(_) => Ok(true),
-                // Somebody else was faster.
-                Err(Error::NotDue) => Ok(true),
+            Job::Reflect(_) => match self.reflect_if_due(stop).await {
+                Ok(reflected) => Ok(Some(Lived::Reflected(reflected))),
+                Err(Error::NotDue) => Ok(None),
                 Err(error) => Err(error),
             },
-            Job::Absorb(_) => {
-                let absorbed = agent.absorb_if_due().await?;
-                Ok(absorbed.failure.is_none())
-            }
+            Job::Absorb(_) => Ok(self.absorb_if_due(stop).await?.map(Lived::Absorbed)),
         }
     }
 }

@@ -26,12 +26,11 @@ use prometheus::{
     core::Collector, proto::MetricFamily,
 };
 
-use crate::Memoir;
-
 pub(crate) use commits::Counted;
 pub(crate) use models::Watched;
 
 use self::load::Gauges;
+use crate::Memoir;
 
 /// Most models that are told apart; all beyond them are counted as `other`. Whoever begins a session can
 /// name any, and each takes some forty lines.

@@ -69,6 +69,8 @@ impl Model for WatchedModel {
 
 impl WatchedModel {
     fn answered(&self, reply: &Reply) {
+        let [input_tokens, output_tokens] =
+            [reply.usage.input_tokens, reply.usage.output_tokens].map(|tokens| tokens.min(MOST));
         let [provider, model] = self.metrics.model_labels(self.name());
         let tokens = |kind, count| {
             self.metrics
@@ -76,13 +78,13 @@ impl WatchedModel {
                 .with_label_values(&[provider, model, kind])
                 .inc_by(count);
         };
-        tokens("input", reply.usage.input_tokens);
-        tokens("output", reply.usage.output_tokens);
+        tokens("input", input_tokens);
+        tokens("output", output_tokens);
         if let Some(price) = self.price {
             let cost = price.cost(&Usage {
                 calls: 1,
-                input_tokens: reply.usage.input_tokens,
-                output_tokens: reply.usage.output_tokens,
+                input_tokens,
+                output_tokens,
             });
             self.metrics
                 .model_cost
@@ -91,6 +93,9 @@ impl WatchedModel {
         }
     }
 }
+
+/// More tokens than an answer has, whatever a provider says: so that no sum of them begins at nothing again.
+const MOST: u64 = 1 << 40;
 
 /// What a request ends as whose caller waits no longer: the session's time was over, or it was lost.
 const BROKEN_OFF: &str = "broken_off";

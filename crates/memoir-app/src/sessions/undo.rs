@@ -7,7 +7,7 @@ use memoir_domain::{
     audit::{Actor, Record},
     manage::ChangeRefusal,
     memory::{Memory, Number},
-    rollback::{self, UndoPlan},
+    rollback::{self, Obstacle, UndoPlan},
     session::{Session, State},
 };
 use memoir_store::{RecordFilter, Selection};
@@ -32,6 +32,27 @@ impl AgentHandle {
             match self.attempt_roll_back(id, cascade, actor).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 done => return done,
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// What stands in the way of [`AgentHandle::roll_back`]: later changes of the same memories, without
+    /// their words; nothing where it would be done at once.
+    ///
+    /// # Errors
+    /// [`Error::NotUndoable`] where there is nothing to take back.
+    pub async fn roll_back_obstacles(&self, id: SessionId) -> Result<Vec<Obstacle>> {
+        for _ in 0..crate::ATTEMPTS {
+            let mut loaded = self.load(&with_session(id)).await?;
+            let session = loaded.take_session(id)?;
+            check_undoable(&session)?;
+            if session.state.is_running() {
+                return Ok(Vec::new());
+            }
+            match self.log_since(id, &loaded).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                log => return Ok(rollback::plan_undo(id, &log?).obstacles),
             }
         }
         Err(Error::Contended)

@@ -90,4 +90,46 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
     assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.show_to_administrator().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
+    // However often: whoever brings it back has not written it.
+    for _ in 0..2 {
+        agent
+            .undo_setting(Field::SystemPrompt, &person())
+            .await
+            .unwrap();
+    }
+    assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
+    let seen = serde_json::to_string(&agent.show_to_administrator().await.unwrap()).unwrap();
+    assert!(!seen.contains("garden"), "{seen}");
+}
+
+#[tokio::test]
+async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_back() {
+    let world = World::new(&[]).await;
+    let agent = &world.agent;
+    agent.author(Field::SystemPrompt, Some(LONG)).await.unwrap();
+    // Others between these, so that the setting's own are pages apart.
+    for number in 0..30 {
+        let (budget, style) = (number.to_string(), format!("Style {number}."));
+        let assignments = [
+            (Field::CoreTokenBudget, Some(budget.as_str())),
+            (Field::RefinementPrompt, Some(style.as_str())),
+        ];
+        let assignments = if number == 0 { &assignments[1..] } else { &assignments[..] };
+        agent.configure(assignments, &person()).await.unwrap();
+    }
+    let history = agent.setting_history(Field::RefinementPrompt).await.unwrap();
+    assert_eq!(history.len(), 20);
+    assert_eq!(history[0].value.expose(), "Style 29.");
+    assert_eq!(history[19].value.expose(), "Style 10.");
+    let history = agent.setting_history(Field::SystemPrompt).await.unwrap();
+    assert_eq!(history.len(), 1);
+    agent
+        .configure(&[(Field::SystemPrompt, Some("You obey."))], &person())
+        .await
+        .unwrap();
+    let by = person();
+    assert!(agent.undo_setting(Field::SystemPrompt, &by).await.unwrap());
+    assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
+    let seen = serde_json::to_string(&agent.show_to_administrator().await.unwrap()).unwrap();
+    assert!(!seen.contains("garden"), "{seen}");
 }

@@ -18,7 +18,7 @@ use std::{
 use async_trait::async_trait;
 use memoir_app::{Eyes, SeenMemory, sessions::RefineOptions};
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId,
+    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     agent::Field,
     audit::Actor,
@@ -28,6 +28,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, DueAgents, Finding, Fleet,
+    FleetPage, FleetSlice,
     LeafRow, MemoryRow, OpenAccess, RecordFilter, ReplyRow, Result, Selection, SessionRow,
     Snapshot, Store, StoredText, TokenRow, UserRow, WaitingSession, Wanted,
 };
@@ -297,6 +298,9 @@ impl Fleet for Watched {
     async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
         self.inner.leaves(from).await
     }
+    async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
+        self.inner.fleet_page(account, page).await
+    }
     async fn append_leaves(&self, recorded_at: Timestamp) -> Result<u64> {
         self.inner.append_leaves(recorded_at).await
     }
@@ -327,6 +331,9 @@ impl memoir_store::Access for Watched {
     }
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
         self.inner.user_named(account, folded_name).await
+    }
+    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
+        self.inner.user(account, id).await
     }
     async fn has_users(&self) -> Result<bool> {
         self.inner.has_users().await
@@ -416,21 +423,29 @@ impl memoir_store::Transcripts for Watched {
     async fn claim_transcript(
         &self,
         scope: AgentScope,
-        now: Timestamp,
+        now: Option<Timestamp>,
         until: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<Option<u64>> {
         self.inner.claim_transcript(scope, now, until).await
     }
-    async fn extend_transcript(&self, scope: AgentScope, until: Timestamp) -> Result<()> {
-        self.inner.extend_transcript(scope, until).await
+    async fn extend_transcript(
+        &self,
+        scope: AgentScope,
+        claim: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        self.inner.extend_transcript(scope, claim, until).await
     }
     async fn settle_transcript(
         &self,
         scope: AgentScope,
+        claim: u64,
         due_at: Timestamp,
         failures: u32,
     ) -> Result<()> {
-        self.inner.settle_transcript(scope, due_at, failures).await
+        self.inner
+            .settle_transcript(scope, claim, due_at, failures)
+            .await
     }
     async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64> {
         self.inner.revive_messages(scope, due_at).await

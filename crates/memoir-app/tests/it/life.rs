@@ -1,7 +1,7 @@
 //! SPEC 2.5 and 2.6: what the agent's model promotes and notes, and what becomes of answers that cannot be
 //! used.
 
-use std::time::Duration;
+use std::{future::pending, time::Duration};
 
 use memoir_app::{
     AbsorbProgress, Absorbed, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected,
@@ -49,7 +49,7 @@ async fn absorb(world: &World, turns: impl IntoIterator<Item = Turn>) -> Absorbe
     let script = world.script(turns);
     let absorbed = world
         .agent
-        .absorb(&mut |_: AbsorbProgress| {})
+        .absorb(pending(), &mut |_: AbsorbProgress| {})
         .await
         .unwrap();
     assert_eq!(script.turns_left(), 0);
@@ -168,7 +168,7 @@ async fn spec_2_5_reflection_comes_once_a_day_while_there_is_something_new() {
             world.clock.advance(DAY / 4);
             for job in schedule.due(&world.memoir, 4).await.unwrap() {
                 script.push(Turn::text(r#"{"promote": []}"#));
-                assert!(world.memoir.do_job(job).await.unwrap());
+                assert!(world.memoir.do_job(job, pending()).await.unwrap());
                 asked.push(day);
             }
         }
@@ -237,7 +237,7 @@ async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end()
             attempts += 1;
             script.push(Turn::text("Nothing worth noting."));
             script.push(Turn::text("Really nothing."));
-            world.memoir.do_job(job).await.unwrap();
+            world.memoir.do_job(job, pending()).await.unwrap();
         }
     }
     assert_eq!(attempts, 5);
@@ -261,7 +261,7 @@ async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end()
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
     let world = World::new(&["I like rain."]).await;
-    let long = "word ".repeat(60_000);
+    let long = "word ".repeat(20_000);
     let messages = vec![
         message("a", &long),
         message("b", &long),
@@ -300,8 +300,8 @@ async fn spec_2_6_of_two_readers_one_saves() {
     world.script([slow("One."), slow("Two.")]);
     let (mut first, mut second) = (|_: AbsorbProgress| {}, |_: AbsorbProgress| {});
     let (one, other) = tokio::join!(
-        world.agent.absorb(&mut first),
-        world.agent.absorb(&mut second)
+        world.agent.absorb(pending(), &mut first),
+        world.agent.absorb(pending(), &mut second)
     );
     assert_eq!(one.unwrap().saved + other.unwrap().saved, 1);
     assert_eq!(world.journal().await.len(), 1);
@@ -338,7 +338,255 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
         .hand_over(vec![message("a", "Hello.")], true)
         .await
         .unwrap();
-    let refused = world.agent.absorb(&mut |_: AbsorbProgress| {}).await;
+    let refused = world.agent.absorb(pending(), &mut |_: AbsorbProgress| {}).await;
     assert!(matches!(refused, Err(Error::RulesOnly(_))));
     assert_eq!(world.agent.transcript().await.unwrap().pending, 1);
+}
+
+/// Until the model has been asked something.
+async fn asked(script: &memoir_testkit::ModelScript) {
+    while script.requests().is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Messages with a mark each, and what of them each question held.
+fn marked(count: usize, length: usize) -> Vec<HandedMessage> {
+    let text = |place: usize| format!("mark{place:03} {}", "word ".repeat(length / 5));
+    (0..count)
+        .map(|place| message(&format!("m{place}"), &text(place)))
+        .collect()
+}
+
+fn marks(request: &memoir_model::Request) -> Vec<String> {
+    let Message::User(question) = &request.messages[0] else {
+        panic!("the first message is the question");
+    };
+    let words = question.expose().split([' ', '"']);
+    words
+        .filter(|word| word.starts_with("mark"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
+    let world = World::new(&["I like rain."]).await;
+    world
+        .agent
+        .hand_over(marked(40, 8_000), false)
+        .await
+        .unwrap();
+    // Whatever holds message 20 cannot be answered.
+    let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
+        |request| match marks(request).contains(&"mark020".to_owned()) {
+            true => Turn::text("I would rather not."),
+            false => notes(&[], &[]),
+        },
+    )));
+    *world.model.0.lock().unwrap() = script.clone();
+    let mut schedule = LifeSchedule::default();
+    for _ in 0..40 {
+        world.clock.advance(DAY / 4);
+        for job in schedule.due(&world.memoir, 4).await.unwrap() {
+            world.memoir.do_job(job, pending()).await.unwrap();
+        }
+    }
+    let transcript = world.agent.transcript().await.unwrap();
+    assert_eq!((transcript.pending, transcript.failed), (0, 1));
+    assert_eq!(transcript.absorbed, 39);
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_up() {
+    let world = World::new(&["I like rain."]).await;
+    let mut messages = marked(3, 2_000);
+    messages[1].text = "word ".repeat(8_000).into();
+    world.agent.hand_over(messages, false).await.unwrap();
+    let read = |context, turns: Vec<Turn>| {
+        let script = memoir_testkit::ModelScript::new(turns).with_context_tokens(context);
+        let script = std::sync::Arc::new(script);
+        *world.model.0.lock().unwrap() = script.clone();
+        script
+    };
+    let script = read(6_000, vec![notes(&["One."], &[]), notes(&["Three."], &[])]);
+    let absorbed = world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    let told = absorbed.failure.unwrap();
+    assert!(told.contains("larger than the model's context"), "{told}");
+    assert_eq!((absorbed.messages, absorbed.saved), (2, 2));
+    let asked: Vec<Vec<String>> = script.requests().iter().map(marks).collect();
+    assert_eq!(asked, [["mark000"], ["mark002"]]);
+    assert_eq!(world.agent.transcript().await.unwrap().failed, 1);
+    // A larger model reads it.
+    read(100_000, vec![notes(&["Two."], &[])]);
+    let absorbed = world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    assert_eq!((absorbed.messages, absorbed.failure), (1, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_what_is_stopped_goes_on_at_once() {
+    let world = World::new(&["I like rain."]).await;
+    world
+        .agent
+        .hand_over(marked(2, 100), true)
+        .await
+        .unwrap();
+    let mut schedule = LifeSchedule::default();
+    let jobs = schedule.due(&world.memoir, 4).await.unwrap();
+    let script = world.script([notes(&["One."], &[]).after(DAY)]);
+    let stop = asked(&script);
+    assert!(world.memoir.do_job(jobs[0], stop).await.unwrap());
+    assert_eq!(world.agent.transcript().await.unwrap().pending, 2);
+    // Another process finds it due, and asks.
+    let jobs = LifeSchedule::default().due(&world.memoir, 4).await.unwrap();
+    assert_eq!(jobs.len(), 1);
+    world.script([notes(&["One."], &[])]);
+    assert!(world.memoir.do_job(jobs[0], pending()).await.unwrap());
+    assert_eq!(world.agent.transcript().await.unwrap().absorbed, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_5_a_reflection_that_is_stopped_is_due_as_before() {
+    let world = World::new(&["I like rain."]).await;
+    note(&world, "It rained.").await;
+    world.clock.advance(DAY);
+    let mut schedule = LifeSchedule::default();
+    let due = schedule.due(&world.memoir, 4).await.unwrap();
+    let script = world.script([Turn::text(r#"{"promote": [2]}"#).after(DAY)]);
+    world.memoir.do_job(due[0], asked(&script)).await.unwrap();
+    assert_eq!(schedule.due(&world.memoir, 4).await.unwrap(), due);
+    world.script([Turn::text(r#"{"promote": [2]}"#)]);
+    world.memoir.do_job(due[0], pending()).await.unwrap();
+    assert_eq!(world.kept().await, [1, 2]);
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
+    let world = World::new(&["I like rain."]).await;
+    // Each a chunk of its own.
+    world.agent.hand_over(marked(3, 100_000), true).await.unwrap();
+    let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
+        |request| {
+            let marks = marks(request);
+            notes(&[marks[0].as_str()], &[]).after(Duration::from_secs(10))
+        },
+    )));
+    *world.model.0.lock().unwrap() = script.clone();
+    let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
+    let scheduled = world.memoir.do_job(job, pending());
+    let by_hand = async {
+        asked(&script).await;
+        world.agent.absorb(pending(), &mut |_| {}).await.unwrap()
+    };
+    let (scheduled, by_hand) = tokio::join!(scheduled, by_hand);
+    assert!(!scheduled.unwrap(), "it is passed over");
+    // Either may have been the one that saved the first chunk.
+    assert!((2..=3).contains(&by_hand.messages), "{by_hand:?}");
+    let mut journal = world.journal().await;
+    journal.sort();
+    assert_eq!(journal, ["mark000", "mark001", "mark002"]);
+    // The first chunk was asked about twice, and no other.
+    assert_eq!(script.requests().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_an_agent_that_is_paused_is_read_to_by_hand_only_and_one_out_of_service_not() {
+    let world = World::new(&["I like rain."]).await;
+    let set = async |field, value| {
+        let set = [(field, Some(value))];
+        world.agent.configure(&set, &person()).await.unwrap();
+    };
+    world.agent.hand_over(marked(1, 10), true).await.unwrap();
+    set(Field::Paused, "true").await;
+    let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
+    world.script([]);
+    assert!(!world.memoir.do_job(job, pending()).await.unwrap());
+    set(Field::Active, "false").await;
+    let refused = world.agent.absorb(pending(), &mut |_| {}).await;
+    assert_eq!(refused.unwrap_err().code(), "inactive");
+    set(Field::Active, "true").await;
+    assert_eq!(absorb(&world, [notes(&[], &[])]).await.messages, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_agents_that_cannot_be_read_to_keep_nobody_waiting() {
+    let world = World::new(&["I like rain."]).await;
+    let account = world.memoir.account("default").await.unwrap();
+    for place in 0..5 {
+        let name = format!("wren {place}");
+        let paused = [(Field::Paused, Some("true"))];
+        let other = account.create_agent(&name, &paused, &person()).await;
+        other.unwrap();
+        let other = account.agent(&name).await.unwrap();
+        other.hand_over(marked(1, 10), true).await.unwrap();
+    }
+    world.clock.advance(Duration::from_secs(1));
+    world.agent.hand_over(marked(1, 10), true).await.unwrap();
+    world.script([notes(&[], &[])]);
+    let mut schedule = LifeSchedule::default();
+    for _ in 0..5 {
+        for job in schedule.due(&world.memoir, 2).await.unwrap() {
+            if !world.memoir.do_job(job, pending()).await.unwrap() {
+                schedule.pass_over(job, world.memoir.now());
+            }
+        }
+    }
+    assert_eq!(world.agent.transcript().await.unwrap().absorbed, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
+    let world = World::new(&["I like rain."]).await;
+    world.agent.hand_over(marked(4, 2_000), false).await.unwrap();
+    let refused = || {
+        Turn::Error(ModelError::Rejected {
+            status: 400,
+            code: None,
+            hint: None,
+        })
+    };
+    // Without the schema it is refused too.
+    let absorbed = absorb(&world, [refused(), refused()]).await;
+    assert!(absorbed.failure.unwrap().contains("400"));
+    assert_eq!(
+        world.actions().await.last().unwrap(),
+        "transcript_failed"
+    );
+    let script = world.script([notes(&[], &[])]);
+    world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    assert_eq!(script.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() {
+    let world = World::new(&["I like rain."]).await;
+    let mut messages = marked(1, 10);
+    messages[0].at = Some("9999-01-01T00:00:00Z".parse().unwrap());
+    world.agent.hand_over(messages, true).await.unwrap();
+    absorb(&world, [notes(&["Odd."], &[])]).await;
+    let noted = world.agent.memory(memoir_domain::memory::Number(2)).await;
+    assert_eq!(noted.unwrap().created_at, world.memoir.now());
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_5_4_what_waits_goes_with_the_agent() {
+    let world = World::new(&["I like rain."]).await;
+    world.agent.hand_over(marked(3, 10), true).await.unwrap();
+    let script = world.script([notes(&["One."], &[]).after(Duration::from_secs(10))]);
+    let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
+    let reading = world.memoir.do_job(job, pending());
+    let erasing = async {
+        asked(&script).await;
+        world.agent.erase(&person()).await.unwrap();
+    };
+    let (read, ()) = tokio::join!(reading, erasing);
+    assert!(read.is_err(), "there is nobody left to remember it");
+    assert_eq!(script.requests().len(), 1);
+    let mut schedule = LifeSchedule::default();
+    assert_eq!(schedule.due(&world.memoir, 4).await.unwrap(), []);
+    let late = world.agent.hand_over(marked(1, 10), true).await;
+    assert_eq!(late.unwrap_err().code(), "erased");
+    world.check().await;
 }

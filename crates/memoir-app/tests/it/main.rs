@@ -33,3 +33,4 @@ mod tampering;
 mod time_machine;
 mod undoing;
 mod world;
+mod year;

@@ -518,3 +518,23 @@ async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
     month.work().await;
     month.none_else_asked(&["agent-00", "agent-01"]);
 }
+
+#[tokio::test]
+async fn what_has_been_due_for_more_than_a_day_is_told() {
+    let month = due_month(2).await;
+    let told = async || {
+        let found = month.memoir.examine(&month.account).await.unwrap();
+        let schedule = found.into_iter().filter(|found| found.area == "schedule");
+        schedule.map(|found| found.finding).collect::<Vec<_>>()
+    };
+    let due = "2 of 2 agents are due for a session";
+    assert_eq!(told().await, [due]);
+    month.clock.advance(Duration::from_secs(86_400));
+    let overdue = "2 agents have been due for more than a day";
+    assert_eq!(told().await, [due, overdue]);
+    // What waits for a worker is due no longer.
+    let mut scheduler = Scheduler::new(month.memoir.clone(), 4);
+    scheduler.queue_due().await.unwrap();
+    let none = "nothing is due; agents are asked every Monday 04:00 UTC";
+    assert_eq!(told().await, [none]);
+}

@@ -150,6 +150,16 @@ pub fn begin(mut agent: Agent, now: Timestamp) -> Decision {
     Draft::new(agent, None, now).finish()
 }
 
+/// Notes that a reflection was interrupted before it came to anything, so that it is due as before; `None`
+/// where another one has begun since.
+pub fn put_off(mut agent: Agent, seen: &Seen, now: Timestamp) -> Option<Decision> {
+    if agent.last_reflection_at != Some(seen.at) {
+        return None;
+    }
+    agent.last_reflection_at = seen.last_at;
+    Some(Draft::new(agent, None, now).finish())
+}
+
 /// Notes that there is nothing to reflect on: what was new is gone, or has faded.
 pub fn pass(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_reflection_at = Some(now);
@@ -220,6 +230,8 @@ pub struct Seen {
     pub at: Timestamp,
     /// The number that the next memory was to get then.
     pub next_number: Number,
+    /// When one had begun before; `None` where none had.
+    pub last_at: Option<Timestamp>,
 }
 
 /// Puts on the record that a reflection promoted nothing, and why.

@@ -57,6 +57,7 @@ fn promote(world: &mut World, numbers: &[u64]) {
         is_partial: false,
         at: world.now,
         next_number: world.agent.next_number,
+        last_at: None,
     };
     let decision = reflection::promote(world.agent.clone(), &named, &seen, world.now);
     world.apply(decision);

@@ -10,7 +10,9 @@ use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{KeyStore, MasterKey};
 use rmcp::{
-    ClientHandler, RoleClient, ServiceExt, model::CallToolRequestParams, service::RunningService,
+    ClientHandler, RoleClient, ServiceExt,
+    model::CallToolRequestParams,
+    service::{ClientLifecycleMode, RunningService, serve_client_with_lifecycle},
 };
 use serde_json::Value;
 
@@ -39,17 +41,29 @@ pub async fn agent() -> AgentHandle {
     account.agent("wren").await.unwrap()
 }
 
-/// A client at the other end of a connection.
+/// A client at the other end of a connection that begins as it did before protocol 2026-07-28.
 pub async fn connected_to<H: ClientHandler>(
     agent: AgentHandle,
     client: H,
+) -> RunningService<RoleClient, H> {
+    let mode = ClientLifecycleMode::Initialize;
+    connected_by(agent, client, mode).await
+}
+
+/// A client at the other end of a connection.
+pub async fn connected_by<H: ClientHandler>(
+    agent: AgentHandle,
+    client: H,
+    mode: ClientLifecycleMode,
 ) -> RunningService<RoleClient, H> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     tokio::spawn(async move {
         let service = Door::new(agent).serve(theirs).await.unwrap();
         service.waiting().await.unwrap();
     });
-    client.serve(ours).await.unwrap()
+    serve_client_with_lifecycle(client, ours, mode)
+        .await
+        .unwrap()
 }
 
 pub async fn call<H: ClientHandler>(

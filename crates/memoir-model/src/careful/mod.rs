@@ -75,7 +75,11 @@ fn answer(request: &Request) -> Said {
             &results(request),
         );
     }
-    if request.answer_schema.as_ref().is_some_and(|answer| answer.name == reflection::ANSWER) {
+    if request
+        .answer_schema
+        .as_ref()
+        .is_some_and(|answer| answer.name == reflection::ANSWER)
+    {
         // It cannot tell what matters, and promoting nothing is normal (SPEC 2.5).
         return Said::Text(r#"{"promote": []}"#.to_owned());
     }

@@ -208,7 +208,8 @@ async fn spec_6_3_stop_reasons_and_absent_usage() {
 async fn spec_2_5_the_form_of_an_answer_is_asked_of_the_provider() {
     let server = ScriptedServer::start([Step::text("{}")]);
     let model = model(ProviderKind::Anthropic, &server);
-    let schema = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let schema =
+        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
     let mut request = request(vec![user("Which?")], vec![]);
     request.answer_schema = Some(memoir_model::AnswerSchema {
         name: "promotions",

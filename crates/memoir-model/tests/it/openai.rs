@@ -361,7 +361,8 @@ async fn spec_6_3_bytes_that_are_no_utf_8_do_not_cost_the_answer() {
 async fn spec_2_5_the_form_of_an_answer_is_asked_of_the_provider() {
     let server = ScriptedServer::start([Step::text("{}")]);
     let model = model(ProviderKind::OpenAi, &server);
-    let schema = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let schema =
+        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
     let mut request = request(vec![user("Which?")], vec![]);
     request.answer_schema = Some(memoir_model::AnswerSchema {
         name: "promotions",

@@ -64,6 +64,9 @@ async fn tell(
     mut sink: Sink,
 ) -> Result<(), Over> {
     loop {
+        if !news.is_empty() {
+            sink.begin().await?;
+        }
         for (event, seen) in news {
             let id = EventId(seen).to_string();
             match event {

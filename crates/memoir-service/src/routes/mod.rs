@@ -15,7 +15,7 @@ mod meta;
 mod metrics;
 mod own;
 mod sessions;
-mod sign_in;
+pub(crate) mod sign_in;
 mod tokens;
 
 use axum::Router;
@@ -124,6 +124,7 @@ pub(crate) fn router(service: &Service) -> Router {
     Router::from(open())
         .merge(guarded)
         .merge(mcp::routes(service))
+        .merge(crate::console::routes(service).with_state(()))
         .fallback(meta::nothing)
         .method_not_allowed_fallback(meta::wrong_method)
         .layer(axum::extract::DefaultBodyLimit::max(

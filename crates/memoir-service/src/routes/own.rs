@@ -129,7 +129,7 @@ pub(crate) struct Versions {
     items: Vec<Version>,
 }
 
-/// The values that a setting of the agent's own had, newest first.
+/// The values that a setting of the agent's own had, newest first, at most twenty. Earlier ones are in the audit.
 #[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}/history", tag = "agents", operation_id = "get_own_setting_history",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
     responses((status = 200, description = "The values", body = Versions)))]

@@ -82,11 +82,53 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
     let time = service.options.request_time;
     let body = limits::body_within(MOST_BYTES, time, &parts.headers, body).await?;
     let Object(given): Object<Credentials> = extract::parse(&body)?;
-    let address = address(service, &parts.headers, peer);
-    let who = (
-        given.account.as_deref().unwrap_or(DEFAULT_ACCOUNT),
-        given.name.as_str(),
-    );
+    let expires_at = service.memoir.now().plus_seconds(HOURS * 3_600);
+    let typed = Typed {
+        account: given.account.as_deref(),
+        name: &given.name,
+        password: &given.password,
+        secret: Secret::Token,
+        expires_at,
+    };
+    let made = check(service, &parts.headers, peer, &typed).await?;
+    let body = SignedIn {
+        token: made.secret.expose().to_owned(),
+        expires_at: made.view.expires_at,
+    };
+    Ok((StatusCode::CREATED, axum::Json(body)).into_response())
+}
+
+/// What somebody typed, by whichever door, and what it is typed for.
+pub(crate) struct Typed<'a> {
+    /// The account; `None` for the default one.
+    pub(crate) account: Option<&'a str>,
+    pub(crate) name: &'a str,
+    pub(crate) password: &'a PrivateText,
+    pub(crate) secret: Secret,
+    pub(crate) expires_at: Timestamp,
+}
+
+/// What somebody signs in for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secret {
+    /// A token of REST.
+    Token,
+    /// The cookie of a browser.
+    Cookie,
+}
+
+/// Signs in whoever knows the password, and counts the attempt, whichever door it comes by.
+///
+/// # Errors
+/// There were too many attempts, others are being checked, or there is nobody of that name and password.
+pub(crate) async fn check(
+    service: &Service,
+    headers: &HeaderMap,
+    peer: Option<IpAddr>,
+    typed: &Typed<'_>,
+) -> Result<NewToken, Problem> {
+    let address = address(service, headers, peer);
+    let who = (typed.account.unwrap_or(DEFAULT_ACCOUNT), typed.name);
     if !service.attempts.admits(who, address) {
         tracing::debug!(%address, "sign-ins of one name or address come too often");
         return Err(Problem::new(
@@ -96,15 +138,11 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
         )
         .retry_after(60));
     }
-    match token(service, &given).await? {
+    match token(service, typed).await? {
         Some(made) => {
             service.attempts.forgive(who, address);
             tracing::info!(token = %made.view.id, "an administrator signed in");
-            let body = SignedIn {
-                token: made.secret.expose().to_owned(),
-                expires_at: made.view.expires_at,
-            };
-            Ok((StatusCode::CREATED, axum::Json(body)).into_response())
+            Ok(made)
         }
         None => {
             tracing::warn!(%address, "a sign-in was refused");
@@ -113,18 +151,23 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
     }
 }
 
-async fn token(service: &Service, given: &Credentials) -> Result<Option<NewToken>, Problem> {
+async fn token(service: &Service, typed: &Typed<'_>) -> Result<Option<NewToken>, Problem> {
     // No password is so short or so long: it is none of anybody.
-    let Ok(password) = Password::from_text(given.password.expose()) else {
+    let Ok(password) = Password::from_text(typed.password.expose()) else {
         return Ok(None);
     };
     // Each takes some tens of megabytes while it runs.
     let turn = tokio::time::timeout(MOST_WAIT, service.hashing.acquire()).await;
     let _turn = turn.map_err(|_| busy())?;
-    let ends = service.memoir.now().plus_seconds(HOURS * 3_600);
-    let account = given.account.as_deref();
-    let made = service.memoir.sign_in(account, &given.name, password, ends);
-    Ok(made.await?)
+    let memoir = &service.memoir;
+    let (account, name, ends) = (typed.account, typed.name, typed.expires_at);
+    Ok(match typed.secret {
+        Secret::Token => memoir.sign_in(account, name, password, ends).await?,
+        Secret::Cookie => {
+            let made = memoir.sign_in_with_browser(account, name, password, ends);
+            made.await?
+        }
+    })
 }
 
 /// The same whatever was wrong.
@@ -147,7 +190,7 @@ fn busy() -> Problem {
 
 /// Passwords travel over this machine only, or sealed. Behind a proxy its word is needed, also where it runs
 /// on this machine: a request without it may have come to the proxy in the open.
-fn check_transport(
+pub(crate) fn check_transport(
     service: &Service,
     headers: &HeaderMap,
     peer: Option<IpAddr>,

@@ -20,22 +20,35 @@ use reqwest::{Client, Method, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// Advances by a millisecond whenever somebody looks, and by more where it is told to.
-pub struct TickingClock(AtomicI64);
+/// Advances by a millisecond whenever somebody looks, and by more where it is told to. The time of day can be
+/// set back.
+pub struct TickingClock {
+    /// Microseconds, never less than before.
+    passed: AtomicI64,
+    /// By how many microseconds the time of day is behind.
+    behind: AtomicI64,
+}
 
 impl Clock for TickingClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_microseconds(self.0.fetch_add(1_000, Ordering::SeqCst)).unwrap()
+        let passed = self.passed.fetch_add(1_000, Ordering::SeqCst);
+        Timestamp::from_microseconds(passed - self.behind.load(Ordering::SeqCst)).unwrap()
     }
 
     fn monotonic(&self) -> Duration {
-        Duration::from_micros(self.0.load(Ordering::SeqCst).unsigned_abs())
+        Duration::from_micros(self.passed.load(Ordering::SeqCst).unsigned_abs())
     }
 }
 
 impl TickingClock {
     pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+        self.passed
+            .fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+    }
+
+    /// Sets the time of day back, by so much from where it would be.
+    pub fn set_back(&self, by: Duration) {
+        self.behind.store(by.as_micros() as i64, Ordering::SeqCst);
     }
 }
 
@@ -109,7 +122,10 @@ impl House {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
-        let clock = Arc::new(TickingClock(AtomicI64::new(start.microseconds())));
+        let clock = Arc::new(TickingClock {
+            passed: AtomicI64::new(start.microseconds()),
+            behind: AtomicI64::new(0),
+        });
         let memoir = Memoir::new(
             store,
             Arc::new(keys),

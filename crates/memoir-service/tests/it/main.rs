@@ -5,9 +5,11 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod access;
 mod agents;
 mod documented;
 mod house;
+mod life;
 mod matrix;
 mod memories;
 mod metrics;

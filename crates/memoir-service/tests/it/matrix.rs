@@ -127,8 +127,51 @@ fn operations() -> Vec<Operation> {
             "shred_memory",
             "POST",
             "/v1/agents/{agent}/memories/1/shred",
-            json!({"reason": CANARY}),
+            json!({"reason": "a key was pasted"}),
         ),
+        operation(
+            "request_access",
+            "POST",
+            "/v1/agents/{agent}/access-requests",
+            json!({"purpose": "to look", "scope": "core", "minutes": 5}),
+        ),
+        operation(
+            "list_access_requests",
+            "GET",
+            "/v1/agents/{agent}/access-requests",
+            none(),
+        ),
+        operation(
+            "get_access_request",
+            "GET",
+            "/v1/access-requests/{request}",
+            none(),
+        ),
+        operation(
+            "answer_access_request",
+            "POST",
+            "/v1/access-requests/{request}/answer",
+            json!({"granted": true, "reason": CANARY}),
+        ),
+        operation(
+            "revoke_access_request",
+            "POST",
+            "/v1/access-requests/{request}/revoke",
+            none(),
+        ),
+        operation(
+            "hand_over_transcript",
+            "POST",
+            "/v1/agents/{agent}/transcripts",
+            json!({"messages": [{"id": "m1", "at": "2026-03-04T12:00:00Z", "speaker": CANARY, "text": words}]}),
+        ),
+        operation(
+            "get_transcripts",
+            "GET",
+            "/v1/agents/{agent}/transcripts",
+            none(),
+        ),
+        operation("reflect", "POST", "/v1/agents/{agent}/reflections", none()),
         operation("get_context", "GET", "/v1/agents/{agent}/context", none()),
         operation(
             "get_own_setting",
@@ -282,7 +325,7 @@ fn documented_operations() -> BTreeSet<String> {
 }
 
 /// Everybody who may ask, by name and token; the agent itself is `wren`.
-const EVERYBODY: [&str; 9] = [
+const EVERYBODY: [&str; 11] = [
     "nobody",
     "garbage",
     "expired",
@@ -292,13 +335,28 @@ const EVERYBODY: [&str; 9] = [
     "agent",
     "another agent",
     "agent of another account",
+    "whom the agent lets see all",
+    "administrator beside whom it lets see all",
 ];
+/// Those whose requests do something.
+const ACTING: [usize; 4] = [4, 6, 9, 10];
 
 struct World {
     house: House,
     tokens: Vec<String>,
     session: String,
+    /// That waits for an answer.
+    request: String,
     foreign_session: String,
+    foreign_request: String,
+}
+
+/// What a path can name.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    agent: &'a str,
+    session: &'a str,
+    request: &'a str,
 }
 
 /// An agent of each account with words everywhere that words can be, and a session that completed.
@@ -332,6 +390,8 @@ async fn world(before: Before) -> World {
         agent.clone(),
         another,
         foreign.clone(),
+        house.administrator().await,
+        house.administrator().await,
     ];
     let session = furnish(&house, "wren", &agent, &tokens[4]).await;
     let prompt = format!("I am Wren and my secret is {CANARY}.");
@@ -343,6 +403,12 @@ async fn world(before: Before) -> World {
         .await
         .unwrap();
     let foreign_session = furnish(&house, "gull", &foreign, &tokens[5]).await;
+    let foreign_request = ask(&house, "gull", &tokens[5], "all").await;
+    let granted = ask(&house, "wren", &tokens[9], "all").await;
+    let answer = json!({"granted": true, "reason": format!("Look at the {CANARY}.")});
+    let path = format!("/v1/access-requests/{granted}/answer");
+    house.post(&path, &agent, answer).await.expect(200);
+    let request = ask(&house, "wren", &tokens[9], "core").await;
     let session = match before {
         Before::Nothing => session,
         Before::User => {
@@ -364,8 +430,18 @@ async fn world(before: Before) -> World {
         house,
         tokens,
         session,
+        request,
         foreign_session,
+        foreign_request,
     }
+}
+
+/// Asks an agent to be let in.
+async fn ask(house: &House, agent: &str, administrator: &str, scope: &str) -> String {
+    let path = format!("/v1/agents/{agent}/access-requests");
+    let body = json!({"purpose": "to look", "scope": scope, "minutes": 60});
+    let request = house.post(&path, administrator, body).await.expect(201);
+    request["id"].as_str().unwrap().to_owned()
 }
 
 /// Memories 1 and 2 kept and equal but for a mark, 3 constitutional, 4 discarded by a completed session.
@@ -398,11 +474,12 @@ async fn furnish(house: &House, agent: &str, token: &str, administrator: &str) -
 }
 
 impl World {
-    async fn send(&self, operation: &Operation, who: usize, agent: &str, session: &str) -> Answer {
+    async fn send(&self, operation: &Operation, who: usize, named: Named<'_>) -> Answer {
         let path = operation
             .path
-            .replace("{agent}", agent)
-            .replace("{session}", session);
+            .replace("{agent}", named.agent)
+            .replace("{session}", named.session)
+            .replace("{request}", named.request);
         let token = &self.tokens[who];
         self.house
             .send(operation.method, &path, token, &operation.body)
@@ -411,11 +488,16 @@ impl World {
 }
 
 const NOBODY: &str = "019a0000-0000-7000-8000-000000000000";
+const NOTHING: Named<'_> = Named {
+    agent: NOBODY,
+    session: NOBODY,
+    request: NOBODY,
+};
 
 /// The answer without what was named in the request.
-fn blank(answer: &Answer, names: [&str; 2]) -> (u16, Vec<(String, String)>, String) {
+fn blank(answer: &Answer, named: Named<'_>) -> (u16, Vec<(String, String)>, String) {
     let mut text = answer.text.clone();
-    for name in names {
+    for name in [named.agent, named.session, named.request] {
         text = text.replace(name, "NAME");
     }
     let ignored = ["date", "content-length"];
@@ -488,8 +570,7 @@ async fn spec_5_1_everybody_is_answered_as_the_table_says() {
             compact(&operation.body)
         );
         for (who, name) in EVERYBODY.into_iter().enumerate() {
-            let acts = [4, 6].contains(&who);
-            let fresh = if acts {
+            let fresh = if ACTING.contains(&who) {
                 Some(world(operation.before).await)
             } else {
                 None
@@ -497,30 +578,38 @@ async fn spec_5_1_everybody_is_answered_as_the_table_says() {
             let shared = idle.iter().find(|(before, _)| *before == operation.before);
             let world = fresh.as_ref().unwrap_or(&shared.unwrap().1);
             if !operation.path.contains('{') {
-                let answer = world.send(&operation, who, "", "").await;
+                let answer = world.send(&operation, who, NOTHING).await;
                 check(&operation, name, &answer);
                 let _ = writeln!(table, "    {name}: {}", outcome(&answer));
                 continue;
             }
             // What answers for others must not change what answers for oneself, so that comes last.
-            let missing = world.send(&operation, who, NOBODY, NOBODY).await;
-            let gulls = [("gull", world.foreign_session.as_str())];
-            let wrens = [("wren", world.session.as_str())];
-            let strangers = match who {
-                5 | 8 => &wrens[..],
-                7 => &[gulls[0], wrens[0]],
-                _ => &gulls[..],
+            let missing = world.send(&operation, who, NOTHING).await;
+            let gull = Named {
+                agent: "gull",
+                session: &world.foreign_session,
+                request: &world.foreign_request,
             };
-            for (agent, session) in strangers {
-                let answer = world.send(&operation, who, agent, session).await;
+            let wren = Named {
+                agent: "wren",
+                session: &world.session,
+                request: &world.request,
+            };
+            let strangers = match who {
+                5 | 8 => &[wren][..],
+                7 => &[gull, wren],
+                _ => &[gull],
+            };
+            for stranger in strangers {
+                let answer = world.send(&operation, who, *stranger).await;
                 assert_eq!(
-                    blank(&answer, [agent, session]),
-                    blank(&missing, [NOBODY, NOBODY]),
+                    blank(&answer, *stranger),
+                    blank(&missing, NOTHING),
                     "{name}: {} tells what is there",
                     operation.id
                 );
             }
-            let own = world.send(&operation, who, "wren", &world.session).await;
+            let own = world.send(&operation, who, wren).await;
             check(&operation, name, &missing);
             check(&operation, name, &own);
             let _ = writeln!(

@@ -346,6 +346,28 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_tells_nothing_that_happens_after_its_token_was_revoked() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    let id = service.open(&house, "wren", &wren.token).await;
+    let person = owner();
+    let made = wren.agent.create_token(Provision::Any, None, &person);
+    let revoked = made.await.unwrap();
+    let at = (id.as_str(), revoked.secret.expose());
+    let mut stream = service.events(&house, at, None).await;
+    stream.until(|event| event.kind == "session").await;
+    let account = house.account("default").await;
+    let revoking = account.revoke_token(revoked.view.id, &person);
+    revoking.await.unwrap();
+    let at = (id.as_str(), wren.token.as_str());
+    let done = service.tool(&house, at, "protect_memory", json!({"id": 1}));
+    done.await;
+    assert_eq!(records(&stream.rest().await), []);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_has_so_many_streams_and_no_more() {
     let house = House::new();
     let wren = house.refiner("default", "wren").await;

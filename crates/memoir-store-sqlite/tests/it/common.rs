@@ -69,6 +69,7 @@ pub(crate) fn token(number: u8) -> TokenRow {
         id: TokenId::from_bytes([number; 16]),
         account: account().id,
         agent: None,
+        user: None,
         digest: [number; 32],
         created_at: at(1),
         expires_at: None,

@@ -82,6 +82,7 @@ stories! {
     counts_agree_after_any_history
     spec_4_4_shredded_memories_are_counted_apart
     spec_4_4_what_is_shredded_is_discarded
+    lists_of_agents_are_sorted_and_searched
     pages_of_memories_are_narrowed_by_every_part
     pages_of_sessions_come_newest_first
     pages_of_agents_come_by_name_without_the_erased_ones
@@ -104,6 +105,7 @@ stories! {
     spec_2_6_no_message_is_read_twice
     spec_2_6_what_is_due_is_claimed_by_one
     spec_2_5_reflections_are_due_after_a_slot
+    spec_5_4_an_erased_agents_messages_are_gone
     an_end_is_told_to_the_receivers_of_its_time
     sessions_that_come_with_an_agent_are_not_told
     of_claims_at_once_each_gets_others

@@ -56,8 +56,28 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
     assert_eq!(store.tokens(account_id(2)).await.unwrap(), [elsewhere]);
     assert_eq!(store.tokens(account_id(3)).await.unwrap(), []);
 
-    // Of an account that is not there, of an agent that is not, and of another account's.
+    let ada = user(1, 1, "Ada");
+    store.create_user(&ada).await.unwrap();
+    let signed_in = TokenRow {
+        user: Some(ada.id),
+        ..token(1, 7)
+    };
+    store.put_token(&signed_in).await.unwrap();
+    let found = store.token(&signed_in.digest).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&signed_in));
+    let answer = store.put_token(&token(1, 7)).await;
+    assert!(is_inconsistent(&answer), "{answer:?}");
+
+    // Of an account that is not there, of an agent or a user that is not, and of another account's.
     for stranger in [
+        TokenRow {
+            user: Some(user(1, 9, "").id),
+            ..token(1, 6)
+        },
+        TokenRow {
+            user: Some(ada.id),
+            ..token(2, 6)
+        },
         token(3, 6),
         TokenRow {
             agent: Some(agent_id(9)),
@@ -284,6 +304,10 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
     for (account, row) in [(1, &ada), (2, &namesake), (1, &grace)] {
         let found = store.user_named(account_id(account), &row.folded_name);
         assert_eq!(found.await.unwrap().as_ref(), Some(row));
+        let found = store.user(account_id(account), row.id).await.unwrap();
+        assert_eq!(found.as_ref(), Some(row));
+        let elsewhere = store.user(account_id(3 - account), row.id).await.unwrap();
+        assert_eq!(elsewhere, None);
     }
     for (account, name) in [(2, grace.folded_name.as_str()), (3, "ada"), (1, "Ada")] {
         let found = store.user_named(account_id(account), name).await.unwrap();

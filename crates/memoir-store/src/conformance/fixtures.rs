@@ -208,6 +208,7 @@ pub(super) fn token(account: u128, number: u128) -> TokenRow {
         id: token_id(number),
         account: account_id(account),
         agent: None,
+        user: None,
         digest: digest(number),
         created_at: at(number as i64),
         expires_at: None,

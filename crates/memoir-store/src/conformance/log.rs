@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_domain::audit::Action;
+use memoir_domain::audit::{Action, ActorKind};
 
 use super::fixtures::*;
 use crate::{AuditRow, BodyRow, Commit, Error, RecordFilter, Store, Wanted};
@@ -18,7 +18,10 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
     let records = vec![
         part(Action::MemorySaved, None, 10),
         part(Action::MemoryRefinementUpdate, Some(1), 20),
-        part(Action::MemoryRefinementDelete, Some(1), 30),
+        AuditRow {
+            actor_kind: ActorKind::Administrator,
+            ..part(Action::MemoryRefinementDelete, Some(1), 30)
+        },
         // Somebody moved the clock back.
         part(Action::MemoryRefinementUpdate, Some(2), 15),
         part(Action::MemoryRefinementUpdate, Some(1), 40),
@@ -164,10 +167,43 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
                 session: first,
                 action: updates,
                 since: Some(at(40)),
+                until: Some(at(40)),
+                actor: Some(ActorKind::System),
+                before_seq: Some(6),
                 last: Some(9),
                 first: None,
             },
             &[5],
+        ),
+        (
+            RecordFilter {
+                actor: Some(ActorKind::Administrator),
+                ..all()
+            },
+            &[3],
+        ),
+        (
+            RecordFilter {
+                until: Some(at(20)),
+                ..all()
+            },
+            &[1, 2, 4],
+        ),
+        (
+            RecordFilter {
+                before_seq: Some(5),
+                last: Some(2),
+                ..all()
+            },
+            &[3, 4],
+        ),
+        (
+            RecordFilter {
+                before_seq: Some(u64::MAX),
+                last: Some(1),
+                ..all()
+            },
+            &[6],
         ),
     ] {
         let found = store.records(author.scope(), &filter).await.unwrap();

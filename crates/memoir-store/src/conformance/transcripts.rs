@@ -107,15 +107,21 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     let author = Author::new(&store, 1, 1).await;
     let scope = author.scope();
     let due = async |second| store.due_transcripts(None, at(second), 9).await.unwrap();
-    assert!(!store.claim_transcript(scope, at(50), at(60)).await.unwrap());
+    let claim = async |now, until| {
+        let claimed = store.claim_transcript(scope, Some(at(now)), at(until));
+        claimed.await.unwrap()
+    };
+    assert_eq!(claim(50, 60).await, None);
+    let seized = store.claim_transcript(scope, None, at(60)).await;
+    assert_eq!(seized.unwrap(), None, "none waits");
     store
         .add_messages(scope, &[message(1, 4)], at(10), false)
         .await
         .unwrap();
     assert_eq!((due(9).await, due(10).await), (vec![], vec![scope]));
-    assert!(!store.claim_transcript(scope, at(9), at(60)).await.unwrap());
-    assert!(store.claim_transcript(scope, at(10), at(60)).await.unwrap());
-    assert!(!store.claim_transcript(scope, at(11), at(61)).await.unwrap());
+    assert_eq!(claim(9, 60).await, None);
+    let first = claim(10, 60).await.unwrap();
+    assert_eq!(claim(11, 61).await, None);
     // More that comes meanwhile does not take the claim away.
     store
         .add_messages(scope, &[message(2, 4)], at(20), true)
@@ -123,10 +129,30 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
         .unwrap();
     assert_eq!(due(59).await, []);
     // Whoever died is followed by another one.
-    assert!(store.claim_transcript(scope, at(60), at(90)).await.unwrap());
-    store.extend_transcript(scope, at(95)).await.unwrap();
-    assert!(!store.claim_transcript(scope, at(94), at(99)).await.unwrap());
-    store.settle_transcript(scope, at(70), 2).await.unwrap();
+    let second = claim(60, 90).await.unwrap();
+    assert_ne!(first, second);
+    let extend = async |claim, until| {
+        let extended = store.extend_transcript(scope, claim, at(until));
+        extended.await.unwrap()
+    };
+    assert!(extend(second, 95).await);
+    assert_eq!(claim(94, 99).await, None);
+    // Whoever was taken for dead changes nothing any more.
+    assert!(!extend(first, 999).await);
+    store
+        .settle_transcript(scope, first, at(1), 9)
+        .await
+        .unwrap();
+    assert_eq!(claim(94, 99).await, None);
+    // Who need not wait takes the claim of one that is alive.
+    let third = store.claim_transcript(scope, None, at(95)).await.unwrap();
+    let third = third.unwrap();
+    assert!(!extend(second, 999).await);
+    store
+        .settle_transcript(scope, third, at(70), 2)
+        .await
+        .unwrap();
+    assert!(!extend(third, 999).await, "it was ended");
     let transcript = store.transcript(scope).await.unwrap();
     assert_eq!((transcript.due_at, transcript.failures), (Some(at(70)), 2));
     // In a hurry it does not wait.
@@ -136,13 +162,17 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
         .unwrap();
     assert_eq!(due(65).await, [scope]);
     // None is left.
+    let last = claim(70, 99).await.unwrap();
     let mut author = author;
     let commit = Commit {
         messages: vec![(1, MessageState::Absorbed), (2, MessageState::Failed)],
         ..author.commit()
     };
     author.write(commit).await.unwrap();
-    store.settle_transcript(scope, at(70), 0).await.unwrap();
+    store
+        .settle_transcript(scope, last, at(70), 0)
+        .await
+        .unwrap();
     assert_eq!(store.transcript(scope).await.unwrap().due_at, None);
     assert_eq!(store.revive_messages(scope, at(80)).await.unwrap(), 1);
     assert_eq!(due(80).await, [scope]);
@@ -153,6 +183,27 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
             .unwrap(),
         []
     );
+}
+
+pub(super) async fn spec_5_4_an_erased_agents_messages_are_gone(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let scope = author.scope();
+    let messages = [message(1, 4), message(2, 4)];
+    store
+        .add_messages(scope, &messages, at(10), false)
+        .await
+        .unwrap();
+    let mut commit = author.commit();
+    commit.agent.erased_at = Some(at(20));
+    author.write(commit).await.unwrap();
+    assert_eq!(
+        store.transcript(scope).await.unwrap(),
+        TranscriptRow::default()
+    );
+    let due = store.due_transcripts(None, at(99), 9).await.unwrap();
+    assert_eq!(due, []);
+    let late = store.add_messages(scope, &messages, at(30), true).await;
+    assert!(late.is_err());
 }
 
 pub(super) async fn spec_2_5_reflections_are_due_after_a_slot(store: Arc<dyn Store>) {

@@ -150,6 +150,18 @@ fn set_up(connection: &Connection, journal: &str) -> Result<()> {
     Ok(())
 }
 
+/// Gives a file its journal back that another program has given a write-ahead log, where nobody else has it
+/// open; leaves it else.
+pub(super) fn give_up_log(connection: &Connection) -> Result<()> {
+    // What the file says is only known to who reads it.
+    connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+    let journal_mode = format!("PRAGMA journal_mode = {ROLLBACK_JOURNAL}");
+    match connection.query_row(&journal_mode, [], |_| Ok(())) {
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(()),
+        given_up => Ok(given_up?),
+    }
+}
+
 fn migrate(
     connection: &mut Connection,
     path: &Path,

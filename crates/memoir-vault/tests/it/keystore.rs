@@ -374,11 +374,83 @@ fn a_key_is_never_written_to_a_file_that_was_taken_away() {
             vault.store.create(scope(1, 3), now()),
             Err(Error::Replaced(_))
         ));
-        assert!(vault.store.key(scope(1, 2)).unwrap().is_some());
+        if vault.path().exists() {
+            assert!(vault.store.key(scope(1, 2)).is_err());
+        } else {
+            // Nobody can destroy anything where there is no file.
+            assert!(vault.store.key(scope(1, 2)).unwrap().is_some());
+        }
         fs::copy(&moved, vault.path()).unwrap();
     }
     fs::rename(&moved, vault.path()).unwrap();
     vault.key(1, 3);
+}
+
+/// The file that was open is still there, with the key: but it is not the one that others destroy it in.
+#[cfg(unix)]
+#[test]
+fn spec_5_4_a_key_that_was_destroyed_in_a_backup_put_in_place_is_not_used() {
+    let vault = Vault::new();
+    let at = scope(1, 2);
+    vault.key(1, 2);
+    assert!(vault.store.cached(at).unwrap().is_some());
+    let backup = vault.folder.path().join("backup.db");
+    fs::copy(vault.path(), &backup).unwrap();
+    fs::rename(&backup, vault.path()).unwrap();
+    assert!(vault.again().destroy(at, now()).unwrap());
+    assert!(matches!(vault.store.cached(at), Err(Error::Replaced(_))));
+    assert!(matches!(vault.store.key(at), Err(Error::Replaced(_))));
+    assert!(matches!(
+        vault.store.destroyed_at(at),
+        Err(Error::Replaced(_))
+    ));
+    assert!(vault.again().key(at).unwrap().is_none());
+}
+
+/// Some programs that copy databases give them a write-ahead log: the number of changes in the header stands
+/// still then, and destroyed keys lie in the log.
+#[test]
+fn spec_5_4_with_a_write_ahead_log_nothing_is_destroyed_and_no_destroyed_key_used() {
+    let vault = Vault::new();
+    let at = scope(1, 2);
+    vault.key(1, 2);
+    let elsewhere = vault.again();
+    let other = Connection::open(vault.path()).unwrap();
+    let mode = "PRAGMA journal_mode = wal";
+    let mode: String = other.query_row(mode, [], |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+    for store in [&vault.store, &elsewhere] {
+        assert!(store.key(at).unwrap().is_some());
+        // What is in memory is not rested on.
+        assert!(store.cached(at).unwrap().is_none());
+    }
+    assert!(elsewhere.destroy(at, now()).is_err());
+    assert!(elsewhere.create(scope(1, 3), now()).is_err());
+    // By hand, past all checks.
+    other
+        .execute("UPDATE agent_keys SET wrapped = NULL, destroyed_at = 1", [])
+        .unwrap();
+    for store in [&vault.store, &elsewhere] {
+        assert!(store.cached(at).unwrap().is_none());
+        assert!(store.key(at).unwrap().is_none());
+    }
+    drop(other);
+}
+
+#[test]
+fn a_write_ahead_log_that_nobody_needs_is_given_up() {
+    let vault = Vault::new();
+    let at = scope(1, 2);
+    vault.key(1, 2);
+    let other = Connection::open(vault.path()).unwrap();
+    let _: String = other
+        .query_row("PRAGMA journal_mode = wal", [], |row| row.get(0))
+        .unwrap();
+    drop(other);
+    assert!(vault.store.destroy(at, now()).unwrap());
+    vault.key(1, 3);
+    assert!(vault.store.cached(scope(1, 3)).unwrap().is_some());
+    assert!(!vault.folder.path().join("keys.db-wal").exists());
 }
 
 #[test]

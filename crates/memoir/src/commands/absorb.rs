@@ -26,8 +26,6 @@ const BATCH_CHARACTERS: usize = 4_000_000;
 const SPEAKER_LIMIT: usize = 200;
 /// Who said it, where the file does not tell.
 const UNKNOWN: &str = "unknown";
-/// Places that are told one by one.
-const TOLD_PLACES: usize = 20;
 
 /// Let the agent's model read a conversation from a file and note what it wants to remember
 ///
@@ -54,14 +52,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if let Some(taken) = taken.as_ref().filter(|_| !global.json) {
         tell_taken(taken);
     }
-    let absorbed = tokio::select! {
-        absorbed = read(&agent) => absorbed?,
-        () = interrupt::listening().await => {
-            terminal::note("interrupted: what was read is saved, and the same command goes on from there");
-            return Ok(Ending::Interrupted);
-        }
-    };
+    let absorbed = read(&agent).await?;
     let ending = match absorbed.failure {
+        _ if absorbed.is_interrupted => Ending::Interrupted,
         Some(_) => Ending::Refused,
         None => Ending::Done,
     };
@@ -72,6 +65,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 "known": taken.handed.known,
                 "left_out": taken.report.skipped.values().sum::<u64>(),
                 "lost": taken.report.lost(),
+                "losses": losses(&taken.report),
             })
         });
         terminal::json(&json!({"file": taken, "absorbed": absorbed}))?;
@@ -79,6 +73,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     tell_absorbed(&absorbed)?;
     Ok(ending)
+}
+
+/// Where something was lost, and why.
+fn losses(report: &Report) -> Vec<serde_json::Value> {
+    let losses = report.losses.iter();
+    losses
+        .map(|(place, reason)| json!({"place": place.to_string(), "reason": reason.to_string()}))
+        .collect()
 }
 
 /// What a file held.
@@ -101,7 +103,8 @@ async fn take(
         known: 0,
     };
     while let Some(batch) = batches.recv().await {
-        let part = agent.hand_over(batch, true).await?;
+        // They are read once all of them are there; a service beside this would begin in the middle.
+        let part = agent.hand_over(batch, false).await?;
         handed.received += part.received;
         handed.known += part.known;
     }
@@ -198,9 +201,6 @@ fn tell_taken(taken: &Taken) {
     if left_out > 0 {
         terminal::note(&format!("{}", taken.report));
     }
-    for (place, reason) in taken.report.losses.iter().take(TOLD_PLACES) {
-        terminal::note(&format!("not taken: {place}: {reason}"));
-    }
 }
 
 /// Reads all that waits, and moves a bar along.
@@ -212,7 +212,8 @@ async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
         bar.set_position(progress.messages);
         bar.set_message(counted(progress.saved, "memory", "memories"));
     };
-    let absorbed = agent.absorb(&mut observer).await;
+    let stop = interrupt::listening().await;
+    let absorbed = agent.absorb(stop, &mut observer).await;
     bar.finish_and_clear();
     Ok(absorbed?)
 }
@@ -231,13 +232,20 @@ fn tell_absorbed(absorbed: &Absorbed) -> Result<(), Failure> {
     let messages = counted(absorbed.messages, "message", "messages");
     let saved = counted(absorbed.saved, "memory", "memories");
     terminal::print(&match absorbed.messages {
-        0 if absorbed.failure.is_none() => "there is nothing new to read".to_owned(),
+        0 if absorbed.failure.is_none() && !absorbed.is_interrupted => {
+            "there is nothing new to read".to_owned()
+        }
         _ => format!("read {messages}, saved {saved}"),
     })?;
+    if absorbed.is_interrupted {
+        terminal::note(
+            "interrupted: what was read is saved, and the same command goes on from there",
+        );
+    }
     if let Some(failure) = &absorbed.failure {
         let waiting = counted(absorbed.pending, "message", "messages");
         terminal::note(&format!(
-            "not everything was read: {failure}; {waiting} wait, and the same command tries again"
+            "not everything was read: {failure}; {waiting} still to be read, and the same command tries again"
         ));
     }
     Ok(())

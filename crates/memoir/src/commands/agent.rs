@@ -2,6 +2,7 @@
 
 mod create;
 mod erase;
+mod history;
 mod list;
 mod set;
 mod show;
@@ -36,6 +37,12 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME")]
         agent: String,
     },
+    /// Show the values that a setting of an agent's own had, newest first
+    History(history::Arguments),
+    /// Give a setting of an agent's own the value back that it had before its last change
+    ///
+    /// Doing so again takes that back.
+    Undo(history::Arguments),
     Erase(erase::Arguments),
 }
 
@@ -46,6 +53,8 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         Command::Show { agent } => show::run(global, &agent).await,
         Command::Set(arguments) => set::run(global, arguments).await,
         Command::Pause { agent } => set::pause(global, &agent, true).await,
+        Command::History(arguments) => history::list(global, arguments).await,
+        Command::Undo(arguments) => history::undo(global, arguments).await,
         Command::Erase(arguments) => erase::run(global, arguments).await,
         Command::Resume { agent } => set::pause(global, &agent, false).await,
     }

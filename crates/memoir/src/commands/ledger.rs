@@ -35,8 +35,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 with_discarded: arguments.all,
                 ..MemoryPage::default()
             };
-            let memories = agent.blind_memory_page(&page).await?;
-            tell(global, memories, show::memories::without_words)?;
+            let mechanic = installation.mechanic(&agent).await?;
+            let memories = mechanic.memory_page(&page).await?;
+            tell(global, memories, show::memories::seen)?;
         }
     }
     if global.json {

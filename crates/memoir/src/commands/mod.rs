@@ -1,6 +1,7 @@
 //! The commands, one a file: read the arguments, call the use case, print.
 
 pub(crate) mod absorb;
+pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod agent;
 pub(crate) mod apply;
@@ -68,6 +69,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Import(arguments) => import::run(&global, arguments).await,
         Command::Export(arguments) => export::run(&global, arguments).await,
         Command::Audit(command) => audit::run(&global, command).await,
+        Command::Access(command) => access::run(&global, command).await,
         Command::Token(command) => token::run(&global, command).await,
         Command::User(command) => user::run(&global, command).await,
         Command::Serve(arguments) => serve::run(&global, arguments).await,

@@ -92,15 +92,16 @@ fn tell(
 
 fn told_schedule(schedule: &ScheduleView) -> String {
     if !schedule.enabled {
-        return "the schedule is off: agents are asked only on request, or by `memoir sweep`"
+        return "the schedule is off: agents are asked and reflect only on request, or by `memoir sweep`"
             .to_owned();
     }
     let zone = schedule.time_zone.as_deref().unwrap_or_default();
     let next = schedule.next.map(|next| format!(" (next at {next})"));
     format!(
-        "the schedule asks agents every {} {zone}{}, and those that outgrow their budget",
+        "the schedule asks agents every {} {zone}{}, and those that outgrow their budget; they reflect daily at {}",
         schedule.weekly,
-        next.unwrap_or_default()
+        next.unwrap_or_default(),
+        schedule.daily
     )
 }
 

@@ -2,7 +2,7 @@
 
 use memoir_app::{
     Eyes, RecordQuery,
-    sessions::{Live, LiveEvent, Seen, SessionDetail},
+    sessions::{Live, LiveEvent, Seen},
 };
 use serde_json::json;
 
@@ -38,10 +38,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let detail = match eyes {
         Eyes::Agent => agent.session(id).await?,
-        Eyes::Administrator => SessionDetail {
-            session: agent.blind_session(id).await?.seen_by(eyes),
-            changes: None,
-        },
+        Eyes::Administrator => installation.mechanic(&agent).await?.session(id).await?,
     };
     if global.json {
         terminal::json(&detail)?;

@@ -1,5 +1,7 @@
 //! `memoir sessions`: an agent's sessions and how they ended.
 
+use memoir_app::Eyes;
+
 use crate::{
     cli::Global,
     failure::{Ending, Outcome},
@@ -22,11 +24,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open_for_sessions(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let eyes = installation.eyes(&agent).await?;
-    let sessions = agent.session_page(None, arguments.limit, eyes).await?;
-    let sessions: Vec<_> = sessions
-        .into_iter()
-        .map(|session| session.seen_by(eyes))
-        .collect();
+    let sessions = match eyes {
+        Eyes::Agent => agent.session_page(None, arguments.limit, eyes).await?,
+        Eyes::Administrator => {
+            let mechanic = installation.mechanic(&agent).await?;
+            mechanic.session_page(None, arguments.limit).await?
+        }
+    };
     if global.json {
         terminal::json(&List::whole(sessions))?;
     } else if sessions.is_empty() {

@@ -1,6 +1,6 @@
-//! `memoir sweep`: all due sessions of the account.
+//! `memoir sweep`: all that is due in the account: conversations to read, reflections, sessions.
 
-use memoir_app::{SessionView, sessions::RefineOptions};
+use memoir_app::{AgentHandle, Job, Lived, SessionView, sessions::RefineOptions};
 use memoir_domain::session::{State, Trigger};
 use serde_json::json;
 
@@ -9,22 +9,32 @@ use crate::{
     commands::refine::{Ran, drive},
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    show::{self, thousands},
+    interrupt,
+    show::{self, counted, thousands},
     terminal::{self, safe},
     watch::Watcher,
 };
 
-/// Run every session that is due
+/// Run every session that is due, after the reflections and the conversations that are
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {}
 
 pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
     let installation = Installation::open_for_sessions(global).await?;
+    let jobs = installation.account.due_jobs().await?;
+    let is_idle = jobs.is_empty();
+    let mut ending = Ending::Done;
+    for (agent, job) in jobs {
+        match live(global, &agent, job).await? {
+            Ending::Done => {}
+            Ending::Interrupted => return Ok(Ending::Interrupted),
+            other => ending = other,
+        }
+    }
     let due = installation.account.due_agents().await?;
-    if due.is_empty() && !global.json {
+    if due.is_empty() && is_idle && !global.json {
         terminal::note("no agent is due");
     }
-    let mut ending = Ending::Done;
     for (agent, trigger) in due {
         let options = RefineOptions {
             trigger: Some(trigger),
@@ -57,6 +67,49 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
         }
     }
     Ok(ending)
+}
+
+/// Does one of the things that are due between sessions, and says what came of it.
+async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
+    let name = safe(agent.name());
+    let lived = agent.do_due(job, interrupt::listening().await).await;
+    let (event, told, failure, is_interrupted) = match lived {
+        Ok(None) => return Ok(Ending::Done),
+        Ok(Some(Lived::Reflected(reflected))) => {
+            let considered = counted(reflected.considered as u64, "entry", "entries");
+            let promoted = reflected.promoted.len();
+            let told = format!("reflected on {considered}, promoted {promoted}");
+            let event =
+                json!({"event": "reflected", "agent": agent.name(), "reflection": reflected});
+            (event, told, reflected.failure, reflected.is_interrupted)
+        }
+        Ok(Some(Lived::Absorbed(absorbed))) => {
+            let messages = counted(absorbed.messages, "message", "messages");
+            let saved = counted(absorbed.saved, "memory", "memories");
+            let told = format!("read {messages}, saved {saved}");
+            let event = json!({"event": "absorbed", "agent": agent.name(), "absorbed": absorbed});
+            (event, told, absorbed.failure, absorbed.is_interrupted)
+        }
+        // What one agent cannot do does not keep the others from it.
+        Err(error) => {
+            terminal::note(&format!("{name}: {error}"));
+            if global.json {
+                terminal::json(&json!({"event": "not_run", "agent": agent.name()}))?;
+            }
+            return Ok(Ending::Refused);
+        }
+    };
+    if global.json {
+        terminal::json(&event)?;
+    } else {
+        let why = failure.as_ref().map(|why| format!(": {why}"));
+        terminal::print(&format!("{name}: {told}{}", why.unwrap_or_default()))?;
+    }
+    Ok(match failure {
+        _ if is_interrupted => Ending::Interrupted,
+        Some(_) => Ending::Refused,
+        None => Ending::Done,
+    })
 }
 
 fn tell(global: &Global, session: &SessionView, trigger: Trigger) -> Result<(), Failure> {

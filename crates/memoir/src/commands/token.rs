@@ -79,13 +79,11 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
                 .await?;
             // On a machine that is somebody's own, its owner acts for the agents; in a closed
             // installation the agent itself must.
-            let provision = match installation.eyes(&agent).await? {
-                Eyes::Agent => Provision::Any,
-                Eyes::Administrator => Provision::First,
+            let (provision, actor) = match installation.eyes(&agent).await? {
+                Eyes::Agent => (Provision::Any, administrator()),
+                Eyes::Administrator => (Provision::First, installation.actor(&agent).await?),
             };
-            agent
-                .create_token(provision, expires_at, &administrator())
-                .await?
+            agent.create_token(provision, expires_at, &actor).await?
         }
     };
     let secret = made.secret.expose();

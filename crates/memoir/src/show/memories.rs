@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memoir_app::{BlindMemoryView, MemoryView};
+use memoir_app::{BlindMemoryView, MemoryView, SeenMemory};
 use memoir_domain::memory::Tags;
 
 use super::{
@@ -67,6 +67,22 @@ fn rows(memories: &[MemoryView]) -> String {
         ]);
     }
     table.to_string()
+}
+
+/// Memories as somebody else than the agent sees them: those with words, then those without.
+pub(crate) fn seen(memories: &[SeenMemory]) -> String {
+    let (mut words, mut blind) = (Vec::new(), Vec::new());
+    for memory in memories {
+        match memory {
+            SeenMemory::Words(memory) => words.push(memory.clone()),
+            SeenMemory::Blind(memory) => blind.push(memory.clone()),
+        }
+    }
+    match (words.is_empty(), blind.is_empty()) {
+        (true, _) => without_words(&blind),
+        (false, true) => list(&words),
+        (false, false) => format!("{}\n{}", list(&words), without_words(&blind)),
+    }
 }
 
 /// Memories as an administrator sees them, one a line.

@@ -1,5 +1,6 @@
 //! How things look to people: numbers, times, tables, memories, sessions, records, differences.
 
+pub(crate) mod access;
 pub(crate) mod diff;
 pub(crate) mod doubles;
 pub(crate) mod history;

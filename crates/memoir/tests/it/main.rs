@@ -1,6 +1,7 @@
 //! Whole transcripts: the real binary, in a home of its own.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod access;
 mod archives;
 mod audit;
 mod bench;
@@ -15,6 +16,7 @@ mod following;
 mod gone;
 mod history;
 mod keys;
+mod living;
 mod output;
 mod rewind;
 mod serving;

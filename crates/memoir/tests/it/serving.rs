@@ -182,6 +182,7 @@ fn the_address_is_told_and_a_port_in_use_is_an_error_with_a_hint() {
         told.contains("the schedule asks agents every Monday 04:00 UTC (next at "),
         "{told}"
     );
+    assert!(told.contains("they reflect daily at 03:00"), "{told}");
     let wrong = bench.run(&["serve", "--listen", "nowhere"]);
     assert_eq!(wrong.code, Some(2));
 }
@@ -190,9 +191,16 @@ fn the_address_is_told_and_a_port_in_use_is_an_error_with_a_hint() {
 fn spec_3_1_a_service_says_when_it_asks_agents() {
     let bench = Bench::with_agent();
     let told = |configuration: &str| {
-        bench.write("config.toml", configuration.to_owned());
+        bench.write("config.toml", configuration);
         let mut child = bench
-            .command(&["serve", "--listen", "127.0.0.1:0", "--json"])
+            .command(&[
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--json",
+                "--config",
+                "config.toml",
+            ])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -205,13 +213,22 @@ fn spec_3_1_a_service_says_when_it_asks_agents() {
         let told: Value = serde_json::from_str(&line).unwrap();
         told["schedule"].clone()
     };
-    let berlin = told("[schedule]\nweekly = 'sun 2:30'\ntime_zone = 'Europe/Berlin'\n");
+    let berlin =
+        told("[schedule]\nweekly = 'sun 2:30'\ndaily = '1:05'\ntime_zone = 'Europe/Berlin'\n");
+    assert_eq!(berlin["daily"], json!("01:05"));
     assert_eq!(
         (&berlin["enabled"], &berlin["weekly"], &berlin["time_zone"]),
-        (&json!(true), &json!("Sunday 02:30"), &json!("Europe/Berlin"))
+        (
+            &json!(true),
+            &json!("Sunday 02:30"),
+            &json!("Europe/Berlin")
+        )
     );
     assert!(berlin["next"].is_string());
-    assert_eq!(told("[schedule]\nenabled = false\n")["enabled"], json!(false));
+    assert_eq!(
+        told("[schedule]\nenabled = false\n")["enabled"],
+        json!(false)
+    );
 }
 
 #[test]
@@ -393,7 +410,7 @@ fn many_who_guess_passwords_at_once_do_not_take_the_memory_of_the_machine() {
     bench.ok(&["user", "add", "Ada", "--password-file", &file]);
     let service = Running::start(&bench, &[]);
     let guess = |number: usize| {
-        let name = if number % 2 == 0 {
+        let name = if number.is_multiple_of(2) {
             "Ada".to_owned()
         } else {
             format!("name {number}")

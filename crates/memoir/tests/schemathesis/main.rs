@@ -27,6 +27,8 @@ struct Served {
     administrator: String,
     agent: String,
     session: String,
+    /// A request for access that waits.
+    request: String,
 }
 
 impl Drop for Served {
@@ -86,6 +88,7 @@ impl Served {
             administrator,
             agent,
             session: String::new(),
+            request: String::new(),
         };
         served.furnish();
         served
@@ -98,19 +101,23 @@ impl Served {
             "Ada keeps bees.",
         ] {
             let body = json!({"content": text, "kind": "core", "tags": ["kiln"]});
-            self.post("/v1/agents/wren/memories", &body);
+            self.post("/v1/agents/wren/memories", &self.agent, &body);
         }
-        let opened = self.post("/v1/agents/wren/sessions", &json!({"driver": "agent"}));
+        let open = json!({"driver": "agent"});
+        let opened = self.post("/v1/agents/wren/sessions", &self.agent, &open);
         self.session = opened["id"].as_str().unwrap().to_owned();
+        let ask = json!({"purpose": "to look", "scope": "core", "minutes": 5});
+        let path = "/v1/agents/wren/access-requests";
+        let asked = self.post(path, &self.administrator, &ask);
+        self.request = asked["id"].as_str().unwrap().to_owned();
     }
 
-    fn post(&self, path: &str, body: &Value) -> Value {
+    fn post(&self, path: &str, token: &str, body: &Value) -> Value {
         let body = body.to_string();
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: memoir\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
+            "POST {path} HTTP/1.1\r\nhost: memoir\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
              content-length: {}\r\n\r\n{body}",
-            self.agent,
             body.len()
         );
         stream.write_all(head.as_bytes()).unwrap();
@@ -128,6 +135,7 @@ impl Served {
         let output = Command::new(tool)
             .current_dir(self.folder.path())
             .env("SESSION", &self.session)
+            .env("REQUEST", &self.request)
             .arg("--config-file")
             .arg(configuration)
             .arg("run")

@@ -1,0 +1,154 @@
+//! An account's agents as a list: how each of them stands, and how far from its limits it is. Content-blind.
+
+use memoir_domain::{
+    SessionId, Timestamp,
+    agent::{self, Agent, Threshold},
+    breaker::{EROSION_DAYS, Erosion, Gauge},
+    session::State,
+};
+use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession};
+use serde::Serialize;
+
+use crate::{Account, AgentView, ErosionView, Memoir, Result, codec};
+
+/// Which agents are wanted, and in which order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FleetQuery {
+    /// Those whose name holds this text, whatever the case; all where it is blank.
+    pub text: String,
+    /// By what they are sorted.
+    pub order: FleetOrder,
+    /// The other way round.
+    pub descending: bool,
+    /// So many are passed over.
+    pub offset: u64,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// One page of a list of agents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FleetView {
+    /// How many agents the whole list has.
+    pub total: u64,
+    /// Those of the page.
+    pub agents: Vec<StandingView>,
+}
+
+/// How an agent stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StandingView {
+    /// The agent, without its prompts.
+    #[serde(flatten)]
+    pub agent: AgentView,
+    /// The session begun last; `None` where there was none.
+    pub last_session: Option<LastSessionView>,
+    /// How many tokens edits may take away before the breaker trips: in the session that runs, or else in
+    /// one that begins now.
+    pub breaker_removable_tokens: u64,
+    /// How far the erosion floor is.
+    pub erosion: ErosionView,
+    /// Requests for access that wait for an answer or can be used.
+    pub open_requests: u64,
+}
+
+/// A session as it stands in a list of agents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(
+    missing_docs,
+    reason = "the names are those of a session's on the wire"
+)]
+pub struct LastSessionView {
+    pub id: SessionId,
+    pub state: State,
+    pub rehearsal: bool,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub undone_at: Option<Timestamp>,
+}
+
+impl Account {
+    /// One page of the account's agents, sorted and searched.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn fleet(&self, query: &FleetQuery) -> Result<FleetView> {
+        let memoir = &self.memoir;
+        let now = memoir.now();
+        let text = agent::fold_name(query.text.trim());
+        let page = FleetPage {
+            text: Some(text).filter(|text| !text.is_empty()),
+            order: query.order,
+            descending: query.descending,
+            offset: query.offset,
+            limit: query.limit,
+            now,
+            latest_slot: memoir.settings.weekly_slot.latest(now),
+            eroded_since: now.plus_days(-EROSION_DAYS),
+            default_budget: agent::DEFAULT_CORE_TOKEN_BUDGET,
+            default_threshold: Threshold::DEFAULT.share(),
+        };
+        let slice = memoir.store.fleet_page(self.id, &page).await?;
+        let agents = slice.agents.into_iter().map(|row| memoir.standing(row));
+        Ok(FleetView {
+            total: slice.total,
+            agents: agents.collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl Memoir {
+    fn standing(&self, row: FleetRow) -> Result<StandingView> {
+        let agent = codec::listed_agent(&row.agent)?;
+        let gauge = gauge(&agent, row.last_session.as_ref());
+        Ok(StandingView {
+            breaker_removable_tokens: gauge.removable_tokens(),
+            erosion: ErosionView::new(Erosion {
+                core_tokens: agent.tally.core_tokens,
+                removed_tokens: row.eroded_tokens,
+                floor: self.settings.erosion_floor,
+            }),
+            agent: self.listed_view(&agent),
+            last_session: row.last_session.map(LastSessionView::from),
+            open_requests: row.open_requests,
+        })
+    }
+}
+
+/// What the breaker looks at in the session that runs, or would in one that begins now.
+fn gauge(agent: &Agent, last: Option<&FleetSession>) -> Gauge {
+    let core_tokens = agent.tally.core_tokens;
+    let current = agent.settings.effective_refinement_threshold();
+    let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
+    let knife = running.and_then(|session| Some((session, session.pre_session_tokens?)));
+    match knife {
+        Some((session, pre_session_tokens)) => {
+            let own = session.threshold.and_then(|share| Threshold::new(share).ok());
+            Gauge {
+                pre_session_tokens,
+                core_tokens,
+                removed_tokens: session.removed_tokens,
+                threshold: own.map_or(current, |own| own.stricter(current)),
+            }
+        }
+        None => Gauge {
+            pre_session_tokens: core_tokens,
+            core_tokens,
+            removed_tokens: 0,
+            threshold: current,
+        },
+    }
+}
+
+impl From<FleetSession> for LastSessionView {
+    fn from(session: FleetSession) -> Self {
+        Self {
+            id: session.id,
+            state: session.state,
+            rehearsal: session.rehearsal,
+            started_at: session.started_at,
+            ended_at: session.ended_at,
+            undone_at: session.undone_at,
+        }
+    }
+}

@@ -1,0 +1,483 @@
+//! A year of one agent's life (SPEC 2.5 to 2.7, 3, 4): conversations every day, reflection, weekly sessions, one
+//! of them rolled back, a week that is shredded, and the process gone in the middle of each. The books balance
+//! all along.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::pending,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use memoir_app::{HandedMessage, Job, LifeSchedule, MemoryView, sessions::RefineOptions};
+use memoir_domain::{
+    SessionId,
+    audit::Actor,
+    ledger,
+    memory::{Kind, Number},
+    session::State,
+};
+use memoir_model::{Message, Request};
+use memoir_testkit::{ModelScript, Turn};
+use serde_json::json;
+
+use crate::{
+    lab::{Lab, input},
+    world::{World, complete, delete, person},
+};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+/// Longer than any process of this story lives.
+const NEVER: Duration = Duration::from_secs(86_400);
+/// Messages a day.
+const MESSAGES: u64 = 3;
+
+const FIRST: [&str; 8] = [
+    "Marta prefers linen thread for the spine of every book that leaves the house.",
+    "The workshop opens at nine, and Joaquín is always there first, before the baker.",
+    "I promised Marta to keep the ledger of orders in order, whatever else happens.",
+    "The cat sleeps on the paper that was delivered in the morning by the back gate.",
+    "The old press came from Lisbon and needs oil every month, and patience daily.",
+    "Lena brings the paper on Fridays, and stays for coffee when it rains outside.",
+    "The spring fair is in the second week of May, near the river and the old mill.",
+    "Ruth asked for a blue cover with silver letters on the spine of her own book.",
+];
+
+/// Words such as `d017m2q`, of which every message holds one.
+fn canaries(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words
+        .filter(|word| word.len() == 7 && word.starts_with('d') && word.ends_with('q'))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn question(request: &Request) -> &str {
+    let Message::User(question) = &request.messages[0] else {
+        panic!("the first message is the question");
+    };
+    question.expose()
+}
+
+type Counts = Arc<Mutex<BTreeMap<String, usize>>>;
+
+fn count(counts: &Counts, request: &Request) {
+    for canary in canaries(question(request)) {
+        *counts.lock().unwrap().entry(canary).or_default() += 1;
+    }
+}
+
+struct Year {
+    lab: Lab,
+    world: World,
+    schedule: LifeSchedule,
+    day: u64,
+    /// What was handed over.
+    handed: BTreeSet<String>,
+    /// How often a message was in a question.
+    shown: Counts,
+    /// How often it was in one whose answer did not come, or could not be used.
+    in_vain: Counts,
+    /// What notes were saved of.
+    noted: BTreeSet<String>,
+    /// The last memory whose words were looked at.
+    looked_at: u64,
+    restarts: u32,
+}
+
+impl Year {
+    async fn begin() -> Self {
+        let lab = Lab::new();
+        let world = lab.world().await;
+        for text in FIRST {
+            lab.tick();
+            world.agent.save(&[input(text)], &person()).await.unwrap();
+        }
+        Self {
+            lab,
+            world,
+            schedule: LifeSchedule::default(),
+            day: 0,
+            handed: BTreeSet::new(),
+            shown: Counts::default(),
+            in_vain: Counts::default(),
+            noted: BTreeSet::new(),
+            looked_at: FIRST.len() as u64,
+            restarts: 0,
+        }
+    }
+
+    /// The process is gone, and another one opens what is on the disk.
+    async fn restart(self) -> Self {
+        let Self {
+            lab,
+            world,
+            restarts,
+            day,
+            handed,
+            shown,
+            in_vain,
+            noted,
+            looked_at,
+            ..
+        } = self;
+        drop(world);
+        let world = lab.world().await;
+        let mut year = Self {
+            world,
+            lab,
+            schedule: LifeSchedule::default(),
+            day,
+            handed,
+            shown,
+            in_vain,
+            noted,
+            looked_at,
+            restarts: restarts + 1,
+        };
+        year.verify().await;
+        year.balance().await;
+        year
+    }
+
+    /// Begins something, and ends it from outside once the model has been asked so often.
+    async fn broken_off<T>(
+        &self,
+        script: &ModelScript,
+        asked: usize,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let was_asked = async {
+            while script.requests().len() < asked {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            done = work => Some(done),
+            () = was_asked => None,
+        }
+    }
+
+    async fn memories(&self) -> Vec<MemoryView> {
+        self.world.agent.memories(true).await.unwrap()
+    }
+
+    /// What can be counted is what is there, and what is there is all that ever was saved.
+    async fn balance(&mut self) {
+        let memories = self.memories().await;
+        let of = |is: &dyn Fn(&MemoryView) -> bool| memories.iter().filter(|each| is(each)).count();
+        let shredded = of(&|each| each.shredded_at.is_some());
+        let kept = of(&|each| each.shredded_at.is_none() && each.discarded_at.is_none());
+        let discarded = of(&|each| each.shredded_at.is_none() && each.discarded_at.is_some());
+        let saved = memories.iter().map(|each| each.number.0).max().unwrap();
+        assert_eq!((kept + discarded + shredded) as u64, saved, "day {}", self.day);
+        let is_core = |each: &&MemoryView| each.kind == Kind::Core && each.discarded_at.is_none();
+        let mass: u64 = memories.iter().filter(is_core).map(|each| each.tokens).sum();
+        let shown = self.world.agent.show().await.unwrap();
+        assert_eq!(shown.tally.core_tokens, mass, "day {}", self.day);
+        self.world.check().await;
+        for memory in &memories {
+            if memory.number.0 <= self.looked_at || memory.source.is_none() {
+                continue;
+            }
+            for canary in canaries(memory.content.expose()) {
+                let is_new = self.noted.insert(canary.clone());
+                assert!(is_new, "day {}: {canary} was absorbed twice", self.day);
+            }
+        }
+        self.looked_at = saved;
+    }
+
+    async fn verify(&self) {
+        let found = self.world.agent.verify().await.unwrap();
+        assert!(found.valid, "day {}: {:?}", self.day, found.first_bad);
+    }
+
+    fn conversation(&self) -> Vec<HandedMessage> {
+        let day = self.day;
+        (0..MESSAGES)
+            .map(|place| HandedMessage {
+                id: format!("{day}/{place}").into(),
+                at: Some(self.lab.now()),
+                speaker: "Ann".into(),
+                text: format!("About d{day:03}m{place}q there is this to say.").into(),
+            })
+            .collect()
+    }
+
+    async fn talk(&mut self) {
+        let conversation = self.conversation();
+        let texts = conversation.iter();
+        let said: Vec<String> = texts
+            .flat_map(|each| canaries(each.text.expose()))
+            .collect();
+        let agent = &self.world.agent;
+        let handed = agent.hand_over(conversation.clone(), false).await.unwrap();
+        assert_eq!(handed.received + handed.known, MESSAGES);
+        self.handed.extend(said);
+        if self.day % 30 == 7 {
+            let again = agent.hand_over(conversation, true).await.unwrap();
+            assert_eq!(again.received, 0);
+        }
+    }
+
+    /// A model that notes every message, now and then as a core memory.
+    fn noting(&self) -> Turn {
+        let (shown, is_core) = (self.shown.clone(), self.day % 10 == 0);
+        Turn::respond(move |request| {
+            count(&shown, request);
+            let canaries = canaries(question(request));
+            let notes: Vec<String> = canaries
+                .iter()
+                .map(|canary| format!("Ann told me about {canary}, and I was glad to hear it."))
+                .collect();
+            let (core, journal) = notes.split_at(usize::from(is_core));
+            Turn::text(&json!({"journal": journal, "core": core}).to_string())
+        })
+    }
+
+    /// A model that promotes the oldest entry of the week.
+    fn promoting() -> Turn {
+        Turn::respond(|request| {
+            let (_, journal) = question(request)
+                .split_once("## Your journal of the last week")
+                .unwrap();
+            let oldest = ledger::parse_rows(journal)[0].number;
+            Turn::text(&json!({"promote": [oldest]}).to_string())
+        })
+    }
+
+    /// What is due now; the model notes, or promotes.
+    async fn live(&mut self) -> usize {
+        let due = self.schedule.due(&self.world.memoir, 4).await.unwrap();
+        for job in &due {
+            self.world.script([match job {
+                Job::Absorb(_) => self.noting(),
+                Job::Reflect(_) => Self::promoting(),
+            }]);
+            let done = self.world.memoir.do_job(*job, pending()).await.unwrap();
+            assert!(done, "day {}", self.day);
+        }
+        due.len()
+    }
+
+    /// A job that is due, broken off while the model thinks.
+    async fn live_broken_off(&mut self, wanted: fn(&Job) -> bool) {
+        let due = self.schedule.due(&self.world.memoir, 4).await.unwrap();
+        let job = *due.iter().find(|job| wanted(job)).unwrap();
+        let script = self.world.script([Turn::text("").after(NEVER)]);
+        let work = self.world.memoir.do_job(job, pending());
+        assert!(self.broken_off(&script, 1, work).await.is_none());
+        let asked = &script.requests()[0];
+        if matches!(job, Job::Absorb(_)) {
+            count(&self.shown, asked);
+            count(&self.in_vain, asked);
+        }
+    }
+
+    /// An answer that cannot be used, and neither can the second one.
+    async fn nonsense(&mut self) {
+        let due = self.schedule.due(&self.world.memoir, 4).await.unwrap();
+        let nonsense = || Turn::text("What a lovely talk that was.");
+        let script = self.world.script([nonsense(), nonsense()]);
+        assert!(!self.world.memoir.do_job(due[0], pending()).await.unwrap());
+        for request in script.requests() {
+            count(&self.shown, &request);
+            count(&self.in_vain, &request);
+        }
+    }
+
+    /// The memory that this week's session deletes: the oldest that the agent noted.
+    async fn victim(&self) -> u64 {
+        let memories = self.memories().await;
+        let is_noted = |each: &&MemoryView| {
+            each.kind == Kind::Core && each.discarded_at.is_none() && each.source.is_some()
+        };
+        let oldest = memories.iter().find(is_noted);
+        oldest.map_or(1, |memory| memory.number.0)
+    }
+
+    /// The weekly session where it is due.
+    async fn refine(&mut self) -> Option<SessionId> {
+        let account = self.world.memoir.account("default").await.unwrap();
+        let (agent, trigger) = account.due_agents().await.unwrap().into_iter().next()?;
+        let victim = self.victim().await;
+        self.world
+            .script([Turn::text("YES"), delete(victim), complete()]);
+        let options = RefineOptions {
+            trigger: Some(trigger),
+            ..RefineOptions::default()
+        };
+        let driven = agent.refine(&options, &mut |_| {}).await.unwrap();
+        assert_eq!(driven.session.state, State::Completed);
+        assert_eq!(driven.session.stats.deleted, 1, "day {}", self.day);
+        Some(driven.session.id)
+    }
+
+    /// A session that is broken off after its first edit.
+    async fn refine_broken_off(&mut self) {
+        let victim = self.victim().await;
+        let never = Turn::text("").after(NEVER);
+        let script = self.world.script([Turn::text("YES"), delete(victim), never]);
+        let options = RefineOptions::default();
+        let mut observer = |_: &memoir_app::sessions::Progress| {};
+        let work = self.world.agent.refine(&options, &mut observer);
+        assert!(self.broken_off(&script, 3, work).await.is_none());
+    }
+
+    /// The entries of the last week lose their words, and the process dies beside one of them.
+    async fn shred_week(mut self) -> Self {
+        let now = self.lab.now();
+        let of_week = |each: &MemoryView| {
+            each.kind == Kind::Journal
+                && each.created_at > now.plus_days(-7)
+                && each.shredded_at.is_none()
+        };
+        let memories = self.memories().await;
+        let week: Vec<Number> = memories
+            .iter()
+            .filter(|each| of_week(each))
+            .map(|each| each.number)
+            .collect();
+        assert!(week.len() as u64 >= MESSAGES, "there is a week to shred");
+        let actor = Actor::agent("wren");
+        for (place, number) in week.into_iter().enumerate() {
+            if place == 2 {
+                let agent = self.world.agent.clone();
+                let actor = actor.clone();
+                let work = async move {
+                    let shredded = agent.shred(number, "I was asked to", &actor).await;
+                    drop(shredded);
+                };
+                let work = tokio::spawn(work);
+                tokio::task::yield_now().await;
+                work.abort();
+                let _ = work.await;
+                self = self.restart().await;
+            }
+            let memory = self.world.agent.memory(number).await.unwrap();
+            if memory.shredded_at.is_none() {
+                let shredded = self.world.agent.shred(number, "I was asked to", &actor);
+                shredded.await.unwrap();
+            }
+        }
+        self
+    }
+
+    /// A rollback that is begun, and done by the next process where the first one came too short.
+    async fn roll_back(mut self, session: SessionId) -> Self {
+        let before = self.world.agent.show().await.unwrap().tally.core_count;
+        let agent = self.world.agent.clone();
+        let work = tokio::spawn(async move {
+            let undone = agent.roll_back(session, true, &person()).await;
+            drop(undone);
+        });
+        tokio::task::yield_now().await;
+        work.abort();
+        let _ = work.await;
+        self = self.restart().await;
+        let agent = &self.world.agent;
+        let found = agent.session(session).await.unwrap().session;
+        if found.undone_at.is_none() {
+            agent.roll_back(session, true, &person()).await.unwrap();
+        }
+        assert_eq!(agent.show().await.unwrap().tally.core_count, before + 1);
+        self
+    }
+}
+
+#[tokio::test]
+async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
+    let mut year = Year::begin().await;
+    let mut sessions = Vec::new();
+    let mut reflections = 0;
+    for day in 0..365 {
+        year.day = day;
+        // Noon: people talk.
+        if day == 45 {
+            let conversation = year.conversation();
+            let agent = year.world.agent.clone();
+            let work = tokio::spawn(async move {
+                drop(agent.hand_over(conversation, false).await);
+            });
+            tokio::task::yield_now().await;
+            work.abort();
+            let _ = work.await;
+            year = year.restart().await;
+        }
+        year.talk().await;
+        // Seven in the evening: nobody has said anything for seven hours.
+        year.lab.clock.advance(7 * HOUR);
+        match day {
+            20 => {
+                year.live_broken_off(|job| matches!(job, Job::Absorb(_))).await;
+                year = year.restart().await;
+                assert_eq!(year.live().await, 0, "somebody may still be reading");
+                year.lab.clock.advance(HOUR);
+            }
+            70 => {
+                year.nonsense().await;
+                year.lab.clock.advance(HOUR);
+                year.schedule = LifeSchedule::default();
+            }
+            _ => {}
+        }
+        assert_eq!(year.live().await, 1, "day {day}: what was said is read");
+        // Half past three at night: the journal.
+        let evening = year.lab.now();
+        let night = evening.plus_seconds(9 * 3_600);
+        let early = (night.seconds_since(evening) as u64).saturating_sub(1_800);
+        year.lab.clock.advance(Duration::from_secs(early));
+        if day == 120 {
+            year.live_broken_off(|job| matches!(job, Job::Reflect(_))).await;
+            year = year.restart().await;
+            assert_eq!(year.live().await, 0, "it is tried again on the next day");
+        } else {
+            reflections += year.live().await;
+        }
+        // Six in the morning: the week.
+        year.lab.clock.advance(Duration::from_secs(2 * 3_600 + 1_800));
+        if day == 205 {
+            year.refine_broken_off().await;
+            year = year.restart().await;
+            year.lab.clock.advance(Duration::from_secs(60));
+            assert_eq!(year.world.memoir.close_lapsed_sessions().await.unwrap(), 1);
+        }
+        if let Some(session) = year.refine().await {
+            sessions.push(session);
+            year.verify().await;
+            if sessions.len() == 25 {
+                year = year.roll_back(session).await;
+            }
+            if sessions.len() == 40 {
+                year = year.shred_week().await;
+            }
+        }
+        year.balance().await;
+        // Noon again.
+        let noon = year.lab.now().to_string();
+        let hour: u64 = noon[11..13].parse().unwrap();
+        let minute: u64 = noon[14..16].parse().unwrap();
+        let passed = hour * 3_600 + minute * 60;
+        year.lab
+            .clock
+            .advance(Duration::from_secs(12 * 3_600 - passed));
+    }
+    year.verify().await;
+    assert_eq!(year.restarts, 6);
+    assert!((51..=53).contains(&sessions.len()), "{}", sessions.len());
+    assert!(reflections > 350, "{reflections}");
+    // None was lost, and none was read twice.
+    assert_eq!(year.handed.len() as u64, 365 * MESSAGES);
+    assert_eq!(year.noted, year.handed);
+    let (shown, in_vain) = (year.shown.lock().unwrap(), year.in_vain.lock().unwrap());
+    for canary in &year.handed {
+        let in_vain = in_vain.get(canary).copied().unwrap_or(0);
+        assert_eq!(shown[canary] - in_vain, 1, "{canary}");
+    }
+    let transcript = year.world.agent.transcript().await.unwrap();
+    assert_eq!(
+        (transcript.pending, transcript.failed, transcript.absorbed),
+        (0, 0, 365 * MESSAGES)
+    );
+}

@@ -1,0 +1,236 @@
+//! Who looks: the cookie of a browser that an administrator signed in with, and what shows that a form was
+//! filled in on a page of this console.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use memoir_app::SignedIn;
+
+use crate::{
+    Console,
+    answer::{Failure, see_other},
+    form::{self, Form},
+};
+
+/// How long somebody stays signed in.
+pub(crate) const LONGEST_SECONDS: i64 = 12 * 3_600;
+/// How long somebody stays signed in without looking.
+const IDLE_SECONDS: i64 = 2 * 3_600;
+
+/// The cookie where browsers come by TLS: they take it from this very host and from no other.
+const SEALED_COOKIE: &str = "__Host-memoir";
+/// The cookie on this machine, where there is no TLS.
+const OPEN_COOKIE: &str = "memoir";
+
+/// The administrator who looks. Clones share it.
+pub(crate) type Visitor = Arc<SignedIn>;
+
+/// Lets in whoever is signed in, and forms that were filled in on a page of this browser.
+pub(crate) async fn admit(
+    State(console): State<Console>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match pass(&console, &mut parts, body).await {
+        Ok(true) => next.run(Request::from_parts(parts, Body::empty())).await,
+        Ok(false) => see_other(&sign_in_path(&parts)),
+        Err(failure) => failure.into_response(),
+    }
+}
+
+/// Whether somebody is signed in; puts who it is, and the form, beside the request.
+async fn pass(console: &Console, parts: &mut Parts, body: Body) -> Result<bool, Failure> {
+    let Some(visitor) = visitor(console, &parts.headers).await? else {
+        return Ok(false);
+    };
+    if !console.admits(visitor.token) {
+        return Err(Failure::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "This browser makes too many requests; wait a second.",
+        ));
+    }
+    let mut filled_in = Form::default();
+    if !parts.method.is_safe() {
+        check_origin(&parts.headers)?;
+        filled_in = Form::read(body).await?;
+        if !is_same(filled_in.field(form::TOKEN), &visitor.form_token) {
+            return Err(foreign());
+        }
+    }
+    parts.extensions.insert(filled_in);
+    parts.extensions.insert(Arc::new(visitor));
+    Ok(true)
+}
+
+/// Whoever the cookie is of.
+pub(crate) async fn visitor(
+    console: &Console,
+    headers: &HeaderMap,
+) -> Result<Option<SignedIn>, Failure> {
+    let Some(secret) = cookie(headers, cookie_name(console)) else {
+        return Ok(None);
+    };
+    let memoir = console.memoir();
+    Ok(memoir.enter_with_browser(secret, IDLE_SECONDS).await?)
+}
+
+/// Where somebody signs in, and comes back from.
+fn sign_in_path(parts: &Parts) -> String {
+    let wanted = match parts.method {
+        Method::GET => parts.uri.path_and_query().map_or("/", |path| path.as_str()),
+        // What a form was to do must not be done by a look.
+        _ => "/",
+    };
+    let wanted = if wanted == "/" { "" } else { wanted };
+    form::address("/sign-in", &[("next", wanted)])
+}
+
+/// A path of this console; the fleet for everything else.
+pub(crate) fn own_path(wanted: &str) -> &str {
+    let is_own = wanted.starts_with('/')
+        && !wanted.starts_with("//")
+        && wanted
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if is_own { wanted } else { "/" }
+}
+
+/// That a form was sent by a page of this host. Browsers say so, and pages cannot make them say otherwise.
+///
+/// # Errors
+/// It came from elsewhere, or nothing says from where.
+pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), Failure> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let is_own = match text("sec-fetch-site") {
+        Some(site) => site == "same-origin",
+        // Older browsers, and those that come without TLS.
+        None => {
+            let origin = text("origin").and_then(|origin| Some(origin.split_once("://")?.1));
+            origin.is_some() && origin == text("host")
+        }
+    };
+    if is_own { Ok(()) } else { Err(foreign()) }
+}
+
+fn foreign() -> Failure {
+    Failure::new(
+        StatusCode::FORBIDDEN,
+        "This form was not filled in on a page of this console, or somebody else signed in since. \
+         Nothing was changed; load the page again.",
+    )
+}
+
+/// Compares in a time that does not tell how much of it is right.
+fn is_same(given: &str, expected: &str) -> bool {
+    let differs = given
+        .bytes()
+        .zip(expected.bytes())
+        .fold(0, |differs, (left, right)| differs | (left ^ right));
+    given.len() == expected.len() && differs == 0
+}
+
+fn cookie_name(console: &Console) -> &'static str {
+    if console.is_sealed() {
+        SEALED_COOKIE
+    } else {
+        OPEN_COOKIE
+    }
+}
+
+/// The value of a cookie that the browser sends.
+fn cookie<'head>(headers: &'head HeaderMap, name: &str) -> Option<&'head str> {
+    let sent = headers.get_all(header::COOKIE).into_iter();
+    let pairs = sent.filter_map(|value| value.to_str().ok());
+    let mut pairs = pairs.flat_map(|pairs| pairs.split(';'));
+    pairs.find_map(|pair| {
+        let (known, value) = pair.trim().split_once('=')?;
+        (known == name).then_some(value)
+    })
+}
+
+/// Sets the cookie; with `None` the browser forgets it.
+pub(crate) fn set_cookie(console: &Console, secret: Option<&str>) -> Result<HeaderValue, Failure> {
+    let secure = if console.is_sealed() { "; Secure" } else { "" };
+    let over = if secret.is_none() { "; Max-Age=0" } else { "" };
+    let name = cookie_name(console);
+    let value = secret.unwrap_or_default();
+    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{over}");
+    let mut value = HeaderValue::try_from(text).map_err(|_| {
+        Failure::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "The service could not carry this out.",
+        )
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_another_host() {
+        for path in [
+            "/",
+            "/agents/1?after=2",
+            "/audit?agent=wren&since=2026-03-01",
+        ] {
+            assert_eq!(own_path(path), path);
+        }
+        for path in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "/a\nb",
+            "javascript:alert(1)",
+        ] {
+            assert_eq!(own_path(path), "/");
+        }
+    }
+
+    #[test]
+    fn a_form_is_taken_from_this_host_only() {
+        let sent = |pairs: &[(&'static str, &'static str)]| {
+            let pairs = pairs.iter().map(|(name, value)| {
+                let name = header::HeaderName::from_static(name);
+                (name, HeaderValue::from_static(value))
+            });
+            check_origin(&pairs.collect()).is_ok()
+        };
+        let (host, origin) = (("host", "m:1"), ("origin", "http://m:1"));
+        assert!(sent(&[host, origin]));
+        assert!(sent(&[host, ("sec-fetch-site", "same-origin")]));
+        assert!(!sent(&[host]));
+        assert!(!sent(&[host, ("origin", "http://m:2")]));
+        assert!(!sent(&[host, ("origin", "null")]));
+        for site in ["cross-site", "same-site", "none"] {
+            assert!(!sent(&[host, origin, ("sec-fetch-site", site)]));
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_found_by_its_whole_name() {
+        let mut headers = HeaderMap::new();
+        let sent = HeaderValue::from_static("xmemoir=1; memoir=2; memoir2=3");
+        headers.insert(header::COOKIE, sent);
+        assert_eq!(cookie(&headers, "memoir"), Some("2"));
+        assert_eq!(cookie(&headers, "other"), None);
+    }
+
+    #[test]
+    fn tokens_are_compared_as_a_whole() {
+        assert!(is_same("abc", "abc"));
+        for given in ["", "ab", "abcd", "abd"] {
+            assert!(!is_same(given, "abc"));
+        }
+    }
+}

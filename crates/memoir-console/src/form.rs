@@ -1,0 +1,85 @@
+//! What a form was filled in with.
+
+use axum::{body::Body, http::StatusCode};
+use serde::de::DeserializeOwned;
+
+use crate::answer::Failure;
+
+/// No form is longer.
+const MOST_BYTES: usize = 16 << 10;
+
+/// The field that shows that a form was shown to this very browser.
+pub(crate) const TOKEN: &str = "form_token";
+
+/// The fields of a form as they were sent.
+#[derive(Clone, Default)]
+pub(crate) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Reads the body of a request.
+    ///
+    /// # Errors
+    /// It is too long, or no form.
+    pub(crate) async fn read(body: Body) -> Result<Self, Failure> {
+        let bytes = axum::body::to_bytes(body, MOST_BYTES)
+            .await
+            .map_err(|_| Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long."))?;
+        let fields = serde_urlencoded::from_bytes(&bytes);
+        fields
+            .map(Self)
+            .map_err(|_| Failure::invalid("The form cannot be read."))
+    }
+
+    /// The value of a field; blank where it was not sent.
+    pub(crate) fn field(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// Whether a box was ticked.
+    pub(crate) fn is_ticked(&self, name: &str) -> bool {
+        self.field(name) == "yes"
+    }
+}
+
+/// What stands behind the `?`; blanks stand for what is left out, as browsers send them.
+///
+/// # Errors
+/// A value that the page does not take.
+pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, Failure> {
+    let pairs: Vec<(String, String)> = serde_urlencoded::from_str(text.unwrap_or_default())
+        .map_err(|_| Failure::invalid("The address cannot be read."))?;
+    let given: Vec<_> = pairs
+        .into_iter()
+        .filter(|(_, value)| !value.trim().is_empty())
+        .collect();
+    let text = serde_urlencoded::to_string(given)
+        .map_err(|_| Failure::invalid("The address cannot be read."))?;
+    serde_urlencoded::from_str(&text)
+        .map_err(|error| Failure::invalid(format!("The address cannot be read: {error}.")))
+}
+
+/// An address with these parameters, those that are blank left out.
+pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
+    let given: Vec<_> = parameters
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect();
+    match serde_urlencoded::to_string(&given) {
+        Ok(text) if !text.is_empty() => format!("{path}?{text}"),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_blank_is_left_out() {
+        let read: Vec<(String, String)> = query(Some("q=&sort=mass&session=%20")).unwrap();
+        assert_eq!(read, [("sort".to_owned(), "mass".to_owned())]);
+        assert_eq!(address("/", &[("q", ""), ("page", "")]), "/");
+        assert_eq!(address("/", &[("q", "a&b"), ("x", "1")]), "/?q=a%26b&x=1");
+    }
+}

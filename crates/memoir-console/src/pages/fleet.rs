@@ -1,0 +1,273 @@
+//! `/`: every agent of the account, and how it stands.
+
+use axum::{Extension, extract::RawQuery};
+use maud::{Markup, html};
+use memoir_app::{FleetOrder, FleetQuery, FleetView, StandingView};
+use serde::Deserialize;
+
+use crate::{
+    answer::{Answer, page},
+    browser::Visitor,
+    form,
+    pages::agent_path,
+    parts::{self, Place},
+    words,
+};
+
+/// Agents on a page.
+const AT_ONCE: u32 = 50;
+
+/// The columns: the order, its word in addresses, the heading, and whether the greatest come first.
+const COLUMNS: [(FleetOrder, &str, &str, bool); 8] = [
+    (FleetOrder::Name, "name", "Agent", false),
+    (FleetOrder::Share, "mass", "Mass of budget", true),
+    (FleetOrder::Outcome, "outcome", "Last outcome", false),
+    (FleetOrder::LastSession, "last", "Last session", true),
+    (FleetOrder::Next, "next", "Next session", false),
+    (FleetOrder::Breaker, "breaker", "To the breaker", false),
+    (FleetOrder::Erosion, "floor", "To the floor", true),
+    (FleetOrder::Access, "access", "Access", true),
+];
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    q: Option<String>,
+    sort: Option<String>,
+    turn: Option<String>,
+    page: Option<u64>,
+    done: Option<String>,
+}
+
+impl Wanted {
+    fn column(&self) -> (FleetOrder, &'static str, &'static str, bool) {
+        let wanted = self.sort.as_deref();
+        let found = COLUMNS.iter().find(|column| Some(column.1) == wanted);
+        *found.unwrap_or(&COLUMNS[0])
+    }
+
+    fn is_turned(&self) -> bool {
+        self.turn.as_deref() == Some("yes")
+    }
+
+    /// The number of the page, from 1.
+    fn page(&self) -> u64 {
+        self.page.unwrap_or(1).max(1)
+    }
+
+    fn query(&self) -> FleetQuery {
+        let (order, _, _, greatest_first) = self.column();
+        FleetQuery {
+            text: self.q.clone().unwrap_or_default(),
+            order,
+            descending: greatest_first != self.is_turned(),
+            offset: (self.page() - 1).saturating_mul(u64::from(AT_ONCE)),
+            limit: AT_ONCE,
+        }
+    }
+
+    /// The address of another page, or another order, of the same list.
+    fn address(&self, sort: &str, is_turned: bool, page: u64) -> String {
+        let page = if page > 1 {
+            page.to_string()
+        } else {
+            String::new()
+        };
+        form::address(
+            "/",
+            &[
+                ("q", self.q.as_deref().unwrap_or_default()),
+                ("sort", if sort == COLUMNS[0].1 { "" } else { sort }),
+                ("turn", if is_turned { "yes" } else { "" }),
+                ("page", &page),
+            ],
+        )
+    }
+}
+
+pub(crate) async fn show(
+    Extension(visitor): Extension<Visitor>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let fleet = visitor.account.fleet(&wanted.query()).await?;
+    let content = html! {
+        div.headline {
+            h1 { "Fleet" }
+            (search(&wanted))
+        }
+        p.count { (words::counted(fleet.total, "agent", "agents"))
+            @if let Some(text) = &wanted.q { " with “" (text) "” in the name" }
+        }
+        @if fleet.agents.is_empty() {
+            (nobody(&wanted))
+        } @else {
+            (table(&wanted, &fleet))
+            (pager(&wanted, fleet.total))
+        }
+    };
+    let title = ("Fleet", Place::Fleet);
+    Ok(page(parts::frame(
+        &visitor,
+        title,
+        wanted.done.as_deref(),
+        content,
+    )))
+}
+
+fn search(wanted: &Wanted) -> Markup {
+    html! {
+        form.search role="search" method="get" action="/" {
+            @if let Some(sort) = &wanted.sort { input type="hidden" name="sort" value=(sort); }
+            @if wanted.is_turned() { input type="hidden" name="turn" value="yes"; }
+            label.hidden for="q" { "Name of an agent" }
+            input #q name="q" type="search" placeholder="Name" maxlength="100"
+                value=(wanted.q.as_deref().unwrap_or_default());
+            button.quiet type="submit" { "Search" }
+        }
+    }
+}
+
+fn nobody(wanted: &Wanted) -> Markup {
+    html! {
+        @if wanted.q.is_some() || wanted.page() > 1 {
+            p.empty { "Nobody here. " a href="/" { "Show all agents" } }
+        } @else {
+            p.empty { "There are no agents yet. " code { "memoir agent create NAME" } " makes one." }
+        }
+    }
+}
+
+fn table(wanted: &Wanted, fleet: &FleetView) -> Markup {
+    html! {
+        div.scroll {
+            table.cards role="table" {
+                caption.hidden { "Agents, sorted by " (wanted.column().2.to_lowercase()) }
+                thead role="rowgroup" {
+                    tr role="row" { @for column in COLUMNS { (heading(wanted, column)) } }
+                }
+                tbody role="rowgroup" {
+                    @for standing in &fleet.agents { (row(standing)) }
+                }
+            }
+        }
+    }
+}
+
+fn heading(
+    wanted: &Wanted,
+    (order, word, text, greatest_first): (FleetOrder, &str, &str, bool),
+) -> Markup {
+    let is_sorted = wanted.column().0 == order;
+    let is_turned = is_sorted && wanted.is_turned();
+    let descending = greatest_first != is_turned;
+    let sorted = if descending {
+        "descending"
+    } else {
+        "ascending"
+    };
+    // Whoever asks for the order that there is gets it the other way round.
+    let path = wanted.address(word, is_sorted && !is_turned, 1);
+    let is_figure = !matches!(
+        order,
+        FleetOrder::Name | FleetOrder::Outcome | FleetOrder::LastSession | FleetOrder::Next
+    );
+    html! {
+        th role="columnheader" scope="col" class=[is_figure.then_some("figure")]
+            aria-sort=[is_sorted.then_some(sorted)] {
+            a href=(path) { (text)
+                @if is_sorted { span.turn aria-hidden="true" { (if descending { " ↓" } else { " ↑" }) } }
+            }
+        }
+    }
+}
+
+fn row(standing: &StandingView) -> Markup {
+    let agent = &standing.agent;
+    let (mass, budget) = (agent.tally.core_tokens, agent.effective_core_token_budget);
+    let erosion = &standing.erosion;
+    let last = standing.last_session.as_ref();
+    html! {
+        tr role="row" {
+            th role="rowheader" scope="row" data-label="Agent" {
+                a.name href=(agent_path(agent.id)) { (agent.name) }
+            }
+            td.figure role="cell" data-label="Mass of budget" {
+                span.gauge { (parts::bar(mass, budget))
+                    span { (words::number(mass)) span.of { " of " (words::number(budget)) } }
+                }
+            }
+            td role="cell" data-label="Last outcome" {
+                @match last {
+                    Some(last) => (parts::state(last.state, last.rehearsal, last.undone_at.is_some())),
+                    None => span.none { "none" },
+                }
+            }
+            td role="cell" data-label="Last session" {
+                @match last {
+                    Some(last) => a href={ "/sessions/" (last.id) } { (parts::time(last.started_at)) },
+                    None => span.none { "never" },
+                }
+            }
+            td role="cell" data-label="Next session" { (next(standing)) }
+            td.figure role="cell" data-label="To the breaker" {
+                (words::number(standing.breaker_removable_tokens))
+            }
+            td.figure role="cell" data-label="To the floor" {
+                (words::number(erosion.removable_tokens))
+                span.of { " · " (words::share(erosion.ratio)) }
+            }
+            td.figure role="cell" data-label="Access" {
+                @if standing.open_requests == 0 { span.none { "0" } }
+                @else { span.badge.bad { (standing.open_requests) " open" } }
+            }
+        }
+    }
+}
+
+fn next(standing: &StandingView) -> Markup {
+    let agent = &standing.agent;
+    let setting = |name: &str| {
+        agent
+            .settings
+            .expose()
+            .get(name)
+            .and_then(|value| value.as_bool())
+    };
+    html! {
+        @if setting("active") == Some(false) { span.badge.plain { "out of service" } }
+        @else if setting("paused") == Some(true) { span.badge.plain { "paused" } }
+        @else if let Some(due) = agent.refinement_due {
+            span.badge.running { "due: " (words::spaced(trigger(due.reason))) }
+        }
+        @else if agent.tally.core_count == 0 { span.none { "nothing to refine" } }
+        @else { (parts::time_or(agent.next_refinement_at, "not scheduled")) }
+    }
+}
+
+/// Why a session is due.
+fn trigger(trigger: memoir_domain::session::Trigger) -> &'static str {
+    use memoir_domain::session::Trigger;
+    match trigger {
+        Trigger::Request => "on request",
+        Trigger::Weekly => "weekly",
+        Trigger::Budget => "over budget",
+    }
+}
+
+fn pager(wanted: &Wanted, total: u64) -> Markup {
+    let last = total.div_ceil(u64::from(AT_ONCE));
+    let number = wanted.page();
+    let path = |page| wanted.address(wanted.column().1, wanted.is_turned(), page);
+    let before = (number > 1).then(|| path(number - 1));
+    let after = (number < last).then(|| path(number + 1));
+    html! {
+        @if last > 1 {
+            p.count { "Page " (words::number(number)) " of " (words::number(last)) }
+        }
+        (parts::pages(
+            "Pages",
+            before.as_deref().map(|path| (path, "← Page before")),
+            after.as_deref().map(|path| (path, "Next page →")),
+        ))
+    }
+}

@@ -1,0 +1,262 @@
+//! `/agents/{agent}/memories`: memories as rows without words, and what can be done with each.
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+};
+use maud::{Markup, html};
+use memoir_app::{AgentHandle, BlindMemoryView, Handling, MemoryPage};
+use memoir_domain::memory::{CONTENT_LIMIT, Kind, Number};
+use serde::Deserialize;
+
+use super::{Tab, agent_head, agent_path};
+use crate::{
+    answer::{Answer, Failure, page, see_other},
+    browser::Visitor,
+    form::{self, Form},
+    parts::{self, Place},
+    words,
+};
+
+/// Memories on a page.
+const AT_ONCE: u32 = 50;
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    /// The number of the last memory of the page before.
+    #[serde(default)]
+    after: u64,
+    kind: Option<String>,
+    /// `yes` for discarded ones too.
+    discarded: Option<String>,
+    done: Option<String>,
+}
+
+impl Wanted {
+    fn kind(&self) -> Result<Option<Kind>, Failure> {
+        match self.kind.as_deref() {
+            None => Ok(None),
+            Some("core") => Ok(Some(Kind::Core)),
+            Some("journal") => Ok(Some(Kind::Journal)),
+            Some(_) => Err(Failure::invalid("There is no such kind of memories.")),
+        }
+    }
+
+    fn with_discarded(&self) -> bool {
+        self.discarded.as_deref() == Some("yes")
+    }
+
+    fn address(&self, path: &str, after: u64, done: &str) -> String {
+        let after = if after > 0 {
+            after.to_string()
+        } else {
+            String::new()
+        };
+        form::address(
+            path,
+            &[
+                ("after", &after),
+                ("kind", self.kind.as_deref().unwrap_or_default()),
+                ("discarded", if self.with_discarded() { "yes" } else { "" }),
+                ("done", done),
+            ],
+        )
+    }
+}
+
+pub(crate) async fn show(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let agent = visitor.account.agent(&agent).await?;
+    let asked = MemoryPage {
+        after: wanted.after,
+        limit: AT_ONCE + 1,
+        kind: wanted.kind()?,
+        with_discarded: wanted.with_discarded(),
+        ..MemoryPage::default()
+    };
+    let mut rows = agent.blind_memory_page(&asked).await?;
+    let is_more = rows.len() > AT_ONCE as usize;
+    rows.truncate(AT_ONCE as usize);
+    let path = format!("{}/memories", agent_path(agent.scope().agent));
+    let next = rows.last().filter(|_| is_more);
+    let next = next.map(|last| wanted.address(&path, last.number.0, ""));
+    let first = wanted.address(&path, 0, "");
+    let content = html! {
+        (agent_head(&agent, Tab::Memories))
+        (filter(&wanted, &path))
+        @if rows.is_empty() { p.empty { "No memories here." } }
+        @else { (table(&visitor, &wanted, &agent, &rows)) }
+        (parts::pages(
+            "Pages",
+            (wanted.after > 0).then_some((first.as_str(), "← From the beginning")),
+            next.as_deref().map(|path| (path, "Next page →")),
+        ))
+    };
+    let title = format!("Memories of {}", agent.name());
+    let title = (title.as_str(), Place::Fleet);
+    Ok(page(parts::frame(
+        &visitor,
+        title,
+        wanted.done.as_deref(),
+        content,
+    )))
+}
+
+fn filter(wanted: &Wanted, path: &str) -> Markup {
+    let kinds = [
+        ("", "Core and journal"),
+        ("core", "Core"),
+        ("journal", "Journal"),
+    ];
+    html! {
+        form.row method="get" action=(path) {
+            div.field {
+                label for="kind" { "Kind" }
+                select #kind name="kind" {
+                    @for (value, text) in kinds {
+                        option value=(value) selected[wanted.kind.as_deref().unwrap_or_default() == value] { (text) }
+                    }
+                }
+            }
+            div.check {
+                input #discarded name="discarded" type="checkbox" value="yes" checked[wanted.with_discarded()];
+                label for="discarded" { "Discarded ones too" }
+            }
+            button.quiet type="submit" { "Show" }
+        }
+    }
+}
+
+fn table(
+    visitor: &Visitor,
+    wanted: &Wanted,
+    agent: &AgentHandle,
+    rows: &[BlindMemoryView],
+) -> Markup {
+    html! {
+        table.cards role="table" {
+            caption.hidden { "Memories by number, without their words" }
+            thead role="rowgroup" { tr role="row" {
+                th role="columnheader" scope="col" class="figure" { "Number" }
+                th role="columnheader" scope="col" { "Kind" }
+                th role="columnheader" scope="col" class="figure" { "Tokens" }
+                th role="columnheader" scope="col" { "Origin" }
+                th role="columnheader" scope="col" { "Flags" }
+                th role="columnheader" scope="col" { "Change" }
+            } }
+            tbody role="rowgroup" {
+                @for row in rows { (memory(visitor, wanted, agent, row)) }
+            }
+        }
+    }
+}
+
+fn memory(
+    visitor: &Visitor,
+    wanted: &Wanted,
+    agent: &AgentHandle,
+    row: &BlindMemoryView,
+) -> Markup {
+    let longest = (CONTENT_LIMIT as u64).div_ceil(4);
+    let kind = match row.kind {
+        Kind::Core => "core",
+        Kind::Journal => "journal",
+    };
+    html! {
+        tr role="row" id={ "memory-" (row.number.0) } class=[row.discarded_at.map(|_| "gone")] {
+            th role="rowheader" scope="row" class="figure" data-label="Number" { "#" (row.number.0) }
+            td role="cell" data-label="Kind" { (kind) }
+            td.figure role="cell" data-label="Tokens" {
+                span.gauge { (parts::bar(row.tokens, longest)) span { (words::number(row.tokens)) } }
+            }
+            td role="cell" data-label="Origin" { (parts::time(row.created_at)) }
+            td role="cell" data-label="Flags" { (flags(row)) }
+            td role="cell" data-label="Change" {
+                div.buttons {
+                    @for (handling, text) in offered(row) {
+                        (button(visitor, wanted, agent, row.number, handling, text))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn flags(row: &BlindMemoryView) -> Markup {
+    html! {
+        @if row.constitutional { span.badge.good { "constitutional" } " " }
+        @if row.shredded_at.is_some() { span.badge.bad { "shredded" } }
+        @else if row.discarded_at.is_some() { span.badge.plain { "discarded" } }
+        @else if !row.constitutional { span.none { "none" } }
+    }
+}
+
+/// What can be done with a memory, by the words of the addresses.
+fn offered(row: &BlindMemoryView) -> Vec<(&'static str, &'static str)> {
+    if row.shredded_at.is_some() {
+        Vec::new()
+    } else if row.discarded_at.is_some() {
+        vec![("restore", "Restore")]
+    } else if row.constitutional {
+        vec![("unprotect", "Unprotect")]
+    } else {
+        vec![("protect", "Protect"), ("discard", "Discard")]
+    }
+}
+
+fn button(
+    visitor: &Visitor,
+    wanted: &Wanted,
+    agent: &AgentHandle,
+    number: Number,
+    handling: &str,
+    text: &str,
+) -> Markup {
+    let path = agent_path(agent.scope().agent);
+    html! {
+        form.inline method="post" action={ (path) "/memories/" (number.0) "/" (handling) } {
+            (parts::form_token(visitor))
+            input type="hidden" name="after" value=(wanted.after);
+            input type="hidden" name="kind" value=(wanted.kind.as_deref().unwrap_or_default());
+            @if wanted.with_discarded() { input type="hidden" name="discarded" value="yes"; }
+            button.quiet type="submit" aria-label={ (text) " memory " (number.0) } { (text) }
+        }
+    }
+}
+
+pub(crate) async fn handle(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path((agent, number, word)): Path<(String, u64, String)>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let handling = match word.as_str() {
+        "protect" => Handling::Protect,
+        "unprotect" => Handling::Unprotect,
+        "discard" => Handling::Discard,
+        "restore" => Handling::Restore,
+        _ => {
+            return Err(Failure::invalid(
+                "There is nothing of that name to be done.",
+            ));
+        }
+    };
+    let actor = visitor.actor();
+    agent
+        .handle(Number(number), handling, |_| true, &actor)
+        .await?;
+    let back = Wanted {
+        after: 0,
+        kind: Some(form.field("kind").to_owned()),
+        discarded: Some(form.field("discarded").to_owned()),
+        done: None,
+    };
+    let after = form.field("after").parse().unwrap_or(0);
+    let path = format!("{}/memories", agent_path(agent.scope().agent));
+    let address = back.address(&path, after, &word);
+    Ok(see_other(&format!("{address}#memory-{number}")))
+}

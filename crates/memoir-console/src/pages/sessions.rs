@@ -1,0 +1,323 @@
+//! `/agents/{agent}/sessions` and `/sessions/{session}`
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery, State},
+};
+use maud::{Markup, html};
+use memoir_app::{AgentHandle, Error, Eyes, RecordQuery, RecordView, SessionView};
+use memoir_domain::{
+    SessionId, Timestamp,
+    audit::CORE_TOKENS,
+    session::{Driver, EDIT_CAP, Mode, State as SessionState, Trigger},
+};
+use serde::Deserialize;
+
+use super::{Tab, agent_head, agent_path, audit::facts};
+use crate::{
+    Console,
+    answer::{Answer, Failure, page, see_other},
+    browser::Visitor,
+    form,
+    parts::{self, Place},
+    words,
+};
+
+/// Sessions on a page.
+const AT_ONCE: u32 = 50;
+/// Records of a session that are shown. One of many edits has some dozens.
+const MOST_RECORDS: u32 = 200;
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    /// The last session of the page before: its time in microseconds and its identifier.
+    at: Option<i64>,
+    session: Option<String>,
+    done: Option<String>,
+}
+
+impl Wanted {
+    fn before(&self) -> Result<Option<(Timestamp, SessionId)>, Failure> {
+        let (Some(at), Some(session)) = (self.at, &self.session) else {
+            return Ok(None);
+        };
+        let place = Timestamp::from_microseconds(at).zip(session.parse().ok());
+        let unknown = || Failure::invalid("There is no such page.");
+        place.map(Some).ok_or_else(unknown)
+    }
+}
+
+pub(crate) async fn list(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let agent = visitor.account.agent(&agent).await?;
+    let before = wanted.before()?;
+    let mut sessions = agent
+        .session_page(before, AT_ONCE + 1, Eyes::Administrator)
+        .await?;
+    let is_more = sessions.len() > AT_ONCE as usize;
+    sessions.truncate(AT_ONCE as usize);
+    let path = format!("{}/sessions", agent_path(agent.scope().agent));
+    let next = sessions.last().filter(|_| is_more).map(|last| {
+        let at = last.started_at.microseconds().to_string();
+        form::address(&path, &[("at", &at), ("session", &last.id.to_string())])
+    });
+    let content = html! {
+        (agent_head(&agent, Tab::Sessions))
+        (table(&sessions, "Sessions, the newest first"))
+        (parts::pages(
+            "Pages",
+            before.is_some().then_some((path.as_str(), "← Newest")),
+            next.as_deref().map(|path| (path, "Older →")),
+        ))
+    };
+    let title = format!("Sessions of {}", agent.name());
+    Ok(page(parts::frame(
+        &visitor,
+        (&title, Place::Fleet),
+        None,
+        content,
+    )))
+}
+
+/// Sessions as a table; a sentence where there are none.
+pub(super) fn table(sessions: &[SessionView], caption: &str) -> Markup {
+    html! {
+        @if sessions.is_empty() { p.empty { "There were no sessions yet." } }
+        @else {
+            table.cards role="table" {
+                caption.hidden { (caption) }
+                thead role="rowgroup" { tr role="row" {
+                    th role="columnheader" scope="col" { "Begun" }
+                    th role="columnheader" scope="col" { "Outcome" }
+                    th role="columnheader" scope="col" { "Why" }
+                    th role="columnheader" scope="col" class="figure" { "Edits" }
+                    th role="columnheader" scope="col" class="figure" { "Before" }
+                    th role="columnheader" scope="col" class="figure" { "After" }
+                } }
+                tbody role="rowgroup" { @for session in sessions { (row(session)) } }
+            }
+        }
+    }
+}
+
+fn row(session: &SessionView) -> Markup {
+    html! {
+        tr role="row" {
+            th role="rowheader" scope="row" data-label="Begun" {
+                a href={ "/sessions/" (session.id) } { (parts::time(session.started_at)) }
+            }
+            td role="cell" data-label="Outcome" { (state(session)) }
+            td role="cell" data-label="Why" { (trigger(session.trigger)) }
+            td.figure role="cell" data-label="Edits" { (session.edits) }
+            td.figure role="cell" data-label="Before" { (tokens(session.pre_session_tokens)) }
+            td.figure role="cell" data-label="After" { (tokens(session.post_session_tokens)) }
+        }
+    }
+}
+
+fn state(session: &SessionView) -> Markup {
+    parts::state(
+        session.state,
+        session.rehearsal,
+        session.undone_at.is_some(),
+    )
+}
+
+fn trigger(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Request => "asked for",
+        Trigger::Weekly => "weekly slot",
+        Trigger::Budget => "over budget",
+    }
+}
+
+fn tokens(count: Option<u64>) -> Markup {
+    html! {
+        @match count { Some(count) => (words::number(count)), None => span.none { "–" } }
+    }
+}
+
+pub(crate) async fn show(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Path(session): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let (agent, id) = visitor.account.session_agent(&session).await?;
+    let session = agent.blind_session(id).await?.seen_by(Eyes::Administrator);
+    let asked = RecordQuery {
+        session: Some(id),
+        ..RecordQuery::default()
+    };
+    let records = agent
+        .record_page(&asked, 1, MOST_RECORDS, Eyes::Administrator)
+        .await?;
+    let content = html! {
+        (agent_head(&agent, Tab::Sessions))
+        div.headline {
+            h2 { "Session of " (parts::time(session.started_at)) }
+            p { (state(&session)) }
+        }
+        (outcome(&console, &session))
+        (actions(&visitor, &session))
+        section aria-labelledby="timeline" {
+            h2 #timeline { "What happened" }
+            (timeline(&session, &records))
+        }
+    };
+    let title = format!("Session of {}", agent.name());
+    let title = (title.as_str(), Place::Fleet);
+    Ok(page(parts::frame(
+        &visitor,
+        title,
+        wanted.done.as_deref(),
+        content,
+    )))
+}
+
+fn outcome(console: &Console, session: &SessionView) -> Markup {
+    let mode = match session.mode {
+        Mode::Full => "all six tools",
+        Mode::DedupOnly => "duplicates only",
+    };
+    let driver = match session.driver {
+        Driver::Agent => "the agent itself",
+        Driver::Model => "Memoir, with the agent’s model",
+    };
+    html! {
+        dl.facts {
+            @if let Some(code) = session.end_reason {
+                (parts::pair("It ended because", html! { (words::end_reason(code)) " (" code { (code) } ")" }))
+            }
+            (parts::pair("Mass", html! {
+                (tokens(session.pre_session_tokens)) " → " (tokens(session.post_session_tokens)) " tokens"
+            }))
+            @if let Some(threshold) = session.threshold {
+                (parts::pair("Breaker line", html! { (words::share(threshold)) " of the mass at its start" }))
+            }
+            (parts::pair("Edits", html! { (session.edits) " of " (EDIT_CAP) ": " (session.stats) }))
+            (parts::pair("Removed", html! { (words::number(session.removed_tokens)) " tokens" }))
+            (parts::pair("Tools", html! { (mode) }))
+            (parts::pair("Driven by", html! { (driver) }))
+            @if let Some(model) = &session.model {
+                (parts::pair("Model", html! { code { (model) } }))
+            }
+            (parts::pair("Begun", html! { (parts::time(session.started_at)) ", " (trigger(session.trigger)) }))
+            (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
+            @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }
+            (parts::pair("Used", html! {
+                (words::counted(session.usage.calls, "call", "calls")) ", "
+                (words::number(session.usage.input_tokens)) " tokens in, "
+                (words::number(session.usage.output_tokens)) " out"
+                @if let Some(cost) = cost(console, session) { ", at a cost of " (cost) }
+            }))
+        }
+    }
+}
+
+/// What it cost, where the configuration has the model's price.
+fn cost(console: &Console, session: &SessionView) -> Option<String> {
+    let model = session.model.as_deref()?;
+    let mut prices = console.memoir().settings().prices.iter();
+    let (_, price) = prices.find(|(name, _)| name.to_string() == model)?;
+    Some(format!("{:.4}", price.cost(&session.usage)))
+}
+
+fn actions(visitor: &Visitor, session: &SessionView) -> Markup {
+    let path = format!("/sessions/{}", session.id);
+    let is_running = session.state.is_running();
+    let may_be_undone = !session.rehearsal
+        && session.undone_at.is_none()
+        && !matches!(
+            session.state,
+            SessionState::RolledBack | SessionState::Declined
+        );
+    let may_be_applied = session.rehearsal && session.state == SessionState::Completed;
+    html! {
+        div.buttons {
+            @if is_running {
+                (parts::button(visitor, &format!("{path}/cancel"), "Cancel", "Cancel the session", ""))
+            }
+            @if may_be_undone { a.button href={ (path) "/roll-back" } { "Roll back…" } }
+            @if may_be_applied {
+                (parts::button(visitor, &format!("{path}/apply"), "Apply", "Apply the rehearsal", "main"))
+            }
+        }
+    }
+}
+
+fn timeline(session: &SessionView, records: &[RecordView]) -> Markup {
+    let whole = session.pre_session_tokens.unwrap_or(0);
+    html! {
+        @if records.is_empty() {
+            p.empty { "Nothing is on the record " @if session.state.is_running() { "yet." } @else { "of it." } }
+        } @else {
+            table.cards role="table" {
+                caption.hidden { "Records of the session, the oldest first" }
+                thead role="rowgroup" { tr role="row" {
+                    th role="columnheader" scope="col" class="figure" { "Record" }
+                    th role="columnheader" scope="col" { "When" }
+                    th role="columnheader" scope="col" { "What" }
+                    th role="columnheader" scope="col" class="figure" { "Memory" }
+                    th role="columnheader" scope="col" class="figure" { "Mass after" }
+                    th role="columnheader" scope="col" { "Counts" }
+                } }
+                tbody role="rowgroup" { @for record in records { (event(record, whole)) } }
+            }
+        }
+    }
+}
+
+fn event(record: &RecordView, whole: u64) -> Markup {
+    let mass = record.data.expose().get(CORE_TOKENS);
+    html! {
+        tr role="row" {
+            th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
+            td role="cell" data-label="When" {
+                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
+            }
+            td role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
+            td.figure role="cell" data-label="Memory" {
+                @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
+            }
+            td.figure role="cell" data-label="Mass after" {
+                @match mass.and_then(|mass| mass.as_u64()) {
+                    Some(mass) => span.gauge { (parts::bar(mass, whole)) span { (words::number(mass)) } },
+                    None => span.none { "–" },
+                }
+            }
+            td role="cell" data-label="Counts" { (facts(record)) }
+        }
+    }
+}
+
+pub(crate) async fn cancel(
+    Extension(visitor): Extension<Visitor>,
+    Path(session): Path<String>,
+) -> Answer {
+    let (agent, id) = visitor.account.session_agent(&session).await?;
+    match agent.cancel(id, &visitor.actor()).await {
+        Err(Error::SessionLost(_)) => Err(Failure::new(
+            axum::http::StatusCode::CONFLICT,
+            "The session is over already.",
+        )),
+        done => {
+            done?;
+            Ok(see_other(&format!("/sessions/{id}?done=cancelled")))
+        }
+    }
+}
+
+pub(crate) async fn apply(
+    Extension(visitor): Extension<Visitor>,
+    Path(session): Path<String>,
+) -> Answer {
+    let (agent, id): (AgentHandle, SessionId) = visitor.account.session_agent(&session).await?;
+    let applied = agent.apply_rehearsal(id, &visitor.actor()).await?;
+    Ok(see_other(&format!("/sessions/{}?done=applied", applied.id)))
+}

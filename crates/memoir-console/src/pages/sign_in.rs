@@ -1,0 +1,151 @@
+//! `/sign-in`, `/sign-out` and `/sign-out-everywhere`
+
+use axum::{
+    Extension,
+    extract::{RawQuery, Request, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use maud::{Markup, html};
+use memoir_domain::PrivateText;
+use serde::Deserialize;
+
+use crate::{
+    Console, Credentials, SignInRefusal,
+    answer::{Answer, page, see_other},
+    browser::{self, LONGEST_SECONDS, Visitor},
+    form::{self, Form},
+    parts,
+};
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    /// The path that somebody came for.
+    next: Option<String>,
+    done: Option<String>,
+}
+
+/// What stands in the form.
+#[derive(Default)]
+struct Filled<'a> {
+    account: &'a str,
+    name: &'a str,
+    next: &'a str,
+}
+
+pub(crate) async fn show(
+    State(console): State<Console>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Answer {
+    let (head, _) = request.into_parts();
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let next = browser::own_path(wanted.next.as_deref().unwrap_or("/"));
+    if browser::visitor(&console, &head.headers).await?.is_some() {
+        return Ok(see_other(next));
+    }
+    let filled = Filled {
+        next,
+        ..Filled::default()
+    };
+    let refused = console.check_transport(&head).err();
+    let markup = sign_in_page(&filled, wanted.done.as_deref(), refused.as_ref());
+    Ok(page(markup))
+}
+
+pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> Answer {
+    let (head, body) = request.into_parts();
+    browser::check_origin(&head.headers)?;
+    let given = Form::read(body).await?;
+    let next = browser::own_path(given.field("next"));
+    let credentials = Credentials {
+        account: given.field("account").trim().to_owned(),
+        name: given.field("name").to_owned(),
+        password: PrivateText::from(given.field("password")),
+    };
+    match console.sign_in(&head, &credentials, LONGEST_SECONDS).await {
+        Ok(made) => {
+            let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
+            Ok(([(header::SET_COOKIE, cookie)], see_other(next)).into_response())
+        }
+        Err(refusal) => {
+            let filled = Filled {
+                account: &credentials.account,
+                name: &credentials.name,
+                next,
+            };
+            let markup = sign_in_page(&filled, None, Some(&refusal));
+            Ok((refusal.status, page(markup)).into_response())
+        }
+    }
+}
+
+fn sign_in_page(
+    filled: &Filled<'_>,
+    done: Option<&str>,
+    refusal: Option<&SignInRefusal>,
+) -> Markup {
+    let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
+    parts::bare(
+        "Sign in",
+        html! {
+            h1 { "Memoir" }
+            p.lead { "Sign in to look after agents. You see how their memory fares, never what is in it." }
+            (parts::notice(done))
+            @if let Some(refusal) = refusal {
+                div.problem role="alert" {
+                    p { (refusal.message) "." }
+                    @if let Some(hint) = &refusal.hint { p { (hint) "." } }
+                }
+            }
+            @if is_possible { (sign_in_form(filled)) }
+        },
+    )
+}
+
+fn sign_in_form(filled: &Filled<'_>) -> Markup {
+    html! {
+        form.stack method="post" action="/sign-in" {
+            input type="hidden" name="next" value=(filled.next);
+            div.field {
+                label for="name" { "Name" }
+                input #name name="name" type="text" autocomplete="username" required
+                    autocapitalize="none" spellcheck="false" maxlength="100" value=(filled.name);
+            }
+            div.field {
+                label for="password" { "Password" }
+                input #password name="password" type="password" autocomplete="current-password"
+                    required maxlength="1000";
+            }
+            div.field {
+                label for="account" { "Account " span.none { "(blank for the default one)" } }
+                input #account name="account" type="text" autocomplete="organization"
+                    autocapitalize="none" spellcheck="false" maxlength="100" value=(filled.account);
+            }
+            button.main type="submit" { "Sign in" }
+        }
+    }
+}
+
+pub(crate) async fn sign_out(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+) -> Answer {
+    visitor.sign_out().await?;
+    signed_out(&console, "signed-out")
+}
+
+pub(crate) async fn sign_out_everywhere(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+) -> Answer {
+    visitor.sign_out_everywhere().await?;
+    signed_out(&console, "signed-out-everywhere")
+}
+
+fn signed_out(console: &Console, done: &str) -> Answer {
+    let cookie = browser::set_cookie(console, None)?;
+    let path = form::address("/sign-in", &[("done", done)]);
+    let response: Response = ([(header::SET_COOKIE, cookie)], see_other(&path)).into_response();
+    Ok(response)
+}

@@ -1,0 +1,207 @@
+//! What pages are made of: the frame around each of them, and what appears on several.
+
+use maud::{DOCTYPE, Markup, html};
+use memoir_app::SignedIn;
+use memoir_domain::{Timestamp, session::State};
+
+use crate::{assets, form, words};
+
+/// Which part of the console a page belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Fleet,
+    Audit,
+}
+
+/// What was just done, by the word that stands in the address after a form was carried out.
+const DONE: [(&str, &str); 13] = [
+    ("paused", "The schedule leaves the agent alone now."),
+    ("resumed", "The schedule asks the agent again."),
+    (
+        "queued",
+        "The session is queued: a worker takes it up in a moment.",
+    ),
+    (
+        "protect",
+        "The memory is constitutional now: no session can delete or merge it.",
+    ),
+    ("unprotect", "The memory is not constitutional any more."),
+    ("discard", "The memory is discarded; it can be restored."),
+    ("restore", "The memory is restored."),
+    ("rolled-back", "The session was rolled back."),
+    ("cancelled", "The session was cancelled; its edits stay."),
+    (
+        "applied",
+        "The rehearsal was applied: this is the session that did it.",
+    ),
+    ("signed-out", "You are signed out."),
+    (
+        "signed-out-everywhere",
+        "You are signed out everywhere: other browsers and tokens that you signed in for included.",
+    ),
+    ("signed-in", "You are signed in."),
+];
+
+fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) " · Memoir" }
+            link rel="stylesheet" href=(assets::style_path());
+            link rel="icon" href="data:,";
+        }
+    }
+}
+
+/// A page for whoever is not signed in, or for whom nothing was found.
+pub(crate) fn bare(title: &str, content: Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title))
+            body.bare {
+                main #main { (content) }
+            }
+        }
+    }
+}
+
+/// A page of somebody who is signed in.
+pub(crate) fn frame(
+    visitor: &SignedIn,
+    (title, place): (&str, Place),
+    done: Option<&str>,
+    content: Markup,
+) -> Markup {
+    let entry = |path: &str, text: &str, own: Place| {
+        let current = (place == own).then_some("true");
+        html! { a href=(path) aria-current=[current] { (text) } }
+    };
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title))
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                header.top {
+                    span.brand { "Memoir" }
+                    nav aria-label="Console" {
+                        (entry("/", "Fleet", Place::Fleet))
+                        (entry("/audit", "Audit", Place::Audit))
+                    }
+                    details.who {
+                        summary { (visitor.user.name) }
+                        div.menu {
+                            (button(visitor, "/sign-out", "Sign out", "Sign out", ""))
+                            (button(visitor, "/sign-out-everywhere", "Sign out everywhere",
+                                "Sign out everywhere", ""))
+                        }
+                    }
+                }
+                main #main tabindex="-1" {
+                    (notice(done))
+                    (content)
+                }
+                footer { p { "Times are in UTC. No word of an agent’s memory is on these pages." } }
+            }
+        }
+    }
+}
+
+/// Tells what was just done; nothing for a word that stands for nothing.
+pub(crate) fn notice(done: Option<&str>) -> Markup {
+    let found = DONE.iter().find(|(word, _)| Some(*word) == done);
+    html! {
+        @if let Some((_, text)) = found {
+            p.notice role="status" { (text) }
+        }
+    }
+}
+
+/// The field that every form of a page has.
+pub(crate) fn form_token(visitor: &SignedIn) -> Markup {
+    html! { input type="hidden" name=(form::TOKEN) value=(visitor.form_token); }
+}
+
+/// A form that is but a button. `name` says in full what it does; `class` how it looks.
+pub(crate) fn button(
+    visitor: &SignedIn,
+    path: &str,
+    text: &str,
+    name: &str,
+    class: &str,
+) -> Markup {
+    let label = (name != text).then_some(name);
+    html! {
+        form.inline method="post" action=(path) {
+            (form_token(visitor))
+            button.(if class.is_empty() { "quiet" } else { class }) type="submit" aria-label=[label] { (text) }
+        }
+    }
+}
+
+/// A share of a whole as a bar; what is told by it is told in figures beside it.
+pub(crate) fn bar(part: u64, whole: u64) -> Markup {
+    let width = words::percent(part, whole).min(100);
+    let fill = if part > whole { "fill over" } else { "fill" };
+    html! {
+        svg.bar viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
+            rect.track width="100" height="6" {}
+            rect class=(fill) width=(width) height="6" {}
+        }
+    }
+}
+
+/// A time to the minute.
+pub(crate) fn time(at: Timestamp) -> Markup {
+    html! { time datetime=(at) { (words::minute(at)) } }
+}
+
+/// A time, or what stands for none.
+pub(crate) fn time_or(at: Option<Timestamp>, none: &str) -> Markup {
+    html! {
+        @match at {
+            Some(at) => (time(at)),
+            None => span.none { (none) },
+        }
+    }
+}
+
+/// How a session stands, with a mark of its own.
+pub(crate) fn state(state: State, rehearsal: bool, undone: bool) -> Markup {
+    let class = match state {
+        State::Queued | State::Asking | State::Open => "badge running",
+        State::Completed => "badge good",
+        State::RolledBack | State::Failed => "badge bad",
+        State::Declined | State::Abandoned => "badge plain",
+    };
+    html! {
+        span class=(class) { (words::state(state)) }
+        @if rehearsal { " " span.badge.plain { "rehearsal" } }
+        @if undone { " " span.badge.plain { "undone" } }
+    }
+}
+
+/// A name and its value, in a list of such.
+pub(crate) fn pair(name: &str, value: Markup) -> Markup {
+    html! { div { dt { (name) } dd { (value) } } }
+}
+
+/// Links to the page before and the one behind.
+pub(crate) fn pages(
+    label: &str,
+    before: Option<(&str, &str)>,
+    after: Option<(&str, &str)>,
+) -> Markup {
+    html! {
+        @if before.is_some() || after.is_some() {
+            nav.pages aria-label=(label) {
+                @for (path, text) in before.into_iter().chain(after) {
+                    a href=(path) { (text) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Numbers, times and codes as people read them.
+
+use memoir_domain::{
+    Timestamp,
+    session::{EndReason, State},
+};
+
+/// With a comma between thousands: `12,345`.
+pub(crate) fn number(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 memory`, `2 memories`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", number(count), if count == 1 { one } else { many })
+}
+
+/// A share of a whole in percent, rounded; 0 of nothing.
+pub(crate) fn percent(part: u64, whole: u64) -> u64 {
+    if whole == 0 {
+        return 0;
+    }
+    let share = u128::from(part) * 100 + u128::from(whole) / 2;
+    u64::try_from(share / u128::from(whole)).unwrap_or(u64::MAX)
+}
+
+/// A share from 0 to 1 in percent, rounded.
+pub(crate) fn share(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// To the minute, in UTC: `2026-03-04 12:00`.
+pub(crate) fn minute(at: Timestamp) -> String {
+    at.to_jiff().strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// To the second, in UTC.
+pub(crate) fn second(at: Timestamp) -> String {
+    at.to_jiff().strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// How a session stands.
+pub(crate) fn state(state: State) -> &'static str {
+    match state {
+        State::Queued => "queued",
+        State::Asking => "asking the agent",
+        State::Open => "running",
+        State::Completed => "completed",
+        State::RolledBack => "rolled back",
+        State::Declined => "declined",
+        State::Abandoned => "abandoned",
+        State::Failed => "failed",
+    }
+}
+
+/// Why a session ended, by its code.
+pub(crate) fn end_reason(code: &str) -> &'static str {
+    let known = [
+        (EndReason::Refused, "the agent did not consent"),
+        (
+            EndReason::BreakerMass,
+            "the breaker tripped: too little mass was left",
+        ),
+        (
+            EndReason::BreakerRemoved,
+            "the breaker tripped: too much was removed",
+        ),
+        (
+            EndReason::RolledBackOnRequest,
+            "somebody asked for it to be rolled back",
+        ),
+        (EndReason::Stopped, "the model stopped without completing"),
+        (EndReason::TurnLimit, "the limit of turns was reached"),
+        (EndReason::TimeLimit, "the limit of time was reached"),
+        (EndReason::TokenLimit, "the limit of tokens was reached"),
+        (EndReason::CostLimit, "the limit of cost was reached"),
+        (EndReason::Idle, "the agent made no call for too long"),
+        (EndReason::LeaseExpired, "its worker died"),
+        (EndReason::Cancelled, "it was cancelled"),
+        (EndReason::Provider, "the model’s provider failed"),
+    ];
+    let found = known
+        .into_iter()
+        .find(|(reason, _)| reason.as_str() == code);
+    found.map_or("for another reason", |(_, words)| words)
+}
+
+/// A wire name as words: `memory_refinement_delete` is `memory refinement delete`.
+pub(crate) fn spaced(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (count, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(number(count), text);
+        }
+        assert_eq!(counted(1, "memory", "memories"), "1 memory");
+        assert_eq!(counted(2_000, "memory", "memories"), "2,000 memories");
+    }
+
+    #[test]
+    fn shares_are_rounded_and_nothing_has_none() {
+        assert_eq!((percent(1, 3), percent(2, 3), percent(5, 0)), (33, 67, 0));
+        assert_eq!(percent(u64::MAX, 1), u64::MAX);
+    }
+
+    #[test]
+    fn times_are_told_to_the_minute() {
+        let at: Timestamp = "2026-03-04T12:00:59Z".parse().unwrap();
+        assert_eq!(minute(at), "2026-03-04 12:00");
+        assert_eq!(second(at), "2026-03-04 12:00:59");
+    }
+}

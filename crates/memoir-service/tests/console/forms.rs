@@ -1,0 +1,335 @@
+//! Every form: what it does, and that no other site fills it in.
+
+use std::time::Duration;
+
+use memoir_app::{MemoryInput, MemoryPage};
+use memoir_domain::audit::Actor;
+
+use crate::house::{Browser, House, owner};
+
+/// Texts of which two are doubles up to the last sign.
+const DOUBLES: [&str; 6] = [
+    "The lighthouse keeper is Mara",
+    "the lighthouse keeper is Mara",
+    "It rained on the second of May",
+    "The harbour lies to the west of the old town",
+    "Ivo taught me how to read the tide tables",
+    "We promised each other to come back in spring",
+];
+
+/// Waits until the session's page tells no more that it runs.
+async fn ended(browser: &Browser, path: &str) -> String {
+    for _ in 0..500 {
+        let answer = browser.get(path).await;
+        assert_eq!(answer.status, 200);
+        if !answer.text.contains("badge running") {
+            return answer.text;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{path} does not end");
+}
+
+#[tokio::test]
+async fn a_form_is_taken_from_a_page_of_this_browser_only() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
+    let browser = house.ada().await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let path = format!("{page}/pause");
+    let token = browser
+        .page(&page)
+        .await
+        .hidden("form_token")
+        .unwrap()
+        .to_owned();
+    let other = house
+        .ada()
+        .await
+        .page(&page)
+        .await
+        .hidden("form_token")
+        .unwrap()
+        .to_owned();
+    assert_ne!(token, other);
+    let right = [("form_token", token.as_str())];
+    let own = [("sec-fetch-site", "same-origin")];
+    for (fields, headers) in [
+        (&right[..], &[][..]),
+        (&right, &[("sec-fetch-site", "cross-site")]),
+        (&right, &[("sec-fetch-site", "none")]),
+        (&right, &[("origin", "http://evil.example")]),
+        (&right, &[("origin", "null")]),
+        (&[], &own),
+        (&[("form_token", other.as_str())], &own),
+        (&[("form_token", "")], &own),
+    ] {
+        let answer = browser.send(&path, fields, headers).await;
+        assert_eq!(answer.status, 403, "{fields:?} {headers:?}");
+        answer.document().check(&path);
+    }
+    let stranger = house.browser().send(&path, &right, &own).await;
+    assert_eq!(stranger.leads_to(), "/sign-in");
+    let is_paused = async || {
+        let view = agent.show_to_administrator().await.unwrap();
+        view.settings.expose()["paused"] == true
+    };
+    assert!(!is_paused().await);
+    assert_eq!(browser.send(&path, &right, &own).await.status, 303);
+    assert!(is_paused().await);
+    // A browser that tells no more than the origin.
+    let origin = [("origin", house.address.as_str())];
+    let answer = browser
+        .send(&format!("{page}/resume"), &right, &origin)
+        .await;
+    assert_eq!(answer.leads_to(), format!("{page}?done=resumed"));
+    assert!(!is_paused().await);
+}
+
+#[tokio::test]
+async fn a_sign_in_is_taken_from_a_page_of_this_host_only() {
+    let house = House::open().await;
+    house.administrator("Ada").await;
+    let fields = [("name", "Ada"), ("password", crate::house::PASSWORD)];
+    let foreign = [("sec-fetch-site", "cross-site")];
+    let answer = house.browser().send("/sign-in", &fields, &foreign).await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.header("set-cookie")),
+        (403, "")
+    );
+}
+
+#[tokio::test]
+async fn memories_are_protected_discarded_and_given_back() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
+    let browser = house.ada().await;
+    let page = format!("/agents/{}/memories", agent.scope().agent);
+    let look = async |number: u64| {
+        let memory = agent
+            .blind_memory(memoir_domain::memory::Number(number))
+            .await
+            .unwrap();
+        (memory.constitutional, memory.discarded_at.is_some())
+    };
+    let kept = [("after", "0"), ("kind", "core")];
+    let answer = browser
+        .press(&page, &format!("{page}/1/protect"), &kept)
+        .await;
+    assert_eq!(
+        answer.leads_to(),
+        format!("{page}?kind=core&done=protect#memory-1")
+    );
+    assert_eq!(look(1).await, (true, false));
+    // One that no session can delete is not offered to be discarded.
+    let forms = browser.page(&page).await.forms();
+    assert!(!forms.contains(&format!("{page}/1/discard")));
+    browser
+        .press(&page, &format!("{page}/1/unprotect"), &[])
+        .await
+        .leads_to();
+    assert_eq!(look(1).await, (false, false));
+    browser
+        .press(&page, &format!("{page}/2/discard"), &[])
+        .await
+        .leads_to();
+    assert_eq!(look(2).await, (false, true));
+    assert!(!browser.get(&page).await.text.contains("memory-2"));
+    let all = format!("{page}?discarded=yes");
+    browser
+        .press(&all, &format!("{page}/2/restore"), &[("discarded", "yes")])
+        .await
+        .leads_to();
+    assert_eq!(look(2).await, (false, false));
+    let record = agent
+        .search_records(&Default::default(), None, 1)
+        .await
+        .unwrap();
+    assert_eq!(record[0].actor, Actor::administrator("user Ada"));
+    // What cannot be done is told.
+    let token = browser
+        .page(&page)
+        .await
+        .hidden("form_token")
+        .unwrap()
+        .to_owned();
+    for (path, status) in [("3/restore", 409), ("99/protect", 404), ("3/burn", 400)] {
+        let fields = [("form_token", token.as_str())];
+        let answer = browser.post(&format!("{page}/{path}"), &fields).await;
+        assert_eq!(answer.status, status, "{path}");
+        answer.document().check(path);
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_way() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
+    let browser = house.ada().await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let answer = browser
+        .press(&page, &format!("{page}/refine"), &[("mode", "full")])
+        .await;
+    let session = answer
+        .leads_to()
+        .strip_suffix("?done=queued")
+        .unwrap()
+        .to_owned();
+    let text = ended(&browser, &session).await;
+    assert!(
+        text.contains("completed") && text.contains("memory refinement complete"),
+        "{text}"
+    );
+    assert!(text.contains("1 of 10"), "{text}");
+
+    let undo = format!("{session}/roll-back");
+    let preview = browser.get(&undo).await.text;
+    assert!(
+        preview.contains("No later change stands in the way"),
+        "{preview}"
+    );
+    // What it discarded is given back.
+    let all = MemoryPage {
+        limit: 9,
+        with_discarded: true,
+        ..MemoryPage::default()
+    };
+    let rows = agent.blind_memory_page(&all).await.unwrap();
+    let gone = rows.iter().find(|row| row.discarded_at.is_some()).unwrap();
+    agent.restore(gone.number, &owner()).await.unwrap();
+    let preview = browser.get(&undo).await;
+    assert_eq!(preview.status, 200, "{}", preview.text);
+    let told = "1 later change of the same memories stands in the way";
+    assert!(preview.text.contains(told), "{}", preview.text);
+    preview.document().check(&undo);
+    assert_eq!(browser.press(&undo, &undo, &[]).await.status, 409);
+    let done = browser.press(&undo, &undo, &[("cascade", "yes")]).await;
+    assert_eq!(done.leads_to(), format!("{session}?done=rolled-back"));
+    let text = browser.get(&session).await.text;
+    assert!(
+        text.contains("undone") && !text.contains("Roll back…"),
+        "{text}"
+    );
+    // What was undone is undone once.
+    assert_eq!(browser.get(&undo).await.status, 409);
+}
+
+#[tokio::test]
+async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
+    let browser = house.ada().await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let refine = format!("{page}/refine");
+    let fields = [("mode", "dedup_only"), ("rehearsal", "yes")];
+    let answer = browser.press(&page, &refine, &fields).await;
+    let rehearsal = answer
+        .leads_to()
+        .strip_suffix("?done=queued")
+        .unwrap()
+        .to_owned();
+    let text = ended(&browser, &rehearsal).await;
+    assert!(
+        text.contains("rehearsal") && text.contains("duplicates only"),
+        "{text}"
+    );
+    let before = agent
+        .show_to_administrator()
+        .await
+        .unwrap()
+        .tally
+        .core_count;
+    let applied = browser
+        .press(&rehearsal, &format!("{rehearsal}/apply"), &[])
+        .await;
+    let applied = applied.leads_to().to_owned();
+    assert!(applied.ends_with("?done=applied"), "{applied}");
+    assert_eq!(browser.get(&applied).await.status, 200);
+    let after = agent
+        .show_to_administrator()
+        .await
+        .unwrap()
+        .tally
+        .core_count;
+    assert_eq!(after, before - 1);
+
+    let (own, _) = agent.open_own(Default::default()).await.unwrap();
+    let path = format!("/sessions/{}", own.id);
+    // A second one is refused while it runs.
+    let refused = browser.press(&page, &refine, &[("mode", "full")]).await;
+    assert_eq!(refused.status, 409);
+    browser
+        .press(&path, &format!("{path}/cancel"), &[])
+        .await
+        .leads_to();
+    assert!(browser.get(&path).await.text.contains("it was cancelled"));
+    assert_eq!(
+        browser
+            .press(&page, &refine, &[("mode", "other")])
+            .await
+            .status,
+        400
+    );
+}
+
+#[tokio::test]
+async fn the_chain_is_verified_and_a_checkpoint_taken() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
+    let browser = house.ada().await;
+    let audit = format!("/audit?agent={}", agent.scope().agent);
+    let verify = format!("/agents/{}/verify", agent.scope().agent);
+    let verified = browser.press(&audit, &verify, &[]).await;
+    assert_eq!(verified.status, 200);
+    assert!(
+        verified.text.contains("Everything fits: 7 records"),
+        "{}",
+        verified.text
+    );
+    verified.document().check(&verify);
+    let taken = browser.press("/audit", "/audit/checkpoint", &[]).await;
+    assert_eq!(taken.status, 200);
+    taken.document().check("/audit/checkpoint");
+    let note = house.memoir.checkpoint().await.unwrap();
+    assert!(taken.text.contains(&note.public_key), "{}", taken.text);
+}
+
+#[tokio::test]
+async fn records_are_narrowed_by_every_field_of_the_filter() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    for _ in 0..60 {
+        let input = MemoryInput {
+            content: "one more".into(),
+            ..MemoryInput::default()
+        };
+        agent.save(&[input], &Actor::agent("Wren")).await.unwrap();
+    }
+    let browser = house.ada().await;
+    let rows = async |rest: &str| {
+        let path = format!("/audit?agent=wren{rest}");
+        let document = browser.page(&path).await;
+        document.all("tr").count().saturating_sub(1)
+    };
+    assert_eq!(rows("").await, 50);
+    assert_eq!(rows("&before=12").await, 11);
+    assert_eq!(
+        rows("&action=agent_configured&actor=&session=&since=&until=").await,
+        1
+    );
+    assert_eq!(rows("&actor=administrator").await, 1);
+    assert_eq!(rows("&since=2026-03-05").await, 0);
+    assert_eq!(rows("&until=2026-03-03").await, 0);
+    assert_eq!(rows("&until=2026-03-04&actor=agent&before=40").await, 38);
+    for wrong in [
+        "action=x",
+        "actor=x",
+        "session=x",
+        "since=x",
+        "until=x",
+        "before=x",
+    ] {
+        let answer = browser.get(&format!("/audit?agent=wren&{wrong}")).await;
+        assert_eq!(answer.status, 400, "{wrong}");
+    }
+}

@@ -1,0 +1,272 @@
+//! A service in memory, agents with a past, and a browser.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use memoir_app::{Account, AgentHandle, Clock, Memoir, MemoryInput, Provision, Settings};
+use memoir_domain::{Timestamp, agent::Field, audit::Actor};
+use memoir_model::Providers;
+use memoir_service::Options;
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_vault::{KeyStore, MasterKey, password::Password};
+use reqwest::{Client, Method, StatusCode, header::HeaderMap, redirect};
+use tokio::net::TcpListener;
+
+use crate::document::Document;
+
+/// In everything that is an agent's words.
+pub const CANARY: &str = "kanarienvogel";
+/// Of every administrator.
+pub const PASSWORD: &str = "correct horse battery";
+
+/// Advances by a millisecond whenever somebody looks, and by more where it is told to.
+pub struct TickingClock(AtomicI64);
+
+impl Clock for TickingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microseconds(self.0.fetch_add(1_000, Ordering::SeqCst)).unwrap()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::SeqCst).unsigned_abs())
+    }
+}
+
+impl TickingClock {
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+    }
+}
+
+pub struct House {
+    pub memoir: Memoir,
+    pub clock: Arc<TickingClock>,
+    pub account: Account,
+    pub other: Account,
+    pub address: String,
+}
+
+pub fn owner() -> Actor {
+    Actor::administrator("test")
+}
+
+impl House {
+    pub async fn open() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    pub async fn with(options: Options) -> Self {
+        // Not used, but the client asks for one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
+        let clock = Arc::new(TickingClock(AtomicI64::new(start.microseconds())));
+        let memoir = Memoir::new(
+            store,
+            Arc::new(keys),
+            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
+            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
+            Settings::default(),
+        )
+        .with_clock(clock.clone());
+        let account = memoir.account("default").await.unwrap();
+        memoir.create_account("other").await.unwrap();
+        let other = memoir.account("other").await.unwrap();
+        let address = serve(&memoir, options).await;
+        Self {
+            memoir,
+            clock,
+            account,
+            other,
+            address,
+        }
+    }
+
+    /// Another service on the same store, as after a restart.
+    pub async fn serve_again(&mut self) {
+        // Uses are written every few seconds, and when a service stops.
+        self.memoir.write_uses().await.unwrap();
+        self.address = serve(&self.memoir, Options::default()).await;
+    }
+
+    pub async fn administrator(&self, name: &str) {
+        let password = Password::from_text(PASSWORD).unwrap();
+        self.account.create_user(name, password).await.unwrap();
+    }
+
+    /// A browser that nobody has signed in with.
+    pub fn browser(&self) -> Browser {
+        let client = Client::builder().redirect(redirect::Policy::none());
+        Browser {
+            client: client.build().unwrap(),
+            address: self.address.clone(),
+            cookie: String::new(),
+        }
+    }
+
+    /// A browser with which Ada has signed in.
+    pub async fn ada(&self) -> Browser {
+        if !self.memoir.has_users().await.unwrap() {
+            self.administrator("Ada").await;
+        }
+        let mut browser = self.browser();
+        let answer = browser.sign_in("Ada", PASSWORD).await;
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        browser
+    }
+
+    /// An agent with these core memories, each with the canary in every place that takes words.
+    pub async fn agent(&self, account: &Account, name: &str, memories: &[&str]) -> AgentHandle {
+        let prompt = format!("I am {name}, {CANARY}.");
+        let settings = [
+            (Field::Model, Some("builtin:careful")),
+            (Field::SystemPrompt, Some(prompt.as_str())),
+        ];
+        account
+            .create_agent(name, &settings, &owner())
+            .await
+            .unwrap();
+        let agent = account.agent(name).await.unwrap();
+        let inputs: Vec<MemoryInput> = memories
+            .iter()
+            .map(|text| MemoryInput {
+                content: format!("{text}, says the {CANARY}").into(),
+                tags: vec![CANARY.into()],
+                source: Some(CANARY.into()),
+                ..MemoryInput::default()
+            })
+            .collect();
+        agent.save(&inputs, &Actor::agent(name)).await.unwrap();
+        agent
+    }
+
+    /// A token of the agent.
+    pub async fn token_of(&self, agent: &AgentHandle) -> String {
+        let made = agent.create_token(Provision::Any, None, &owner()).await;
+        made.unwrap().secret.expose().to_owned()
+    }
+}
+
+async fn serve(memoir: &Memoir, options: Options) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let served = memoir.clone();
+    tokio::spawn(async move {
+        memoir_service::serve(served, options, listener, std::future::pending()).await
+    });
+    address
+}
+
+/// A browser without scripts that follows nothing by itself.
+#[derive(Clone)]
+pub struct Browser {
+    client: Client,
+    pub address: String,
+    /// As it is sent.
+    pub cookie: String,
+}
+
+/// An answer.
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub fn document(&self) -> Document {
+        Document::read(&self.text)
+    }
+
+    /// Where it leads to.
+    #[track_caller]
+    pub fn leads_to(&self) -> &str {
+        assert_eq!(self.status, 303, "{}", self.text);
+        self.header("location")
+    }
+}
+
+impl Browser {
+    pub async fn get(&self, path: &str) -> Answer {
+        let request = self.client.get(format!("{}{path}", self.address));
+        let request = request.header("cookie", &self.cookie);
+        answer(request.send().await.unwrap()).await
+    }
+
+    /// A page that must be there.
+    pub async fn page(&self, path: &str) -> Document {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        answer.document()
+    }
+
+    /// Sends a form as a browser does from a page of the console.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let own = [("sec-fetch-site", "same-origin")];
+        self.send(path, fields, &own).await
+    }
+
+    pub async fn send(
+        &self,
+        path: &str,
+        fields: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let request = self
+            .client
+            .request(Method::POST, format!("{}{path}", self.address))
+            .header("cookie", &self.cookie)
+            .header("content-type", "application/x-www-form-urlencoded");
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        let fields: Vec<String> = fields
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.replace(' ', "+")))
+            .collect();
+        answer(request.body(fields.join("&")).send().await.unwrap()).await
+    }
+
+    /// Presses a button or sends a form that the page at `page` has, with what it holds.
+    pub async fn press(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let document = self.page(page).await;
+        assert!(
+            document.forms().iter().any(|form| form == path),
+            "{page} has no form for {path}"
+        );
+        let token = document.hidden("form_token").unwrap();
+        let mut sent = vec![("form_token", token)];
+        sent.extend_from_slice(fields);
+        self.post(path, &sent).await
+    }
+
+    pub async fn sign_in(&mut self, name: &str, password: &str) -> Answer {
+        let fields = [("name", name), ("password", password)];
+        let answer = self.post("/sign-in", &fields).await;
+        let set = answer.header("set-cookie");
+        self.cookie = set.split(';').next().unwrap().to_owned();
+        answer
+    }
+}
+
+async fn answer(response: reqwest::Response) -> Answer {
+    Answer {
+        status: response.status(),
+        headers: response.headers().clone(),
+        text: response.text().await.unwrap(),
+    }
+}

@@ -1,0 +1,241 @@
+//! What is true of every page: its form, its headers, and that no agent's word is on it (SPEC 5.1).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use memoir_app::AgentHandle;
+use memoir_domain::{
+    access::{AccessDraft, AccessKind, AccessScope},
+    agent::Field,
+    audit::Actor,
+    session::Mode,
+};
+use serde_json::json;
+
+use crate::house::{Browser, CANARY, House, owner};
+
+/// Everything that is reached by links from the fleet on, checked.
+async fn walk(browser: &Browser) -> BTreeSet<String> {
+    let mut seen = BTreeSet::from(["/".to_owned()]);
+    let mut waiting = VecDeque::from(["/".to_owned()]);
+    while let Some(path) = waiting.pop_front() {
+        let answer = browser.get(&path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        assert!(
+            !answer.text.to_lowercase().contains(CANARY),
+            "{path}: {}",
+            answer.text
+        );
+        assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
+        check_headers(&answer);
+        let document = answer.document();
+        document.check(&path);
+        for link in document.links() {
+            assert!(seen.len() < 500, "{seen:?}");
+            if seen.insert(link.clone()) {
+                waiting.push_back(link);
+            }
+        }
+    }
+    seen
+}
+
+fn check_headers(answer: &crate::house::Answer) {
+    assert_eq!(
+        answer.header("content-security-policy"),
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
+         frame-ancestors 'none'; base-uri 'none'"
+    );
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "same-origin"),
+        ("cache-control", "no-store"),
+        ("cross-origin-opener-policy", "same-origin"),
+    ] {
+        assert_eq!(answer.header(name), value, "{name}");
+    }
+}
+
+/// An agent of whom something happened in every place that takes words.
+async fn busy_agent(house: &House) -> AgentHandle {
+    let memories = [
+        "One",
+        "one",
+        "Two and three",
+        "The harbour lies to the west of the old town",
+        "Ivo taught me how to read the tide tables",
+        "We promised each other to come back in spring",
+    ];
+    let agent = house.agent(&house.account, "Wren", &memories).await;
+    let actor = Actor::agent("Wren");
+    let authored = format!("{CANARY} once more, in words of my own");
+    let own = [(Field::RefinementPrompt, Some(authored.as_str()))];
+    agent.configure(&own, &actor).await.unwrap();
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    for (tool, arguments) in [
+        (
+            "update_memory",
+            json!({"id": 1, "content": format!("One, says the {CANARY}!")}),
+        ),
+        ("delete_memory", json!({"id": 2})),
+        (
+            "complete_refinement",
+            json!({"summary": format!("Done, {CANARY}.")}),
+        ),
+    ] {
+        let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
+        called.unwrap();
+    }
+    let draft = AccessDraft {
+        kind: AccessKind::Read {
+            scope: AccessScope::All,
+            minutes: 10,
+        },
+        purpose: format!("to look for a {CANARY}").into(),
+    };
+    agent.request_access(&draft, &owner()).await.unwrap();
+    agent
+}
+
+#[tokio::test]
+async fn spec_5_1_every_page_is_well_formed_and_holds_no_word_of_an_agent() {
+    let house = House::open().await;
+    let agent = busy_agent(&house).await;
+    house
+        .agent(&house.account, "<b>Lark</b> & \"co\"", &[])
+        .await;
+    let browser = house.ada().await;
+    let seen = walk(&browser).await;
+    let id = agent.scope().agent;
+    for path in [
+        "/audit".to_owned(),
+        format!("/agents/{id}"),
+        format!("/agents/{id}/memories"),
+        format!("/agents/{id}/sessions"),
+        format!("/audit?agent={id}"),
+    ] {
+        assert!(seen.contains(&path), "{path} of {seen:?}");
+    }
+    let sessions = seen.iter().filter(|path| path.starts_with("/sessions/"));
+    assert_eq!(
+        sessions.count(),
+        2,
+        "a session, and what undoing it comes to"
+    );
+    let fleet = browser.get("/").await.text;
+    assert!(fleet.contains("&lt;b&gt;Lark&lt;/b&gt;") && !fleet.contains("<b>Lark"));
+    assert!(fleet.contains("1 open"));
+}
+
+#[tokio::test]
+async fn spec_5_6_what_is_anothers_is_not_there() {
+    let house = House::open().await;
+    let theirs = house.agent(&house.other, "Owl", &["One"]).await;
+    let (session, _) = theirs.open_own(Mode::Full).await.unwrap();
+    let browser = house.ada().await;
+    let id = theirs.scope().agent;
+    for path in [
+        format!("/agents/{id}"),
+        "/agents/Owl".to_owned(),
+        format!("/agents/{id}/memories"),
+        format!("/agents/{id}/sessions"),
+        format!("/sessions/{}", session.id),
+        format!("/sessions/{}/roll-back", session.id),
+        format!("/audit?agent={id}"),
+        "/agents/nobody".to_owned(),
+        "/sessions/nothing".to_owned(),
+    ] {
+        let answer = browser.get(&path).await;
+        assert_eq!(answer.status, 404, "{path}");
+        answer.document().check(&path);
+        check_headers(&answer);
+    }
+    let token = browser
+        .page("/")
+        .await
+        .hidden("form_token")
+        .unwrap()
+        .to_owned();
+    let fields = [("form_token", token.as_str()), ("mode", "full")];
+    for path in [
+        format!("/agents/{id}/refine"),
+        format!("/agents/{id}/pause"),
+        format!("/agents/{id}/memories/1/protect"),
+        format!("/agents/{id}/verify"),
+        format!("/sessions/{}/cancel", session.id),
+        format!("/sessions/{}/apply", session.id),
+        format!("/sessions/{}/roll-back", session.id),
+    ] {
+        assert_eq!(browser.post(&path, &fields).await.status, 404, "{path}");
+    }
+    assert!(!browser.get("/").await.text.contains("Owl"));
+}
+
+#[tokio::test]
+async fn the_fleet_is_sorted_searched_and_paged() {
+    let house = House::open().await;
+    for number in 0..60 {
+        let name = format!("agent {number:02}");
+        house
+            .account
+            .create_agent(&name, &[], &owner())
+            .await
+            .unwrap();
+    }
+    house
+        .agent(&house.account, "zzz heavy", &["One", "Two"])
+        .await;
+    let browser = house.ada().await;
+    let names = async |path: &str| {
+        let document = browser.page(path).await;
+        let rows = document
+            .all("th")
+            .filter(|head| head.attribute("scope") == Some("row"));
+        rows.map(|head| head.text.clone()).collect::<Vec<_>>()
+    };
+    let first = names("/").await;
+    assert_eq!((first.len(), first[0].as_str()), (50, "agent 00"));
+    assert_eq!(names("/?page=2").await.len(), 11);
+    assert_eq!(names("/?turn=yes").await[0], "zzz heavy");
+    assert_eq!(names("/?sort=mass").await[0], "zzz heavy");
+    assert_eq!(names("/?sort=mass&turn=yes&page=2").await[10], "zzz heavy");
+    assert_eq!(names("/?q=HEAVY").await, ["zzz heavy"]);
+    assert_eq!(names("/?q=%25").await.len(), 0);
+    for sort in ["outcome", "last", "next", "breaker", "floor", "access"] {
+        let path = format!("/?sort={sort}");
+        browser.page(&path).await.check(&path);
+    }
+    assert_eq!(browser.get("/?page=x").await.status, 400);
+}
+
+#[tokio::test]
+async fn the_first_page_is_small_and_its_style_is_kept_for_good() {
+    let house = House::open().await;
+    for number in 0..60 {
+        let name = format!("agent {number:02}");
+        house
+            .account
+            .create_agent(&name, &[], &owner())
+            .await
+            .unwrap();
+    }
+    let browser = house.ada().await;
+    let fleet = browser.get("/").await;
+    let document = fleet.document();
+    let sheet = document.all("link").find_map(|link| {
+        (link.attribute("rel") == Some("stylesheet"))
+            .then(|| link.attribute("href").unwrap().to_owned())
+    });
+    let path = sheet.unwrap();
+    let style = browser.get(&path).await;
+    assert_eq!(style.status, 200);
+    assert_eq!(
+        style.header("cache-control"),
+        "public, max-age=31536000, immutable"
+    );
+    assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
+    assert!(!style.text.contains("//"), "nothing comes from elsewhere");
+    let transferred = fleet.text.len() + style.text.len();
+    assert!(transferred < 100_000, "{transferred}");
+    assert_eq!(browser.get("/assets/console.css").await.status, 404);
+}

@@ -1,0 +1,206 @@
+//! Signing in with a browser, and out (SPEC 5.5).
+
+use std::time::Duration;
+
+use memoir_service::Options;
+use serde_json::json;
+
+use crate::house::{Browser, House, PASSWORD};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Whether the browser is let in.
+async fn is_in(browser: &Browser) -> bool {
+    let answer = browser.get("/").await;
+    match answer.status.as_u16() {
+        200 => true,
+        303 if answer.header("location") == "/sign-in" => false,
+        _ => panic!("{}", answer.text),
+    }
+}
+
+#[tokio::test]
+async fn whoever_knows_the_password_is_let_in_with_a_cookie_that_no_script_reads() {
+    let house = House::open().await;
+    house.administrator("Ada").await;
+    let mut browser = house.browser();
+    assert!(!is_in(&browser).await);
+    let answer = browser.sign_in("ada", PASSWORD).await;
+    assert_eq!(answer.leads_to(), "/");
+    let set = answer.header("set-cookie").to_owned();
+    let (cookie, flags) = set.split_once("; ").unwrap();
+    assert!(cookie.starts_with("memoir=signed-in_"), "{cookie}");
+    assert_eq!(flags, "Path=/; HttpOnly; SameSite=Strict");
+    assert!(is_in(&browser).await);
+    // Who is in needs no form.
+    assert_eq!(browser.get("/sign-in").await.leads_to(), "/");
+}
+
+#[tokio::test]
+async fn whoever_came_for_a_page_gets_there_and_nowhere_else() {
+    let house = House::open().await;
+    house.administrator("Ada").await;
+    let mut browser = house.browser();
+    let answer = browser.get("/audit?agent=wren").await;
+    let sign_in = answer.leads_to().to_owned();
+    assert_eq!(sign_in, "/sign-in?next=%2Faudit%3Fagent%3Dwren");
+    let page = browser.page(&sign_in).await;
+    assert_eq!(page.hidden("next"), Some("/audit?agent=wren"));
+    let answer = browser.post(
+        "/sign-in",
+        &[
+            ("name", "Ada"),
+            ("password", PASSWORD),
+            ("next", "//evil.example/"),
+        ],
+    );
+    assert_eq!(answer.await.leads_to(), "/");
+    browser.sign_in("Ada", PASSWORD).await;
+    assert!(is_in(&browser).await);
+}
+
+#[tokio::test]
+async fn a_wrong_password_tells_no_more_than_a_wrong_name() {
+    let house = House::open().await;
+    house.administrator("Ada").await;
+    let mut browser = house.browser();
+    let mut told = Vec::new();
+    for (name, password) in [
+        ("Ada", "wrong horse battery"),
+        ("Ada", "short"),
+        ("Grace", PASSWORD),
+    ] {
+        let answer = browser.sign_in(name, password).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("set-cookie")),
+            (401, "")
+        );
+        let document = answer.document();
+        document.check("/sign-in");
+        assert!(!answer.text.contains(password));
+        told.push(answer.text.replace(name, ""));
+    }
+    assert_eq!(told[0], told[1]);
+    assert_eq!(told[0], told[2]);
+}
+
+#[tokio::test]
+async fn attempts_are_counted_together_with_those_of_other_doors() {
+    let house = House::open().await;
+    house.administrator("Ada").await;
+    let mut browser = house.browser();
+    for _ in 0..5 {
+        assert_eq!(
+            browser.sign_in("Ada", "wrong horse battery").await.status,
+            401
+        );
+    }
+    assert_eq!(browser.sign_in("Ada", PASSWORD).await.status, 429);
+    let rest = reqwest::Client::new().post(format!("{}/v1/sign-in", house.address));
+    let rest = rest
+        .json(&json!({"name": "Ada", "password": PASSWORD}))
+        .send()
+        .await;
+    assert_eq!(rest.unwrap().status(), 429);
+}
+
+#[tokio::test]
+async fn behind_a_proxy_with_tls_the_cookie_is_of_this_host_alone() {
+    let options = Options {
+        behind_proxy: true,
+        ..Options::default()
+    };
+    let house = House::with(options).await;
+    house.administrator("Ada").await;
+    let browser = house.browser();
+    let fields = [("name", "Ada"), ("password", PASSWORD)];
+    let open = browser.post("/sign-in", &fields).await;
+    assert_eq!((open.status.as_u16(), open.header("set-cookie")), (403, ""));
+    assert!(
+        open.document().forms().is_empty(),
+        "no password is asked for"
+    );
+    let sealed = [
+        ("sec-fetch-site", "same-origin"),
+        ("x-forwarded-proto", "https"),
+    ];
+    let answer = browser.send("/sign-in", &fields, &sealed).await;
+    assert_eq!(answer.leads_to(), "/");
+    let set = answer.header("set-cookie");
+    assert!(set.starts_with("__Host-memoir=signed-in_"), "{set}");
+    assert!(
+        set.ends_with("; Path=/; HttpOnly; SameSite=Strict; Secure"),
+        "{set}"
+    );
+}
+
+#[tokio::test]
+async fn spec_5_5_a_cookie_is_no_token_and_a_token_no_cookie() {
+    let house = House::open().await;
+    let browser = house.ada().await;
+    let secret = browser.cookie.split_once('=').unwrap().1.to_owned();
+    let agents = format!("{}/v1/agents", house.address);
+    let asked = reqwest::Client::new().get(agents).bearer_auth(secret);
+    assert_eq!(asked.send().await.unwrap().status(), 401);
+    let token = house.account.create_token(None).await.unwrap();
+    let mut other = house.browser();
+    other.cookie = format!("memoir={}", token.secret.expose());
+    assert!(!is_in(&other).await);
+}
+
+#[tokio::test]
+async fn signing_out_ends_one_browser_or_all_of_them() {
+    let house = House::open().await;
+    let (one, other) = (house.ada().await, house.ada().await);
+    house.administrator("Grace").await;
+    let mut grace = house.browser();
+    grace.sign_in("Grace", PASSWORD).await;
+    let answer = one.press("/", "/sign-out", &[]).await;
+    assert_eq!(answer.leads_to(), "/sign-in?done=signed-out");
+    assert!(answer.header("set-cookie").starts_with("memoir=; "));
+    assert!(answer.header("set-cookie").ends_with("; Max-Age=0"));
+    assert!(!is_in(&one).await && is_in(&other).await);
+
+    let third = house.ada().await;
+    let rest = reqwest::Client::new();
+    let asked = rest.post(format!("{}/v1/sign-in", house.address));
+    let asked = asked
+        .json(&json!({"name": "Ada", "password": PASSWORD}))
+        .send();
+    let made: serde_json::Value = asked.await.unwrap().json().await.unwrap();
+    third
+        .press("/", "/sign-out-everywhere", &[])
+        .await
+        .leads_to();
+    assert!(!is_in(&other).await && !is_in(&third).await);
+    let agents = rest.get(format!("{}/v1/agents", house.address));
+    let agents = agents.bearer_auth(made["token"].as_str().unwrap()).send();
+    assert_eq!(agents.await.unwrap().status(), 401);
+    assert!(is_in(&grace).await, "somebody else stays");
+}
+
+#[tokio::test]
+async fn nobody_stays_signed_in_who_does_not_look_nor_for_longer_than_twelve_hours() {
+    let house = House::open().await;
+    let (idle, busy) = (house.ada().await, house.ada().await);
+    for _ in 0..5 {
+        house.clock.advance(HOUR);
+        assert!(is_in(&busy).await);
+    }
+    assert!(!is_in(&idle).await);
+    for _ in 0..6 {
+        house.clock.advance(HOUR);
+        assert!(is_in(&busy).await);
+    }
+    house.clock.advance(HOUR);
+    assert!(!is_in(&busy).await);
+}
+
+#[tokio::test]
+async fn a_restart_signs_nobody_out() {
+    let mut house = House::open().await;
+    let mut browser = house.ada().await;
+    house.serve_again().await;
+    browser.address = house.address.clone();
+    assert!(is_in(&browser).await);
+}

@@ -1,0 +1,614 @@
+//! `/v1/agents/{agent}/access-requests`: an administrator asks, the agent answers, and what is shown meanwhile.
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::{Models, Settings};
+use memoir_domain::agent::Field;
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_testkit::{ModelScript, Turn};
+use serde_json::{Value, json};
+
+use crate::house::{Answer, House, agent_of, owner};
+
+/// In everything that is an agent's words.
+const CANARY: &str = "canary-52aa";
+const PURPOSE: &str = "to see why the session was rolled back";
+const REQUESTS: &str = "/v1/agents/wren/access-requests";
+
+fn minutes(count: u64) -> Duration {
+    Duration::from_secs(60 * count)
+}
+
+/// An agent whose words are everywhere, and two administrators of its account.
+struct Scene {
+    house: House,
+    wren: String,
+    ada: String,
+    ben: String,
+    session: String,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let house = House::open().await;
+        let (agent, wren) = agent_of(&house.account, "wren").await;
+        let (ada, ben) = (house.administrator().await, house.administrator().await);
+        let prompt = format!("I am Wren and my secret is {CANARY}.");
+        let me = memoir_domain::audit::Actor::agent("wren");
+        let prompts = [(Field::SystemPrompt, Some(prompt.as_str()))];
+        agent.configure(&prompts, &me).await.unwrap();
+        for ending in ["dawn, every day of the year that it can", "noon", "dusk"] {
+            let body = json!({
+                "content": format!("The {CANARY} sings at {ending}"),
+                "kind": "core", "tags": [CANARY], "source": CANARY,
+            });
+            let saved = house.post("/v1/agents/wren/memories", &wren, body).await;
+            saved.expect(201);
+        }
+        let session = house.open_session("wren", &wren).await;
+        house
+            .tool(&session, &wren, "delete_memory", json!({"id": 2}))
+            .await;
+        let summary = json!({"summary": format!("I let the {CANARY} rest.")});
+        house
+            .tool(&session, &wren, "complete_refinement", summary)
+            .await;
+        Self {
+            house,
+            wren,
+            ada,
+            ben,
+            session,
+        }
+    }
+
+    async fn ask(&self, who: &str, scope: &str, minutes: u64) -> String {
+        let body = json!({"purpose": PURPOSE, "scope": scope, "minutes": minutes});
+        let request = self.house.post(REQUESTS, who, body).await.expect(201);
+        assert_eq!(
+            (&request["state"], &request["purpose"]),
+            (&json!("asked"), &json!(PURPOSE))
+        );
+        request["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn answer(&self, request: &str, granted: bool) -> Value {
+        let path = format!("/v1/access-requests/{request}/answer");
+        let body = json!({"granted": granted, "reason": "so I decide"});
+        self.house.post(&path, &self.wren, body).await.expect(200)
+    }
+
+    async fn granted(&self, who: &str, scope: &str, minutes: u64) -> String {
+        let request = self.ask(who, scope, minutes).await;
+        assert_eq!(self.answer(&request, true).await["state"], "granted");
+        request
+    }
+
+    async fn show(&self, request: &str, who: &str) -> Value {
+        let path = format!("/v1/access-requests/{request}");
+        self.house.get(&path, who).await.expect(200)
+    }
+
+    /// Everything that can be looked at, by its path.
+    async fn everything(&self, who: &str) -> Vec<(String, Answer)> {
+        let session = &self.session;
+        let mut answers = Vec::new();
+        for path in [
+            "/v1/agents/wren".to_owned(),
+            "/v1/agents".to_owned(),
+            "/v1/agents/wren/memories".to_owned(),
+            "/v1/agents/wren/memories?include=discarded".to_owned(),
+            "/v1/agents/wren/memories/1".to_owned(),
+            "/v1/agents/wren/memories/2".to_owned(),
+            "/v1/agents/wren/memories?q=sings".to_owned(),
+            format!("/v1/agents/wren/memories?tag={CANARY}"),
+            "/v1/agents/wren/sessions".to_owned(),
+            format!("/v1/sessions/{session}"),
+            format!("/v1/sessions/{session}/events"),
+            "/v1/agents/wren/audit?limit=200".to_owned(),
+            format!("/v1/agents/wren/audit?session={session}"),
+            "/v1/agents/wren/audit/verify".to_owned(),
+            REQUESTS.to_owned(),
+        ] {
+            let answer = self.house.get(&path, who).await;
+            answers.push((path, answer));
+        }
+        answers
+    }
+
+    /// The paths whose answers hold the agent's words.
+    async fn words(&self, who: &str) -> Vec<String> {
+        let answers = self.everything(who).await;
+        let telling = answers
+            .into_iter()
+            .filter(|(_, answer)| answer.text.contains(CANARY));
+        telling.map(|(path, _)| path).collect()
+    }
+
+    async fn records(&self, action: &str) -> Vec<Value> {
+        let path = format!("/v1/agents/wren/audit?action={action}&limit=200");
+        let page = self.house.get(&path, &self.wren).await.expect(200);
+        page["items"].as_array().unwrap().clone()
+    }
+
+    /// The journal entries that tell of an access.
+    async fn told(&self) -> Vec<String> {
+        let path = "/v1/agents/wren/memories?kind=journal&limit=200";
+        let page = self.house.get(path, &self.wren).await.expect(200);
+        let entries = page["items"].as_array().unwrap().iter();
+        let texts = entries.map(|entry| entry["content"].as_str().unwrap().to_owned());
+        texts.filter(|text| text.contains(PURPOSE)).collect()
+    }
+}
+
+#[tokio::test]
+async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
+    let scene = Scene::new().await;
+    let none: Vec<String> = Vec::new();
+    assert_eq!(scene.words(&scene.ada).await, none);
+    let request = scene.ask(&scene.ada, "all", 30).await;
+    assert_eq!(scene.words(&scene.ada).await, none, "no answer is no");
+    let granted = scene.answer(&request, true).await;
+    assert_eq!(granted["state"], "granted");
+
+    let session = &scene.session;
+    let shown = scene.words(&scene.ada).await;
+    assert_eq!(
+        shown,
+        [
+            "/v1/agents/wren",
+            "/v1/agents/wren/memories",
+            "/v1/agents/wren/memories?include=discarded",
+            "/v1/agents/wren/memories/1",
+            "/v1/agents/wren/memories/2",
+            "/v1/agents/wren/memories?q=sings",
+            &format!("/v1/agents/wren/memories?tag={CANARY}"),
+            "/v1/agents/wren/sessions",
+            &format!("/v1/sessions/{session}"),
+            "/v1/agents/wren/audit?limit=200",
+            &format!("/v1/agents/wren/audit?session={session}"),
+        ]
+    );
+    assert_eq!(scene.words(&scene.ben).await, none, "it is Ada's alone");
+    assert_eq!(scene.records("access_used").await.len(), shown.len());
+    let seen = scene.show(&request, &scene.wren).await;
+    assert_eq!(seen["reads"], shown.len());
+    assert_eq!(scene.told().await.len(), 0);
+
+    scene.house.clock.advance(minutes(31));
+    // Nobody looks: it ends by itself.
+    for _ in 0..1_000 {
+        if !scene.records("access_expired").await.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(scene.records("access_expired").await.len(), 1);
+    for who in [&scene.ada, &scene.ben] {
+        assert_eq!(scene.words(who).await, none);
+    }
+    for back in [minutes(5), minutes(31), minutes(600)] {
+        scene.house.clock.set_back(back);
+        assert_eq!(scene.words(&scene.ada).await, none, "{back:?}");
+    }
+    scene.house.clock.set_back(Duration::ZERO);
+    let ended = scene.show(&request, &scene.wren).await;
+    assert_eq!(
+        (&ended["state"], &ended["reads"]),
+        (&json!("expired"), &json!(shown.len()))
+    );
+    assert_eq!(scene.records("access_used").await.len(), shown.len());
+    let told = scene.told().await;
+    let [entry] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    for part in [
+        format!("{} reads", shown.len()),
+        format!("{} memories", ended["memories_read"]),
+        seen["asked_by"]["name"].as_str().unwrap().to_owned(),
+    ] {
+        assert!(entry.contains(&part), "{part}: {entry}");
+    }
+    let verified = scene.house.get("/v1/agents/wren/audit/verify", &scene.ada);
+    assert_eq!(verified.await.expect(200)["valid"], true);
+}
+
+#[tokio::test]
+async fn spec_5_2_a_clock_that_is_set_back_extends_no_access() {
+    let scene = Scene::new().await;
+    let request = scene.granted(&scene.ada, "core", 10).await;
+    scene.house.clock.advance(minutes(9));
+    scene.house.clock.set_back(minutes(8));
+    assert!(!scene.words(&scene.ada).await.is_empty());
+    scene.house.clock.advance(minutes(2));
+    assert!(scene.words(&scene.ada).await.is_empty(), "eleven minutes");
+    assert_eq!(scene.show(&request, &scene.ada).await["state"], "expired");
+    assert_eq!(scene.told().await.len(), 1);
+
+    // A time before what the log tells of ends it at once, and for good.
+    let request = scene.granted(&scene.ada, "core", 10).await;
+    scene.house.clock.set_back(minutes(30));
+    assert!(scene.words(&scene.ada).await.is_empty());
+    scene.house.clock.set_back(Duration::ZERO);
+    assert!(scene.words(&scene.ada).await.is_empty());
+    assert_eq!(scene.show(&request, &scene.ada).await["state"], "expired");
+}
+
+#[tokio::test]
+async fn spec_5_2_the_scope_is_what_is_shown() {
+    let scene = Scene::new().await;
+    scene.granted(&scene.ada, "core", 10).await;
+    assert_eq!(
+        scene.words(&scene.ada).await,
+        [
+            "/v1/agents/wren/memories",
+            "/v1/agents/wren/memories?include=discarded",
+            "/v1/agents/wren/memories/1",
+            "/v1/agents/wren/memories?q=sings",
+            &format!("/v1/agents/wren/memories?tag={CANARY}"),
+        ]
+    );
+    let session = scene.session.clone();
+    scene
+        .granted(&scene.ben, &format!("session:{session}"), 10)
+        .await;
+    assert_eq!(
+        scene.words(&scene.ben).await,
+        [
+            "/v1/agents/wren/sessions",
+            &format!("/v1/sessions/{session}"),
+            "/v1/agents/wren/audit?limit=200",
+            &format!("/v1/agents/wren/audit?session={session}"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
+    let scene = Scene::new().await;
+    for who in [&scene.wren, &scene.ben, &scene.ada] {
+        let request = scene.granted(&scene.ada, "all", 60).await;
+        assert!(!scene.words(&scene.ada).await.is_empty());
+        let path = format!("/v1/access-requests/{request}/revoke");
+        let revoked = scene.house.post(&path, who, Value::Null).await.expect(200);
+        assert_eq!(revoked["state"], "revoked");
+        assert!(scene.words(&scene.ada).await.is_empty());
+        let answer = format!("/v1/access-requests/{request}/answer");
+        let no = json!({"granted": false});
+        let late = scene.house.post(&answer, &scene.wren, no).await;
+        late.refused(409, "access_over");
+    }
+    assert_eq!(scene.told().await.len(), 3);
+    let refused = scene.ask(&scene.ada, "all", 60).await;
+    assert_eq!(scene.answer(&refused, false).await["state"], "refused");
+    assert!(scene.words(&scene.ada).await.is_empty());
+    // What the agent said is for whoever asked.
+    assert_eq!(
+        scene.show(&refused, &scene.ada).await["reason"],
+        "so I decide"
+    );
+    assert!(scene.show(&refused, &scene.ben).await["reason"].is_null());
+
+    let mut seen = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let path = format!("{REQUESTS}?limit=1{cursor}");
+        let page = scene.house.get(&path, &scene.ben).await.expect(200);
+        seen.extend(page["items"].as_array().unwrap().clone());
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    let states: Vec<&str> = seen
+        .iter()
+        .map(|item| item["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["refused", "revoked", "revoked", "revoked"]);
+}
+
+#[tokio::test]
+async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
+    let scene = Scene::new().await;
+    let nobody = "019a0000-0000-7000-8000-000000000000";
+    for (body, code, status) in [
+        (json!({}), "invalid_argument", 400),
+        (
+            json!({"purpose": "x", "minutes": 5}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"purpose": "x", "scope": "core"}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"purpose": "x", "scope": "core", "minutes": 0}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"purpose": "x", "scope": "core", "minutes": 61}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"purpose": "x", "scope": "journal", "minutes": 5}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"purpose": "x", "scope": "session:1", "minutes": 5}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"purpose": "x", "scope": format!("session:{nobody}"), "minutes": 5}),
+            "not_found",
+            404,
+        ),
+        (
+            json!({"purpose": " ", "scope": "core", "minutes": 5}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"purpose": "x".repeat(2_001), "scope": "core", "minutes": 5}),
+            "too_long",
+            400,
+        ),
+        (
+            json!({"purpose": "x", "scope": "core", "minutes": 5, "expires_at": "2027-01-01T00:00:00Z"}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"kind": "token", "purpose": "x", "minutes": 5}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"kind": "token", "purpose": "x", "expires_at": "2020-01-01T00:00:00Z"}),
+            "invalid_argument",
+            400,
+        ),
+        (
+            json!({"kind": "shred", "purpose": "x"}),
+            "invalid_argument",
+            400,
+        ),
+    ] {
+        let answer = scene.house.post(REQUESTS, &scene.ada, body.clone()).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.code().as_str()),
+            (status, code),
+            "{body}"
+        );
+    }
+    assert!(scene.records("access_requested").await.is_empty());
+    for _ in 0..20 {
+        scene.ask(&scene.ada, "core", 5).await;
+    }
+    let body = json!({"purpose": PURPOSE, "scope": "core", "minutes": 5});
+    let answer = scene.house.post(REQUESTS, &scene.ben, body).await;
+    answer.refused(409, "too_many_waiting");
+}
+
+#[tokio::test]
+async fn spec_5_5_a_token_that_the_agent_lets_an_administrator_have_is_made_once() {
+    let scene = Scene::new().await;
+    let tokens = "/v1/agents/wren/tokens";
+    let body =
+        json!({"kind": "token", "purpose": "a new machine", "expires_at": "2027-01-01T00:00:00Z"});
+    let request = scene
+        .house
+        .post(REQUESTS, &scene.ada, body)
+        .await
+        .expect(201);
+    assert_eq!(
+        (
+            &request["kind"],
+            &request["token_expires_at"],
+            &request["scope"]
+        ),
+        (
+            &json!("token"),
+            &json!("2027-01-01T00:00:00Z"),
+            &Value::Null
+        )
+    );
+    let fetch = |who: String| {
+        let house = &scene.house;
+        async move { house.post(tokens, &who, Value::Null).await }
+    };
+    fetch(scene.ada.clone())
+        .await
+        .refused(403, "consent_required");
+    let id = request["id"].as_str().unwrap();
+    scene.answer(id, true).await;
+    assert!(
+        scene.words(&scene.ada).await.is_empty(),
+        "it is no leave to look"
+    );
+    fetch(scene.ben.clone())
+        .await
+        .refused(403, "consent_required");
+    let made = fetch(scene.ada.clone()).await.expect(201);
+    assert_eq!(made["expires_at"], "2027-01-01T00:00:00Z");
+    fetch(scene.ada.clone())
+        .await
+        .refused(403, "consent_required");
+    assert_eq!(scene.show(id, &scene.wren).await["state"], "done");
+    let context = scene
+        .house
+        .get("/v1/agents/wren/context", made["token"].as_str().unwrap());
+    context.await.expect(200);
+}
+
+#[tokio::test]
+async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
+    let scene = Scene::new().await;
+    let house = &scene.house;
+    let path = "/v1/agents/wren/memories/1/shred";
+    let reason = json!({"reason": PURPOSE});
+    let content = || async {
+        let memory = house.get("/v1/agents/wren/memories/1", &scene.wren).await;
+        memory.expect(200)["content"]
+            .as_str()
+            .unwrap_or_default()
+            .contains(CANARY)
+    };
+    let stale = [("if-match", "\"000000000000000000000000\"")];
+    let changed = house
+        .send_with("POST", path, &scene.ada, &reason, &stale)
+        .await;
+    changed.refused(412, "precondition_failed");
+    let long = json!({"reason": "x".repeat(1_001)});
+    house
+        .post(path, &scene.ada, long)
+        .await
+        .refused(400, "too_long");
+    house
+        .post(
+            "/v1/agents/wren/memories/99/shred",
+            &scene.ada,
+            reason.clone(),
+        )
+        .await
+        .refused(404, "not_found");
+    for granted in [false, true] {
+        let asked = house
+            .post(path, &scene.ada, reason.clone())
+            .await
+            .expect(202);
+        assert_eq!(
+            (
+                &asked["kind"],
+                &asked["memory"],
+                &asked["state"],
+                &asked["purpose"]
+            ),
+            (&json!("shred"), &json!(1), &json!("asked"), &json!(PURPOSE))
+        );
+        let id = asked["id"].as_str().unwrap();
+        let answer = format!("/v1/access-requests/{id}/answer");
+        let by_herself = house
+            .post(&answer, &scene.ada, json!({"granted": true}))
+            .await;
+        by_herself.refused(403, "forbidden");
+        assert!(content().await);
+        let answered = scene.answer(id, granted).await;
+        assert_eq!(answered["state"], if granted { "done" } else { "refused" });
+        assert_eq!(content().await, !granted);
+    }
+    house
+        .post(path, &scene.ada, reason)
+        .await
+        .refused(409, "shredded");
+}
+
+struct One(Arc<ModelScript>);
+
+impl Models for One {
+    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        Ok(self.0.clone())
+    }
+}
+
+#[tokio::test]
+async fn spec_5_2_the_service_asks_the_agents_model() {
+    let script = Arc::new(ModelScript::always(Turn::text("YES. You may look.")));
+    let house = House::with(Arc::new(One(script.clone())), Settings::default()).await;
+    let (agent, wren) = house.agent_with("wren", &["Ada keeps bees."]).await;
+    let model = [(Field::Model, Some("lab:wren"))];
+    agent.configure(&model, &owner()).await.unwrap();
+    let ada = house.administrator().await;
+    let body = json!({"purpose": PURPOSE, "scope": "core", "minutes": 5});
+    let request = house.post(REQUESTS, &ada, body).await.expect(201);
+    let path = format!("/v1/access-requests/{}", request["id"].as_str().unwrap());
+    for _ in 0..1_000 {
+        if house.get(&path, &wren).await.expect(200)["state"] != "asked" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let answered = house.get(&path, &ada).await.expect(200);
+    assert_eq!(
+        (&answered["state"], &answered["reason"]),
+        (&json!("granted"), &json!("You may look."))
+    );
+    let told = script.requests();
+    assert_eq!(told.len(), 1);
+    let Some(memoir_model::Message::User(question)) = told[0].messages.first() else {
+        panic!("the model is asked");
+    };
+    assert!(question.expose().contains(PURPOSE));
+    let memory = house
+        .get("/v1/agents/wren/memories/1", &ada)
+        .await
+        .expect(200);
+    assert_eq!(memory["content"], "Ada keeps bees.");
+}
+
+#[tokio::test]
+async fn the_protocol_over_http_tells_who_asks_and_has_the_person_asked() {
+    let scene = Scene::new().await;
+    let request = scene.ask(&scene.ada, "core", 5).await;
+    let call = async |tool: &str, arguments: Value, said: Value| {
+        let mut params = json!({
+            "name": tool, "arguments": arguments,
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+            },
+        });
+        if !said.is_null() {
+            params["inputResponses"] = json!({"answer": said});
+        }
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let headers = [
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", tool),
+        ];
+        let answer = scene
+            .house
+            .send_with("POST", "/mcp", &scene.wren, &body, &headers)
+            .await;
+        answer.expect(200)["result"].clone()
+    };
+    let context = call("get_context", json!({}), Value::Null).await;
+    let told = &context["structuredContent"]["access_requests"]["requests"][0];
+    assert_eq!(
+        (&told["id"], &told["purpose"]),
+        (&json!(request), &json!(PURPOSE))
+    );
+    let ask = json!({"request_id": request});
+    let first = call("answer_access_request", ask.clone(), Value::Null).await;
+    assert_eq!(first["resultType"], "input_required", "{first}");
+    let form = &first["inputRequests"]["answer"];
+    assert_eq!(form["method"], "elicitation/create");
+    assert!(
+        form["params"]["message"]
+            .as_str()
+            .unwrap()
+            .contains(PURPOSE)
+    );
+    assert_eq!(scene.show(&request, &scene.wren).await["state"], "asked");
+    let put_off = call(
+        "answer_access_request",
+        ask.clone(),
+        json!({"action": "cancel"}),
+    )
+    .await;
+    assert_eq!(put_off["structuredContent"]["state"], "asked");
+    let yes = json!({"action": "accept", "content": {"granted": true, "reason": "look"}});
+    let answered = call("answer_access_request", ask, yes).await;
+    assert_eq!(
+        answered["structuredContent"]["state"], "granted",
+        "{answered}"
+    );
+}

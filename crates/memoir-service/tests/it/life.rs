@@ -1,0 +1,248 @@
+//! Conversations and reflection over HTTP (SPEC 2.5 to 2.7).
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::{Models, Settings};
+use memoir_model::{ConnectError, Model, ModelName};
+use memoir_testkit::{ModelScript, Turn};
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+/// In everything that is said.
+const CANARY: &str = "canary-4d1c";
+
+/// One model under every name.
+struct One(Arc<ModelScript>);
+
+impl Models for One {
+    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        Ok(self.0.clone())
+    }
+}
+
+async fn house(turns: impl IntoIterator<Item = Turn>) -> (House, Arc<ModelScript>) {
+    let script = Arc::new(ModelScript::new(turns));
+    let models = Arc::new(One(script.clone()));
+    (House::with(models, Settings::default()).await, script)
+}
+
+fn message(id: &str) -> Value {
+    json!({
+        "id": format!("{CANARY}-{id}"), "at": "2026-03-01T10:00:00Z", "speaker": format!("Ann {CANARY}"),
+        "text": format!("I heard the {CANARY} sing."),
+    })
+}
+
+fn notes(journal: &[&str]) -> Turn {
+    Turn::text(&json!({"journal": journal, "core": []}).to_string())
+}
+
+const TRANSCRIPTS: &str = "/v1/agents/wren/transcripts";
+
+/// Until `pending` messages wait.
+async fn waiting(house: &House, token: &str, pending: u64) -> Value {
+    for _ in 0..500 {
+        let standing = house.get(TRANSCRIPTS, token).await.expect(200);
+        if standing["pending"] == pending {
+            return standing;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("there are never {pending} messages that wait");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() {
+    let (house, script) = house([]).await;
+    let (_, agent) = house.agent("wren").await;
+    let administrator = house.administrator().await;
+    for (token, id, received, known) in [
+        (&agent, "a", 1, 0),
+        (&administrator, "b", 1, 0),
+        // The same message is the same, whoever hands it over.
+        (&administrator, "a", 0, 1),
+    ] {
+        let answer = house
+            .post(TRANSCRIPTS, token, json!({"messages": [message(id)]}))
+            .await;
+        assert!(!answer.text.contains(CANARY), "{}", answer.text);
+        assert_eq!(
+            answer.expect(202),
+            json!({"received": received, "known": known})
+        );
+    }
+    for token in [&agent, &administrator] {
+        let standing = house.get(TRANSCRIPTS, token).await.expect(200);
+        assert_eq!(standing["pending"], 2);
+        assert!(standing["due_at"].as_str().unwrap() > "2026-03-04T18:00");
+    }
+    assert!(script.requests().is_empty(), "six hours are not over");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
+    let noted = format!("Ann heard the {CANARY}.");
+    let (house, script) = house([notes(&[&noted])]).await;
+    let (_, agent) = house.agent("wren").await;
+    let body = json!({"messages": [message("a"), message("b")], "now": true});
+    house
+        .post(TRANSCRIPTS, &agent, body.clone())
+        .await
+        .expect(202);
+    let standing = waiting(&house, &agent, 0).await;
+    assert_eq!(
+        standing,
+        json!({"pending": 0, "absorbed": 2, "failed": 0, "due_at": null})
+    );
+    let again = house.post(TRANSCRIPTS, &agent, body).await.expect(202);
+    assert_eq!(again, json!({"received": 0, "known": 2}));
+    let memories = house
+        .get("/v1/agents/wren/memories?kind=journal", &agent)
+        .await
+        .expect(200);
+    let items = memories["items"].as_array().unwrap();
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0]["content"], noted);
+    assert_eq!(items[0]["created_at"], "2026-03-01T10:00:00Z");
+    assert_eq!(items[0]["source"], "conversation");
+    assert_eq!(script.requests().len(), 1);
+    // What was said is nowhere in what an administrator sees.
+    let administrator = house.administrator().await;
+    for path in [
+        "/v1/agents/wren/audit?limit=200",
+        "/v1/agents/wren/memories",
+    ] {
+        let seen = house.get(path, &administrator).await;
+        seen.expect(200);
+        assert!(!seen.text.contains(CANARY), "{path}: {}", seen.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_2_6_a_conversation_is_read_once_nobody_spoke_for_six_hours() {
+    let (house, script) = house([notes(&[])]).await;
+    let (_, agent) = house.agent("wren").await;
+    let say = async |id| {
+        let body = json!({"messages": [message(id)]});
+        house.post(TRANSCRIPTS, &agent, body).await.expect(202);
+    };
+    say("a").await;
+    house.clock.advance(Duration::from_secs(5 * 3_600));
+    say("b").await;
+    house.clock.advance(Duration::from_secs(5 * 3_600));
+    assert_eq!(waiting(&house, &agent, 2).await["absorbed"], 0);
+    assert!(script.requests().is_empty());
+    house.clock.advance(Duration::from_secs(3_700));
+    // Whoever hands something over that is known wakes the service, and changes nothing.
+    say("b").await;
+    assert_eq!(waiting(&house, &agent, 0).await["absorbed"], 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
+    let (house, _) = house([]).await;
+    let (_, agent) = house.agent("wren").await;
+    let with = |field: &str, value: Value| {
+        let mut bad = message("bad");
+        bad[field] = value;
+        json!({"messages": [message("a"), bad]})
+    };
+    let invalid = "invalid_argument";
+    for (body, code, told) in [
+        (with("id", json!("")), invalid, "id: of message 2 is empty"),
+        (
+            with("speaker", json!("x".repeat(201))),
+            "too_long",
+            "speaker: of message 2",
+        ),
+        (with("text", json!("")), invalid, "text: of message 2 is empty"),
+        (with("at", json!("yesterday")), invalid, "messages"),
+        (with("said", json!("x")), invalid, "said: is no field"),
+        (json!({"messages": "all"}), invalid, "messages"),
+        (json!({}), invalid, "messages"),
+    ] {
+        let answer = house.post(TRANSCRIPTS, &agent, body).await;
+        let problem = answer.refused(400, code);
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(told), "{told}: {detail}");
+        assert!(!answer.text.contains(CANARY), "{}", answer.text);
+    }
+    let small = |id: u32| json!({"id": id.to_string(), "at": null, "speaker": "A", "text": "x"});
+    let many: Vec<Value> = (0..10_001).map(small).collect();
+    let answer = house
+        .post(TRANSCRIPTS, &agent, json!({"messages": many}))
+        .await;
+    let problem = answer.refused(400, "invalid_argument");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("10001") && detail.contains("10000"),
+        "{detail}"
+    );
+    assert_eq!(waiting(&house, &agent, 0).await["absorbed"], 0);
+    let most = json!({"messages": many[1..]});
+    let taken = house.post(TRANSCRIPTS, &agent, most).await.expect(202);
+    assert_eq!(taken["received"], 10_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_2_5_a_reflection_promotes_what_the_model_names() {
+    let (house, script) = house([
+        Turn::text(r#"{"promote": [2]}"#),
+        Turn::text("None."),
+        Turn::text("None, really."),
+    ])
+    .await;
+    let (_, agent) = house.agent_with("wren", &["I like rain."]).await;
+    for text in ["Mira's daughter is called Ada.", "It rained."] {
+        let body = json!({"content": text, "kind": "journal"});
+        let path = "/v1/agents/wren/memories";
+        house.post(path, &agent, body).await.expect(201);
+    }
+    let path = "/v1/agents/wren/reflections";
+    let reflected = house.post(path, &agent, Value::Null).await.expect(200);
+    assert_eq!(
+        reflected,
+        json!({"considered": 2, "promoted": [2], "failure": null})
+    );
+    let memory = house.get("/v1/agents/wren/memories/2", &agent).await;
+    assert_eq!(memory.expect(200)["kind"], "core");
+    // An administrator may ask for one; what comes back holds no words.
+    let administrator = house.administrator().await;
+    let answer = house.post(path, &administrator, Value::Null).await;
+    let reflected = answer.expect(200);
+    assert_eq!(reflected["promoted"], json!([]));
+    assert!(reflected["failure"].as_str().unwrap().contains("JSON"));
+    assert!(!answer.text.contains("rain"), "{}", answer.text);
+    assert_eq!(script.requests().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
+    let (house, _) = house([]).await;
+    let (_, agent) = house.agent("wren").await;
+    let path = "/v1/agents/wren/self/system_prompt";
+    let long = format!("I am Wren, and I keep the {CANARY} and a garden by the sea.");
+    let put = async |value: &str| {
+        house
+            .send("PUT", path, &agent, &json!({"value": value}))
+            .await
+    };
+    put(&long).await.expect(200);
+    let asked = put("Hm.").await;
+    let problem = asked.refused(409, "confirmation_required");
+    assert!(
+        problem["detail"].as_str().unwrap().contains("quarter"),
+        "{problem}"
+    );
+    assert!(!asked.text.contains(CANARY), "{}", asked.text);
+    assert_eq!(house.get(path, &agent).await.expect(200)["value"], long);
+    put("Hm.").await.expect(200);
+    let history = house.get(&format!("{path}/history"), &agent).await;
+    let history = history.expect(200);
+    assert_eq!(history["items"][0]["value"], "Hm.");
+    assert_eq!(history["items"][1]["value"], long);
+    let undo = format!("{path}/undo");
+    house.post(&undo, &agent, Value::Null).await.expect(200);
+    assert_eq!(house.get(path, &agent).await.expect(200)["value"], long);
+}

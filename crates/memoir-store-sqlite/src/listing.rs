@@ -1,0 +1,148 @@
+//! An account's agents as a list that is sorted and searched.
+
+use memoir_domain::{AccountId, AgentId, AgentScope};
+use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice, SessionRow};
+use rusqlite::{Connection, ToSql};
+
+use crate::{
+    agent::{all, eroded_tokens, find_agent, first},
+    decode::{self, Columns, session_columns},
+    encode::count,
+    error::{Result, inconsistent},
+    reader::View,
+};
+
+/// The agents that are listed. The second parameter is the text that a name is to hold.
+const LISTED: &str =
+    "account_id = ?1 AND erased_at IS NULL AND (?2 IS NULL OR instr(folded_name, ?2) > 0)";
+
+/// One page of the account's agents. The list is sorted by identifiers alone, and only the agents of the
+/// page are read.
+pub(crate) fn page(
+    connection: &Connection,
+    account: AccountId,
+    page: &FleetPage,
+) -> Result<FleetSlice> {
+    let _view = View::new(connection)?;
+    let text = page.text.as_deref();
+    let total = connection
+        .prepare_cached(&format!("SELECT count(*) FROM agents WHERE {LISTED}"))?
+        .query_row(rusqlite::params![account.as_bytes(), text], |row| {
+            Ok(Columns::new(row, "agents").count())
+        })??;
+    let agents = ranked(connection, account, page)?
+        .into_iter()
+        .map(|agent| row(connection, AgentScope { account, agent }, page))
+        .collect::<Result<_>>()?;
+    Ok(FleetSlice { total, agents })
+}
+
+/// The agents of the page by their rank.
+fn ranked(
+    connection: &Connection,
+    account: AccountId,
+    page: &FleetPage,
+) -> Result<Vec<AgentId>> {
+    // No list has as many agents as SQLite cannot count.
+    let Ok(offset) = count(page.offset, "agents", "id") else {
+        return Ok(Vec::new());
+    };
+    let (now, slot) = (page.now.microseconds(), page.latest_slot.map(|at| at.microseconds()));
+    let since = page.eroded_since.microseconds();
+    let budget = count(page.default_budget, "agents", "settings")?;
+    let text = page.text.as_deref();
+    let mut values: Vec<&dyn ToSql> = vec![account.as_bytes(), &text, &page.limit, &offset];
+    let rank = match page.order {
+        FleetOrder::Name => "NULL",
+        FleetOrder::Share => {
+            values.push(&budget);
+            "core_tokens * 1.0 / coalesce(json_extract(settings, '$.core_token_budget'), ?5)"
+        }
+        FleetOrder::LastSession => {
+            "(SELECT max(started_at) FROM sessions WHERE agent_id = agents.id)"
+        }
+        FleetOrder::Outcome => {
+            "(SELECT state FROM sessions WHERE agent_id = agents.id \
+                 ORDER BY started_at DESC, sessions.id DESC LIMIT 1)"
+        }
+        FleetOrder::Next => {
+            values.extend([&now as &dyn ToSql, &slot]);
+            "CASE WHEN paused OR inactive THEN 2 \
+                 WHEN pressure_at <= ?5 OR weekly_after < ?6 THEN 0 ELSE 1 END"
+        }
+        FleetOrder::Breaker => {
+            values.push(&page.default_threshold);
+            "core_tokens * (1 - coalesce(json_extract(settings, '$.refinement_threshold'), ?5))"
+        }
+        FleetOrder::Erosion => {
+            values.push(&since);
+            "coalesce((SELECT sum(removed_tokens) * 1.0 / (sum(removed_tokens) + core_tokens) \
+                 FROM sessions WHERE agent_id = agents.id AND started_at >= ?5 \
+                     AND state <> 'rolled_back' AND undone_at IS NULL AND rehearsal = 0), 0)"
+        }
+        FleetOrder::Access => {
+            "(SELECT count(*) FROM access_requests WHERE agent_id = agents.id \
+                 AND state IN ('asked', 'granted'))"
+        }
+    };
+    let (rank_turn, name_turn) = match (page.descending, page.order) {
+        (true, FleetOrder::Name) => ("", "DESC"),
+        (true, _) => ("DESC", ""),
+        (false, _) => ("", ""),
+    };
+    all(
+        connection,
+        &format!(
+            "SELECT id FROM agents WHERE {LISTED} \
+             ORDER BY {rank} {rank_turn}, folded_name {name_turn} LIMIT ?3 OFFSET ?4"
+        ),
+        values.as_slice(),
+        |row| Ok(AgentId::from_bytes(Columns::new(row, "agents").id()?)),
+    )
+}
+
+fn row(connection: &Connection, scope: AgentScope, page: &FleetPage) -> Result<FleetRow> {
+    let agent = find_agent(connection, scope)?
+        .ok_or_else(|| inconsistent("agents", format!("row {} is missing", scope.agent)))?;
+    Ok(FleetRow {
+        agent,
+        last_session: last_session(connection, scope)?.map(blind),
+        eroded_tokens: eroded_tokens(connection, scope, page.eroded_since)?,
+        open_requests: connection
+            .prepare_cached(
+                "SELECT count(*) FROM access_requests \
+                 WHERE agent_id = ?1 AND state IN ('asked', 'granted')",
+            )?
+            .query_row([scope.agent.as_bytes()], |row| {
+                Ok(Columns::new(row, "access_requests").count())
+            })??,
+    })
+}
+
+fn last_session(connection: &Connection, scope: AgentScope) -> Result<Option<SessionRow>> {
+    first(
+        connection,
+        concat!(
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT 1"
+        ),
+        [scope.agent.as_bytes()],
+        decode::session,
+    )
+}
+
+/// Without its words.
+fn blind(row: SessionRow) -> FleetSession {
+    FleetSession {
+        id: row.id,
+        state: row.state,
+        rehearsal: row.rehearsal,
+        pre_session_tokens: row.pre_session_tokens,
+        threshold: row.threshold,
+        removed_tokens: row.removed_tokens,
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        undone_at: row.undone_at,
+    }
+}

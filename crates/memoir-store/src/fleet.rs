@@ -1,0 +1,107 @@
+//! An account's agents as a list that can be sorted and searched: what each of them comes to, never what it
+//! says.
+
+use memoir_domain::{SessionId, Timestamp, session::State};
+
+use crate::AgentRow;
+
+/// By what a list of agents is sorted; agents that are alike in it come by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FleetOrder {
+    /// The folded name.
+    #[default]
+    Name,
+    /// The mass, as a share of the budget.
+    Share,
+    /// When its last session was begun; those without one come first.
+    LastSession,
+    /// The state of its last session, by its wire name; those without one come first.
+    Outcome,
+    /// When the schedule asks it: first those that are due, last those that it leaves alone.
+    Next,
+    /// How many tokens a session that begins now could remove.
+    Breaker,
+    /// How much of what refinement should leave is gone, the least first.
+    Erosion,
+    /// How many requests for access are open.
+    Access,
+}
+
+impl FleetOrder {
+    /// Every order.
+    pub const ALL: [Self; 8] = [
+        Self::Name,
+        Self::Share,
+        Self::LastSession,
+        Self::Outcome,
+        Self::Next,
+        Self::Breaker,
+        Self::Erosion,
+        Self::Access,
+    ];
+}
+
+/// Which of an account's agents are wanted, and in which order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FleetPage {
+    /// Those whose folded name holds this folded text; `None` for all.
+    pub text: Option<String>,
+    /// By what they are sorted.
+    pub order: FleetOrder,
+    /// The other way round; those of one rank come by name all the same.
+    pub descending: bool,
+    /// So many are passed over.
+    pub offset: u64,
+    /// At most so many.
+    pub limit: u32,
+    /// Which of them are due is judged at this time.
+    pub now: Timestamp,
+    /// The latest weekly slot; `None` where there was none.
+    pub latest_slot: Option<Timestamp>,
+    /// Sessions begun since count towards the erosion.
+    pub eroded_since: Timestamp,
+    /// The budget of those that set none, in tokens.
+    pub default_budget: u64,
+    /// The threshold of those that set none.
+    pub default_threshold: f64,
+}
+
+/// One page of a list of agents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FleetSlice {
+    /// How many agents the whole list has.
+    pub total: u64,
+    /// Those of the page.
+    pub agents: Vec<FleetRow>,
+}
+
+/// An agent in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FleetRow {
+    /// The agent.
+    pub agent: AgentRow,
+    /// The session begun last, rehearsals included; `None` where there was none.
+    pub last_session: Option<FleetSession>,
+    /// The sum of what sessions removed and what stands, in tokens, since the time asked for.
+    pub eroded_tokens: u64,
+    /// Requests for access that wait for an answer or can be used.
+    pub open_requests: u64,
+}
+
+/// A session in a list of agents.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    missing_docs,
+    reason = "the fields are those of memoir_domain::session::Session"
+)]
+pub struct FleetSession {
+    pub id: SessionId,
+    pub state: State,
+    pub rehearsal: bool,
+    pub pre_session_tokens: Option<u64>,
+    pub threshold: Option<f64>,
+    pub removed_tokens: u64,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub undone_at: Option<Timestamp>,
+}

@@ -1,0 +1,216 @@
+//! `memoir access`: asking an agent to be let in, and its answer (SPEC 5.2, 5.5).
+
+use memoir_app::{AccessRequestView, Asked, Eyes};
+use memoir_domain::{
+    PrivateText, Timestamp,
+    access::{AccessDraft, AccessKind, AccessScope, AccessState},
+    audit::Actor,
+    memory::Number,
+};
+
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, TOKEN},
+    show::{self, List, moment},
+    terminal,
+};
+
+/// Most requests that are listed where nothing else is said.
+const LISTED: u32 = 50;
+
+/// Asking an agent to let somebody see its words for a while, and its answer
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Ask(AskArguments),
+    /// List who asked an agent to be let in, and who looks or looked, newest first
+    List {
+        /// The agent
+        agent: String,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = LISTED, value_parser = clap::value_parser!(u32).range(1..))]
+        limit: u32,
+    },
+    Answer(AnswerArguments),
+    /// Take a request back, answered or not: what it granted ends at once
+    Revoke {
+        /// The request, as `memoir access list` shows it
+        request: String,
+    },
+}
+
+/// Ask an agent to let you see its words for a while
+///
+/// The agent's model is asked at once, where it has one; otherwise the request waits for seven days for the
+/// answer of the agent's own client. What the agent grants is for whoever asked: for the administrator's
+/// token in MEMOIR_TOKEN, or without one for this command line. Every look is on the agent's record.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AskArguments {
+    /// The agent
+    agent: String,
+    /// Why, for the agent to judge
+    #[arg(long, value_name = "TEXT")]
+    purpose: PrivateText,
+    /// `core` (the kept core memories), `all` (memories, records and prompts), or `session:ID` (what that
+    /// session changed)
+    #[arg(long, value_name = "SCOPE", default_value = "core", value_parser = scope)]
+    scope: AccessScope,
+    /// For how many minutes from the answer on, 1 to 60
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=60))]
+    minutes: u32,
+    /// Not to look: to be given one more token of the agent, by `memoir token create` within an hour
+    #[arg(long, conflicts_with_all = ["scope", "minutes"])]
+    token: bool,
+    /// From when on that token opens nothing
+    #[arg(long, value_name = "TIME", value_parser = parse::time, requires = "token")]
+    expires_at: Option<Timestamp>,
+    /// Not to look: to have the words of this memory taken out of everything for good
+    #[arg(long, value_name = "NUMBER", value_parser = parse::number, conflicts_with_all = ["scope", "minutes", "token"])]
+    shred: Option<Number>,
+}
+
+/// Answer a request as the agent: in a closed installation with its token
+#[derive(Debug, clap::Args)]
+pub(crate) struct AnswerArguments {
+    /// The request, as `memoir access list` shows it
+    request: String,
+    /// Whether it lets whoever asks in
+    #[arg(value_enum)]
+    answer: Answer,
+    /// What it says to it, for whoever asked
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<PrivateText>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Answer {
+    /// It does
+    Yes,
+    /// It does not; nothing follows from it
+    No,
+}
+
+fn scope(text: &str) -> Result<AccessScope, String> {
+    let scope = text.parse();
+    scope.map_err(|_| "must be `core`, `all`, or `session:` and the id of a session".to_owned())
+}
+
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
+    match command {
+        Command::Ask(arguments) => ask(global, arguments).await,
+        Command::List { agent, limit } => list(global, &agent, limit).await,
+        Command::Answer(arguments) => answer(global, arguments).await,
+        Command::Revoke { request } => revoke(global, &request).await,
+    }
+}
+
+async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let actor = installation.actor(&agent).await?;
+    let kind = match arguments.shred {
+        Some(number) => AccessKind::Shred { number },
+        None if arguments.token => AccessKind::Token {
+            expires_at: arguments.expires_at,
+        },
+        None => AccessKind::Read {
+            scope: arguments.scope,
+            minutes: arguments.minutes,
+        },
+    };
+    let draft = AccessDraft {
+        kind,
+        purpose: arguments.purpose,
+    };
+    let request = agent.request_access(&draft, &actor).await?;
+    let id = request.id;
+    match agent.ask_for_access(id).await? {
+        Asked::Answered(_) | Asked::NotByModel => {}
+        Asked::Failed(problem) => {
+            terminal::note(&format!("the agent's model was not asked: {problem}"));
+        }
+    }
+    let request = agent
+        .access_request(id, Eyes::Administrator, &actor)
+        .await?;
+    tell(global, &request)
+}
+
+async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(agent).await?;
+    let (eyes, actor) = (
+        installation.eyes(&agent).await?,
+        installation.actor(&agent).await?,
+    );
+    let requests = agent.access_requests(None, limit, eyes, &actor).await?;
+    if global.json {
+        terminal::json(&List::whole(requests))?;
+    } else if requests.is_empty() {
+        terminal::note("nobody has asked to be let in");
+    } else {
+        terminal::print(&show::access::list(&requests))?;
+    }
+    Ok(Ending::Done)
+}
+
+async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let (agent, id) = installation
+        .account
+        .access_agent(&arguments.request)
+        .await?;
+    if installation.eyes(&agent).await? == Eyes::Administrator {
+        return Err(Failure::new(format!(
+            "this installation is closed: only `{}` itself answers",
+            agent.name()
+        ))
+        .hint(format!("give the agent's token in {TOKEN}")));
+    }
+    let me = Actor::agent(agent.name());
+    let is_granted = arguments.answer == Answer::Yes;
+    let request = agent
+        .answer_access(id, is_granted, arguments.reason, &me)
+        .await?;
+    tell(global, &request)
+}
+
+async fn revoke(global: &Global, request: &str) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let (agent, id) = installation.account.access_agent(request).await?;
+    let (eyes, actor) = (
+        installation.eyes(&agent).await?,
+        installation.actor(&agent).await?,
+    );
+    let request = agent.revoke_access(id, &actor).await?;
+    tell(global, &request.seen_by(eyes, &actor))
+}
+
+fn tell(global: &Global, request: &AccessRequestView) -> Outcome {
+    if global.json {
+        terminal::json(request)?;
+        return Ok(Ending::Done);
+    }
+    terminal::print(&format!("{} {}\n", request.state.as_str(), request.id))?;
+    match request.state {
+        AccessState::Asked => terminal::note(&format!(
+            "it waits for the agent's answer until {}",
+            moment(request.expires_at)
+        )),
+        AccessState::Granted => {
+            terminal::note(&format!(
+                "it can be used until {}",
+                moment(request.expires_at)
+            ));
+        }
+        _ => {}
+    }
+    if let Some(reason) = &request.reason {
+        terminal::note(&format!(
+            "the agent says: {}",
+            terminal::safe_lines(reason.expose())
+        ));
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,90 @@
+//! `memoir agent history` and `memoir agent undo`: what an agent's own settings were.
+
+use memoir_app::SettingVersion;
+use memoir_domain::{agent::Field, memory::Invalid};
+use serde_json::{Value, json};
+
+use super::show;
+use crate::{
+    cli::Global,
+    failure::{Ending, Failure, Outcome},
+    installation::Installation,
+    show::moment,
+    terminal::{self, DIM, safe},
+};
+
+/// A setting that the agent may set itself
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Its name or identifier
+    #[arg(value_name = "NAME")]
+    agent: String,
+    /// The setting: `name`, a prompt, or `refinement_threshold`
+    field: String,
+}
+
+impl Arguments {
+    fn field(&self) -> Result<Field, Failure> {
+        let field: Field = self.field.parse().map_err(memoir_app::Error::from)?;
+        if field.is_own() {
+            return Ok(field);
+        }
+        let own = Field::ALL.into_iter().filter(|field| field.is_own());
+        let own: Vec<&str> = own.map(Field::as_str).collect();
+        let problem = format!("must be one that agents set themselves: {}", own.join(", "));
+        Err(memoir_app::Error::from(Invalid::new("field", problem)).into())
+    }
+}
+
+/// Lists the values, newest first.
+pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
+    let field = arguments.field()?;
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    installation.for_its_own_eyes(&agent).await?;
+    let versions = agent.setting_history(field).await?;
+    if global.json {
+        terminal::json(&json!({"field": field.as_str(), "items": versions}))?;
+    } else if versions.is_empty() {
+        terminal::note(&format!("{} was never set", field.as_str()));
+    } else {
+        let lines: Vec<String> = versions
+            .iter()
+            .map(|version| line(field, version))
+            .collect();
+        terminal::print(&lines.join("\n"))?;
+    }
+    Ok(Ending::Done)
+}
+
+fn line(field: Field, version: &SettingVersion) -> String {
+    let value = match version.value.expose() {
+        // Whoever asks for what a prompt was wants to read it.
+        Value::String(text) => safe(text).into_owned(),
+        other => show::value(field, other),
+    };
+    let at = moment(version.at);
+    let actor = safe(&version.actor.name);
+    format!("{DIM}{at}  {actor}{DIM:#}  {value}")
+}
+
+/// Brings back what a setting was before its last change. Says so without a word of it.
+pub(crate) async fn undo(global: &Global, arguments: Arguments) -> Outcome {
+    let field = arguments.field()?;
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let actor = installation.actor(&agent).await?;
+    let is_undone = agent.undo_setting(field, &actor).await?;
+    if global.json {
+        let done: Value = json!({"field": field.as_str(), "undone": is_undone});
+        terminal::json(&done)?;
+    } else if is_undone {
+        let field = field.as_str();
+        terminal::print(&format!(
+            "{field} is what it was before its last change; the same command takes that back"
+        ))?;
+    } else {
+        terminal::note(&format!("{} was never changed", field.as_str()));
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,43 @@
+//! Requests to agents to let somebody in.
+
+use memoir_app::AccessRequestView;
+
+use super::{Table, moment};
+use crate::terminal::safe;
+
+/// Requests, one a line.
+pub(crate) fn list(requests: &[AccessRequestView]) -> String {
+    let mut table = Table::new([
+        "request", "state", "asked", "until", "by", "for", "reads", "memories", "purpose",
+    ])
+    .right(6)
+    .right(7);
+    for request in requests {
+        table.row([
+            request.id.to_string(),
+            request.state.as_str().to_owned(),
+            moment(request.requested_at),
+            moment(request.ended_at.unwrap_or(request.expires_at)),
+            safe(&request.asked_by.name).into_owned(),
+            what(request),
+            request.reads.to_string(),
+            request.memories_read.to_string(),
+            safe(request.purpose.expose()).into_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+/// What is asked for.
+fn what(request: &AccessRequestView) -> String {
+    let what = match (request.scope, request.session_id, request.memory) {
+        (_, Some(session), _) => format!("session:{session}"),
+        (Some(scope), ..) => scope.to_owned(),
+        (_, _, Some(number)) => format!("{} {number}", request.kind),
+        _ => request.kind.to_owned(),
+    };
+    match request.minutes {
+        Some(minutes) => format!("{what}, {minutes} min"),
+        None => what,
+    }
+}

@@ -1,0 +1,181 @@
+//! Asking an agent to be let in, on the command line: on one's own machine, and in a closed installation.
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, Ran};
+
+const WORD: &str = "Zwitscher";
+const PURPOSE: &str = "to see why sessions end early";
+
+/// A closed installation with an agent that has a memory: its token, and two administrators'.
+fn closed() -> (Bench, [String; 3]) {
+    let bench = Bench::with_agent();
+    bench.remember(&[&format!("{WORD} was heard at dawn.")]);
+    let agent = ["token", "create", "--role", "agent", "--agent", "wren"];
+    let admin = ["token", "create", "--role", "admin"];
+    let tokens = [&agent[..], &admin, &admin].map(|made| bench.ok(made).trim_end().to_owned());
+    bench.write(".config/memoir/config.toml", "closed = true\n");
+    (bench, tokens)
+}
+
+fn with_token(bench: &Bench, token: &str, arguments: &[&str]) -> Ran {
+    Ran::of(bench.command(arguments).env("MEMOIR_TOKEN", token))
+}
+
+fn json_of(ran: &Ran) -> Value {
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+fn ask(bench: &Bench, token: &str, more: &[&str]) -> Value {
+    let start = ["access", "ask", "wren", "--purpose", PURPOSE, "--json"];
+    json_of(&with_token(bench, token, &[&start, more].concat()))
+}
+
+/// The commands that show words under a grant, and whether each did.
+fn shows(bench: &Bench, token: &str) -> [bool; 2] {
+    [&["ledger", "wren"][..], &["recall", "wren", "heard"]].map(|arguments| {
+        let ran = with_token(bench, token, arguments);
+        format!("{ran:?}").contains(WORD)
+    })
+}
+
+#[test]
+fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
+    let bench = Bench::with_agent();
+    bench.remember(&["Ada keeps bees."]);
+    let asked = bench.run(&[
+        "access",
+        "ask",
+        "wren",
+        "--purpose",
+        PURPOSE,
+        "--minutes",
+        "5",
+    ]);
+    assert_eq!(asked.code, Some(0), "{asked:?}");
+    let id = asked.stdout.strip_prefix("asked ").unwrap().trim_end();
+    assert!(
+        asked
+            .stderr
+            .starts_with("it waits for the agent's answer until ")
+    );
+    let list = bench.ok(&["access", "list", "wren"]);
+    for part in [id, "asked", "command line", "core, 5 min", PURPOSE] {
+        assert!(list.contains(part), "{part}: {list}");
+    }
+    let answered = bench.run(&["access", "answer", id, "yes", "--reason", "Look."]);
+    assert_eq!(answered.stdout, format!("granted {id}\n"));
+    assert!(
+        answered.stderr.ends_with("the agent says: Look.\n"),
+        "{answered:?}"
+    );
+    let revoked = bench.ok(&["access", "revoke", id]);
+    assert_eq!(revoked, format!("revoked {id}\n"));
+    let error = bench.refused(&["access", "answer", id, "no"]);
+    assert!(error.contains("the request is revoked"), "{error}");
+    let requests = bench.json(&["access", "list", "wren"]);
+    assert_eq!(
+        (&requests["items"][0]["id"], &requests["items"][0]["state"]),
+        (&json!(id), &json!("revoked"))
+    );
+    assert!(bench.ok(&["audit", "verify", "wren"]).contains("wren"));
+}
+
+#[test]
+fn what_is_asked_for_is_read_before_anything_is_done() {
+    let bench = Bench::with_agent();
+    let purpose = ["access", "ask", "wren", "--purpose", PURPOSE];
+    for wrong in [
+        &["--scope", "journal"][..],
+        &["--scope", "session:1"],
+        &["--minutes", "0"],
+        &["--minutes", "61"],
+        &["--token", "--minutes", "5"],
+        &["--expires-at", "2030-01-01"],
+        &["--shred", "0"],
+    ] {
+        let ran = bench.run(&[&purpose, wrong].concat());
+        assert_eq!(ran.code, Some(2), "{wrong:?}: {ran:?}");
+    }
+    assert_eq!(bench.run(&["access", "ask", "wren"]).code, Some(2));
+    let nobody = "019a0000-0000-7000-8000-000000000000";
+    let error = bench.refused(&["access", "answer", nobody, "yes"]);
+    assert!(error.contains("memoir access list AGENT"), "{error}");
+    assert_eq!(bench.json(&["access", "list", "wren"])["items"], json!([]));
+}
+
+#[test]
+fn spec_5_2_in_a_closed_installation_words_are_shown_to_whoever_the_agent_lets_in() {
+    let (bench, [agent, ada, ben]) = closed();
+    assert_eq!(shows(&bench, &ada), [false; 2]);
+    let request = ask(&bench, &ada, &["--minutes", "5"]);
+    assert_eq!(request["state"], "asked");
+    let id = request["id"].as_str().unwrap();
+    let yes = ["access", "answer", id, "yes"];
+    for other in ["", &ada, &ben] {
+        let error = with_token(&bench, other, &yes).error();
+        assert!(error.contains("only `wren` itself answers"), "{error}");
+    }
+    assert_eq!(shows(&bench, &ada), [false; 2]);
+    let answered = with_token(&bench, &agent, &yes);
+    assert_eq!(answered.stdout, format!("granted {id}\n"));
+    assert_eq!(shows(&bench, &ada), [true; 2]);
+    for other in ["", &ben] {
+        assert_eq!(shows(&bench, other), [false; 2]);
+    }
+    let listed = json_of(&with_token(
+        &bench,
+        &ben,
+        &["access", "list", "wren", "--json"],
+    ));
+    assert_eq!(
+        (
+            &listed["items"][0]["reads"],
+            &listed["items"][0]["memories_read"]
+        ),
+        (&json!(2), &json!(2))
+    );
+    let revoked = with_token(&bench, &agent, &["access", "revoke", id]);
+    assert_eq!(revoked.stdout, format!("revoked {id}\n"));
+    assert_eq!(shows(&bench, &ada), [false; 2]);
+    // An agent asks nobody.
+    let own = ["access", "ask", "wren", "--purpose", PURPOSE];
+    let refused = with_token(&bench, &agent, &own);
+    assert_eq!(
+        (refused.code, refused.stderr.as_str()),
+        (
+            Some(1),
+            "error: only an administrator asks an agent for access\n"
+        )
+    );
+}
+
+#[test]
+fn spec_5_5_a_token_that_was_asked_for_is_made_once() {
+    let (bench, [agent, ada, ben]) = closed();
+    let make = ["token", "create", "--role", "agent", "--agent", "wren"];
+    let error = with_token(&bench, &ada, &make).error();
+    assert!(error.contains("memoir access ask AGENT"), "{error}");
+    let request = ask(&bench, &ada, &["--token"]);
+    let id = request["id"].as_str().unwrap();
+    assert_eq!(request["kind"], "token");
+    with_token(&bench, &agent, &["access", "answer", id, "yes"]);
+    assert_eq!(with_token(&bench, &ben, &make).code, Some(1));
+    let made = with_token(&bench, &ada, &make);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let context = with_token(&bench, made.stdout.trim_end(), &["context", "wren"]);
+    assert!(context.stdout.contains(WORD));
+    assert_eq!(with_token(&bench, &ada, &make).code, Some(1));
+}
+
+#[test]
+fn spec_4_4_a_shredding_that_was_asked_for_is_done_with_the_answer() {
+    let (bench, [agent, ada, _]) = closed();
+    let request = ask(&bench, &ada, &["--shred", "1"]);
+    let id = request["id"].as_str().unwrap();
+    let answered = with_token(&bench, &agent, &["access", "answer", id, "yes"]);
+    assert_eq!(answered.stdout, format!("done {id}\n"));
+    let ledger = with_token(&bench, &agent, &["ledger", "wren", "--all"]);
+    assert!(!ledger.stdout.contains(WORD), "{ledger:?}");
+}

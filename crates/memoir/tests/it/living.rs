@@ -1,0 +1,354 @@
+//! What happens between sessions: conversations from files, reflection, and an agent's own settings (SPEC 2.5 to
+//! 2.7).
+#![cfg(unix)]
+
+use std::{collections::BTreeSet, process::Stdio, time::Duration};
+
+use memoir_testkit::{Received, ScriptedServer, Step};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Bench, Ran, wait_until},
+    serving::Running,
+};
+
+fn notes(journal: &[&str], core: &[&str]) -> Step {
+    Step::text(&json!({"journal": journal, "core": core}).to_string())
+}
+
+/// With an agent whose model is scripted.
+fn bench(script: impl IntoIterator<Item = Step>) -> (Bench, ScriptedServer) {
+    let bench = Bench::new();
+    bench.ok(&["agent", "create", "wren", "--model", "lab:small"]);
+    let server = bench.scripted(script);
+    (bench, server)
+}
+
+fn fixture(name: &str) -> String {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../memoir-transcripts/tests/fixtures"
+    );
+    format!("{folder}/{name}")
+}
+
+/// The question that a request asks.
+fn question(request: &Value) -> String {
+    let messages = request["messages"].as_array().unwrap();
+    let user = messages
+        .iter()
+        .find(|message| message["role"] == "user")
+        .unwrap();
+    user["content"].as_str().unwrap().to_owned()
+}
+
+/// The lines of a question that are messages.
+fn messages_in(question: &str) -> Vec<String> {
+    let (_, rest) = question.split_once("time | speaker | text\n\n").unwrap();
+    let (lines, _) = rest.split_once("\n\n").unwrap();
+    lines.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn spec_2_6_every_form_is_read_once() {
+    for (file, format, messages) in [
+        ("chatgpt.json", "chatgpt", 6),
+        ("claude.json", "claude", 0),
+        ("claude_code.jsonl", "claude-code", 0),
+        ("messages.json", "messages", 0),
+        ("messages.jsonl", "messages", 0),
+        ("text.txt", "text", 0),
+        ("diary.txt", "text", 0),
+    ] {
+        let (bench, server) = bench([notes(&["Somebody spoke."], &[])]);
+        let file = fixture(file);
+        let ran = bench.run(&["absorb", "wren", &file, "--json"]);
+        assert_eq!(ran.code, Some(0), "{file}: {ran:?}");
+        let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let received = told["file"]["received"].as_u64().unwrap();
+        assert!(received > 0, "{file}: {told}");
+        if messages > 0 {
+            assert_eq!(received, messages, "{file}");
+        }
+        assert_eq!(told["absorbed"]["messages"], received, "{file}");
+        assert_eq!(told["absorbed"]["saved"], 1, "{file}");
+        let lines = messages_in(&question(&server.requests()[0]));
+        assert_eq!(lines.len() as u64, received, "{file}: {lines:?}");
+        // The same file again, now with its form named: nothing is new, and no model is asked.
+        let again = bench.json(&["absorb", "wren", &file, "--format", format]);
+        assert_eq!(again["file"]["received"], 0, "{file}");
+        assert_eq!(again["file"]["known"], received, "{file}");
+        assert_eq!(again["absorbed"]["messages"], 0, "{file}");
+        assert_eq!(server.requests().len(), 1);
+        assert_eq!(bench.texts(), ["Somebody spoke."], "{file}");
+    }
+}
+
+#[test]
+fn spec_2_6_a_person_sees_what_was_taken_left_out_and_saved() {
+    let (bench, _server) = bench([notes(&["Ines passed her exam."], &["Ines has a garden."])]);
+    let ran = bench.run(&["absorb", "wren", &fixture("chatgpt.json")]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "read 6 messages, saved 2 memories\n"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr.starts_with("took 6 new messages to be read\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("\n3 passed over: on a branch that was left\n"),
+        "{}",
+        ran.stderr
+    );
+    let ran = bench.run(&["absorb", "wren"]);
+    assert_eq!(ran.stdout, "there is nothing new to read\n");
+}
+
+#[test]
+fn spec_2_6_what_is_broken_is_told_with_its_place_and_the_rest_is_read() {
+    let (bench, server) = bench([notes(&[], &[])]);
+    let ran = bench.run(&["absorb", "wren", &fixture("chatgpt_hostile.json")]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = "\nconversation 2, line 2, byte 6: `mapping` is missing\n";
+    assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
+    assert_eq!(server.requests().len(), 1);
+    for (name, text, told) in [
+        ("export.zip", "PK\u{3}\u{4}\u{14}", "error: the transcript"),
+        ("wrong.json", "{\"a\": 1}", "error: the transcript"),
+        ("empty.txt", "", "error: the transcript"),
+    ] {
+        let file = bench.write(name, text);
+        let refused = bench.refused(&["absorb", "wren", &file]);
+        assert!(refused.contains(told), "{refused}");
+    }
+    let refused = bench.refused(&["absorb", "wren", "nowhere.json"]);
+    assert!(refused.contains("nowhere.json"), "{refused}");
+    let wrong = bench.run(&["absorb", "wren", &fixture("text.txt"), "--format", "word"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains("claude-code"), "{}", wrong.stderr);
+    assert_eq!(server.requests().len(), 1, "nobody was asked");
+}
+
+#[test]
+fn spec_2_6_a_file_that_breaks_off_is_taken_up_to_there() {
+    let (bench, _server) = bench([]);
+    let whole = std::fs::read_to_string(fixture("messages.json")).unwrap();
+    let cut = bench.write("cut.json", &whole[..whole.len() - 20]);
+    let refused = bench.refused(&["absorb", "wren", &cut]);
+    assert!(
+        refused.contains("hint: what came before that place was taken"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn spec_2_6_an_answer_that_cannot_be_used_saves_nothing_and_the_command_tries_again() {
+    let nonsense = || Step::text("How nice.");
+    let (bench, _server) = bench([nonsense(), nonsense(), notes(&["Somebody spoke."], &[])]);
+    let ran = bench.run(&["absorb", "wren", &fixture("text.txt")]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("not everything was read: there is no JSON object")
+            && ran.stderr.contains("the same command tries again"),
+        "{}",
+        ran.stderr
+    );
+    assert!(bench.texts().is_empty());
+    let ran = bench.run(&["absorb", "wren", &fixture("text.txt")]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(bench.texts(), ["Somebody spoke."]);
+}
+
+/// Eight messages, of which a chunk holds one or two.
+fn long_conversation() -> String {
+    let messages = (0..8).map(|place| {
+        let text = format!("mark{place} {}", "word ".repeat(8_000));
+        json!({"id": format!("m{place}"), "at": null, "speaker": "Ann", "text": text})
+    });
+    json!({"messages": messages.collect::<Vec<_>>()}).to_string()
+}
+
+fn marks(received: &Received) -> BTreeSet<String> {
+    let question = question(&received.body);
+    let words = question.split(['"', ' ']);
+    words
+        .filter(|word| word.starts_with("mark"))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A model that notes each message by its mark; the answer to the third question takes its time.
+fn remembering() -> Vec<Step> {
+    let step = || {
+        Step::respond(|received| {
+            let marks = marks(received);
+            let marks: Vec<&str> = marks.iter().map(String::as_str).collect();
+            notes(&marks, &[])
+        })
+    };
+    let mut steps: Vec<Step> = (0..12).map(|_| step()).collect();
+    steps[2] = step().after(Duration::from_secs(600));
+    steps
+}
+
+/// Absorbs until the third question is asked, then ends the process with `signal`, and absorbs again.
+fn ended_in_the_middle(signal: Signal) -> (Bench, ScriptedServer, Ran) {
+    let (bench, server) = bench(remembering());
+    let file = bench.write("long.json", long_conversation());
+    let child = bench
+        .command(&["absorb", "wren", &file])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until(|| server.requests().len() == 3);
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let ended = Ran::from_output(child.wait_with_output().unwrap());
+    assert_ne!(ended.code, Some(0));
+    let before = bench.texts().len();
+    assert!(before > 0 && before < 8, "{before}");
+    let again = bench.run(&["absorb", "wren", &file]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(
+        again
+            .stderr
+            .starts_with("took 0 new messages to be read; 8 messages had been taken before"),
+        "{}",
+        again.stderr
+    );
+    let mut texts = bench.texts();
+    texts.sort();
+    let expected: Vec<String> = (0..8).map(|place| format!("mark{place}")).collect();
+    assert_eq!(texts, expected, "each was noted once");
+    (bench, server, ended)
+}
+
+#[test]
+fn spec_2_6_a_process_that_is_killed_is_followed_by_one_that_goes_on() {
+    let (bench, _server, ended) = ended_in_the_middle(Signal::KILL);
+    assert_eq!(ended.code, None);
+    bench.ok(&["audit", "verify", "wren"]);
+}
+
+#[test]
+fn spec_2_6_an_interruption_says_that_it_goes_on() {
+    let (_bench, _server, ended) = ended_in_the_middle(Signal::INT);
+    assert!(
+        ended.stderr.contains("interrupted: what was read is saved"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn spec_2_6_a_service_that_is_stopped_leaves_what_it_read_to_the_next_one_at_once() {
+    let (bench, server) = bench([
+        notes(&["Too late."], &[]).after(Duration::from_secs(600)),
+        notes(&["Somebody spoke."], &[]),
+    ]);
+    let token = bench.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    let mut service = Running::start(&bench, &[]);
+    let message = json!({"id": "m1", "at": null, "speaker": "Ann", "text": "Hello."});
+    let body = json!({"messages": [message], "now": true}).to_string();
+    let path = "/v1/agents/wren/transcripts";
+    let taken = service.ask("POST", path, token.trim_end(), &body).unwrap();
+    assert_eq!(taken.0, 202);
+    wait_until(|| server.requests().len() == 1);
+    service.stop();
+    assert!(service.ended().success());
+    let swept = bench.run(&["sweep"]);
+    assert_eq!(
+        (swept.code, swept.stdout.as_str()),
+        (Some(0), "wren: read 1 message, saved 1 memory\n"),
+        "{swept:?}"
+    );
+    assert_eq!(bench.texts(), ["Somebody spoke."]);
+}
+
+#[test]
+fn spec_2_5_reflect_says_what_stays() {
+    let (bench, _server) = bench([
+        Step::text(r#"{"promote": [1]}"#),
+        Step::text(r#"{"promote": []}"#),
+        Step::text("All of them."),
+        Step::text("All."),
+    ]);
+    let ran = bench.run(&["reflect", "wren"]);
+    assert_eq!(ran.stdout, "there is no journal entry of the last week\n");
+    for text in ["Mira's daughter is called Ada.", "It rained."] {
+        bench.ok(&["remember", "wren", text, "--kind", "journal"]);
+    }
+    assert_eq!(
+        bench.ok(&["reflect", "wren"]),
+        "looked at 2 entries; core memories now: #1\n"
+    );
+    assert_eq!(bench.core(), ["Mira's daughter is called Ada."]);
+    assert_eq!(
+        bench.ok(&["reflect", "wren"]),
+        "looked at 1 entry; none is to become a core memory\n"
+    );
+    let ran = bench.run(&["reflect", "wren"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stderr
+            .starts_with("nothing was promoted: there is no JSON object with `promote` in it"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn spec_2_7_what_a_setting_was_is_listed_and_comes_back() {
+    let bench = Bench::with_agent();
+    let token = bench.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    let none = bench.run(&["agent", "undo", "wren", "system_prompt"]);
+    assert_eq!(none.stderr, "system_prompt was never changed\n");
+    for text in ["I am Wren.", "I am Wren, who keeps a garden."] {
+        bench.ok(&["agent", "set", "wren", "system_prompt", text]);
+    }
+    let list = ["agent", "history", "wren", "system_prompt"];
+    let history = bench.ok(&list);
+    let lines: Vec<&str> = history.lines().collect();
+    assert!(
+        lines.len() == 2 && lines[0].ends_with("  I am Wren, who keeps a garden."),
+        "{history}"
+    );
+    let undone = bench.ok(&["agent", "undo", "wren", "system_prompt"]);
+    assert!(!undone.contains("Wren"), "{undone}");
+    let items = bench.json(&list)["items"].clone();
+    assert_eq!(items[0]["value"], "I am Wren.");
+    for field in ["model", "nothing"] {
+        bench.refused(&["agent", "history", "wren", field]);
+    }
+    // In a closed installation the words need the agent's token, and bringing them back does not show them.
+    let password = bench.write("password", "correct horse battery\n");
+    bench.ok(&["user", "add", "Ada", "--password-file", &password]);
+    let refused = bench.refused(&list);
+    assert!(!refused.contains("Wren"), "{refused}");
+    let shown = Ran::of(bench.command(&list).env("MEMOIR_TOKEN", token.trim_end()));
+    assert_eq!((shown.code, shown.stdout.lines().count()), (Some(0), 3));
+    let undone = bench.ok(&["agent", "undo", "wren", "system_prompt"]);
+    assert!(!undone.contains("Wren"), "{undone}");
+}
+
+#[test]
+fn spec_2_6_a_sweep_reads_and_reflects_too() {
+    let (bench, server) = bench([
+        Step::text("Later."),
+        Step::text("Later."),
+        notes(&["Somebody spoke."], &[]),
+    ]);
+    let idle = bench.run(&["sweep"]);
+    assert_eq!(
+        (idle.code, idle.stderr.as_str()),
+        (Some(0), "no agent is due\n")
+    );
+    // It waits a quarter of an hour after an answer that was of no use.
+    bench.run(&["absorb", "wren", &fixture("text.txt")]);
+    assert_eq!(bench.run(&["sweep"]).stderr, "no agent is due\n");
+    assert_eq!(server.requests().len(), 2);
+}
