@@ -458,7 +458,9 @@ impl Account {
         expires_at: Option<Timestamp>,
         secret: TokenSecret,
     ) -> Result<NewToken> {
-        let row = self.memoir.token_row((self.id, None), expires_at, &secret)?;
+        let row = self
+            .memoir
+            .token_row((self.id, None), expires_at, &secret)?;
         let mut row = TokenRow { user, ..row };
         let key = self.memoir.account_key(self.id).await?;
         row.seal = self.memoir.seal_token(&key, &row)?;

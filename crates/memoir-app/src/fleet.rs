@@ -123,7 +123,9 @@ fn gauge(agent: &Agent, last: Option<&FleetSession>) -> Gauge {
     let knife = running.and_then(|session| Some((session, session.pre_session_tokens?)));
     match knife {
         Some((session, pre_session_tokens)) => {
-            let own = session.threshold.and_then(|share| Threshold::new(share).ok());
+            let own = session
+                .threshold
+                .and_then(|share| Threshold::new(share).ok());
             Gauge {
                 pre_session_tokens,
                 core_tokens,

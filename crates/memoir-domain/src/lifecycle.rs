@@ -343,7 +343,14 @@ pub fn fail(agent: Agent, session: Session, message: String, now: Timestamp) -> 
 
 /// Puts on the record how a rehearsal ended (SPEC 3.16). `session` is the rehearsal as it ended on the
 /// copy; the agent itself is left as it is.
-pub fn end_rehearsal(agent: Agent, session: Session, actor: &Actor, now: Timestamp) -> Decision {
+pub fn end_rehearsal(
+    agent: Agent,
+    mut session: Session,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    // On the copy it ended a moment ago; others may have written something since.
+    session.ended_at = Some(now);
     let action = match session.state {
         State::Completed => Action::MemoryRefinementComplete,
         State::RolledBack => Action::MemoryRefinementRollback,

@@ -56,7 +56,10 @@ pub(crate) async fn absorb(agent: &AgentHandle, arguments: &Value) -> Result<Val
     let messages = items.iter().enumerate().map(|(place, item)| {
         let message = Message::deserialize(item).map_err(|_| {
             // Not what the parser says: it may quote what was said.
-            let problem = format!("has one, number {}, that is not of the form of a message", place + 1);
+            let problem = format!(
+                "has one, number {}, that is not of the form of a message",
+                place + 1
+            );
             Invalid::new("messages", problem)
         })?;
         Ok(HandedMessage {

@@ -282,6 +282,7 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
                 break;
             };
             at_work.insert(job);
+            schedule.take_turn(job);
             let memoir = service.memoir.clone();
             let mut stop = stop.clone();
             running.spawn(async move {

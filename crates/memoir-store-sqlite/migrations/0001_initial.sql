@@ -213,6 +213,12 @@ CREATE UNIQUE INDEX sessions_running ON sessions (agent_id) WHERE state IN ('que
 -- An agent's sessions by time: the newest ones, and those that count towards its erosion.
 CREATE INDEX sessions_by_start ON sessions (agent_id, started_at);
 
+-- What sessions that ended removed and what stands, by agent and time, for sorting agents by it without
+-- reading a session. An edit of a running session does not write it.
+CREATE INDEX sessions_eroding
+ON sessions (agent_id, started_at, removed_tokens, ended_at, state, undone_at, rehearsal)
+WHERE ended_at IS NOT NULL AND removed_tokens > 0 AND state <> 'rolled_back' AND undone_at IS NULL AND rehearsal = 0;
+
 -- Sessions that Memoir drives and nobody holds, oldest first of each account and model.
 CREATE INDEX sessions_waiting ON sessions (account_id, COALESCE(model, ''), started_at)
 WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open');

@@ -38,16 +38,15 @@ pub(crate) fn page(
 }
 
 /// The agents of the page by their rank.
-fn ranked(
-    connection: &Connection,
-    account: AccountId,
-    page: &FleetPage,
-) -> Result<Vec<AgentId>> {
+fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Result<Vec<AgentId>> {
     // No list has as many agents as SQLite cannot count.
     let Ok(offset) = count(page.offset, "agents", "id") else {
         return Ok(Vec::new());
     };
-    let (now, slot) = (page.now.microseconds(), page.latest_slot.map(|at| at.microseconds()));
+    let (now, slot) = (
+        page.now.microseconds(),
+        page.latest_slot.map(|at| at.microseconds()),
+    );
     let since = page.eroded_since.microseconds();
     let budget = count(page.default_budget, "agents", "settings")?;
     let text = page.text.as_deref();
@@ -78,7 +77,8 @@ fn ranked(
             values.push(&since);
             "coalesce((SELECT sum(removed_tokens) * 1.0 / (sum(removed_tokens) + core_tokens) \
                  FROM sessions WHERE agent_id = agents.id AND started_at >= ?5 \
-                     AND state <> 'rolled_back' AND undone_at IS NULL AND rehearsal = 0), 0)"
+                     AND ended_at IS NOT NULL AND removed_tokens > 0 AND state <> 'rolled_back' \
+                     AND undone_at IS NULL AND rehearsal = 0), 0)"
         }
         FleetOrder::Access => {
             "(SELECT count(*) FROM access_requests WHERE agent_id = agents.id \
@@ -144,5 +144,21 @@ fn blind(row: SessionRow) -> FleetSession {
         started_at: row.started_at,
         ended_at: row.ended_at,
         undone_at: row.undone_at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::open;
+
+    #[test]
+    fn the_rank_by_erosion_is_read_from_an_index_alone() {
+        let connection = open::in_memory().unwrap();
+        let sql = "SELECT sum(removed_tokens) FROM sessions WHERE agent_id = ?1 AND started_at >= ?2 \
+                   AND ended_at IS NOT NULL AND removed_tokens > 0 AND state <> 'rolled_back' \
+                   AND undone_at IS NULL AND rehearsal = 0";
+        let expected =
+            "SEARCH sessions USING COVERING INDEX sessions_eroding (agent_id=? AND started_at>?)";
+        assert_eq!(crate::agent::plan(&connection, sql), [expected]);
     }
 }

@@ -77,7 +77,7 @@ mod tests {
                 panic!("{sql}: {steps:?}");
             };
             let uses_one = |index: &&str| step.contains(&format!(" USING INDEX {index}"));
-            assert!(indexes.iter().any(|index| uses_one(index)), "{step}");
+            assert!(indexes.iter().any(uses_one), "{step}");
         }
     }
 }

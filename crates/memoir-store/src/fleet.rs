@@ -21,7 +21,7 @@ pub enum FleetOrder {
     Next,
     /// How many tokens a session that begins now could remove.
     Breaker,
-    /// How much of what refinement should leave is gone, the least first.
+    /// How much of what refinement should leave is gone, by sessions that ended; the least first.
     Erosion,
     /// How many requests for access are open.
     Access,

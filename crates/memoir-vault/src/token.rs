@@ -113,7 +113,10 @@ mod tests {
     fn a_browsers_secret_is_no_token() {
         let token = TokenSecret::generate().unwrap();
         let browsers = TokenSecret::generate_for_browser().unwrap();
-        assert_eq!(browser_digest_of(browsers.expose()), Some(browsers.digest()));
+        assert_eq!(
+            browser_digest_of(browsers.expose()),
+            Some(browsers.digest())
+        );
         assert_eq!(digest_of(browsers.expose()), None);
         assert_eq!(browser_digest_of(token.expose()), None);
         let form = form_token(browsers.expose());

@@ -27,6 +27,7 @@ KNOWN = {
     "save_memory", "recall_memories", "get_context", "view_config", "update_config",
     "open_refinement", "search_memories", "consolidate_memories", "update_memory",
     "delete_memory", "protect_memory", "complete_refinement", "answer_access_request",
+    "reflect", "absorb_transcript",
 }  # fmt: skip
 
 

@@ -148,12 +148,13 @@ async function annotationsAreTrue(client) {
     "consolidate_memories",
     "delete_memory",
     "open_refinement",
+    "reflect",
     "update_config",
     "update_memory",
   ]);
   assert.deepEqual(
     having("idempotentHint"),
-    [...reads, "answer_access_request", "delete_memory", "protect_memory"].sort(),
+    [...reads, "absorb_transcript", "answer_access_request", "delete_memory", "protect_memory"].sort(),
   );
 }
 

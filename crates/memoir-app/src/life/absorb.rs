@@ -252,9 +252,7 @@ impl AgentHandle {
         let store = &self.memoir.store;
         let mut row = store.transcript(self.scope).await?;
         if row.pending == 0 && row.failed > 0 {
-            store
-                .revive_messages(self.scope, self.memoir.now())
-                .await?;
+            store.revive_messages(self.scope, self.memoir.now()).await?;
             row = store.transcript(self.scope).await?;
         }
         // Whoever asks for it waits neither for what is due later, nor for somebody who may have died. One
@@ -278,10 +276,7 @@ impl AgentHandle {
         let store = &self.memoir.store;
         let row = store.transcript(self.scope).await?;
         let (now, until) = (self.memoir.now(), self.claimed_until());
-        let Some(claim) = store
-            .claim_transcript(self.scope, Some(now), until)
-            .await?
-        else {
+        let Some(claim) = store.claim_transcript(self.scope, Some(now), until).await? else {
             return Ok(None);
         };
         let model = match self.reader().await {

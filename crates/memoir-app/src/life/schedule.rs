@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use memoir_domain::{AgentId, AgentScope, Timestamp};
+use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 
 use super::{Absorbed, Reflected, question::Stop};
 use crate::{AgentHandle, Error, Memoir, Result};
@@ -32,10 +32,14 @@ impl Job {
 #[derive(Debug, Default)]
 pub struct LifeSchedule {
     passed_over: HashMap<AgentId, Timestamp>,
+    /// When each account last had its turn, counted.
+    turns: HashMap<AccountId, u64>,
+    turn: u64,
 }
 
 impl LifeSchedule {
-    /// What is due now, at most `per_account` of each kind for each account.
+    /// What is due now, at most `per_account` of each kind for each account; of the account first that has
+    /// waited longest for its turn, and one of each account before a second one of any.
     ///
     /// # Errors
     /// The store fails.
@@ -57,7 +61,29 @@ impl LifeSchedule {
         let due = memoir.due_transcripts(limit).await?;
         jobs.extend(due.into_iter().map(Job::Absorb));
         jobs.retain(|job| !self.passed_over.contains_key(&job.scope().agent));
-        Ok(jobs)
+        Ok(self.in_turn(jobs))
+    }
+
+    fn in_turn(&self, jobs: Vec<Job>) -> Vec<Job> {
+        let mut of_account: HashMap<AccountId, u64> = HashMap::new();
+        let mut placed: Vec<((u64, u64), Job)> = jobs
+            .into_iter()
+            .map(|job| {
+                let account = job.scope().account;
+                let before = of_account.entry(account).or_default();
+                let turn = self.turns.get(&account).copied().unwrap_or(0);
+                *before += 1;
+                ((*before, turn), job)
+            })
+            .collect();
+        placed.sort_by_key(|(place, _)| *place);
+        placed.into_iter().map(|(_, job)| job).collect()
+    }
+
+    /// Notes that a job is being done: its account waits for its next turn.
+    pub fn take_turn(&mut self, job: Job) {
+        self.turn += 1;
+        self.turns.insert(job.scope().account, self.turn);
     }
 
     /// Notes that nothing could be done for an agent, for want of a model for instance.
@@ -150,5 +176,34 @@ impl AgentHandle {
             },
             Job::Absorb(_) => Ok(self.absorb_if_due(stop).await?.map(Lived::Absorbed)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(account: u8, agent: u8) -> Job {
+        Job::Absorb(AgentScope {
+            account: AccountId::from_bytes([account; 16]),
+            agent: AgentId::from_bytes([agent; 16]),
+        })
+    }
+
+    #[test]
+    fn no_account_waits_for_all_jobs_of_another() {
+        let mut schedule = LifeSchedule::default();
+        let due = || vec![job(1, 1), job(1, 2), job(2, 3), job(3, 4), job(3, 5)];
+        let first = schedule.in_turn(due());
+        assert_eq!(
+            first,
+            [job(1, 1), job(2, 3), job(3, 4), job(1, 2), job(3, 5)]
+        );
+        schedule.take_turn(job(1, 1));
+        schedule.take_turn(job(3, 4));
+        assert_eq!(
+            schedule.in_turn(due())[..3],
+            [job(2, 3), job(1, 1), job(3, 4)]
+        );
     }
 }

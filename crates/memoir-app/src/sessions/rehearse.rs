@@ -249,9 +249,11 @@ impl AgentHandle {
                 lease: None,
                 ..rehearsed.clone()
             };
-            let view = SessionView::new(&self.name, session.clone());
             let (actor, now) = (self.as_actor(), self.memoir.now());
             let decision = lifecycle::end_rehearsal(loaded.agent, session, &actor, now);
+            let ended = decision.sessions.first().cloned();
+            let ended = ended.ok_or(Error::SessionLost(rehearsed.id))?;
+            let view = SessionView::new(&self.name, ended);
             let beside = codec::Beside::rehearsed(rehearsed.id, rehearsal.clone());
             match self.commit(&loaded.base, decision, beside).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}

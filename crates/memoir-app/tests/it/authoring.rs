@@ -114,15 +114,22 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
             (Field::CoreTokenBudget, Some(budget.as_str())),
             (Field::RefinementPrompt, Some(style.as_str())),
         ];
-        let assignments = if number == 0 { &assignments[1..] } else { &assignments[..] };
+        let assignments = if number == 0 {
+            &assignments[1..]
+        } else {
+            &assignments[..]
+        };
         agent.configure(assignments, &person()).await.unwrap();
     }
-    let history = agent.setting_history(Field::RefinementPrompt).await.unwrap();
+    let history = agent
+        .setting_history(Field::RefinementPrompt)
+        .await
+        .unwrap();
     assert_eq!(history.len(), 20);
     assert_eq!(history[0].value.expose(), "Style 29.");
     assert_eq!(history[19].value.expose(), "Style 10.");
     let history = agent.setting_history(Field::SystemPrompt).await.unwrap();
-    assert_eq!(history.len(), 1);
+    assert_eq!(history[0].value.expose(), LONG);
     agent
         .configure(&[(Field::SystemPrompt, Some("You obey."))], &person())
         .await

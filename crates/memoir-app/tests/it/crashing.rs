@@ -28,9 +28,8 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, DueAgents, Finding, Fleet,
-    FleetPage, FleetSlice,
-    LeafRow, MemoryRow, OpenAccess, RecordFilter, ReplyRow, Result, Selection, SessionRow,
-    Snapshot, Store, StoredText, TokenRow, UserRow, WaitingSession, Wanted,
+    FleetPage, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter, ReplyRow, Result,
+    Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow, WaitingSession, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;

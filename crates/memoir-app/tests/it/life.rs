@@ -338,7 +338,10 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
         .hand_over(vec![message("a", "Hello.")], true)
         .await
         .unwrap();
-    let refused = world.agent.absorb(pending(), &mut |_: AbsorbProgress| {}).await;
+    let refused = world
+        .agent
+        .absorb(pending(), &mut |_: AbsorbProgress| {})
+        .await;
     assert!(matches!(refused, Err(Error::RulesOnly(_))));
     assert_eq!(world.agent.transcript().await.unwrap().pending, 1);
 }
@@ -427,11 +430,7 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_what_is_stopped_goes_on_at_once() {
     let world = World::new(&["I like rain."]).await;
-    world
-        .agent
-        .hand_over(marked(2, 100), true)
-        .await
-        .unwrap();
+    world.agent.hand_over(marked(2, 100), true).await.unwrap();
     let mut schedule = LifeSchedule::default();
     let jobs = schedule.due(&world.memoir, 4).await.unwrap();
     let script = world.script([notes(&["One."], &[]).after(DAY)]);
@@ -466,7 +465,11 @@ async fn spec_2_5_a_reflection_that_is_stopped_is_due_as_before() {
 async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
     let world = World::new(&["I like rain."]).await;
     // Each a chunk of its own.
-    world.agent.hand_over(marked(3, 100_000), true).await.unwrap();
+    world
+        .agent
+        .hand_over(marked(3, 100_000), true)
+        .await
+        .unwrap();
     let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
         |request| {
             let marks = marks(request);
@@ -539,7 +542,11 @@ async fn spec_2_6_agents_that_cannot_be_read_to_keep_nobody_waiting() {
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
     let world = World::new(&["I like rain."]).await;
-    world.agent.hand_over(marked(4, 2_000), false).await.unwrap();
+    world
+        .agent
+        .hand_over(marked(4, 2_000), false)
+        .await
+        .unwrap();
     let refused = || {
         Turn::Error(ModelError::Rejected {
             status: 400,
@@ -550,10 +557,7 @@ async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
     // Without the schema it is refused too.
     let absorbed = absorb(&world, [refused(), refused()]).await;
     assert!(absorbed.failure.unwrap().contains("400"));
-    assert_eq!(
-        world.actions().await.last().unwrap(),
-        "transcript_failed"
-    );
+    assert_eq!(world.actions().await.last().unwrap(), "transcript_failed");
     let script = world.script([notes(&[], &[])]);
     world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
     assert_eq!(script.requests().len(), 1);

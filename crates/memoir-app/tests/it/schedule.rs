@@ -535,6 +535,7 @@ async fn what_has_been_due_for_more_than_a_day_is_told() {
     // What waits for a worker is due no longer.
     let mut scheduler = Scheduler::new(month.memoir.clone(), 4);
     scheduler.queue_due().await.unwrap();
-    let none = "nothing is due; agents are asked every Monday 04:00 UTC";
+    let none =
+        "nothing is due; agents are asked every Monday 04:00 UTC, and reflect daily at 03:00";
     assert_eq!(told().await, [none]);
 }

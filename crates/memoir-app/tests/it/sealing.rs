@@ -6,11 +6,12 @@
 use std::{
     fmt::{self, Write as _},
     fs,
+    future::pending,
     path::Path,
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-use memoir_app::{Error, MemoryInput, RecordQuery, sessions::RefineOptions};
+use memoir_app::{Error, HandedMessage, MemoryInput, RecordQuery, sessions::RefineOptions};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
@@ -38,7 +39,7 @@ use crate::{
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that
 /// another is a part of.
-const CANARIES: [(&str, &str); 24] = [
+const CANARIES: [(&str, &str); 28] = [
     ("a core memory", "zilpzalp01q"),
     ("a journal entry", "wiedehopf02q"),
     ("a tag", "zaunkoenig03q"),
@@ -63,6 +64,10 @@ const CANARIES: [(&str, &str); 24] = [
     ("the name of an unknown tool", "brachvogel22q"),
     ("a purpose", "regenpfeifer31q"),
     ("a reason for an answer", "wasserralle32q"),
+    ("what somebody said", "ziegenmelker41q"),
+    ("who said it", "rotschwanz42q"),
+    ("a message's identifier", "braunkehl43q"),
+    ("what was noted of it", "dorngras44q"),
 ];
 
 fn canary(what: &str) -> &'static str {
@@ -378,8 +383,60 @@ async fn tell(world: &World, said: &mut Said) {
         )
         .await
         .unwrap();
+    talk(world, said).await;
     let_somebody_in(world, said).await;
     provoke(world, said, session.session.id, shredded).await;
+}
+
+/// One message that was read, one that waits, one that was given up, and answers of no use.
+async fn talk(world: &World, said: &mut Said) {
+    let agent = &world.agent;
+    let message = |id: &str| HandedMessage {
+        id: format!("{} {id}", canary("a message's identifier")).into(),
+        at: None,
+        speaker: text_with("who said it", "the neighbours").into(),
+        text: text_with("what somebody said", "the weather").into(),
+    };
+    said.value(&message("a"));
+    said.value(&agent.hand_over(vec![message("a")], true).await.unwrap());
+    let noted = text_with("what was noted of it", "the weather");
+    let answer = json!({"journal": [noted], "core": []}).to_string();
+    let word = canary("an answer of the model");
+    world.script([Turn::text(word), Turn::text(&answer)]);
+    let mut observer = |progress| said.value(&progress);
+    let absorbed = agent.absorb(pending(), &mut observer).await.unwrap();
+    assert_eq!(absorbed.saved, 1);
+    said.value(&absorbed);
+    agent.hand_over(vec![message("b")], true).await.unwrap();
+    for _ in 0..5 {
+        world.script([Turn::text(word), Turn::text(word)]);
+        let absorbed = agent.absorb(pending(), &mut |_| {}).await.unwrap();
+        said.value(&absorbed);
+        said.value(&serde_json::to_string(&absorbed).unwrap());
+    }
+    agent.hand_over(vec![message("c")], true).await.unwrap();
+    let standing = agent.transcript().await.unwrap();
+    assert_eq!((standing.pending, standing.failed), (1, 1));
+    said.value(&standing);
+    for bad in [
+        HandedMessage {
+            id: canary("a message's identifier").repeat(1_000).into(),
+            ..message("d")
+        },
+        HandedMessage {
+            speaker: canary("who said it").repeat(1_000).into(),
+            ..message("d")
+        },
+        HandedMessage {
+            text: "".into(),
+            ..message("d")
+        },
+    ] {
+        said.error(agent.hand_over(vec![bad], true).await);
+    }
+    world.script([Turn::text(word), Turn::text(word)]);
+    said.value(&agent.reflect().await.unwrap());
+    world.script([]);
 }
 
 /// Asked, answered by the agent's model, looked at, and refused in each way that has words in it.
@@ -508,10 +565,13 @@ async fn plain(world: &World) -> String {
     Value::from(all).to_string()
 }
 
-/// These are told to nobody, and kept nowhere: the words of what was shredded, and what a model or a
-/// person said that came to nothing.
-const KEPT_NOWHERE: [&str; 5] = [
+/// These are told to nobody, and kept nowhere but for conversations that wait: the words of what was
+/// shredded, and what a model or a person said that came to nothing.
+const KEPT_NOWHERE: [&str; 8] = [
     "a query",
+    "what somebody said",
+    "who said it",
+    "a message's identifier",
     "a refused argument",
     "a shredded memory",
     "an answer of the model",

@@ -6,10 +6,12 @@
 use std::{
     collections::BTreeSet,
     fs,
+    future::pending,
     path::{Path, PathBuf},
 };
 
-use memoir_app::{CheckpointView, Growth, Verification, sessions::RefineOptions};
+use memoir_app::{CheckpointView, Growth, HandedMessage, Verification, sessions::RefineOptions};
+use memoir_testkit::Turn;
 use rusqlite::{Connection, params, types::Value};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
@@ -32,8 +34,9 @@ const TABLES: [&str; 8] = [
     "log_leaves",
 ];
 
-/// Tables that hold an agent's identifier and nothing of what it is: who may come in.
-const LEFT_OUT: [&str; 1] = ["tokens"];
+/// Tables that hold an agent's identifier and nothing of what it is: who may come in, and what waits to be
+/// read. Of the latter see below.
+const LEFT_OUT: [&str; 3] = ["tokens", "transcript_messages", "transcripts"];
 
 struct Evidence {
     lab: Lab,
@@ -1235,5 +1238,54 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
     });
     for secret in [secret.as_str(), own.secret.expose()] {
         assert_eq!(world.memoir.authenticate(secret).await.unwrap(), None);
+    }
+}
+
+/// A conversation that waits is no part of what an agent remembers, and no record tells of it before it is
+/// read: verifying says nothing of it. But no word of a message that was changed reaches a model.
+#[tokio::test]
+async fn spec_5_3_a_message_that_was_changed_is_not_read() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let message = |id: &str| HandedMessage {
+        id: id.into(),
+        at: None,
+        speaker: "Ann".into(),
+        text: format!("Message {id} says something.").into(),
+    };
+    let read = message("read");
+    world.agent.hand_over(vec![read], true).await.unwrap();
+    world.script([Turn::text(r#"{"journal": [], "core": []}"#)]);
+    let absorbed = world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    assert_eq!(absorbed.messages, 1);
+    let waiting = vec![message("a"), message("b")];
+    world.agent.hand_over(waiting, true).await.unwrap();
+    drop(world);
+    let a = "WHERE agent_id IS NOT NULL AND seq = 2";
+    for sql in [
+        format!("UPDATE transcript_messages SET tokens = tokens + 1 {a}"),
+        format!("UPDATE transcript_messages SET received_at = received_at - 1 {a}"),
+        format!("UPDATE transcript_messages SET digest = zeroblob(32) {a}"),
+        format!("UPDATE transcript_messages SET body = zeroblob(length(body)) {a}"),
+        format!(
+            "UPDATE transcript_messages SET body = (SELECT body FROM transcript_messages WHERE seq = 3) {a}"
+        ),
+        // One that was read, put back: its words are gone.
+        "UPDATE transcript_messages SET state = 'pending' WHERE seq = 1".to_owned(),
+    ] {
+        let copy = lab.path().join("copy.db");
+        lab.copy_to(&copy);
+        intrude(&copy, |connection| change(connection, &sql, []));
+        let memoir = lab.memoir_at(&copy);
+        let agent = agent_of(&memoir, "wren").await;
+        let refused = agent.absorb(pending(), &mut |_| {}).await;
+        let code = refused.map_err(|error| error.code()).unwrap_err();
+        assert_eq!(code, "tampered", "{sql}");
+        assert!(agent.memories(true).await.unwrap().is_empty());
+        // Whoever mends the row is not kept waiting by a claim.
+        assert_eq!(
+            agent.transcript().await.unwrap().absorbed,
+            u64::from(!sql.contains("'pending'"))
+        );
     }
 }

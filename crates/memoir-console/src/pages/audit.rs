@@ -240,8 +240,8 @@ fn row(record: &RecordView) -> Markup {
             td role="cell" data-label="When" {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }
-            td role="cell" data-label="Who" { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } }
-            td role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
+            td role="cell" data-label="Who" { span { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } } }
+            td.what role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
@@ -251,22 +251,26 @@ fn row(record: &RecordView) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record)) }
+            td role="cell" data-label="Counts" { (facts(record, &["core_tokens_after"])) }
         }
     }
 }
 
-/// What a record says in the open: numbers and codes.
-pub(super) fn facts(record: &RecordView) -> Markup {
+/// What a record says in the open, numbers and codes, but for what is told beside it.
+pub(super) fn facts(record: &RecordView, told_beside: &[&str]) -> Markup {
     let data = record.data.expose().as_object();
     let told = data.into_iter().flatten().filter_map(|(name, value)| {
+        if told_beside.contains(&name.as_str()) {
+            return None;
+        }
         let text = match value {
             Value::Number(number) => number
                 .as_u64()
                 .map_or_else(|| number.to_string(), words::number),
             Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
             Value::String(code) => code.clone(),
-            Value::Array(items) => words::number(items.len() as u64),
+            // A list of what only the agent sees is empty here.
+            Value::Array(items) if !items.is_empty() => words::number(items.len() as u64),
             _ => return None,
         };
         Some((words::spaced(name), text))

@@ -198,7 +198,7 @@ fn row(standing: &StandingView) -> Markup {
             }
             td role="cell" data-label="Last outcome" {
                 @match last {
-                    Some(last) => (parts::state(last.state, last.rehearsal, last.undone_at.is_some())),
+                    Some(last) => span { (parts::state(last.state, last.rehearsal, last.undone_at.is_some())) },
                     None => span.none { "none" },
                 }
             }
@@ -213,8 +213,8 @@ fn row(standing: &StandingView) -> Markup {
                 (words::number(standing.breaker_removable_tokens))
             }
             td.figure role="cell" data-label="To the floor" {
-                (words::number(erosion.removable_tokens))
-                span.of { " · " (words::share(erosion.ratio)) }
+                span { (words::number(erosion.removable_tokens))
+                    span.of { " · " (words::share(erosion.ratio)) } }
             }
             td.figure role="cell" data-label="Access" {
                 @if standing.open_requests == 0 { span.none { "0" } }

@@ -6,7 +6,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, BlindMemoryView, Handling, MemoryPage};
-use memoir_domain::memory::{CONTENT_LIMIT, Kind, Number};
+use memoir_domain::memory::{Kind, Number};
 use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
@@ -137,6 +137,7 @@ fn table(
     agent: &AgentHandle,
     rows: &[BlindMemoryView],
 ) -> Markup {
+    let longest = rows.iter().map(|row| row.tokens).max().unwrap_or(0);
     html! {
         table.cards role="table" {
             caption.hidden { "Memories by number, without their words" }
@@ -149,7 +150,7 @@ fn table(
                 th role="columnheader" scope="col" { "Change" }
             } }
             tbody role="rowgroup" {
-                @for row in rows { (memory(visitor, wanted, agent, row)) }
+                @for row in rows { (memory(visitor, wanted, agent, (row, longest))) }
             }
         }
     }
@@ -159,9 +160,8 @@ fn memory(
     visitor: &Visitor,
     wanted: &Wanted,
     agent: &AgentHandle,
-    row: &BlindMemoryView,
+    (row, longest): (&BlindMemoryView, u64),
 ) -> Markup {
-    let longest = (CONTENT_LIMIT as u64).div_ceil(4);
     let kind = match row.kind {
         Kind::Core => "core",
         Kind::Journal => "journal",
@@ -174,7 +174,7 @@ fn memory(
                 span.gauge { (parts::bar(row.tokens, longest)) span { (words::number(row.tokens)) } }
             }
             td role="cell" data-label="Origin" { (parts::time(row.created_at)) }
-            td role="cell" data-label="Flags" { (flags(row)) }
+            td role="cell" data-label="Flags" { span { (flags(row)) } }
             td role="cell" data-label="Change" {
                 div.buttons {
                     @for (handling, text) in offered(row) {

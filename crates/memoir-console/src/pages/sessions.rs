@@ -110,7 +110,7 @@ fn row(session: &SessionView) -> Markup {
             th role="rowheader" scope="row" data-label="Begun" {
                 a href={ "/sessions/" (session.id) } { (parts::time(session.started_at)) }
             }
-            td role="cell" data-label="Outcome" { (state(session)) }
+            td role="cell" data-label="Outcome" { span { (state(session)) } }
             td role="cell" data-label="Why" { (trigger(session.trigger)) }
             td.figure role="cell" data-label="Edits" { (session.edits) }
             td.figure role="cell" data-label="Before" { (tokens(session.pre_session_tokens)) }
@@ -281,7 +281,7 @@ fn event(record: &RecordView, whole: u64) -> Markup {
             td role="cell" data-label="When" {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }
-            td role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
+            td.what role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
@@ -291,7 +291,7 @@ fn event(record: &RecordView, whole: u64) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record)) }
+            td role="cell" data-label="Counts" { (facts(record, &[CORE_TOKENS, "core_tokens_after", "post_session_tokens"])) }
         }
     }
 }

@@ -60,7 +60,7 @@ fn in_the_way(obstacles: &[Obstacle]) -> Markup {
                     tr role="row" {
                         th role="rowheader" scope="row" class="figure" data-label="Record" { (obstacle.seq) }
                         td role="cell" data-label="When" { (parts::time(obstacle.recorded_at)) }
-                        td role="cell" data-label="What" { (words::spaced(obstacle.action.as_str())) }
+                        td.what role="cell" data-label="What" { (words::spaced(obstacle.action.as_str())) }
                         td role="cell" data-label="Session" {
                             @match obstacle.session_id {
                                 Some(id) => a href={ "/sessions/" (id) } { "Show it" },
@@ -68,7 +68,7 @@ fn in_the_way(obstacles: &[Obstacle]) -> Markup {
                             }
                         }
                         td role="cell" data-label="Memories" {
-                            @for number in &obstacle.memories { "#" (number.0) " " }
+                            span { @for number in &obstacle.memories { "#" (number.0) " " } }
                         }
                     }
                 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Account, AgentHandle, Clock, Memoir, MemoryInput, Provision, Settings};
+use memoir_app::{Account, AgentHandle, Clock, Memoir, MemoryInput, Settings};
 use memoir_domain::{Timestamp, agent::Field, audit::Actor};
 use memoir_model::Providers;
 use memoir_service::Options;
@@ -146,12 +146,6 @@ impl House {
             .collect();
         agent.save(&inputs, &Actor::agent(name)).await.unwrap();
         agent
-    }
-
-    /// A token of the agent.
-    pub async fn token_of(&self, agent: &AgentHandle) -> String {
-        let made = agent.create_token(Provision::Any, None, &owner()).await;
-        made.unwrap().secret.expose().to_owned()
     }
 }
 

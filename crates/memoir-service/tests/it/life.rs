@@ -156,7 +156,11 @@ async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
             "too_long",
             "speaker: of message 2",
         ),
-        (with("text", json!("")), invalid, "text: of message 2 is empty"),
+        (
+            with("text", json!("")),
+            invalid,
+            "text: of message 2 is empty",
+        ),
         (with("at", json!("yesterday")), invalid, "messages"),
         (with("said", json!("x")), invalid, "said: is no field"),
         (json!({"messages": "all"}), invalid, "messages"),

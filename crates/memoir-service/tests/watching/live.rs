@@ -367,6 +367,35 @@ async fn a_stream_tells_nothing_that_happens_after_its_token_was_revoked() {
     service.stop().await;
 }
 
+/// Here the clock goes on between any two looks, as clocks do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_4_2_a_rehearsal_ends_when_its_record_says() {
+    let house = House::new();
+    let wren = house.refiner("default", "wren").await;
+    let service = house.serve(options()).await;
+    let path = "/v1/agents/wren/sessions";
+    let complete = json!({"summary": format!("{CANARY} rests.")});
+    let own = json!({"driver": "agent", "rehearsal": true});
+    let own = service.post(&house, path, &wren.token, own).await;
+    let id = own["id"].as_str().unwrap().to_owned();
+    let at = (id.as_str(), wren.token.as_str());
+    service
+        .tool(&house, at, "complete_refinement", complete.clone())
+        .await;
+    house.script([
+        Turn::text("YES"),
+        Turn::call("complete_refinement", complete),
+    ]);
+    let driven = json!({"driver": "model", "rehearsal": true});
+    let driven = service.post(&house, path, &wren.token, driven).await;
+    let id = driven["id"].as_str().unwrap().to_owned();
+    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    stream.until(|event| event.kind == "ended").await;
+    let verified = wren.agent.verify().await.unwrap();
+    assert_eq!(verified.first_bad, None);
+    service.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_has_so_many_streams_and_no_more() {
     let house = House::new();

@@ -157,7 +157,9 @@ pub(super) fn give_up_log(connection: &Connection) -> Result<()> {
     connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
     let journal_mode = format!("PRAGMA journal_mode = {ROLLBACK_JOURNAL}");
     match connection.query_row(&journal_mode, [], |_| Ok(())) {
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(()),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
+            Ok(())
+        }
         given_up => Ok(given_up?),
     }
 }
