@@ -37,9 +37,10 @@ use memoir_domain::{
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow, DetailRow,
-    DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryPage, MemoryRow, MessageRow,
-    OpenAccess, ReceiverDigest, RecordFilter, ReplyRow, Result, Selection, SessionRow, Snapshot,
-    Store, StoredText, TokenRow, TranscriptRow, Transcripts, UserRow, WaitingSession, Wanted,
+    DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryPage,
+    MemoryRow, MessageRow, OpenAccess, ReceiverDigest, RecordFilter, ReplyRow, Result, Selection,
+    SessionRow, Snapshot, Store, StoredText, TokenRow, TranscriptRow, Transcripts, UserRow,
+    WaitingSession, Wanted,
 };
 use rusqlite::Connection;
 

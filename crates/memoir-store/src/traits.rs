@@ -10,8 +10,9 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryRow,
-    OpenAccess, ReplyRow, Result, SessionRow, StoredText, TokenRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, FleetLoad, FleetPage, FleetSlice,
+    LeafRow, MemoryRow, OpenAccess, ReplyRow, Result, SessionRow, StoredText, TokenRow, UserRow,
+    WaitingSession,
 };
 
 /// Which memories of an agent are wanted.

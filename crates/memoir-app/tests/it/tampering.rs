@@ -1289,3 +1289,37 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         );
     }
 }
+
+#[tokio::test]
+async fn spec_5_5_a_browsers_row_given_to_another_user_lets_nobody_in() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let account = world.memoir.account("default").await.unwrap();
+    for name in ["Ada", "Grace"] {
+        let password =
+            memoir_vault::password::Password::from_text("correct horse battery").unwrap();
+        account.create_user(name, password).await.unwrap();
+    }
+    let password = memoir_vault::password::Password::from_text("correct horse battery").unwrap();
+    let ends = world.memoir.now().plus_seconds(3_600);
+    let signed_in = world
+        .memoir
+        .sign_in_with_browser(None, "Ada", password, ends);
+    let secret = signed_in.await.unwrap().unwrap().secret;
+    let entered = world
+        .memoir
+        .enter_with_browser(secret.expose(), 600)
+        .await
+        .unwrap();
+    assert_eq!(entered.unwrap().user.name, "Ada");
+    intrude(&lab.database(), |connection| {
+        connection
+            .execute(
+                "UPDATE tokens SET user_id = (SELECT id FROM users WHERE name = 'Grace')",
+                [],
+            )
+            .unwrap();
+    });
+    let entered = world.memoir.enter_with_browser(secret.expose(), 600).await;
+    assert!(entered.unwrap().is_none());
+}

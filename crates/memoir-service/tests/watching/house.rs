@@ -218,8 +218,7 @@ fn memoir_in(dir: &Path, model: &OneModel, clock: &Arc<TickingClock>) -> Memoir 
         schedule: false,
         ..Settings::default()
     };
-    Memoir::new(store, Arc::new(keys), scratch, models, settings)
-        .with_clock(clock.clone())
+    Memoir::new(store, Arc::new(keys), scratch, models, settings).with_clock(clock.clone())
 }
 
 impl Running {
