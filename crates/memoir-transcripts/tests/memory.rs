@@ -1,5 +1,5 @@
-//! That a large file is read in little memory. Each test has a process of its own under `cargo nextest`; under
-//! `cargo test` run one at a time, since the peak of a process only grows.
+//! That a large file is read in little memory. Each test plays in a process of its own, since the peak of a
+//! process only grows, and tests beside it would be counted in.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -8,6 +8,24 @@ use std::io::{self, Read};
 use memoir_transcripts::{Format, Item, Report, Transcript};
 
 const MEGABYTE: u64 = 1 << 20;
+/// Set for the process that plays one test.
+const ALONE: &str = "MEMOIR_TEST_ALONE";
+
+/// Plays the test of that name in a process of its own.
+fn alone(name: &str, play: impl FnOnce()) {
+    if std::env::var_os(ALONE).is_some() {
+        return play();
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--include-ignored", "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    eprintln!("{said}");
+    assert!(output.status.success(), "{said}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+}
 
 /// A file that is made while it is read: `first`, then what `piece` gives for 0, 1, 2 and so on until `size`
 /// bytes are reached, then `last`.
@@ -141,48 +159,68 @@ fn chatgpt_export(size: u64) {
 
 #[test]
 fn spec_2_6_an_export_of_40_megabytes_is_read_as_a_stream() {
-    chatgpt_export(40 * MEGABYTE);
+    alone(
+        "spec_2_6_an_export_of_40_megabytes_is_read_as_a_stream",
+        || {
+            chatgpt_export(40 * MEGABYTE);
+        },
+    );
 }
 
 #[test]
 #[ignore = "takes long; the same with 40 MB is always run"]
 fn spec_2_6_an_export_of_200_megabytes_is_read_as_a_stream() {
-    chatgpt_export(200 * MEGABYTE);
+    alone(
+        "spec_2_6_an_export_of_200_megabytes_is_read_as_a_stream",
+        || {
+            chatgpt_export(200 * MEGABYTE);
+        },
+    );
 }
 
 #[test]
 fn spec_2_6_a_session_of_20_megabytes_is_read_as_a_stream() {
-    let line = |number: u64| {
-        format!(
-            "{{\"type\":\"user\",\"uuid\":\"u{number}\",\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{}\"}}}}\n",
-            words(number)
-        )
-    };
-    let (report, grown) = read(Format::ClaudeCode, 20 * MEGABYTE, "", "", line);
-    assert!(report.messages > 20_000 && report.skipped.is_empty());
-    assert!(grown < 16 * MEGABYTE, "{grown}");
+    alone(
+        "spec_2_6_a_session_of_20_megabytes_is_read_as_a_stream",
+        || {
+            let line = |number: u64| {
+                format!(
+                    "{{\"type\":\"user\",\"uuid\":\"u{number}\",\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{}\"}}}}\n",
+                    words(number)
+                )
+            };
+            let (report, grown) = read(Format::ClaudeCode, 20 * MEGABYTE, "", "", line);
+            assert!(report.messages > 20_000 && report.skipped.is_empty());
+            assert!(grown < 16 * MEGABYTE, "{grown}");
+        },
+    );
 }
 
 #[test]
 fn spec_2_6_a_text_of_20_megabytes_by_one_speaker_is_read_as_a_stream() {
-    let (report, grown) = read(
-        Format::Text,
-        20 * MEGABYTE,
-        "Mina: it began\n",
-        "",
-        |number| {
-            format!(
-                "{}\n{}",
-                words(number),
-                if number.is_multiple_of(9) { "\n" } else { "" }
-            )
+    alone(
+        "spec_2_6_a_text_of_20_megabytes_by_one_speaker_is_read_as_a_stream",
+        || {
+            let (report, grown) = read(
+                Format::Text,
+                20 * MEGABYTE,
+                "Mina: it began\n",
+                "",
+                |number| {
+                    format!(
+                        "{}\n{}",
+                        words(number),
+                        if number.is_multiple_of(9) { "\n" } else { "" }
+                    )
+                },
+            );
+            assert!(
+                report.messages > 30 && report.skipped.is_empty(),
+                "{report}"
+            );
+            assert!(grown < 16 * MEGABYTE, "{grown}");
         },
     );
-    assert!(
-        report.messages > 30 && report.skipped.is_empty(),
-        "{report}"
-    );
-    assert!(grown < 16 * MEGABYTE, "{grown}");
 }
 
 #[test]

@@ -151,8 +151,9 @@ def test_tools_say_truthfully_what_they_do(service: Service, door: str, version:
     repeatable = {name for name in KNOWN if annotations[name].idempotent_hint}
     assert reads == {"recall_memories", "get_context", "view_config", "search_memories"}
     # Only what adds destroys nothing.
-    assert destroys == KNOWN - reads - {"save_memory", "protect_memory"}
-    assert repeatable == reads | {"protect_memory", "delete_memory", "answer_access_request"}
+    assert destroys == KNOWN - reads - {"save_memory", "protect_memory", "absorb_transcript"}
+    settles = {"protect_memory", "delete_memory", "answer_access_request", "absorb_transcript"}
+    assert repeatable == reads | settles
     assert all(of.open_world_hint is False for of in annotations.values())
 
 
