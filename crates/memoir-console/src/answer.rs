@@ -11,9 +11,9 @@ use memoir_app::Error;
 
 use crate::parts;
 
-/// No script, no outside host, nothing inline; forms go nowhere else, and nobody frames a page.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
-     form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+/// No outside host, nothing inline; forms go nowhere else, and nobody frames a page.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+     img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// Headers of every page.
 const HEADERS: [(HeaderName, &str); 7] = [

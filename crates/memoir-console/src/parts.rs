@@ -1,10 +1,15 @@
 //! What pages are made of: the frame around each of them, and what appears on several.
 
+use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 use memoir_app::SignedIn;
 use memoir_domain::{Timestamp, session::State};
 
-use crate::{assets, form, words};
+use crate::{
+    answer::page,
+    assets::{self, Script},
+    form, words,
+};
 
 /// Which part of the console a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,14 +47,14 @@ const DONE: [(&str, &str); 13] = [
     ("signed-in", "You are signed in."),
 ];
 
-fn head(title: &str) -> Markup {
+fn head(title: &str, scripts: &[Script]) -> Markup {
     html! {
         head {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             title { (title) " · Memoir" }
-            link rel="stylesheet" href=(assets::style_path());
+            (assets::tags(scripts))
             link rel="icon" href="data:,";
         }
     }
@@ -60,7 +65,7 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title))
+            (head(title, &[]))
             body.bare {
                 main #main { (content) }
             }
@@ -69,42 +74,77 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
 }
 
 /// A page of somebody who is signed in.
-pub(crate) fn frame(
-    visitor: &SignedIn,
-    (title, place): (&str, Place),
-    done: Option<&str>,
-    content: Markup,
-) -> Markup {
+pub(crate) struct Sheet<'a> {
+    visitor: &'a SignedIn,
+    title: &'a str,
+    place: Place,
+    done: Option<&'a str>,
+    scripts: &'a [Script],
+}
+
+impl<'a> Sheet<'a> {
+    pub(crate) fn new(visitor: &'a SignedIn, title: &'a str, place: Place) -> Self {
+        Self {
+            visitor,
+            title,
+            place,
+            done: None,
+            scripts: &[],
+        }
+    }
+
+    /// Tells what was just done, by its word in the address; see [`notice`].
+    pub(crate) fn done(mut self, done: Option<&'a str>) -> Self {
+        self.done = done;
+        self
+    }
+
+    /// With what the page has more where scripts run.
+    pub(crate) fn scripts(mut self, scripts: &'a [Script]) -> Self {
+        self.scripts = scripts;
+        self
+    }
+
+    /// The page, with this in its frame.
+    pub(crate) fn show(&self, content: Markup) -> Response {
+        page(html! {
+            (DOCTYPE)
+            html lang="en" {
+                (head(self.title, self.scripts))
+                body {
+                    a.skip href="#main" { "Skip to the content" }
+                    (top(self.visitor, self.place))
+                    main #main tabindex="-1" {
+                        (notice(self.done))
+                        (content)
+                    }
+                    footer { p { "Times are in UTC. No word of an agent’s memory is on these pages." } }
+                }
+            }
+        })
+    }
+}
+
+/// The name of the console, the way between its parts, and who is signed in.
+fn top(visitor: &SignedIn, place: Place) -> Markup {
     let entry = |path: &str, text: &str, own: Place| {
         let current = (place == own).then_some("true");
         html! { a href=(path) aria-current=[current] { (text) } }
     };
     html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(title))
-            body {
-                a.skip href="#main" { "Skip to the content" }
-                header.top {
-                    span.brand { "Memoir" }
-                    nav aria-label="Console" {
-                        (entry("/", "Fleet", Place::Fleet))
-                        (entry("/audit", "Audit", Place::Audit))
-                    }
-                    details.who {
-                        summary { (visitor.user.name) }
-                        div.menu {
-                            (button(visitor, "/sign-out", "Sign out", "Sign out", ""))
-                            (button(visitor, "/sign-out-everywhere", "Sign out everywhere",
-                                "Sign out everywhere", ""))
-                        }
-                    }
+        header.top {
+            span.brand { "Memoir" }
+            nav aria-label="Console" {
+                (entry("/", "Fleet", Place::Fleet))
+                (entry("/audit", "Audit", Place::Audit))
+            }
+            details.who {
+                summary { (visitor.user.name) }
+                div.menu {
+                    (button(visitor, "/sign-out", "Sign out", "Sign out", ""))
+                    (button(visitor, "/sign-out-everywhere", "Sign out everywhere",
+                        "Sign out everywhere", ""))
                 }
-                main #main tabindex="-1" {
-                    (notice(done))
-                    (content)
-                }
-                footer { p { "Times are in UTC. No word of an agent’s memory is on these pages." } }
             }
         }
     }

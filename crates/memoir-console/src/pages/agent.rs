@@ -17,10 +17,10 @@ use serde_json::Value;
 use super::{Tab, agent_head, agent_path, sessions::table};
 use crate::{
     Console,
-    answer::{Answer, Failure, page, see_other},
+    answer::{Answer, Failure, see_other},
     browser::Visitor,
     form::{self, Form},
-    parts::{self, Place},
+    parts::{self, Place, Sheet},
     words,
 };
 
@@ -60,13 +60,9 @@ pub(crate) async fn show(
             (settings(&view))
         }
     };
-    let title = (agent.name(), Place::Fleet);
-    Ok(page(parts::frame(
-        &visitor,
-        title,
-        wanted.done.as_deref(),
-        content,
-    )))
+    Ok(Sheet::new(&visitor, agent.name(), Place::Fleet)
+        .done(wanted.done.as_deref())
+        .show(content))
 }
 
 fn standing(view: &AgentView, erosion: &ErosionView) -> Markup {

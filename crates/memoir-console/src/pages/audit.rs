@@ -16,10 +16,10 @@ use serde_json::Value;
 use super::{Tab, agent_head, agent_path};
 use crate::{
     Console,
-    answer::{Answer, Failure, page},
+    answer::{Answer, Failure},
     browser::Visitor,
     form,
-    parts::{self, Place},
+    parts::{self, Place, Sheet},
     words,
 };
 
@@ -130,12 +130,7 @@ pub(crate) async fn show(
         ))
     };
     let title = format!("Audit of {}", agent.name());
-    Ok(page(parts::frame(
-        &visitor,
-        (&title, Place::Audit),
-        None,
-        content,
-    )))
+    Ok(Sheet::new(&visitor, &title, Place::Audit).show(content))
 }
 
 /// Before an agent is chosen.
@@ -160,12 +155,7 @@ fn overview(visitor: &Visitor) -> axum::response::Response {
             (parts::button(visitor, "/audit/checkpoint", "Take a checkpoint", "Take a checkpoint", "main"))
         }
     };
-    page(parts::frame(
-        visitor,
-        ("Audit", Place::Audit),
-        None,
-        content,
-    ))
+    Sheet::new(visitor, "Audit", Place::Audit).show(content)
 }
 
 fn filter(wanted: &Wanted) -> Markup {
@@ -297,12 +287,7 @@ pub(crate) async fn verify(
         p { a href={ "/audit?agent=" (agent.scope().agent) } { "Back to the log" } }
     };
     let title = format!("The chain of {}", agent.name());
-    Ok(page(parts::frame(
-        &visitor,
-        (&title, Place::Audit),
-        None,
-        content,
-    )))
+    Ok(Sheet::new(&visitor, &title, Place::Audit).show(content))
 }
 
 fn verdict(verified: &Verification) -> Markup {
@@ -341,10 +326,5 @@ pub(crate) async fn checkpoint(
         h2 { "The key that verifies it" }
         pre tabindex="0" { (signed.public_key) }
     };
-    Ok(page(parts::frame(
-        &visitor,
-        ("Checkpoint", Place::Audit),
-        None,
-        content,
-    )))
+    Ok(Sheet::new(&visitor, "Checkpoint", Place::Audit).show(content))
 }

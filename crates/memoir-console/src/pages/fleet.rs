@@ -6,11 +6,11 @@ use memoir_app::{FleetOrder, FleetQuery, FleetView, StandingView};
 use serde::Deserialize;
 
 use crate::{
-    answer::{Answer, page},
+    answer::Answer,
     browser::Visitor,
     form,
     pages::agent_path,
-    parts::{self, Place},
+    parts::{self, Place, Sheet},
     words,
 };
 
@@ -105,13 +105,9 @@ pub(crate) async fn show(
             (pager(&wanted, fleet.total))
         }
     };
-    let title = ("Fleet", Place::Fleet);
-    Ok(page(parts::frame(
-        &visitor,
-        title,
-        wanted.done.as_deref(),
-        content,
-    )))
+    Ok(Sheet::new(&visitor, "Fleet", Place::Fleet)
+        .done(wanted.done.as_deref())
+        .show(content))
 }
 
 fn search(wanted: &Wanted) -> Markup {

@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
 use crate::{
-    answer::{Answer, Failure, page, see_other},
+    answer::{Answer, Failure, see_other},
     browser::Visitor,
     form::{self, Form},
-    parts::{self, Place},
+    parts::{self, Place, Sheet},
     words,
 };
 
@@ -97,13 +97,9 @@ pub(crate) async fn show(
         ))
     };
     let title = format!("Memories of {}", agent.name());
-    let title = (title.as_str(), Place::Fleet);
-    Ok(page(parts::frame(
-        &visitor,
-        title,
-        wanted.done.as_deref(),
-        content,
-    )))
+    Ok(Sheet::new(&visitor, &title, Place::Fleet)
+        .done(wanted.done.as_deref())
+        .show(content))
 }
 
 fn filter(wanted: &Wanted, path: &str) -> Markup {

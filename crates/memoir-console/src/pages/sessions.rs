@@ -16,10 +16,10 @@ use serde::Deserialize;
 use super::{Tab, agent_head, agent_path, audit::facts};
 use crate::{
     Console,
-    answer::{Answer, Failure, page, see_other},
+    answer::{Answer, Failure, see_other},
     browser::Visitor,
     form,
-    parts::{self, Place},
+    parts::{self, Place, Sheet},
     words,
 };
 
@@ -75,12 +75,7 @@ pub(crate) async fn list(
         ))
     };
     let title = format!("Sessions of {}", agent.name());
-    Ok(page(parts::frame(
-        &visitor,
-        (&title, Place::Fleet),
-        None,
-        content,
-    )))
+    Ok(Sheet::new(&visitor, &title, Place::Fleet).show(content))
 }
 
 /// Sessions as a table; a sentence where there are none.
@@ -171,13 +166,9 @@ pub(crate) async fn show(
         }
     };
     let title = format!("Session of {}", agent.name());
-    let title = (title.as_str(), Place::Fleet);
-    Ok(page(parts::frame(
-        &visitor,
-        title,
-        wanted.done.as_deref(),
-        content,
-    )))
+    Ok(Sheet::new(&visitor, &title, Place::Fleet)
+        .done(wanted.done.as_deref())
+        .show(content))
 }
 
 fn outcome(console: &Console, session: &SessionView) -> Markup {

@@ -6,10 +6,10 @@ use memoir_domain::{SessionId, rollback::Obstacle};
 
 use super::{Tab, agent_head};
 use crate::{
-    answer::{Answer, page, see_other},
+    answer::{Answer, see_other},
     browser::Visitor,
     form::Form,
-    parts::{self, Place},
+    parts::{self, Place, Sheet},
     words,
 };
 
@@ -34,12 +34,7 @@ pub(crate) async fn preview(
         (form(&visitor, id, &obstacles))
     };
     let title = format!("Roll back a session of {}", agent.name());
-    Ok(page(parts::frame(
-        &visitor,
-        (&title, Place::Fleet),
-        None,
-        content,
-    )))
+    Ok(Sheet::new(&visitor, &title, Place::Fleet).show(content))
 }
 
 fn in_the_way(obstacles: &[Obstacle]) -> Markup {

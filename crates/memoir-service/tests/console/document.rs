@@ -98,7 +98,9 @@ impl Document {
             );
         }
         let inline = |element: &&Element| {
-            ["script", "style"].contains(&element.name.as_str())
+            element.name == "style"
+                || element.name == "script"
+                    && (element.attribute("src").is_none() || !element.text.is_empty())
                 || element
                     .attributes
                     .iter()

@@ -42,8 +42,8 @@ async fn walk(browser: &Browser) -> BTreeSet<String> {
 fn check_headers(answer: &crate::house::Answer) {
     assert_eq!(
         answer.header("content-security-policy"),
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
-         frame-ancestors 'none'; base-uri 'none'"
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+         img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     );
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
