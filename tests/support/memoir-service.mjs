@@ -35,11 +35,19 @@ export class Service {
     this.process = undefined;
   }
 
-  /** @returns {Promise<Service>} */
-  static async start() {
+  /**
+   * @param {Record<string, string>} [more] what the binary finds in its environment besides
+   * @returns {Promise<Service>}
+   */
+  static async start(more = {}) {
     const folder = await mkdtemp(join(tmpdir(), "memoir-test-"));
     // Nothing of whoever runs the tests is to count.
-    const environment = { PATH: process.env.PATH ?? "", HOME: folder, MEMOIR_DATABASE: `sqlite:${folder}/memoir.db` };
+    const environment = {
+      PATH: process.env.PATH ?? "",
+      HOME: folder,
+      MEMOIR_DATABASE: `sqlite:${folder}/memoir.db`,
+      ...more,
+    };
     const service = new Service(folder, environment);
     service.admin = (await service.memoir("token", "create", "--role", "admin")).token;
     const child = spawn(binary, ["serve", "--listen", "127.0.0.1:0"], {

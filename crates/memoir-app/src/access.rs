@@ -1,4 +1,4 @@
-//! Who may come in: tokens of administrators and agents, and administrators with names and passwords
+//! Who may come in: tokens of administrators and agents, and browsers that an administrator signed in with
 //! (SPEC 5.5).
 
 use std::{
@@ -7,20 +7,19 @@ use std::{
 };
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, agent,
+    AccountId, AgentId, AgentScope, Timestamp, TokenId,
     audit::{Action, Actor, ActorKind},
     manage,
 };
-use memoir_store::{RecordFilter, StoredText, TokenRow, UserRow, Wanted};
+use memoir_store::{RecordFilter, SignInRow, StoredText, TokenRow, Wanted};
 use memoir_vault::{
     AgentKey,
-    password::Password,
     seal::{Nonce, Place, Row},
     token::{self, TokenSecret},
 };
 use serde::Serialize;
 
-use crate::{Account, AgentHandle, Error, Loaded, Memoir, Result, codec::Beside};
+use crate::{Account, AgentHandle, Error, Loaded, Memoir, Result, UserView, codec::Beside};
 
 /// Whoever holds a token that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,54 +94,33 @@ pub struct SignedIn {
     pub ends_at: Option<Timestamp>,
     /// What the forms that are shown to this browser hold.
     pub form_token: String,
+    /// Of which generation of the user's sign-ins this one is.
+    pub(crate) generation: u64,
+    /// Of the browser's secret.
+    digest: [u8; 32],
+    /// How long the secret counts without being used.
+    pub(crate) idle_seconds: i64,
 }
 
 impl SignedIn {
     /// The administrator as an actor.
     pub fn actor(&self) -> Actor {
-        Actor::administrator(format!("user {}", self.user.name))
+        self.user.actor()
     }
 
-    /// Makes the browser's secret open nothing any more.
+    /// Whether the browser's secret still counts: for whoever came in a while ago and has not left. No use
+    /// of it.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn sign_out(&self) -> Result<()> {
-        let actor = self.actor();
-        self.account.revoke_token(self.token, &actor).await?;
-        Ok(())
-    }
-
-    /// As [`SignedIn::sign_out`], for everything that this administrator ever signed in for: other browsers,
-    /// and tokens too. How many that were.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn sign_out_everywhere(&self) -> Result<usize> {
+    pub async fn is_still_let_in(&self) -> Result<bool> {
         let memoir = &self.account.memoir;
-        let now = memoir.now();
-        let rows = memoir.store.tokens(self.account.id).await?;
-        let is_open = |row: &TokenRow| {
-            row.user == Some(self.user.id)
-                && row.revoked_at.is_none()
-                && row.expires_at.is_none_or(|at| at > now)
-        };
-        let open: Vec<TokenRow> = rows.into_iter().filter(is_open).collect();
-        let actor = self.actor();
-        for row in &open {
-            self.account.revoke_token(row.id, &actor).await?;
-        }
-        Ok(open.len())
+        let row = memoir.browser_row(&self.digest, self.idle_seconds).await?;
+        Ok(match row {
+            Some(row) => row.id == self.token && memoir.user_behind(&row).await?.is_some(),
+            None => false,
+        })
     }
-}
-
-/// A user as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
-pub struct UserView {
-    pub id: UserId,
-    pub name: String,
-    pub created_at: Timestamp,
 }
 
 /// Whether an agent may be given a token without being asked.
@@ -199,6 +177,9 @@ impl Memoir {
         let Some(key) = self.key_behind(&row).await? else {
             return Ok(None);
         };
+        if row.sign_in.is_some() && self.user_behind(&row).await?.is_none() {
+            return Ok(None);
+        }
         let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
         uses.insert(row.id, now);
         let principal = Principal {
@@ -247,55 +228,6 @@ impl Memoir {
         }
     }
 
-    /// A token for the administrator of that name and password, of the account named or else the default
-    /// one; `None` where there is no such account, name or password, and that takes as long.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn sign_in(
-        &self,
-        account: Option<&str>,
-        name: &str,
-        password: Password,
-        expires_at: Timestamp,
-    ) -> Result<Option<NewToken>> {
-        let found = self.find_user(account, name, password).await?;
-        let Some((account, user)) = found else {
-            return Ok(None);
-        };
-        let made = account.write_token(Some(user.id), Some(expires_at), TokenSecret::generate()?);
-        made.await.map(Some)
-    }
-
-    /// Whether text on this machine is for agents alone: once there is an administrator with a name.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn has_users(&self) -> Result<bool> {
-        Ok(self.store.has_users().await?)
-    }
-
-    /// As [`Memoir::sign_in`], for the cookie of a browser: the secret is no token, and only
-    /// [`Memoir::enter_with_browser`] takes it.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn sign_in_with_browser(
-        &self,
-        account: Option<&str>,
-        name: &str,
-        password: Password,
-        expires_at: Timestamp,
-    ) -> Result<Option<NewToken>> {
-        let found = self.find_user(account, name, password).await?;
-        let Some((account, user)) = found else {
-            return Ok(None);
-        };
-        let secret = TokenSecret::generate_for_browser()?;
-        let made = account.write_token(Some(user.id), Some(expires_at), secret);
-        made.await.map(Some)
-    }
-
     /// The administrator whose browser presents that secret; `None` where it is not known, is over, or was
     /// not used for longer than `idle_seconds`. Its use is noted.
     ///
@@ -309,7 +241,33 @@ impl Memoir {
         let Some(digest) = token::browser_digest_of(presented) else {
             return Ok(None);
         };
-        let Some((row, _)) = self.store.bearer(&digest).await? else {
+        let Some(row) = self.browser_row(&digest, idle_seconds).await? else {
+            return Ok(None);
+        };
+        let Some(user) = self.user_behind(&row).await? else {
+            return Ok(None);
+        };
+        let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.insert(row.id, self.now());
+        Ok(Some(SignedIn {
+            account: Account {
+                memoir: self.clone(),
+                id: row.account,
+                name: row.account.to_string(),
+            },
+            user: user.view(),
+            generation: user.row.generation,
+            token: row.id,
+            ends_at: row.expires_at,
+            form_token: token::form_token(presented),
+            digest,
+            idle_seconds,
+        }))
+    }
+
+    /// What is kept of a browser's secret that counts now.
+    async fn browser_row(&self, digest: &[u8; 32], idle_seconds: i64) -> Result<Option<TokenRow>> {
+        let Some((row, _)) = self.store.bearer(digest).await? else {
             return Ok(None);
         };
         let now = self.now();
@@ -318,63 +276,16 @@ impl Memoir {
         if is_over || idle_since <= now || self.key_behind(&row).await?.is_none() {
             return Ok(None);
         }
-        let Some(user) = self.user_behind(&row).await? else {
-            return Ok(None);
-        };
-        let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
-        uses.insert(row.id, now);
-        Ok(Some(SignedIn {
-            account: Account {
-                memoir: self.clone(),
-                id: row.account,
-                name: row.account.to_string(),
-            },
-            user: user_view(user),
-            token: row.id,
-            ends_at: row.expires_at,
-            form_token: token::form_token(presented),
-        }))
+        Ok(Some(row))
     }
 
     /// When the token was last used; when it was made, where it never was.
-    fn last_use(&self, row: &TokenRow) -> Timestamp {
+    pub(crate) fn last_use(&self, row: &TokenRow) -> Timestamp {
         let uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
         let noted = uses.get(&row.id).copied();
         noted
             .max(row.last_used_at)
             .map_or(row.created_at, |used| used.max(row.created_at))
-    }
-
-    /// The administrator who signed in for a token.
-    async fn user_behind(&self, row: &TokenRow) -> Result<Option<UserRow>> {
-        let Some(id) = row.user else {
-            return Ok(None);
-        };
-        let user = self.store.user(row.account, id).await?;
-        let key = self.account_key(row.account).await?;
-        Ok(user.filter(|user| is_believed(&key, user)))
-    }
-
-    /// The administrator of that name and password, and the account named or else the default one; `None`
-    /// where there is no such account, name or password, and that takes as long.
-    async fn find_user(
-        &self,
-        account: Option<&str>,
-        name: &str,
-        password: Password,
-    ) -> Result<Option<(Account, UserRow)>> {
-        let account = account.unwrap_or(crate::DEFAULT_ACCOUNT);
-        let account = match self.account(account).await {
-            Ok(account) => account,
-            Err(Error::NoAccount(_)) => {
-                let fits = tokio::task::spawn_blocking(move || password.fits(None));
-                fits.await.map_err(|_| Error::Random)?;
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        let user = account.find_user(name, password).await?;
-        Ok(user.map(|user| (account, user)))
     }
 
     /// The key that the token's row is sealed with; `None` for a row that Memoir did not write: whoever can
@@ -400,16 +311,45 @@ impl Memoir {
         }
     }
 
-    /// Seals what a row's open columns say.
-    fn seal_columns(&self, key: &AgentKey, place: Place, columns: &[u8]) -> Result<StoredText> {
-        let mut nonce = [0; 24];
-        self.random.fill(&mut nonce)?;
-        let nonce = Nonce::from_random(nonce);
-        Ok(StoredText(key.seal(&place, columns, &[], nonce)))
+    /// Revokes a token, if nobody did before.
+    pub(crate) async fn revoke(&self, row: TokenRow, actor: &Actor) -> Result<TokenView> {
+        if row.revoked_at.is_some() {
+            return Ok(row.into());
+        }
+        let account = row.account;
+        let mut row = TokenRow {
+            revoked_at: Some(self.now()),
+            ..row
+        };
+        match row.agent {
+            None => {
+                let key = self.account_key(account).await?;
+                row.seal = self.seal_token(&key, &row)?;
+                self.store.put_token(&row).await?;
+            }
+            Some(agent) => {
+                let agent = self.handle(AgentScope { account, agent });
+                match agent.note_token(&row, None, actor).await {
+                    // Of an agent that is gone, nothing but the token is left to be closed.
+                    Err(Error::Erased { .. }) => self.store.put_token(&row).await?,
+                    done => drop(done?),
+                }
+            }
+        }
+        Ok(row.into())
     }
 
     fn seal_token(&self, key: &AgentKey, row: &TokenRow) -> Result<StoredText> {
-        self.seal_columns(key, token_place(row), &token_columns(row))
+        let nonce = self.nonce()?;
+        let sealed = key.seal(&token_place(row), &token_columns(row), &[], nonce);
+        Ok(StoredText(sealed))
+    }
+
+    /// What sealing something takes.
+    pub(crate) fn nonce(&self) -> Result<Nonce> {
+        let mut nonce = [0; 24];
+        self.random.fill(&mut nonce)?;
+        Ok(Nonce::from_random(nonce))
     }
 
     fn token_row(
@@ -430,7 +370,7 @@ impl Memoir {
             id: self.ids().token()?,
             account: scope.0,
             agent: scope.1,
-            user: None,
+            sign_in: None,
             digest: secret.digest(),
             created_at: now,
             expires_at,
@@ -452,16 +392,16 @@ impl Account {
     }
 
     /// Writes a token of the account, for whoever signed in for it.
-    async fn write_token(
+    pub(crate) async fn write_token(
         &self,
-        user: Option<UserId>,
+        sign_in: Option<SignInRow>,
         expires_at: Option<Timestamp>,
         secret: TokenSecret,
     ) -> Result<NewToken> {
         let row = self
             .memoir
             .token_row((self.id, None), expires_at, &secret)?;
-        let mut row = TokenRow { user, ..row };
+        let mut row = TokenRow { sign_in, ..row };
         let key = self.memoir.account_key(self.id).await?;
         row.seal = self.memoir.seal_token(&key, &row)?;
         self.memoir.store.put_token(&row).await?;
@@ -486,97 +426,7 @@ impl Account {
         let rows = self.memoir.store.tokens(self.id).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
-        if row.revoked_at.is_some() {
-            return Ok(row.into());
-        }
-        let mut row = TokenRow {
-            revoked_at: Some(self.memoir.now()),
-            ..row
-        };
-        match row.agent {
-            None => {
-                let key = self.memoir.account_key(self.id).await?;
-                row.seal = self.memoir.seal_token(&key, &row)?;
-                self.memoir.store.put_token(&row).await?;
-            }
-            Some(agent) => {
-                let scope = AgentScope {
-                    account: self.id,
-                    agent,
-                };
-                let agent = self.memoir.handle(scope);
-                match agent.note_token(&row, None, actor).await {
-                    // Of an agent that is gone, nothing but the token is left to be closed.
-                    Err(Error::Erased { .. }) => self.memoir.store.put_token(&row).await?,
-                    done => drop(done?),
-                }
-            }
-        }
-        Ok(row.into())
-    }
-
-    /// Makes an administrator of the account with a name and a password.
-    ///
-    /// # Errors
-    /// The name is not allowed, or is taken; the store fails.
-    pub async fn create_user(&self, name: &str, password: Password) -> Result<UserView> {
-        let name = agent::parse_name(name)?;
-        let hash = tokio::task::spawn_blocking(move || password.hash());
-        let password_hash = hash.await.map_err(|_| Error::Random)??;
-        let mut row = UserRow {
-            id: self.memoir.ids().user()?,
-            account: self.id,
-            folded_name: agent::fold_name(&name),
-            name,
-            password_hash,
-            created_at: self.memoir.now(),
-            seal: StoredText::default(),
-        };
-        let key = self.memoir.account_key(self.id).await?;
-        row.seal = self
-            .memoir
-            .seal_columns(&key, user_place(&row), &user_columns(&row))?;
-        match self.memoir.store.create_user(&row).await {
-            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(row.name)),
-            other => Ok(other.map(|()| user_view(row))?),
-        }
-    }
-
-    /// Whether the account has a user of that name and password. Takes as long where there is no such
-    /// user.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn check_password(&self, name: &str, password: Password) -> Result<bool> {
-        Ok(self.find_user(name, password).await?.is_some())
-    }
-
-    /// The user of that name and password; `None` where there is none, which takes as long.
-    async fn find_user(&self, name: &str, password: Password) -> Result<Option<UserRow>> {
-        let folded = agent::fold_name(name.trim());
-        let user = self.memoir.store.user_named(self.id, &folded).await?;
-        let key = self.memoir.account_key(self.id).await?;
-        let user = user.filter(|user| is_believed(&key, user));
-        let hash = user.as_ref().map(|user| user.password_hash.clone());
-        let fits = tokio::task::spawn_blocking(move || password.fits(hash.as_deref()));
-        let fits = fits.await.map_err(|_| Error::Random)?;
-        Ok(user.filter(|_| fits))
-    }
-}
-
-/// Whether the user's row is as Memoir wrote it.
-fn is_believed(key: &AgentKey, user: &UserRow) -> bool {
-    let opened = key.open(&user_place(user), &user_columns(user), &user.seal.0);
-    opened
-        .inspect_err(|error| tracing::error!(%error, "a user is not believed"))
-        .is_ok()
-}
-
-fn user_view(row: UserRow) -> UserView {
-    UserView {
-        id: row.id,
-        name: row.name,
-        created_at: row.created_at,
+        self.memoir.revoke(row, actor).await
     }
 }
 
@@ -600,6 +450,26 @@ impl AgentHandle {
         let row = self.note_token(&row, Some(provision), actor).await?;
         let view = row.into();
         Ok(NewToken { view, secret })
+    }
+
+    /// The agent's tokens, oldest first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn tokens(&self) -> Result<Vec<TokenView>> {
+        let rows = self.memoir.store.agent_tokens(self.scope).await?;
+        Ok(rows.into_iter().map(TokenView::from).collect())
+    }
+
+    /// Revokes one of the agent's tokens: from now on it opens nothing. Repeating it is no error.
+    ///
+    /// # Errors
+    /// [`Error::NoToken`], for a token of another agent too; the store fails.
+    pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
+        let rows = self.memoir.store.agent_tokens(self.scope).await?;
+        let row = rows.into_iter().find(|row| row.id == id);
+        let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
+        self.memoir.revoke(row, actor).await
     }
 
     /// Whether the agent was ever given a memory, discarded since or not, other than the entries in which
@@ -685,16 +555,22 @@ fn token_place(row: &TokenRow) -> Place {
 /// All columns but the last use, which is written without the key.
 fn token_columns(row: &TokenRow) -> Vec<u8> {
     let time = |time: Option<Timestamp>| time.map_or([0; 9], time_bytes);
+    let mut sign_in = [0; 9];
+    if let Some(signed_in) = &row.sign_in {
+        sign_in[0] = u8::from(signed_in.by_browser);
+        sign_in[1..].copy_from_slice(&signed_in.generation.to_be_bytes());
+    }
     [
         row.account.as_bytes().as_slice(),
         row.agent
             .as_ref()
             .map_or(&[0; 16], AgentId::as_bytes)
             .as_slice(),
-        row.user
+        row.sign_in
             .as_ref()
-            .map_or(&[0; 16], UserId::as_bytes)
+            .map_or(&[0; 16], |sign_in| sign_in.user.as_bytes())
             .as_slice(),
+        &sign_in,
         &row.digest,
         &time_bytes(row.created_at),
         &time(row.expires_at),
@@ -703,29 +579,8 @@ fn token_columns(row: &TokenRow) -> Vec<u8> {
     .concat()
 }
 
-fn user_place(row: &UserRow) -> Place {
-    Place {
-        row: Row::User(row.id),
-        version: ONLY_VERSION,
-    }
-}
-
-/// All columns; the one of no fixed length comes last.
-fn user_columns(row: &UserRow) -> Vec<u8> {
-    [
-        row.account.as_bytes().as_slice(),
-        &time_bytes(row.created_at),
-        &(row.name.len() as u64).to_be_bytes(),
-        row.name.as_bytes(),
-        &(row.folded_name.len() as u64).to_be_bytes(),
-        row.folded_name.as_bytes(),
-        row.password_hash.as_bytes(),
-    ]
-    .concat()
-}
-
 /// A mark that there is a time, and its microseconds.
-fn time_bytes(time: Timestamp) -> [u8; 9] {
+pub(crate) fn time_bytes(time: Timestamp) -> [u8; 9] {
     let mut bytes = [1; 9];
     bytes[1..].copy_from_slice(&time.microseconds().to_be_bytes());
     bytes

@@ -17,7 +17,7 @@ use memoir_domain::{
     draft::Decision,
     memory::{Invalid, Number, parse_text},
 };
-use memoir_store::{Selection, Wanted};
+use memoir_store::{AccessRow, RecordFilter, Selection, Wanted};
 use serde::Serialize;
 
 use crate::{Account, AgentHandle, Error, Eyes, Loaded, Memoir, Result, codec, memories::wanted};
@@ -223,6 +223,44 @@ impl AgentHandle {
         Ok(AccessRequestView::new(&self.name, request).seen_by(eyes, actor))
     }
 
+    /// How long a grant can still be used, by the clock that leaves it less; nothing for a request that is
+    /// not granted.
+    pub fn access_time_left(&self, request: &AccessRequestView) -> Duration {
+        if request.state != AccessState::Granted {
+            return Duration::ZERO;
+        }
+        let left = request.expires_at.microseconds() - self.memoir.now().microseconds();
+        let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+        let counted = self.memoir.watches.get(request.id).map(|watch| {
+            let monotonic = self.memoir.clock.monotonic();
+            watch.deadline.saturating_sub(monotonic)
+        });
+        counted.map_or(left, |counted| counted.min(left))
+    }
+
+    /// Who took a request back, by the record of it; `None` where nobody did.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn access_taken_back_by(&self, request: &AccessRequestView) -> Result<Option<Actor>> {
+        if request.state != AccessState::Revoked {
+            return Ok(None);
+        }
+        let filter = RecordFilter {
+            action: Some(Action::AccessRevoked),
+            since: request.ended_at,
+            until: request.ended_at,
+            ..RecordFilter::default()
+        };
+        for row in self.memoir.store.records(self.scope, &filter).await? {
+            let record = codec::record(None, row)?;
+            if AccessRequest::named_by(&record) == Some(request.id) {
+                return Ok(Some(record.actor));
+            }
+        }
+        Ok(None)
+    }
+
     /// Writes the agent's answer. A shredding that it agrees to is carried out with it, as one. The same
     /// answer once more changes nothing.
     ///
@@ -343,7 +381,7 @@ impl AgentHandle {
         loaded: &Loaded,
         request: &AccessRequest,
     ) -> Result<Option<Timestamp>> {
-        let moment = match self.moment(loaded, request).await {
+        let moment = match self.time_known(loaded, request).await {
             Err(Error::Store(memoir_store::Error::Conflict)) => return Ok(None),
             moment => moment?,
         };
@@ -371,7 +409,7 @@ impl AgentHandle {
 
     /// What is known of the time. For a grant the log since then is read, by whatever of it this process
     /// has not seen yet: it must tell that the grant is still one.
-    async fn moment(&self, loaded: &Loaded, request: &AccessRequest) -> Result<Moment> {
+    async fn time_known(&self, loaded: &Loaded, request: &AccessRequest) -> Result<Moment> {
         let now = self.memoir.now();
         let Some(answered_seq) = request
             .answered_seq
@@ -560,6 +598,24 @@ pub(crate) struct Consent {
 }
 
 impl Account {
+    /// Takes back what the account's agents were asked by somebody who is gone: whoever has the name next is
+    /// somebody else.
+    pub(crate) async fn end_access_of(&self, gone: &Actor) -> Result<()> {
+        let store = &self.memoir.store;
+        let open = store.open_access().await?;
+        for open in open.into_iter().filter(|open| open.scope.account == self.id) {
+            let row = store.access_request(open.scope, open.id).await?;
+            let is_theirs = |row: &AccessRow| {
+                row.asked_by_kind == gone.kind && row.asked_by_name == gone.name
+            };
+            if row.as_ref().is_some_and(is_theirs) {
+                let agent = self.memoir.handle(open.scope);
+                agent.revoke_access(open.id, &Actor::system()).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// The agent that a request is made to.
     ///
     /// # Errors

@@ -332,6 +332,18 @@ impl AgentHandle {
     }
 }
 
+/// Everything that is wrong with settings by themselves, whoever has them, in the order given. Whether a
+/// name is free is not looked at.
+pub fn check_settings(assignments: &[Assignment<'_>]) -> Vec<Invalid> {
+    let wrong = assignments.iter().filter_map(|&(field, value)| {
+        let (mut name, mut settings) = (String::new(), Settings::default());
+        agent::set_field(&mut name, &mut settings, field, value)
+            .and_then(|()| check_model(&[(field, value)]))
+            .err()
+    });
+    wrong.collect()
+}
+
 /// A model's name is checked for its form when it is set, not only when it is first needed.
 fn check_model(assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
     for (field, value) in assignments {

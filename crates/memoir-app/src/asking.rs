@@ -10,6 +10,7 @@ use std::{
 use memoir_domain::{
     AccessRequestId, PrivateText,
     access::{AccessKind, AccessRefusal, AccessState, REASON_LIMIT},
+    agent::Agent,
     audit::Actor,
     context,
     manage::ChangeRefusal,
@@ -17,7 +18,7 @@ use memoir_domain::{
     prompt::{self, Prompt},
 };
 use memoir_model::{Message, Model, ModelName, Request};
-use memoir_store::Selection;
+use memoir_store::{Selection, Wanted};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -70,6 +71,16 @@ impl Patience {
 }
 
 impl AgentHandle {
+    /// The model that answers requests for access for the agent; `None` where its own client does.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn answering_model(&self) -> Result<Option<String>> {
+        let loaded = self.load(&Wanted::default()).await?;
+        let name = self.memoir.speaking_model(&loaded.agent)?;
+        Ok(name.map(|name| name.to_string()))
+    }
+
     /// Asks the agent's model about a request that waits, now, and writes its answer.
     ///
     /// # Errors
@@ -85,13 +96,9 @@ impl AgentHandle {
         if view.state != AccessState::Asked {
             return Ok(Asked::Answered(Box::new(view)));
         }
-        let Some(name) = self.memoir.effective_model(&loaded.agent.settings) else {
+        let Some(name) = self.memoir.speaking_model(&loaded.agent)? else {
             return Ok(Asked::NotByModel);
         };
-        let name: ModelName = name.parse()?;
-        if name.provider() == RULES_ONLY {
-            return Ok(Asked::NotByModel);
-        }
         if view.memory.is_some() && loaded.running_session.is_some() {
             let problem = "nothing can be shredded while a session is running";
             return Ok(Asked::Failed(problem.to_owned()));
@@ -196,6 +203,15 @@ fn reason(answer: &PrivateText) -> Option<PrivateText> {
 }
 
 impl Memoir {
+    /// The model that understands what an agent is asked and speaks for it, where it has one.
+    fn speaking_model(&self, agent: &Agent) -> Result<Option<ModelName>> {
+        let Some(name) = self.effective_model(&agent.settings) else {
+            return Ok(None);
+        };
+        let name: ModelName = name.parse()?;
+        Ok((name.provider() != RULES_ONLY).then_some(name))
+    }
+
     /// Asks the models of the agents whose requests wait, a few at a time; how many answered. One that
     /// cannot be asked is asked again after a while, by a later call.
     ///

@@ -34,6 +34,8 @@ pub struct RecordSearch {
     pub action: Option<Action>,
     /// Those of one role.
     pub actor: Option<ActorKind>,
+    /// Those of an actor whose name holds this text, letters from A to Z in either case.
+    pub actor_name: Option<String>,
     /// Those written at or after.
     pub since: Option<Timestamp>,
     /// Those written at or before.
@@ -108,6 +110,7 @@ impl AgentHandle {
             session: search.session,
             action: search.action,
             actor: search.actor,
+            actor_name: search.actor_name.clone(),
             since: search.since,
             until: search.until,
             before_seq,

@@ -32,6 +32,14 @@ pub enum Error {
     /// The account has no token of the identifier.
     #[error("there is no token `{0}`")]
     NoToken(String),
+    /// The account has no administrator of the name.
+    #[error("there is no administrator `{0}`")]
+    NoUser(String),
+    /// The one administrator with a name that there is cannot be removed.
+    #[error(
+        "`{0}` is the last administrator: without any, the words of agents on this machine would be open again"
+    )]
+    LastUser(String),
     /// No agent of the account has the request for access.
     #[error("there is no request for access `{0}`")]
     NoAccessRequest(String),
@@ -194,6 +202,7 @@ impl Error {
             | Self::NoAgent(_)
             | Self::NoSession(_)
             | Self::NoToken(_)
+            | Self::NoUser(_)
             | Self::NoAccessRequest(_)
             | Self::NoMemory(_) => "not_found",
             Self::NoAccess(_) => "consent_required",
@@ -206,6 +215,7 @@ impl Error {
             Self::Start(StartRefusal::SessionOpen(_)) => "session_open",
             Self::Start(StartRefusal::NothingToRefine) => "nothing_to_refine",
             Self::Start(StartRefusal::Inactive) => "inactive",
+            Self::LastUser(_) => "last_administrator",
             Self::NotDue => "not_due",
             Self::NoModel | Self::RulesOnly(_) | Self::ModelName(_) | Self::Connect(_) => {
                 "model_unavailable"
@@ -240,6 +250,8 @@ impl Error {
             Self::NoAccount(_) => "`memoir account list` shows the accounts".to_owned(),
             Self::NoAgent(_) => "`memoir agent list` shows the agents of the account".to_owned(),
             Self::NoSession(_) => "`memoir sessions AGENT` shows an agent's sessions".to_owned(),
+            Self::NoUser(_) => "`memoir user list` shows the administrators of the account".to_owned(),
+            Self::LastUser(_) => "add another one first: `memoir user add NAME`".to_owned(),
             Self::NoAccessRequest(_) => "`memoir access list AGENT` shows an agent's requests".to_owned(),
             Self::NoAccess(_) | Self::ConsentNeeded(_) => {
                 "`memoir access ask AGENT --purpose TEXT` asks the agent".to_owned()

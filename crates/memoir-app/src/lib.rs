@@ -25,6 +25,7 @@ mod history;
 pub mod import;
 mod keys;
 mod life;
+mod look_back;
 mod mechanic;
 mod memories;
 mod metrics;
@@ -35,8 +36,10 @@ mod rewind;
 pub mod sessions;
 mod settings;
 mod shred;
+mod sign_in;
 mod spans;
 mod stats;
+mod users;
 mod verify;
 mod views;
 
@@ -55,10 +58,10 @@ use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_store::{AgentRow, Store, Wanted};
 use memoir_vault::{AgentKey, KeyStore};
 
-pub use access::{NewToken, Principal, Provision, Role, SignedIn, TokenView, UserView};
+pub use access::{NewToken, Principal, Provision, Role, SignedIn, TokenView};
 pub use access_requests::AccessRequestView;
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
-pub use agents::AgentView;
+pub use agents::{AgentView, check_settings};
 pub use asking::Asked;
 pub use audit::{RecordQuery, RecordSearch, RecordView};
 pub use authoring::{OwnSetting, SettingVersion};
@@ -75,6 +78,7 @@ pub use life::{
     AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, LifeSchedule, Lived, Reflected,
     TranscriptView,
 };
+pub use look_back::{History, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
 pub use mechanic::{Mechanic, SeenMemory};
 pub use memoir_store::{FleetOrder, MemoryPage, ReceiverDigest, WaitingSession};
 pub use memories::{Handling, MemoryInput, Saved};
@@ -83,8 +87,12 @@ pub use replies::{KeptReply, ReplyKey};
 pub use rewind::{Point, Rewound};
 pub use settings::{Limits, Price, Settings};
 pub use shred::Shredded;
+pub use sign_in::{
+    HalfSignedIn, Offer, Passage, Proof, Proven, RecoveryCodes, SignIn, SignInView,
+};
 pub use spans::TARGET as SPANS;
 pub use stats::{AgentStats, ErosionView, MassHistory, Return, SessionCounts, SessionMark};
+pub use users::{UserView, check_new_password};
 pub use verify::{Misfit, Verification};
 pub use views::{MemoryView, RefinementDue, ScheduleView, SessionView};
 
@@ -104,6 +112,11 @@ pub trait Models: Send + Sync {
     fn concurrency(&self, _provider: &str) -> Option<usize> {
         None
     }
+
+    /// The names of the providers there are, for people to choose from.
+    fn providers(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl Models for Providers {
@@ -113,6 +126,10 @@ impl Models for Providers {
 
     fn concurrency(&self, provider: &str) -> Option<usize> {
         self.get(provider)?.concurrency
+    }
+
+    fn providers(&self) -> Vec<String> {
+        self.iter().map(|provider| provider.name.clone()).collect()
     }
 }
 
@@ -186,6 +203,23 @@ impl Memoir {
     /// The settings of the installation.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The names of the providers of models, for people to choose from.
+    pub fn providers(&self) -> Vec<String> {
+        self.models.providers()
+    }
+
+    /// The models that the settings name, and the one that needs no network, for people to choose from:
+    /// `provider:name` each.
+    pub fn named_models(&self) -> Vec<String> {
+        let settings = &self.settings;
+        let named = settings.default_model.iter().chain(settings.prices.keys());
+        let mut names: Vec<String> = named.map(ToString::to_string).collect();
+        names.push("builtin:careful".to_owned());
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// Now.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use memoir_domain::{
-    PrivateText, SessionId, Timestamp,
+    AccessRequestId, PrivateText, SessionId, Timestamp,
     access::{self, AccessKind, AccessRequest, AccessScope, AccessState, Shown},
     audit::{Actor, Body},
     memory::{Memory, Number, tokens},
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::{
     AccessRequestView, AgentHandle, AgentView, BlindMemoryView, Error, Eyes, Loaded, MemoryView,
-    RecordQuery, RecordView, Result, SessionView, audit,
+    RecordQuery, RecordView, Result, SessionView, SignedIn, audit,
     codec::{self, Beside},
     memories::{check_length, wanted},
     sessions::SessionDetail,
@@ -55,6 +55,10 @@ impl SeenMemory {
 pub struct Mechanic {
     agent: AgentHandle,
     actor: Actor,
+    /// The only grant that counts; `None` for any.
+    only: Option<AccessRequestId>,
+    /// What was asked before then was asked by somebody else of the same name.
+    since: Timestamp,
 }
 
 /// A grant that is not over, and the agent as it was at that moment.
@@ -71,11 +75,49 @@ impl AgentHandle {
         Mechanic {
             agent: self.clone(),
             actor: actor.clone(),
+            only: None,
+            since: Timestamp::MIN,
+        }
+    }
+}
+
+impl SignedIn {
+    /// The agent as this administrator may see it.
+    pub fn mechanic(&self, agent: &AgentHandle) -> Mechanic {
+        Mechanic {
+            since: self.user.created_at,
+            ..agent.mechanic(&self.actor())
+        }
+    }
+
+    /// Whether this administrator asked. Somebody who had the name before, and was removed, is somebody else.
+    pub fn has_asked(&self, request: &AccessRequestView) -> bool {
+        request.asked_by == self.actor() && request.requested_at >= self.user.created_at
+    }
+
+    /// The request as this administrator may see it.
+    #[must_use]
+    pub fn sees(&self, request: AccessRequestView) -> AccessRequestView {
+        if self.has_asked(&request) {
+            return request;
+        }
+        AccessRequestView {
+            reason: None,
+            ..request
         }
     }
 }
 
 impl Mechanic {
+    /// By that grant alone, whatever else the agent lets this administrator see.
+    #[must_use]
+    pub fn under(self, grant: AccessRequestId) -> Self {
+        Self {
+            only: Some(grant),
+            ..self
+        }
+    }
+
     /// The grants under which words can be seen now, those of the widest scope last; those whose time is
     /// over are ended.
     ///
@@ -340,6 +382,8 @@ impl Mechanic {
             row.state == AccessState::Granted
                 && row.asked_by_kind == self.actor.kind
                 && row.asked_by_name == self.actor.name
+                && self.only.is_none_or(|only| row.id == only)
+                && row.requested_at >= self.since
                 && row.kind.scope().is_some_and(&covers)
         });
         rows.sort_by_key(|row| row.kind.scope() != Some(AccessScope::All));

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::{
-    Timestamp,
-    audit::Actor,
-    rewind::{self, RewindPreview},
+    SessionId, Timestamp,
+    agent::Agent,
+    audit::{Actor, Record},
+    memory::{Memory, Number},
+    rewind::{self, RewindPlan, RewindPreview},
+    session::Session,
 };
 use memoir_store::Selection;
 use serde::Serialize;
@@ -53,7 +56,7 @@ impl AgentHandle {
     pub async fn rewind_to(&self, to: Point, actor: &Actor) -> Result<Rewound> {
         self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
-            match self.attempt_rewind(to, actor, true).await {
+            match self.attempt_rewind(to, actor, Doing::Write).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 done => return done,
             }
@@ -61,16 +64,73 @@ impl AgentHandle {
         Err(Error::Contended)
     }
 
+    /// As [`AgentHandle::rewind_to`], to the point after the record at `seq`, where the record at
+    /// `newest_seq` is still the newest: then it does what [`AgentHandle::look_back`] said.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] where another record was written since; and as for [`AgentHandle::rewind`].
+    pub async fn rewind_as_seen(
+        &self,
+        seq: u64,
+        newest_seq: u64,
+        actor: &Actor,
+    ) -> Result<Rewound> {
+        self.close_if_lapsed().await?;
+        let doing = Doing::AsSeen { newest_seq };
+        match self.attempt_rewind(Point::Record(seq), actor, doing).await {
+            Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
+            done => done,
+        }
+    }
+
     /// What [`AgentHandle::rewind`] would do.
     ///
     /// # Errors
     /// As for [`AgentHandle::rewind`].
     pub async fn preview_rewind(&self, to: Point, actor: &Actor) -> Result<Rewound> {
-        self.attempt_rewind(to, actor, false).await
+        self.attempt_rewind(to, actor, Doing::Nothing).await
     }
 
-    async fn attempt_rewind(&self, to: Point, actor: &Actor, write: bool) -> Result<Rewound> {
+    async fn attempt_rewind(&self, to: Point, actor: &Actor, doing: Doing) -> Result<Rewound> {
         let now = self.memoir.now();
+        let everything = self.everything().await?;
+        if let Doing::AsSeen { newest_seq } = doing {
+            everything.check_newest(newest_seq)?;
+        }
+        let Everything {
+            base,
+            agent,
+            sessions,
+            log,
+            memories,
+            ..
+        } = everything;
+        let plan = to.plan(&log);
+        let changes = rewind::preview(&agent, &memories, &plan, now);
+        let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
+        let decision = decision.filter(|_| doing != Doing::Nothing);
+        let last = decision
+            .as_ref()
+            .and_then(|decision| decision.records.last());
+        let seq = last.map(|record| record.seq);
+        if let Some(decision) = decision {
+            // Rests on the version that was loaded first: whoever wrote since makes this a conflict.
+            let beside = codec::Beside::default();
+            self.commit(&base, decision, beside).await?;
+        }
+        Ok(Rewound {
+            to: plan.to,
+            to_seq: plan.to_seq,
+            seq,
+            changes,
+        })
+    }
+
+    /// All that a rewind is decided by.
+    ///
+    /// # Errors
+    /// [`memoir_store::Error::Conflict`] where somebody wrote meanwhile.
+    pub(crate) async fn everything(&self) -> Result<Everything> {
         let loaded = self.load(&wanted(Selection::All)).await?;
         let log = self.read_whole_log(&loaded).await?;
         let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
@@ -79,32 +139,56 @@ impl AgentHandle {
             .into_iter()
             .map(|row| Ok(codec::session(key, row)?.0))
             .collect::<Result<Vec<_>>>()?;
-        let memories: BTreeMap<_, _> = loaded
-            .memories
-            .into_iter()
-            .map(|memory| (memory.number, memory))
-            .collect();
-        let plan = match to {
-            Point::Time(to) => rewind::plan_rewind(&log, to),
-            Point::Record(seq) => rewind::plan_rewind_to_record(&log, seq),
-        };
-        let agent = loaded.agent;
-        let changes = rewind::preview(&agent, &memories, &plan, now);
-        let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
-        let seq = decision
-            .as_ref()
-            .and_then(|decision| decision.records.last())
-            .map(|record| record.seq);
-        if let Some(decision) = decision.filter(|_| write) {
-            // Rests on the version that was loaded first: whoever wrote since makes this a conflict.
-            let beside = codec::Beside::default();
-            self.commit(&loaded.base, decision, beside).await?;
-        }
-        Ok(Rewound {
-            to: plan.to,
-            to_seq: plan.to_seq,
-            seq: seq.filter(|_| write),
-            changes,
+        let memories = loaded.memories.into_iter();
+        Ok(Everything {
+            base: loaded.base,
+            agent: loaded.agent,
+            running_session: loaded.running_session,
+            sessions,
+            log,
+            memories: memories.map(|memory| (memory.number, memory)).collect(),
         })
+    }
+}
+
+/// What becomes of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    /// It is only looked at.
+    Nothing,
+    /// It is written.
+    Write,
+    /// It is written where that record is still the newest.
+    AsSeen { newest_seq: u64 },
+}
+
+/// An agent with its whole past.
+pub(crate) struct Everything {
+    pub(crate) base: codec::Base,
+    pub(crate) agent: Agent,
+    pub(crate) running_session: Option<SessionId>,
+    pub(crate) sessions: Vec<Session>,
+    /// Oldest first.
+    pub(crate) log: Vec<Record>,
+    pub(crate) memories: BTreeMap<Number, Memory>,
+}
+
+impl Everything {
+    fn check_newest(&self, newest_seq: u64) -> Result<()> {
+        let newest = self.log.last().map_or(0, |record| record.seq);
+        if newest == newest_seq {
+            Ok(())
+        } else {
+            Err(Error::Changed)
+        }
+    }
+}
+
+impl Point {
+    pub(crate) fn plan(self, log: &[Record]) -> RewindPlan {
+        match self {
+            Self::Time(to) => rewind::plan_rewind(log, to),
+            Self::Record(seq) => rewind::plan_rewind_to_record(log, seq),
+        }
     }
 }

@@ -240,8 +240,7 @@ impl AgentHandle {
             let sessions = store.sessions(self.scope, u32::MAX).await?;
             let records = store.records(self.scope, &RecordFilter::default()).await?;
             let details = store.details(self.scope).await?;
-            let mut tokens = store.tokens(self.scope.account).await?;
-            tokens.retain(|token| token.agent == Some(self.scope.agent));
+            let tokens = store.agent_tokens(self.scope).await?;
             let access = store.access_page(self.scope, None, u32::MAX).await?;
             let after = store.snapshot(self.scope, &wanted(Selection::None)).await?;
             if after.ok_or_else(gone)?.agent.version == snapshot.agent.version {

@@ -7,9 +7,12 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};
-use memoir_app::Error;
+use memoir_app::{Error, SignedIn};
 
-use crate::parts;
+use crate::{
+    parts::{self, Place, Sheet},
+    words,
+};
 
 /// No outside host, nothing inline; forms go nowhere else, and nobody frames a page.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -35,7 +38,11 @@ const HEADERS: [(HeaderName, &str); 7] = [
 
 /// Sends every page with its headers.
 pub(crate) async fn guard_page(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+    with_headers(next.run(request).await)
+}
+
+/// The answer with the headers of a page.
+pub(crate) fn with_headers(mut response: Response) -> Response {
     for (name, value) in HEADERS {
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);
@@ -54,8 +61,13 @@ pub(crate) fn see_other(path: &str) -> Response {
     Redirect::to(path).into_response()
 }
 
-/// Why a request was not carried out.
-#[derive(Debug)]
+/// A page that tells of something that was not done.
+pub(crate) fn page_of(status: StatusCode, answer: Response) -> Response {
+    (status, answer).into_response()
+}
+
+/// Why a request was not carried out. Beside its answer, until it gets the frame of whoever is signed in.
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     status: StatusCode,
     message: String,
@@ -75,6 +87,34 @@ impl Failure {
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// What was wrong, in a sentence.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// As a page of somebody who is signed in, who finds the way on from there.
+    pub(crate) fn framed(&self, visitor: &SignedIn, path: &str) -> Response {
+        let place = match path {
+            "/audit" => Place::Audit,
+            _ => Place::Fleet,
+        };
+        let heading = heading(self.status);
+        let shown = Sheet::new(visitor, heading, place).show(self.content(heading));
+        page_of(self.status, shown)
+    }
+
+    fn content(&self, heading: &str) -> Markup {
+        html! {
+            h1 { (heading) }
+            p { (self.message) }
+            p { a href="/" { "Back to the fleet" } }
+        }
+    }
 }
 
 impl From<Error> for Failure {
@@ -85,29 +125,17 @@ impl From<Error> for Failure {
             tracing::error!(%error, "a page could not be shown");
             return Self::new(status, "The service could not carry this out.");
         }
-        // The message of an error is a sentence without its capital and its full stop.
-        let text = error.to_string();
-        let mut letters = text.chars();
-        let message = match letters.next() {
-            Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
-            None => text,
-        };
-        Self::new(status, message)
+        Self::new(status, words::message(&error))
     }
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let heading = heading(self.status);
-        let markup = parts::bare(
-            heading,
-            html! {
-                h1 { (heading) }
-                p { (self.message) }
-                p { a href="/" { "Back to the fleet" } }
-            },
-        );
-        (self.status, page(markup)).into_response()
+        let markup = parts::bare(heading, self.content(heading));
+        let mut response = page_of(self.status, page(markup));
+        response.extensions_mut().insert(self);
+        response
     }
 }
 
@@ -115,7 +143,7 @@ fn heading(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 | 413 => "That could not be read",
         403 => "Not allowed",
-        404 | 410 => "Not there",
+        404 | 405 | 410 => "Not there",
         429 => "Too many requests",
         409 | 412 => "Not done",
         503 => "Busy",

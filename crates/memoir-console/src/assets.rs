@@ -20,13 +20,48 @@ static STYLE: LazyLock<File> = LazyLock::new(|| {
     )
 });
 
+/// What draws curves; not ours, see the README beside it.
+static UPLOT_STYLE: LazyLock<File> = LazyLock::new(|| {
+    File::new(
+        "uplot",
+        Kind::Style,
+        include_str!("../assets/vendor/uplot/uPlot.min.css"),
+    )
+});
+static UPLOT: LazyLock<File> = LazyLock::new(|| {
+    File::new(
+        "uplot",
+        Kind::Script,
+        include_str!("../assets/vendor/uplot/uPlot.iife.min.js"),
+    )
+});
+
+static PLOT: LazyLock<File> =
+    LazyLock::new(|| File::new("plot", Kind::Script, include_str!("../assets/plot.js")));
+
+static LIVE: LazyLock<File> =
+    LazyLock::new(|| File::new("live", Kind::Script, include_str!("../assets/live.js")));
+
+static ACCESS: LazyLock<File> =
+    LazyLock::new(|| File::new("access", Kind::Script, include_str!("../assets/access.js")));
+
+static SLIDER: LazyLock<File> =
+    LazyLock::new(|| File::new("slider", Kind::Script, include_str!("../assets/slider.js")));
+
 /// Every file, by which it is found.
-static FILES: [&LazyLock<File>; 1] = [&STYLE];
+static FILES: [&LazyLock<File>; 7] = [
+    &STYLE,
+    &UPLOT_STYLE,
+    &UPLOT,
+    &PLOT,
+    &LIVE,
+    &ACCESS,
+    &SLIDER,
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Style,
-    #[expect(dead_code)]
     Script,
 }
 
@@ -83,11 +118,25 @@ impl File {
 
 /// What makes a page more than its markup where scripts run; every page tells what it has to tell without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Script {}
+pub(crate) enum Script {
+    /// Draws curves where the page has figures for one.
+    Plot,
+    /// Follows a session that runs.
+    Live,
+    /// Counts down what is left of an access, and closes what it showed.
+    Access,
+    /// Shows an agent's history at the place of a slider.
+    Slider,
+}
 
 impl Script {
-    fn files(self) -> &'static [&'static LazyLock<File>] {
-        match self {}
+    fn files(self) -> Vec<&'static File> {
+        match self {
+            Self::Plot => vec![&UPLOT_STYLE, &UPLOT, &PLOT],
+            Self::Live => vec![&LIVE],
+            Self::Access => vec![&ACCESS],
+            Self::Slider => vec![&SLIDER],
+        }
     }
 }
 
@@ -111,4 +160,37 @@ pub(crate) async fn serve(Path(name): Path<String>) -> Response {
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
     (headers, file.text).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_ours_is_what_its_readme_says() {
+        let readme = include_str!("../assets/vendor/uplot/README.md");
+        let licence = include_str!("../assets/vendor/uplot/LICENSE");
+        for (name, text) in [
+            ("uPlot.iife.min.js", UPLOT.text),
+            ("uPlot.min.css", UPLOT_STYLE.text),
+            ("LICENSE", licence),
+        ] {
+            let sum: String = Sha256::digest(text)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            assert!(readme.contains(&format!("{sum}  {name}\n")), "{name}: {sum}");
+        }
+        let banner = UPLOT.text.lines().next().unwrap();
+        assert!(banner.contains("(v1.6.32)") && readme.starts_with("# uPlot 1.6.32\n"));
+    }
+
+    #[test]
+    fn every_script_of_a_page_is_served() {
+        let scripts = [Script::Plot, Script::Live, Script::Access, Script::Slider];
+        for file in scripts.into_iter().flat_map(Script::files) {
+            let mut served = FILES.iter();
+            assert!(served.any(|other| other.name == file.name), "{}", file.name);
+        }
+    }
 }

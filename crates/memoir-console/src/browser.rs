@@ -10,7 +10,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use memoir_app::SignedIn;
+use memoir_app::{HalfSignedIn, SignedIn};
 
 use crate::{
     Console,
@@ -28,6 +28,12 @@ const SEALED_COOKIE: &str = "__Host-memoir";
 /// The cookie on this machine, where there is no TLS.
 const OPEN_COOKIE: &str = "memoir";
 
+/// The cookies of a browser that knew the password and has not given the code, in the same two cases.
+const SEALED_PASSAGE: &str = "__Host-memoir-code";
+const OPEN_PASSAGE: &str = "memoir-code";
+/// How long it is kept; it counts for no longer either.
+const PASSAGE_SECONDS: i64 = 5 * 60;
+
 /// The administrator who looks. Clones share it.
 pub(crate) type Visitor = Arc<SignedIn>;
 
@@ -38,10 +44,23 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    match pass(&console, &mut parts, body).await {
+    let path = parts.uri.path().to_owned();
+    let passed = pass(&console, &mut parts, body).await;
+    let visitor = parts.extensions.get::<Visitor>().cloned();
+    let answer = match passed {
         Ok(true) => next.run(Request::from_parts(parts, Body::empty())).await,
         Ok(false) => see_other(&sign_in_path(&parts)),
         Err(failure) => failure.into_response(),
+    };
+    framed(answer, visitor, &path)
+}
+
+/// A failure with the frame of whoever is signed in; every other answer as it is.
+fn framed(mut answer: Response, visitor: Option<Visitor>, path: &str) -> Response {
+    let failure = answer.extensions_mut().remove::<Failure>();
+    match failure.zip(visitor) {
+        Some((failure, visitor)) => failure.framed(&visitor, path),
+        None => answer,
     }
 }
 
@@ -50,6 +69,8 @@ async fn pass(console: &Console, parts: &mut Parts, body: Body) -> Result<bool, 
     let Some(visitor) = visitor(console, &parts.headers).await? else {
         return Ok(false);
     };
+    let visitor: Visitor = Arc::new(visitor);
+    parts.extensions.insert(visitor.clone());
     if !console.admits(visitor.token) {
         return Err(Failure::new(
             StatusCode::TOO_MANY_REQUESTS,
@@ -59,13 +80,12 @@ async fn pass(console: &Console, parts: &mut Parts, body: Body) -> Result<bool, 
     let mut filled_in = Form::default();
     if !parts.method.is_safe() {
         check_origin(&parts.headers)?;
-        filled_in = Form::read(body).await?;
+        filled_in = Form::read(body, form::MOST_BYTES).await?;
         if !is_same(filled_in.field(form::TOKEN), &visitor.form_token) {
             return Err(foreign());
         }
     }
     parts.extensions.insert(filled_in);
-    parts.extensions.insert(Arc::new(visitor));
     Ok(true)
 }
 
@@ -77,6 +97,14 @@ pub(crate) async fn visitor(
     let Some(secret) = cookie(headers, cookie_name(console)) else {
         return Ok(None);
     };
+    visitor_by(console, secret).await
+}
+
+/// Whoever the secret is of.
+pub(crate) async fn visitor_by(
+    console: &Console,
+    secret: &str,
+) -> Result<Option<SignedIn>, Failure> {
     let memoir = console.memoir();
     Ok(memoir.enter_with_browser(secret, IDLE_SECONDS).await?)
 }
@@ -119,6 +147,21 @@ pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), Failure> {
     if is_own { Ok(()) } else { Err(foreign()) }
 }
 
+/// That something is not asked for by a page of another site. Browsers that do not say where a request comes
+/// from send no cookie with those of other sites.
+///
+/// # Errors
+/// It comes from elsewhere.
+pub(crate) fn check_site(headers: &HeaderMap) -> Result<(), Failure> {
+    match headers.get("sec-fetch-site") {
+        Some(site) if site != "same-origin" => Err(Failure::new(
+            StatusCode::FORBIDDEN,
+            "Only a page of this console may ask for that.",
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn foreign() -> Failure {
     Failure::new(
         StatusCode::FORBIDDEN,
@@ -155,13 +198,50 @@ fn cookie<'head>(headers: &'head HeaderMap, name: &str) -> Option<&'head str> {
     })
 }
 
+/// Whoever knew the password a moment ago, by the cookie for that.
+pub(crate) async fn half_signed_in(
+    console: &Console,
+    headers: &HeaderMap,
+) -> Result<Option<HalfSignedIn>, Failure> {
+    let Some(presented) = cookie(headers, passage_name(console)) else {
+        return Ok(None);
+    };
+    Ok(console.memoir().half_signed_in(presented).await?)
+}
+
+fn passage_name(console: &Console) -> &'static str {
+    if console.is_sealed() {
+        SEALED_PASSAGE
+    } else {
+        OPEN_PASSAGE
+    }
+}
+
 /// Sets the cookie; with `None` the browser forgets it.
 pub(crate) fn set_cookie(console: &Console, secret: Option<&str>) -> Result<HeaderValue, Failure> {
-    let secure = if console.is_sealed() { "; Secure" } else { "" };
     let over = if secret.is_none() { "; Max-Age=0" } else { "" };
-    let name = cookie_name(console);
-    let value = secret.unwrap_or_default();
-    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{over}");
+    cookie_of(console, cookie_name(console), secret, over)
+}
+
+/// As [`set_cookie`], for what a browser holds until the code is given.
+pub(crate) fn set_passage(
+    console: &Console,
+    passage: Option<&str>,
+) -> Result<HeaderValue, Failure> {
+    let seconds = passage.map_or(0, |_| PASSAGE_SECONDS);
+    let age = format!("; Max-Age={seconds}");
+    cookie_of(console, passage_name(console), passage, &age)
+}
+
+fn cookie_of(
+    console: &Console,
+    name: &str,
+    value: Option<&str>,
+    age: &str,
+) -> Result<HeaderValue, Failure> {
+    let secure = if console.is_sealed() { "; Secure" } else { "" };
+    let value = value.unwrap_or_default();
+    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
     let mut value = HeaderValue::try_from(text).map_err(|_| {
         Failure::new(
             StatusCode::INTERNAL_SERVER_ERROR,

@@ -1,12 +1,15 @@
-//! What a form was filled in with.
+//! What a form was filled in with, and what was wrong with it.
 
 use axum::{body::Body, http::StatusCode};
 use serde::de::DeserializeOwned;
 
 use crate::answer::Failure;
 
-/// No form is longer.
-const MOST_BYTES: usize = 16 << 10;
+/// No form of somebody who is signed in is longer: all prompts of the greatest length, each character
+/// written as its four bytes in percent signs.
+pub(crate) const MOST_BYTES: usize = 2 << 20;
+/// No form of anybody else is longer.
+pub(crate) const MOST_BYTES_OF_STRANGERS: usize = 16 << 10;
 
 /// The field that shows that a form was shown to this very browser.
 pub(crate) const TOKEN: &str = "form_token";
@@ -16,24 +19,29 @@ pub(crate) const TOKEN: &str = "form_token";
 pub(crate) struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Reads the body of a request.
+    /// Reads the body of a request. Browsers send line breaks as two characters; here they are one.
     ///
     /// # Errors
-    /// It is too long, or no form.
-    pub(crate) async fn read(body: Body) -> Result<Self, Failure> {
-        let bytes = axum::body::to_bytes(body, MOST_BYTES)
+    /// It has more than `most_bytes`, or is no form.
+    pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Self, Failure> {
+        let bytes = axum::body::to_bytes(body, most_bytes)
             .await
             .map_err(|_| Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long."))?;
-        let fields = serde_urlencoded::from_bytes(&bytes);
-        fields
-            .map(Self)
-            .map_err(|_| Failure::invalid("The form cannot be read."))
+        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(&bytes)
+            .map_err(|_| Failure::invalid("The form cannot be read."))?;
+        let with_one = |(name, value): (String, String)| (name, value.replace("\r\n", "\n"));
+        Ok(Self(fields.into_iter().map(with_one).collect()))
     }
 
     /// The value of a field; blank where it was not sent.
     pub(crate) fn field(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
+    }
+
+    /// The number in a field; `None` where it holds none.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.field(name).trim().parse().ok()
     }
 
     /// Whether a box was ticked.

@@ -1,9 +1,14 @@
 //! What the pages need from whoever serves them.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use axum::http::{StatusCode, request::Parts};
-use memoir_app::{Memoir, NewToken};
-use memoir_domain::{PrivateText, TokenId};
+use axum::{
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+use memoir_app::{AgentHandle, HalfSignedIn, Memoir, NewToken, Passage, Proven, SignedIn};
+use memoir_domain::{PrivateText, SessionId, TokenId};
 
 /// An administrator's name and password, as they were typed.
 #[derive(Debug)]
@@ -14,6 +19,15 @@ pub struct Credentials {
     pub name: String,
     /// The password.
     pub password: PrivateText,
+}
+
+/// What signing in came to where it was not refused.
+#[derive(Debug)]
+pub enum Admission {
+    /// Whoever it is is in.
+    In(NewToken),
+    /// The password is right, and a code is needed too; the browser holds this until it comes.
+    CodeNeeded(Passage),
 }
 
 /// Why nobody was signed in.
@@ -49,7 +63,50 @@ pub trait Host: Send + Sync {
         head: &Parts,
         given: &Credentials,
         seconds: i64,
+    ) -> Result<Admission, SignInRefusal>;
+
+    /// Signs an administrator in with a browser who knew the password a moment ago, with the code.
+    ///
+    /// # Errors
+    /// The way is not safe, there were too many attempts, or the code is wrong.
+    async fn sign_in_with_code(
+        &self,
+        head: &Parts,
+        half: &HalfSignedIn,
+        code: &PrivateText,
+        seconds: i64,
     ) -> Result<NewToken, SignInRefusal>;
+
+    /// That whoever is signed in knows the password and, where there is a second factor, has a code.
+    ///
+    /// # Errors
+    /// The way is not safe, there were too many attempts, or something is wrong.
+    async fn prove(
+        &self,
+        head: &Parts,
+        visitor: &SignedIn,
+        password: &PrivateText,
+        code: &PrivateText,
+    ) -> Result<Proven, SignInRefusal>;
+
+    /// Whether that is the secret of the link by which the first administrator is made, while it opens.
+    ///
+    /// # Errors
+    /// The way is not safe, or there were too many attempts.
+    async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal>;
+
+    /// Makes the first administrator, and signs it in with a browser; `None` where the link opens nothing
+    /// any more.
+    ///
+    /// # Errors
+    /// As [`Host::opens_first_link`]; the name or the password is not allowed; there is no such account.
+    async fn create_first(
+        &self,
+        head: &Parts,
+        secret: &str,
+        given: &Credentials,
+        seconds: i64,
+    ) -> Result<Option<NewToken>, SignInRefusal>;
 
     /// Whether whoever holds that token may make one more request now.
     fn admits(&self, token: TokenId) -> bool;
@@ -59,4 +116,14 @@ pub trait Host: Send + Sync {
 
     /// A session was queued.
     fn wake_workers(&self);
+
+    /// A session of that agent as it happens, as server-sent events without words, for as long as the
+    /// visitor is signed in.
+    async fn watch(
+        &self,
+        head: &Parts,
+        visitor: Arc<SignedIn>,
+        agent: &AgentHandle,
+        session: SessionId,
+    ) -> Response;
 }

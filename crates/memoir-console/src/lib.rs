@@ -1,17 +1,22 @@
 //! The console: pages for the people who run agents and may not read them (SPEC 5.1).
 //!
 //! A door like the others: it parses, calls a use case, and shows what came of it, as pages that need no
-//! script. It calls the administrators' views alone, which open no agent's words; everything that is shown
-//! is escaped. Owns no rule of refining, and none of signing in: how often somebody may try is decided by
+//! script. It calls the administrators' views alone, which open no agent's words, but for the pages of
+//! `pages/reading.rs`: their words come from a `Mechanic` under a grant of the agent's. Everything that is
+//! shown is escaped. Owns no rule of refining, and none of signing in: how often somebody may try is decided by
 //! whoever serves it ([`Host`]).
 
 mod answer;
 mod assets;
 mod browser;
+mod field;
 mod form;
 mod host;
+mod nothing;
 mod pages;
 mod parts;
+mod plot;
+mod qr;
 mod words;
 
 use std::sync::Arc;
@@ -22,7 +27,8 @@ use axum::{
     routing::{get, post},
 };
 
-pub use host::{Credentials, Host, SignInRefusal};
+pub use host::{Admission, Credentials, Host, SignInRefusal};
+pub use nothing::{nothing, wants_page};
 
 /// What every request reaches.
 pub(crate) type Console = Arc<dyn Host>;
@@ -31,26 +37,88 @@ pub(crate) type Console = Arc<dyn Host>;
 pub fn router(host: Arc<dyn Host>) -> Router {
     let guarded = Router::new()
         .route("/", get(pages::fleet::show))
+        .route("/agents/new", get(pages::new_agent::show).post(pages::new_agent::create))
         .route("/agents/{agent}", get(pages::agent::show))
-        .route("/agents/{agent}/refine", post(pages::agent::refine))
+        .route(
+            "/agents/{agent}/settings",
+            get(pages::settings::show).post(pages::settings::change),
+        )
+        .route("/agents/{agent}/tokens", post(pages::tokens::make))
+        .route("/agents/{agent}/tokens/{token}/revoke", post(pages::tokens::revoke))
+        .route("/agents/{agent}/erase", get(pages::erase::show).post(pages::erase::erase))
+        .route("/agents/{agent}/refine", post(pages::refine::refine))
         .route("/agents/{agent}/pause", post(pages::agent::pause))
         .route("/agents/{agent}/resume", post(pages::agent::resume))
+        .route("/agents/{agent}/mass", get(pages::mass::show))
+        .route("/agents/{agent}/mass.json", get(pages::mass::curve))
         .route("/agents/{agent}/memories", get(pages::memories::show))
         .route(
             "/agents/{agent}/memories/{number}/{handling}",
             post(pages::memories::handle),
         )
         .route("/agents/{agent}/sessions", get(pages::sessions::list))
+        .route(
+            "/agents/{agent}/time",
+            get(pages::time::show).post(pages::time::go_back),
+        )
         .route("/agents/{agent}/verify", post(pages::audit::verify))
+        .route(
+            "/agents/{agent}/memories/{number}/shred",
+            get(pages::access::shredding).post(pages::access::ask_to_shred),
+        )
+        .route(
+            "/agents/{agent}/access",
+            get(pages::access::show).post(pages::access::ask),
+        )
+        .route(
+            "/agents/{agent}/access/token",
+            get(pages::access::token).post(pages::access::ask_for_token),
+        )
+        .route("/access/{request}", get(pages::access_request::show))
+        .route("/access/{request}/state", get(pages::access_request::state))
+        .route(
+            "/access/{request}/revoke",
+            post(pages::access_request::revoke),
+        )
+        .route("/access/{request}/memories", get(pages::reading::memories))
+        .route("/access/{request}/sessions", get(pages::reading::sessions))
+        .route(
+            "/access/{request}/sessions/{session}",
+            get(pages::reading::session),
+        )
+        .route("/access/{request}/records", get(pages::reading::records))
+        .route("/access/{request}/prompts", get(pages::reading::prompts))
         .route("/sessions/{session}", get(pages::sessions::show))
+        .route("/sessions/{session}/events", get(pages::sessions::events))
         .route("/sessions/{session}/cancel", post(pages::sessions::cancel))
-        .route("/sessions/{session}/apply", post(pages::sessions::apply))
+        .route("/sessions/{session}/apply", post(pages::rehearsal::apply))
         .route(
             "/sessions/{session}/roll-back",
             get(pages::undo::preview).post(pages::undo::roll_back),
         )
         .route("/audit", get(pages::audit::show))
         .route("/audit/checkpoint", post(pages::audit::checkpoint))
+        .route("/account", get(pages::account::show))
+        .route(
+            "/account/password",
+            get(pages::password::show).post(pages::password::change),
+        )
+        .route(
+            "/account/second-factor",
+            get(pages::second_factor::show).post(pages::second_factor::turn_on),
+        )
+        .route(
+            "/account/second-factor/off",
+            get(pages::second_factor::show_off).post(pages::second_factor::turn_off),
+        )
+        .route(
+            "/account/recovery-codes",
+            get(pages::second_factor::show_codes).post(pages::second_factor::renew_codes),
+        )
+        .route(
+            "/account/sign-ins/{sign_in}/end",
+            post(pages::account::end_sign_in),
+        )
         .route("/sign-out", post(pages::sign_in::sign_out))
         .route(
             "/sign-out-everywhere",
@@ -61,6 +129,11 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         .route(
             "/sign-in",
             get(pages::sign_in::show).post(pages::sign_in::sign_in),
+        )
+        .route("/sign-in/code", get(pages::code::show).post(pages::code::give))
+        .route(
+            "/first/{secret}",
+            get(pages::first::show).post(pages::first::create),
         )
         .merge(guarded)
         .route_layer(from_fn(answer::guard_page))

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 use memoir_app::SignedIn;
-use memoir_domain::{Timestamp, session::State};
+use memoir_domain::{Timestamp, rewind::RewindPreview, session::State};
 
 use crate::{
     answer::page,
@@ -16,15 +16,26 @@ use crate::{
 pub(crate) enum Place {
     Fleet,
     Audit,
+    /// The pages about whoever is signed in.
+    Account,
 }
 
 /// What was just done, by the word that stands in the address after a form was carried out.
-const DONE: [(&str, &str); 13] = [
+const DONE: &[(&str, &str)] = &[
+    ("created", "The agent is made. Under Settings you make its token, which lets it in."),
+    ("configured", "The settings are saved."),
+    ("unchanged", "Nothing was different, so nothing was changed."),
+    ("revoked", "The token is revoked: it lets nobody in any more."),
+    ("erased", "The agent is erased. Its key is destroyed, and its name is free again."),
+    (
+        "rewound",
+        "The agent’s memories are what they were at that point. This is the record that tells of it.",
+    ),
     ("paused", "The schedule leaves the agent alone now."),
     ("resumed", "The schedule asks the agent again."),
     (
         "queued",
-        "The session is queued: a worker takes it up in a moment.",
+        "The session was queued; a worker takes it up.",
     ),
     (
         "protect",
@@ -39,12 +50,28 @@ const DONE: [(&str, &str); 13] = [
         "applied",
         "The rehearsal was applied: this is the session that did it.",
     ),
+    (
+        "asked",
+        "The agent is asked. This page shows its answer once there is one.",
+    ),
+    (
+        "taken-back",
+        "It is taken back: nothing can be done under it any more.",
+    ),
     ("signed-out", "You are signed out."),
     (
         "signed-out-everywhere",
         "You are signed out everywhere: other browsers and tokens that you signed in for included.",
     ),
     ("signed-in", "You are signed in."),
+    ("start-over", "That took too long, or you were signed out meanwhile. Sign in once more."),
+    ("ended", "It is signed out."),
+    ("password", "The password is changed, and everything else is signed out."),
+    ("factor-off", "The second factor is off, and everything else is signed out."),
+    (
+        "first",
+        "You are the first administrator, and the link opens nothing any more. A second factor makes your account safer.",
+    ),
 ];
 
 fn head(title: &str, scripts: &[Script]) -> Markup {
@@ -80,6 +107,7 @@ pub(crate) struct Sheet<'a> {
     place: Place,
     done: Option<&'a str>,
     scripts: &'a [Script],
+    banner: Option<Markup>,
 }
 
 impl<'a> Sheet<'a> {
@@ -90,7 +118,14 @@ impl<'a> Sheet<'a> {
             place,
             done: None,
             scripts: &[],
+            banner: None,
         }
+    }
+
+    /// A page with words that an agent lets be read, under this banner.
+    pub(crate) fn reading(mut self, banner: Markup) -> Self {
+        self.banner = Some(banner);
+        self
     }
 
     /// Tells what was just done, by its word in the address; see [`notice`].
@@ -114,11 +149,15 @@ impl<'a> Sheet<'a> {
                 body {
                     a.skip href="#main" { "Skip to the content" }
                     (top(self.visitor, self.place))
+                    @if let Some(banner) = &self.banner { (banner) }
                     main #main tabindex="-1" {
                         (notice(self.done))
                         (content)
                     }
-                    footer { p { "Times are in UTC. No word of an agent’s memory is on these pages." } }
+                    footer { p { "Times are in UTC. "
+                        @if self.banner.is_some() { "The agent lets you read what is on this page; each look is on its record." }
+                        @else { "No word of an agent’s memory is on these pages." }
+                    } }
                 }
             }
         })
@@ -141,6 +180,7 @@ fn top(visitor: &SignedIn, place: Place) -> Markup {
             details.who {
                 summary { (visitor.user.name) }
                 div.menu {
+                    a.button href="/account" { "Your account" }
                     (button(visitor, "/sign-out", "Sign out", "Sign out", ""))
                     (button(visitor, "/sign-out-everywhere", "Sign out everywhere",
                         "Sign out everywhere", ""))
@@ -184,12 +224,20 @@ pub(crate) fn button(
 
 /// A share of a whole as a bar; what is told by it is told in figures beside it.
 pub(crate) fn bar(part: u64, whole: u64) -> Markup {
+    bar_with_line(part, whole, None)
+}
+
+/// As [`bar`], with a mark at what the part must not fall below.
+pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup {
     let width = words::percent(part, whole).min(100);
     let fill = if part > whole { "fill over" } else { "fill" };
     html! {
         svg.bar viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
             rect.track width="100" height="6" {}
             rect class=(fill) width=(width) height="6" {}
+            @if let Some(line) = line {
+                rect.line x=(words::percent(line, whole).min(99)) width="1" height="6" {}
+            }
         }
     }
 }
@@ -227,6 +275,26 @@ pub(crate) fn state(state: State, rehearsal: bool, undone: bool) -> Markup {
 /// A name and its value, in a list of such.
 pub(crate) fn pair(name: &str, value: Markup) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
+}
+
+/// What memories become where something is taken back, in a list of pairs.
+pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
+    let told = changes.returning + changes.discarded + changes.reworded;
+    let parts = [
+        ("Kept again", changes.returning),
+        ("Discarded", changes.discarded),
+        ("Reworded", changes.reworded),
+        ("Changed otherwise", changes.changed.saturating_sub(told)),
+    ];
+    html! {
+        (pair("Mass", html! {
+            (words::number(changes.core_tokens_before)) " → "
+            (words::number(changes.core_tokens_after)) " tokens"
+        }))
+        @for (name, count) in parts {
+            (pair(name, html! { (words::counted(count, "memory", "memories")) }))
+        }
+    }
 }
 
 /// Links to the page before and the one behind.

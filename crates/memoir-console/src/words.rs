@@ -1,5 +1,8 @@
 //! Numbers, times and codes as people read them.
 
+use memoir_app::Error;
+use std::time::Duration;
+
 use memoir_domain::{
     Timestamp,
     session::{EndReason, State},
@@ -45,6 +48,17 @@ pub(crate) fn minute(at: Timestamp) -> String {
 /// To the second, in UTC.
 pub(crate) fn second(at: Timestamp) -> String {
     at.to_jiff().strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// The time of day to the second, in UTC: `12:00:59`.
+pub(crate) fn time_of_day(at: Timestamp) -> String {
+    at.to_jiff().strftime("%H:%M:%S").to_string()
+}
+
+/// What is left of a time, in minutes and seconds: `12:34`.
+pub(crate) fn clock(left: Duration) -> String {
+    let seconds = left.as_secs();
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 /// How a session stands.
@@ -93,9 +107,33 @@ pub(crate) fn end_reason(code: &str) -> &'static str {
     found.map_or("for another reason", |(_, words)| words)
 }
 
+/// The message of an error, which is a sentence without its capital and its full stop.
+pub(crate) fn message(error: &Error) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        None => text,
+    }
+}
+
 /// A wire name as words: `memory_refinement_delete` is `memory refinement delete`.
 pub(crate) fn spaced(name: &str) -> String {
     name.replace('_', " ")
+}
+
+/// What is wrong with something, as a sentence: `must be a number` is `It must be a number.`
+pub(crate) fn sentence(problem: &str) -> String {
+    let about = match problem.chars().next() {
+        Some(first) if first.is_ascii_lowercase() => "It ",
+        _ => "",
+    };
+    let end = if problem.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{about}{problem}{end}")
 }
 
 #[cfg(test)]
@@ -114,6 +152,17 @@ mod tests {
         }
         assert_eq!(counted(1, "memory", "memories"), "1 memory");
         assert_eq!(counted(2_000, "memory", "memories"), "2,000 memories");
+    }
+
+    #[test]
+    fn what_is_wrong_is_a_sentence() {
+        for (problem, told) in [
+            ("must be a number", "It must be a number."),
+            ("`x` names no provider", "`x` names no provider."),
+            ("Another one has it.", "Another one has it."),
+        ] {
+            assert_eq!(sentence(problem), told);
+        }
     }
 
     #[test]

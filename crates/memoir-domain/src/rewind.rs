@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::{
     Timestamp,
     agent::Agent,
-    audit::{Action, Actor, Body, Change, Facts, Record, TO_SEQ},
+    audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record, TO_SEQ},
     draft::{Decision, Draft},
     manage::{self, ChangeRefusal},
-    memory::{Memory, Number},
+    memory::{Memory, Number, Tally},
     rollback,
     session::Session,
     standing::Standing,
@@ -25,7 +25,31 @@ pub struct RewindPlan {
     memories: BTreeMap<Number, Memory>,
 }
 
-/// What a rewind comes to, in numbers.
+impl RewindPlan {
+    /// What was counted of the memories at that point. The mass is the one on the record in `log`, the log
+    /// planned from: it cannot be counted any more where words were shredded since.
+    pub fn tally(&self, log: &[Record]) -> Tally {
+        let mut tally = Tally::default();
+        self.memories.values().for_each(|memory| tally.add(memory));
+        let until_then = log.iter().filter(|record| record.seq <= self.to_seq);
+        let recorded = until_then.rev().find_map(core_tokens_after);
+        Tally {
+            core_tokens: recorded.unwrap_or(tally.core_tokens),
+            ..tally
+        }
+    }
+}
+
+/// The mass after a record; `None` where it changed no memory.
+pub fn core_tokens_after(record: &Record) -> Option<u64> {
+    match record.action {
+        // What an erased agent had is on its last record; that changes no memory.
+        Action::AgentErased => None,
+        _ => record.facts.count_of(CORE_TOKENS),
+    }
+}
+
+/// What a rewind, or an undo, comes to, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RewindPreview {
     /// Memories that become different in any way.
@@ -40,6 +64,50 @@ pub struct RewindPreview {
     pub core_tokens_before: u64,
     /// The mass afterwards, in tokens.
     pub core_tokens_after: u64,
+}
+
+impl RewindPreview {
+    /// What `changes`, at most one of each memory, come to; new memories are left out. `before` and `after`
+    /// is what is counted before and after all of them.
+    pub fn of(before: &Tally, after: &Tally, changes: &[Change]) -> Self {
+        let mut preview = Self {
+            core_tokens_before: before.core_tokens,
+            core_tokens_after: after.core_tokens,
+            ..Self::default()
+        };
+        for change in changes {
+            let after = change.after();
+            let Some(before) = change.before() else {
+                continue;
+            };
+            preview.changed += 1;
+            match (before.is_kept(), after.is_kept()) {
+                (false, true) => preview.returning += 1,
+                (true, false) => preview.discarded += 1,
+                (true, true) if before.content != after.content => preview.reworded += 1,
+                _ => {}
+            }
+        }
+        preview
+    }
+}
+
+/// What a rewind would come to, for memories and for sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Foresight {
+    /// What the memories become.
+    pub changes: RewindPreview,
+    /// Sessions that would be undone.
+    pub sessions_undone: u64,
+    /// Undone sessions whose edits would be in force again.
+    pub sessions_reinstated: u64,
+}
+
+impl Foresight {
+    /// Whether nothing would become different.
+    pub fn is_nothing(&self) -> bool {
+        self.changes.changed + self.sessions_undone + self.sessions_reinstated == 0
+    }
 }
 
 /// Finds the point to return to in `log`, the agent's whole log, oldest first: that after the last record
@@ -94,29 +162,7 @@ pub fn preview(
 ) -> RewindPreview {
     let mut draft = Draft::new(agent.clone(), None, now);
     let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
-    measure(agent, &draft, &changes)
-}
-
-fn measure(before: &Agent, draft: &Draft, changes: &[Change]) -> RewindPreview {
-    let mut preview = RewindPreview {
-        changed: changes.len() as u64,
-        core_tokens_before: before.tally.core_tokens,
-        core_tokens_after: draft.agent.tally.core_tokens,
-        ..RewindPreview::default()
-    };
-    for change in changes {
-        let after = change.after();
-        let Some(before) = change.before() else {
-            continue;
-        };
-        match (before.is_kept(), after.is_kept()) {
-            (false, true) => preview.returning += 1,
-            (true, false) => preview.discarded += 1,
-            (true, true) if before.content != after.content => preview.reworded += 1,
-            _ => {}
-        }
-    }
-    preview
+    RewindPreview::of(&agent.tally, &draft.agent.tally, &changes)
 }
 
 /// All memories as they are to be: as they were then, and discarded where they did not exist.
@@ -163,10 +209,44 @@ pub fn rewind(
 ) -> Result<Option<Decision>, ChangeRefusal> {
     let running = sessions.iter().find(|session| session.state.is_running());
     manage::check_idle(&agent, running.map(|session| session.id))?;
-    let before = agent.clone();
+    let (draft, _) = draft(agent, sessions, log, memories, plan, actor, now);
+    let is_idle = draft.changes().is_empty() && draft.other_sessions.is_empty();
+    Ok((!is_idle).then(|| draft.finish()))
+}
+
+/// What [`rewind`] would come to, were no session running. Takes what it takes.
+pub fn foresee(
+    agent: Agent,
+    sessions: Vec<Session>,
+    log: &[Record],
+    memories: &BTreeMap<Number, Memory>,
+    plan: &RewindPlan,
+    actor: &Actor,
+    now: Timestamp,
+) -> Foresight {
+    let (draft, changes) = draft(agent, sessions, log, memories, plan, actor, now);
+    let undone = draft.other_sessions.iter();
+    let undone = undone.filter(|session| session.undone_at.is_some()).count();
+    Foresight {
+        changes,
+        sessions_undone: undone as u64,
+        sessions_reinstated: (draft.other_sessions.len() - undone) as u64,
+    }
+}
+
+fn draft(
+    agent: Agent,
+    sessions: Vec<Session>,
+    log: &[Record],
+    memories: &BTreeMap<Number, Memory>,
+    plan: &RewindPlan,
+    actor: &Actor,
+    now: Timestamp,
+) -> (Draft, RewindPreview) {
+    let before = agent.tally;
     let mut draft = Draft::new(agent, None, now);
     let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
-    let measured = measure(&before, &draft, &changes);
+    let measured = RewindPreview::of(&before, &draft.agent.tally, &changes);
     draft.record(
         actor.clone(),
         Action::AgentRewound,
@@ -178,8 +258,7 @@ pub fn rewind(
         },
     );
     draft.other_sessions = sessions_changed(sessions, log, draft.records());
-    let is_idle = draft.changes().is_empty() && draft.other_sessions.is_empty();
-    Ok((!is_idle).then(|| draft.finish()))
+    (draft, measured)
 }
 
 fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {

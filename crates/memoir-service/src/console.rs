@@ -4,20 +4,52 @@
 use std::{net::IpAddr, sync::Arc, time::Instant};
 
 use async_trait::async_trait;
-use axum::{Router, http::request::Parts};
-use memoir_app::{Memoir, NewToken};
-use memoir_console::{Credentials, Host, SignInRefusal};
-use memoir_domain::TokenId;
+use axum::{
+    Router,
+    http::{StatusCode, request::Parts},
+    response::{IntoResponse, Response},
+};
+use memoir_app::{
+    AgentHandle, DEFAULT_ACCOUNT, Eyes, HalfSignedIn, Memoir, NewToken, Proven, SignedIn,
+};
+use memoir_console::{Admission, Credentials, Host, SignInRefusal};
+use memoir_domain::{PrivateText, SessionId, TokenId};
+use memoir_vault::password::Password;
 
 use crate::{
     Problem, Service,
-    routes::sign_in::{self, Secret, Typed},
+    routes::{
+        live,
+        sign_in::{self, Admitted, Secret, Typed},
+    },
     server::Peer,
+    streams::Listener,
 };
 
 /// The pages, beginning at `/`.
 pub(crate) fn routes(service: &Service) -> Router {
     memoir_console::router(Arc::new(service.clone()))
+}
+
+/// Where programs come in, who are told what was wrong in their own form.
+const OF_PROGRAMS: [&str; 2] = ["/v1", "/mcp"];
+
+/// The page for a browser that asked for what nothing answers; `None` for a program.
+pub(crate) async fn nothing(
+    service: &Service,
+    head: &Parts,
+    status: StatusCode,
+) -> Option<Response> {
+    let path = head.uri.path();
+    let is_of_programs = OF_PROGRAMS.iter().any(|door| {
+        let rest = path.strip_prefix(door);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    if is_of_programs || !memoir_console::wants_page(&head.headers) {
+        return None;
+    }
+    let host = Arc::new(service.clone());
+    Some(memoir_console::nothing(host, head, status).await)
 }
 
 #[async_trait]
@@ -35,7 +67,7 @@ impl Host for Service {
         head: &Parts,
         given: &Credentials,
         seconds: i64,
-    ) -> Result<NewToken, SignInRefusal> {
+    ) -> Result<Admission, SignInRefusal> {
         self.check_transport(head)?;
         let account = Some(given.account.as_str()).filter(|account| !account.is_empty());
         let typed = Typed {
@@ -45,8 +77,61 @@ impl Host for Service {
             secret: Secret::Cookie,
             expires_at: self.memoir.now().plus_seconds(seconds),
         };
-        let made = sign_in::check(self, &head.headers, peer(head), &typed).await;
+        let admitted = sign_in::check(self, &head.headers, peer(head), &typed).await;
+        Ok(match admitted.map_err(refusal)? {
+            Admitted::In(made) => Admission::In(made),
+            Admitted::CodeNeeded(passage) => Admission::CodeNeeded(passage),
+        })
+    }
+
+    async fn sign_in_with_code(
+        &self,
+        head: &Parts,
+        half: &HalfSignedIn,
+        code: &PrivateText,
+        seconds: i64,
+    ) -> Result<NewToken, SignInRefusal> {
+        self.check_transport(head)?;
+        let ends = self.memoir.now().plus_seconds(seconds);
+        let made = sign_in::check_code(self, &head.headers, peer(head), half, code, ends).await;
         made.map_err(refusal)
+    }
+
+    async fn prove(
+        &self,
+        head: &Parts,
+        visitor: &SignedIn,
+        password: &PrivateText,
+        code: &PrivateText,
+    ) -> Result<Proven, SignInRefusal> {
+        self.check_transport(head)?;
+        let given = (password, code);
+        let proven = sign_in::prove(self, &head.headers, peer(head), visitor, given).await;
+        proven.map_err(refusal)
+    }
+
+    async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal> {
+        self.check_transport(head)?;
+        let attempt = sign_in::check_link(self, &head.headers, peer(head)).map_err(refusal)?;
+        let opens = self.first.opens(&self.memoir, secret).await;
+        let opens = opens.map_err(|error| refusal(error.into()))?;
+        if opens {
+            attempt.forgive();
+        }
+        Ok(opens)
+    }
+
+    async fn create_first(
+        &self,
+        head: &Parts,
+        secret: &str,
+        given: &Credentials,
+        seconds: i64,
+    ) -> Result<Option<NewToken>, SignInRefusal> {
+        if !self.opens_first_link(head, secret).await? {
+            return Ok(None);
+        }
+        make_first(self, given, seconds).await.map_err(refusal)
     }
 
     fn admits(&self, token: TokenId) -> bool {
@@ -60,6 +145,43 @@ impl Host for Service {
     fn wake_workers(&self) {
         self.queued.notify_one();
     }
+
+    async fn watch(
+        &self,
+        head: &Parts,
+        visitor: Arc<SignedIn>,
+        agent: &AgentHandle,
+        session: SessionId,
+    ) -> Response {
+        let listener = Listener::Browser(visitor);
+        let eyes = Eyes::Administrator;
+        let followed = live::follow(self, listener, agent, session, eyes, &head.headers).await;
+        followed.unwrap_or_else(IntoResponse::into_response)
+    }
+}
+
+/// Makes the first administrator and signs it in; `None` where there is one by now.
+async fn make_first(
+    service: &Service,
+    given: &Credentials,
+    seconds: i64,
+) -> Result<Option<NewToken>, Problem> {
+    let password = Password::from_text(given.password.expose());
+    let password = password.map_err(|error| Problem::invalid(error.to_string()))?;
+    let memoir = &service.memoir;
+    let account = Some(given.account.as_str()).filter(|account| !account.is_empty());
+    let account = memoir.account(account.unwrap_or(DEFAULT_ACCOUNT)).await?;
+    let made = {
+        let _turn = sign_in::turn(service).await?;
+        account.create_first_user(&given.name, password).await?
+    };
+    service.first.die();
+    let Some(user) = made else {
+        return Ok(None);
+    };
+    tracing::info!("the first administrator was made by the link");
+    let ends = memoir.now().plus_seconds(seconds);
+    Ok(Some(account.sign_in_new_user(user.id, ends).await?))
 }
 
 /// Who is at the other end of the connection.

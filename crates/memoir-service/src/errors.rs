@@ -42,6 +42,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     400 bad_lines
     400 invalid_argument
     400 too_long
+    401 second_factor_needed
     401 unauthorized
     403 consent_required
     403 forbidden
@@ -57,6 +58,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     409 idempotency_unknown
     409 in_the_way
     409 inactive
+    409 last_administrator
     409 model_unavailable
     409 name_taken
     409 not_applicable

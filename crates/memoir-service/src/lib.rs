@@ -7,6 +7,7 @@ mod caller;
 mod console;
 mod errors;
 mod extract;
+mod first;
 mod limits;
 mod logs;
 mod matching;
@@ -25,6 +26,7 @@ mod workers;
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::Memoir;
+use memoir_vault::token::TokenSecret;
 
 pub use logs::may_be_logged;
 pub use problem::Problem;
@@ -59,6 +61,9 @@ pub struct Options {
     pub stream_beat: Duration,
     /// Whom to tell when a session ends.
     pub webhooks: Vec<Webhook>,
+    /// The secret of the link by which the first administrator is made, at `/first/SECRET`; `None` where
+    /// there is no such link.
+    pub first_link: Option<Arc<TokenSecret>>,
 }
 
 impl Default for Options {
@@ -76,6 +81,7 @@ impl Default for Options {
             streams_per_token: 32,
             stream_beat: Duration::from_secs(15),
             webhooks: Vec::new(),
+            first_link: None,
         }
     }
 }
@@ -91,6 +97,8 @@ pub(crate) struct Inner {
     pub(crate) requests: requests::Requests,
     pub(crate) in_flight: replies::InFlight,
     pub(crate) attempts: limits::Attempts,
+    /// The link by which the first administrator is made.
+    pub(crate) first: first::FirstLink,
     /// Held while a password is checked.
     pub(crate) hashing: tokio::sync::Semaphore,
     /// Woken when a session was queued.
@@ -119,6 +127,7 @@ impl Service {
             memoir,
             limiter: limits::Limiter::new(options.requests_per_second),
             requests: requests::Requests::default(),
+            first: first::FirstLink::new(options.first_link.clone()),
             options,
             in_flight: replies::InFlight::default(),
             attempts: limits::Attempts::default(),

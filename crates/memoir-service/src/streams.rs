@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     convert::Infallible,
     pin::Pin,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     time::Duration,
 };
@@ -18,6 +18,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hyper::body::Frame;
+use memoir_app::SignedIn;
 use memoir_domain::TokenId;
 use serde::Serialize;
 use tokio::{
@@ -76,6 +77,33 @@ impl Streams {
     }
 }
 
+/// Whoever a stream is written for.
+#[derive(Clone)]
+pub(crate) enum Listener {
+    /// The holder of a token.
+    Token(Caller),
+    /// An administrator's browser, which holds a cookie instead.
+    Browser(Arc<SignedIn>),
+}
+
+impl Listener {
+    /// What the secret that was presented is known by.
+    fn token(&self) -> TokenId {
+        match self {
+            Self::Token(caller) => caller.principal.token,
+            Self::Browser(visitor) => visitor.token,
+        }
+    }
+
+    /// Whether the secret still counts.
+    async fn is_still_let_in(&self) -> bool {
+        match self {
+            Self::Token(caller) => caller.is_still_let_in().await,
+            Self::Browser(visitor) => matches!(visitor.is_still_let_in().await, Ok(true)),
+        }
+    }
+}
+
 /// The right to have one more stream open.
 pub(crate) struct Slot {
     service: Service,
@@ -85,8 +113,8 @@ pub(crate) struct Slot {
 impl Slot {
     /// # Errors
     /// The token has as many open as it may have.
-    pub(crate) fn take(service: &Service, caller: &Caller) -> Result<Self, Problem> {
-        let token = caller.principal.token;
+    pub(crate) fn take(service: &Service, listener: &Listener) -> Result<Self, Problem> {
+        let token = listener.token();
         let most = service.options.streams_per_token;
         if service.streams.enter(token, most) {
             let service = service.clone();
@@ -114,7 +142,7 @@ pub(crate) struct Over;
 /// Where the events of one stream go.
 pub(crate) struct Sink {
     queue: mpsc::Sender<Bytes>,
-    caller: Caller,
+    listener: Listener,
     admitted_at: Instant,
     told_at: Instant,
     beat: Duration,
@@ -158,7 +186,7 @@ impl Sink {
 
     /// Whether the token still counts.
     async fn ask(&mut self) -> Result<(), Over> {
-        if !self.caller.is_still_let_in().await {
+        if !self.listener.is_still_let_in().await {
             return Err(Over);
         }
         self.admitted_at = Instant::now();
@@ -173,7 +201,7 @@ impl Sink {
 }
 
 /// A stream of what `write` tells, until it is done, the client goes away, or the service stops.
-pub(crate) fn stream<W, F>(slot: Slot, caller: Caller, write: W) -> Response
+pub(crate) fn stream<W, F>(slot: Slot, listener: Listener, write: W) -> Response
 where
     W: FnOnce(Sink) -> F,
     F: Future<Output = Result<(), Over>> + Send + 'static,
@@ -185,7 +213,7 @@ where
     let service = slot.service.clone();
     let written = write(Sink {
         queue: queue.clone(),
-        caller,
+        listener,
         admitted_at: now,
         told_at: now,
         beat: service.options.stream_beat,

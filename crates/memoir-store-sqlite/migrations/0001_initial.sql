@@ -332,6 +332,10 @@ CREATE TABLE tokens (
     agent_id BLOB REFERENCES agents (id),
     -- The account's administrator who signed in for it; NULL where it was made otherwise.
     user_id BLOB REFERENCES users (id),
+    -- The generation of that administrator's sign-ins that it belongs to; set where user_id is.
+    user_generation INTEGER CHECK (user_generation >= 0),
+    -- Whether it is the cookie of a browser; set where user_id is.
+    by_browser INTEGER CHECK (by_browser IN (0, 1)),
     -- The SHA-256 of the secret, which is kept nowhere.
     digest BLOB NOT NULL CHECK (length(digest) = 32),
     -- When it was made.
@@ -344,7 +348,9 @@ CREATE TABLE tokens (
     revoked_at INTEGER,
     -- What shows that the row, but for its last use, is as it was written.
     seal BLOB NOT NULL,
-    CHECK (agent_id IS NULL OR user_id IS NULL)
+    CHECK (agent_id IS NULL OR user_id IS NULL),
+    CHECK ((user_id IS NULL) = (user_generation IS NULL)),
+    CHECK ((user_id IS NULL) = (by_browser IS NULL))
 ) STRICT, WITHOUT ROWID;
 
 -- One token of a secret; finds it.
@@ -353,9 +359,12 @@ CREATE UNIQUE INDEX tokens_by_digest ON tokens (digest);
 -- Lists an account's tokens, oldest first.
 CREATE INDEX tokens_by_account ON tokens (account_id, created_at);
 
+-- Lists an agent's tokens, oldest first.
+CREATE INDEX tokens_by_agent ON tokens (agent_id, created_at) WHERE agent_id IS NOT NULL;
+
 -- Whom a token lets in, with which secret and for how long stays as it is.
-CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, user_id, digest, created_at,
-    expires_at ON tokens
+CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, user_id, user_generation,
+    by_browser, digest, created_at, expires_at ON tokens
 BEGIN
     SELECT RAISE(ABORT, 'tokens are never changed but for their use and their end');
 END;
@@ -493,20 +502,44 @@ CREATE TABLE users (
     id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     -- The tenant that they administer.
     account_id BLOB NOT NULL REFERENCES accounts (id),
+    -- How often the row was written, from 1 on.
+    version INTEGER NOT NULL CHECK (version > 0),
     -- The name as given.
     name TEXT NOT NULL,
     -- The name as compared.
     folded_name TEXT NOT NULL,
     -- When it was made.
     created_at INTEGER NOT NULL,
-    -- The password's hash with its parameters and salt, as a PHC string.
+    -- When it was removed; NULL while it may sign in.
+    removed_at INTEGER,
+    -- Which sign-ins count: those of this generation. It grows when all are to be over.
+    generation INTEGER NOT NULL CHECK (generation >= 0),
+    -- The password's hash with its parameters and salt, as a PHC string; empty once it is removed.
     password_hash TEXT NOT NULL,
-    -- What shows that the row is as it was written.
+    -- What shows that the row is as it was written, with the second factor in it: text.
     seal BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- One user of a name in an account, whatever the case; finds it by name.
-CREATE UNIQUE INDEX users_by_name ON users (account_id, folded_name);
+-- One user of a name in an account, whatever the case; finds it by name, until it is removed.
+CREATE UNIQUE INDEX users_by_name ON users (account_id, folded_name) WHERE removed_at IS NULL;
+
+-- Who it is stays as it is.
+CREATE TRIGGER users_unchanged BEFORE UPDATE OF id, account_id, name, folded_name, created_at ON users
+BEGIN
+    SELECT RAISE(ABORT, 'users are never changed but for how they sign in and their end');
+END;
+
+-- Who was removed stays removed.
+CREATE TRIGGER users_stay_removed BEFORE UPDATE ON users WHEN old.removed_at IS NOT NULL
+BEGIN
+    SELECT RAISE(ABORT, 'a removed user does not return');
+END;
+
+-- Users are removed, not deleted: the installation stays closed.
+CREATE TRIGGER users_undeleted BEFORE DELETE ON users
+BEGIN
+    SELECT RAISE(ABORT, 'users are never deleted');
+END;
 
 -- What requests with an idempotency key were answered, for whoever repeats one.
 CREATE TABLE replies (

@@ -1,8 +1,8 @@
 //! Who may come in, and what was answered: tokens, users and replies. Nothing here reads an agent's
 //! memories.
 
-use memoir_domain::{AccountId, Timestamp, TokenId, UserId};
-use memoir_store::{AgentRow, Error, ReplyRow, StoredText, TokenRow, UserRow};
+use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
+use memoir_store::{AgentRow, Error, ReplyRow, SignInRow, StoredText, TokenRow, UserRow};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -46,6 +46,20 @@ pub(crate) fn tokens(connection: &Connection, account: AccountId) -> Result<Vec<
     )
 }
 
+/// The agent's tokens, oldest first.
+pub(crate) fn agent_tokens(connection: &Connection, scope: AgentScope) -> Result<Vec<TokenRow>> {
+    all(
+        connection,
+        concat!(
+            "SELECT ",
+            token_columns!(),
+            " FROM tokens WHERE agent_id = ?1 AND account_id = ?2 ORDER BY created_at, id"
+        ),
+        [scope.agent.as_bytes(), scope.account.as_bytes()],
+        decode::token,
+    )
+}
+
 /// That the tokens of a decision are those of its agent.
 pub(crate) fn check_tokens(agent: &AgentRow, tokens: &[TokenRow]) -> Result<()> {
     let stranger = tokens.iter().find(|token| {
@@ -67,19 +81,23 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
     }
     // A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
     let mut statement = connection.prepare_cached(
-        "INSERT INTO tokens (id, account_id, agent_id, user_id, digest, created_at, expires_at, \
-             last_used_at, revoked_at, seal) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+        "INSERT INTO tokens (id, account_id, agent_id, user_id, user_generation, by_browser, digest, \
+             created_at, expires_at, last_used_at, revoked_at, seal) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
          ON CONFLICT (id) DO UPDATE SET \
              last_used_at = coalesce(max(last_used_at, excluded.last_used_at), last_used_at, \
                  excluded.last_used_at), \
              revoked_at = excluded.revoked_at, seal = excluded.seal \
          WHERE account_id = excluded.account_id AND agent_id IS excluded.agent_id \
-             AND user_id IS excluded.user_id AND digest = excluded.digest AND created_at = excluded.created_at \
+             AND user_id IS excluded.user_id AND user_generation IS excluded.user_generation \
+             AND by_browser IS excluded.by_browser \
+             AND digest = excluded.digest AND created_at = excluded.created_at \
              AND expires_at IS excluded.expires_at \
              AND (revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)",
     )?;
     for token in tokens {
+        let sign_in = token.sign_in.as_ref();
+        let generation = sign_in.map(|sign_in| sign_in.generation);
         let about = |problem: &str| Error::Inconsistent {
             table: "tokens",
             problem: format!("{} {problem}", token.id),
@@ -90,7 +108,9 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
                 token.id.as_bytes(),
                 token.account.as_bytes(),
                 token.agent.as_ref().map(|agent| agent.as_bytes()),
-                token.user.as_ref().map(|user| user.as_bytes()),
+                sign_in.map(|sign_in| sign_in.user.as_bytes()),
+                encode::optional_count(generation, "tokens", "user_generation")?,
+                sign_in.map(|sign_in| sign_in.by_browser),
                 token.digest,
                 token.created_at.microseconds(),
                 encode::time(token.expires_at),
@@ -119,7 +139,7 @@ pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Out
             ));
         }
     }
-    if let Some(user) = token.user {
+    if let Some(SignInRow { user, .. }) = token.sign_in {
         let is_theirs = connection
             .prepare_cached("SELECT 1 FROM users WHERE id = ?1 AND account_id = ?2")?
             .exists([user.as_bytes(), token.account.as_bytes()])?;
@@ -149,25 +169,80 @@ pub(crate) fn note_uses(connection: &Connection, uses: &[(TokenId, Timestamp)]) 
     Ok(Outcome::written(noted))
 }
 
-/// Writes a new user.
-pub(crate) fn create_user(connection: &Connection, user: &UserRow) -> Result<Outcome> {
+/// Writes a new user; with `only_first`, where there is none.
+pub(crate) fn create_user(
+    connection: &Connection,
+    user: &UserRow,
+    only_first: bool,
+) -> Result<Outcome> {
+    if only_first && has_users(connection)? {
+        return Ok(Outcome::UNCHANGED);
+    }
     connection
         .prepare_cached(
-            "INSERT INTO users (id, account_id, name, folded_name, created_at, password_hash, seal) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO users (id, account_id, version, name, folded_name, created_at, removed_at, \
+                 generation, password_hash, seal) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             user.id.as_bytes(),
             user.account.as_bytes(),
+            encode::count(user.version, "users", "version")?,
             user.name,
             user.folded_name,
             user.created_at.microseconds(),
+            encode::time(user.removed_at),
+            encode::count(user.generation, "users", "generation")?,
             user.password_hash,
             Text(&user.seal),
         ])
         .map_err(|error| constraint(error, "users", Error::NameTaken, Error::Conflict))?;
     fault::point("user.created");
     Ok(Outcome::WRITTEN)
+}
+
+/// Writes a user in place of the version before; nothing where it would be removed and no other one stays.
+pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<Outcome> {
+    let others_stay = connection
+        .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1")?
+        .exists([user.id.as_bytes()])?;
+    if user.removed_at.is_some() && !others_stay {
+        return Ok(Outcome::UNCHANGED);
+    }
+    let written = connection
+        .prepare_cached(
+            "UPDATE users SET version = ?3, removed_at = ?4, generation = ?5, password_hash = ?6, \
+                 seal = ?7 \
+             WHERE id = ?1 AND account_id = ?2 AND version = ?3 - 1 AND removed_at IS NULL",
+        )?
+        .execute(params![
+            user.id.as_bytes(),
+            user.account.as_bytes(),
+            encode::count(user.version, "users", "version")?,
+            encode::time(user.removed_at),
+            encode::count(user.generation, "users", "generation")?,
+            user.password_hash,
+            Text(&user.seal),
+        ])?;
+    if written == 0 {
+        return Err(Error::Conflict.into());
+    }
+    fault::point("user.written");
+    Ok(Outcome::WRITTEN)
+}
+
+/// The account's users that are not removed, oldest first.
+pub(crate) fn users(connection: &Connection, account: AccountId) -> Result<Vec<UserRow>> {
+    all(
+        connection,
+        concat!(
+            "SELECT ",
+            user_columns!(),
+            " FROM users WHERE account_id = ?1 AND removed_at IS NULL ORDER BY created_at, id"
+        ),
+        [account.as_bytes()],
+        decode::user,
+    )
 }
 
 /// The account's user of that folded name.
@@ -181,7 +256,7 @@ pub(crate) fn user_named(
         concat!(
             "SELECT ",
             user_columns!(),
-            " FROM users WHERE account_id = ?1 AND folded_name = ?2"
+            " FROM users WHERE account_id = ?1 AND folded_name = ?2 AND removed_at IS NULL"
         ),
         params![account.as_bytes(), folded_name],
         decode::user,
@@ -206,10 +281,10 @@ pub(crate) fn user(
     )
 }
 
-/// Whether any account has a user.
+/// Whether any account has a user that is not removed.
 pub(crate) fn has_users(connection: &Connection) -> Result<bool> {
     Ok(connection
-        .prepare_cached("SELECT 1 FROM users LIMIT 1")?
+        .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL LIMIT 1")?
         .exists([])?)
 }
 

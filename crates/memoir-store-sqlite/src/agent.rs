@@ -403,6 +403,13 @@ pub(crate) fn records(
         values.push(actor);
         sql += &format!(" AND actor_kind = ?{}", values.len());
     }
+    if let Some(name) = &filter.actor_name {
+        values.push(name);
+        sql += &format!(
+            " AND instr(lower(actor_name), lower(?{})) > 0",
+            values.len()
+        );
+    }
     if let Some(before) = &before {
         values.push(before);
         sql += &format!(" AND seq < ?{}", values.len());

@@ -9,7 +9,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessRow, AccountRow, AgentRow, AuditRow, DetailRow, LeafRow, MemoryRow, ReplyRow, SessionRow,
-    StoredText, TokenRow, UserRow, WaitingSession,
+    SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 use rusqlite::{Row, types::ValueRef};
 use serde::{Deserialize, de::value::StrDeserializer};
@@ -83,15 +83,16 @@ macro_rules! leaf_columns {
 /// The columns that [`token`] reads.
 macro_rules! token_columns {
     () => {
-        "id, account_id, agent_id, user_id, digest, created_at, expires_at, last_used_at, revoked_at, \
-         seal"
+        "id, account_id, agent_id, user_id, user_generation, by_browser, digest, created_at, expires_at, \
+         last_used_at, revoked_at, seal"
     };
 }
 
 /// The columns that [`user`] reads.
 macro_rules! user_columns {
     () => {
-        "id, account_id, name, folded_name, created_at, password_hash, seal"
+        "id, account_id, version, name, folded_name, created_at, removed_at, generation, password_hash, \
+         seal"
     };
 }
 
@@ -376,7 +377,7 @@ fn token_row(columns: &mut Columns<'_, '_>) -> Result<TokenRow> {
         id: TokenId::from_bytes(columns.id()?),
         account: AccountId::from_bytes(columns.id()?),
         agent: columns.optional_id()?.map(AgentId::from_bytes),
-        user: columns.optional_id()?.map(UserId::from_bytes),
+        sign_in: sign_in(columns)?,
         digest: columns.bytes()?,
         created_at: columns.time()?,
         expires_at: columns.optional_time()?,
@@ -386,15 +387,34 @@ fn token_row(columns: &mut Columns<'_, '_>) -> Result<TokenRow> {
     })
 }
 
+/// Who signed in for a token.
+fn sign_in(columns: &mut Columns<'_, '_>) -> Result<Option<SignInRow>> {
+    let user = columns.optional_id()?.map(UserId::from_bytes);
+    let generation = columns.optional_count()?;
+    let by_browser = columns.optional_flag()?;
+    match (user, generation, by_browser) {
+        (None, None, None) => Ok(None),
+        (Some(user), Some(generation), Some(by_browser)) => Ok(Some(SignInRow {
+            user,
+            generation,
+            by_browser,
+        })),
+        _ => Err(columns.unexpected("says by half who signed in")),
+    }
+}
+
 /// Reads `user_columns!()`.
 pub(crate) fn user(row: &Row<'_>) -> Result<UserRow> {
     let mut columns = Columns::new(row, "users");
     Ok(UserRow {
         id: UserId::from_bytes(columns.id()?),
         account: AccountId::from_bytes(columns.id()?),
+        version: columns.count()?,
         name: columns.text()?,
         folded_name: columns.text()?,
         created_at: columns.time()?,
+        removed_at: columns.optional_time()?,
+        generation: columns.count()?,
         password_hash: columns.text()?,
         seal: columns.stored_text()?,
     })
@@ -589,6 +609,15 @@ impl<'row, 'statement> Columns<'row, 'statement> {
             ValueRef::Integer(0) => Ok(false),
             ValueRef::Integer(1) => Ok(true),
             _ => Err(self.unexpected("is neither 0 nor 1")),
+        }
+    }
+
+    fn optional_flag(&mut self) -> Result<Option<bool>> {
+        match self.optional_integer()? {
+            None => Ok(None),
+            Some(0) => Ok(Some(false)),
+            Some(1) => Ok(Some(true)),
+            Some(_) => Err(self.unexpected("is neither 0 nor 1")),
         }
     }
 

@@ -279,6 +279,11 @@ impl Access for SqliteStore {
             .await
     }
 
+    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
+        self.scan(move |connection| access::agent_tokens(connection, scope))
+            .await
+    }
+
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
         if uses.is_empty() {
             return Ok(());
@@ -288,8 +293,31 @@ impl Access for SqliteStore {
     }
 
     async fn create_user(&self, user: &UserRow) -> Result<()> {
-        let change = Change::User(Box::new(user.clone()));
+        let change = Change::User {
+            user: Box::new(user.clone()),
+            only_first: false,
+        };
         self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn create_first_user(&self, user: &UserRow) -> Result<bool> {
+        let change = Change::User {
+            user: Box::new(user.clone()),
+            only_first: true,
+        };
+        let outcome = self.0.writer.write(change).await?;
+        Ok(outcome.is_written)
+    }
+
+    async fn put_user(&self, user: &UserRow) -> Result<bool> {
+        let change = Change::UserAgain(Box::new(user.clone()));
+        let outcome = self.0.writer.write(change).await?;
+        Ok(outcome.is_written)
+    }
+
+    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
+        self.scan(move |connection| access::users(connection, account))
+            .await
     }
 
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {

@@ -104,7 +104,12 @@ pub(crate) enum Change {
         due_at: Timestamp,
     },
     Uses(Vec<(TokenId, Timestamp)>),
-    User(Box<UserRow>),
+    User {
+        user: Box<UserRow>,
+        /// Where there is none yet.
+        only_first: bool,
+    },
+    UserAgain(Box<UserRow>),
     ReplyBegun(Box<ReplyRow>),
     ReplyEnded {
         account: AccountId,
@@ -156,7 +161,8 @@ impl Change {
             Self::Account(_)
             | Self::Lease { .. }
             | Self::Token(_)
-            | Self::User(_)
+            | Self::User { .. }
+            | Self::UserAgain(_)
             | Self::ReplyBegun(_)
             | Self::ReplyEnded { .. }
             | Self::TranscriptClaimed { .. }
@@ -662,7 +668,8 @@ fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
         Change::Leaves { recorded_at } => commit::append_leaves(connection, *recorded_at),
         Change::Token(token) => access::put_token(connection, token),
         Change::Uses(uses) => access::note_uses(connection, uses),
-        Change::User(user) => access::create_user(connection, user),
+        Change::User { user, only_first } => access::create_user(connection, user, *only_first),
+        Change::UserAgain(user) => access::put_user(connection, user),
         Change::MessagesAdded {
             scope,
             messages,

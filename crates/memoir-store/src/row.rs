@@ -228,8 +228,8 @@ pub struct TokenRow {
     pub account: AccountId,
     /// The agent; `None` for an administrator.
     pub agent: Option<AgentId>,
-    /// The administrator who signed in for it, one of the account; `None` where it was made otherwise.
-    pub user: Option<UserId>,
+    /// What an administrator signed in for; `None` where it was made otherwise.
+    pub sign_in: Option<SignInRow>,
     /// The SHA-256 of the secret; unique. The secret is kept nowhere.
     pub digest: [u8; 32],
     /// When it was made.
@@ -244,6 +244,17 @@ pub struct TokenRow {
     pub seal: StoredText,
 }
 
+/// Who signed in for a token, and with what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignInRow {
+    /// The administrator, one of the account.
+    pub user: UserId,
+    /// Of which generation of the administrator's sign-ins it is; those of earlier ones are over.
+    pub generation: u64,
+    /// Whether it is the cookie of a browser.
+    pub by_browser: bool,
+}
+
 /// An administrator of an account, with a name and a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserRow {
@@ -255,11 +266,17 @@ pub struct UserRow {
     pub name: String,
     /// The name as compared; unique in the account.
     pub folded_name: String,
-    /// The password's hash, with its parameters and salt, as a PHC string.
+    /// How often the row was written, from 1 on.
+    pub version: u64,
+    /// Which sign-ins count: those of this generation.
+    pub generation: u64,
+    /// The password's hash, with its parameters and salt, as a PHC string; empty once it is removed.
     pub password_hash: String,
     /// When it was made.
     pub created_at: Timestamp,
-    /// What shows that the row is as it was written.
+    /// When it was removed; `None` while it may sign in.
+    pub removed_at: Option<Timestamp>,
+    /// What shows that the row is as it was written, with the second factor in it.
     pub seal: StoredText,
 }
 

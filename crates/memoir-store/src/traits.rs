@@ -76,6 +76,8 @@ pub struct RecordFilter {
     pub action: Option<Action>,
     /// Those of one role.
     pub actor: Option<ActorKind>,
+    /// Those of an actor whose name holds this text, letters from A to Z in either case.
+    pub actor_name: Option<String>,
     /// Those written at or after.
     pub since: Option<Timestamp>,
     /// Those written at or before.
@@ -236,6 +238,9 @@ pub trait Access: Send + Sync {
     /// The account's tokens, oldest first.
     async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>>;
 
+    /// The agent's tokens, oldest first.
+    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>>;
+
     /// Notes when tokens were last used; earlier times than those noted are passed over, and so are
     /// tokens that do not exist.
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()>;
@@ -246,13 +251,27 @@ pub trait Access: Send + Sync {
     /// [`Error::NameTaken`](crate::Error::NameTaken).
     async fn create_user(&self, user: &UserRow) -> Result<()>;
 
-    /// The account's user of that folded name.
+    /// Makes a user where no account has one; whether it was made. Of callers at the same time exactly one
+    /// makes one.
+    async fn create_first_user(&self, user: &UserRow) -> Result<bool>;
+
+    /// Writes a user in place of the version before it. One that is to be removed is written only where
+    /// another one stays, in whichever account; whether it was written.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) where another version is there, or none.
+    async fn put_user(&self, user: &UserRow) -> Result<bool>;
+
+    /// The account's users that are not removed, oldest first.
+    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>>;
+
+    /// The account's user of that folded name that is not removed.
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>>;
 
-    /// The account's user of that identifier.
+    /// The account's user of that identifier, removed or not.
     async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>>;
 
-    /// Whether any account has a user.
+    /// Whether any account has a user that is not removed.
     async fn has_users(&self) -> Result<bool>;
 
     /// Enters a request whose answer is not known yet; that of the row given is passed over. What is

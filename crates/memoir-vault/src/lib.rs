@@ -40,6 +40,7 @@ pub mod chain;
 pub mod log;
 pub mod password;
 pub mod seal;
+pub mod second_factor;
 pub mod token;
 
 pub use error::{Error, Result};

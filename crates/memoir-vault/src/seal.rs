@@ -60,6 +60,8 @@ pub enum Row {
     AccessRequest(AccessRequestId),
     /// A message of a conversation, by the first half of its identifier's digest.
     Message([u8; 16]),
+    /// No row: what a browser holds on to while a user goes through several pages.
+    Passage(UserId),
 }
 
 /// Where a sealed text stands, within its agent.
@@ -199,6 +201,7 @@ impl Row {
             Self::User(user) => (8, *user.as_bytes()),
             Self::AccessRequest(request) => (9, *request.as_bytes()),
             Self::Message(digest) => (10, digest),
+            Self::Passage(user) => (11, *user.as_bytes()),
         }
     }
 }
@@ -212,6 +215,9 @@ impl fmt::Display for Place {
             Row::Message(_) => formatter.write_str("table `transcript_messages`, a message"),
             Row::Token(token) => write!(formatter, "table `tokens`, token {token}"),
             Row::User(user) => write!(formatter, "table `users`, user {user}"),
+            Row::Passage(user) => {
+                write!(formatter, "no table, what the browser of user {user} holds")
+            }
             Row::AccessRequest(request) => {
                 write!(formatter, "table `access_requests`, request {request}")
             }

@@ -49,6 +49,20 @@ impl TokenSecret {
         Ok(Self(text))
     }
 
+    /// As [`TokenSecret::generate`], for the link by which the first administrator is made.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn generate_for_link() -> Result<Self> {
+        Self::beginning_with("")
+    }
+
+    /// Whether that is the secret, in a time that does not tell how much of it is right.
+    pub fn is(&self, presented: &str) -> bool {
+        let presented: [u8; 32] = Sha256::digest(presented.as_bytes()).into();
+        is_same(&self.digest(), &presented)
+    }
+
     /// The secret, to be shown to the one who is to hold it.
     pub fn expose(&self) -> &str {
         &self.0
@@ -91,6 +105,13 @@ pub fn form_token(browser_secret: &str) -> String {
     URL_SAFE_NO_PAD.encode(hasher.finalize())
 }
 
+/// Compares in a time that does not tell how much of it is right.
+pub(crate) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    let pairs = one.iter().zip(other);
+    let differs = pairs.fold(0, |differs, (left, right)| differs | (left ^ right));
+    std::hint::black_box(differs) == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +128,18 @@ mod tests {
         assert_eq!(format!("{one:?}"), "TokenSecret");
         assert_eq!(digest_of("Bearer"), None);
         assert_eq!(digest_of(&format!("{PREFIX}{}", "a".repeat(200))), None);
+    }
+
+    #[test]
+    fn a_links_secret_is_itself_alone_and_no_token() {
+        let link = TokenSecret::generate_for_link().unwrap();
+        let secret = link.expose();
+        assert_eq!(secret.len(), 43);
+        assert!(link.is(secret));
+        for other in ["", &secret[..42], &format!("{secret}A"), "memoir_"] {
+            assert!(!link.is(other));
+        }
+        assert_eq!((digest_of(secret), browser_digest_of(secret)), (None, None));
     }
 
     #[test]

@@ -31,6 +31,10 @@ impl Models for Watched {
     fn concurrency(&self, provider: &str) -> Option<usize> {
         self.models.concurrency(provider)
     }
+
+    fn providers(&self) -> Vec<String> {
+        self.models.providers()
+    }
 }
 
 struct WatchedModel {

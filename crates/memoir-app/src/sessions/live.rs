@@ -113,6 +113,50 @@ impl AgentHandle {
             waking: self.memoir.changes.clone().waking(self.scope),
         }
     }
+
+    /// A session as it stands now, with what the breaker looks at, as an administrator sees it.
+    ///
+    /// # Errors
+    /// There is no such session; the agent was erased; the store fails.
+    pub async fn blind_standing(&self, id: SessionId) -> Result<LiveSession> {
+        let (agent, row) = self.watched(id).await?;
+        let (session, _) = self.standing(&agent, row, Eyes::Administrator).await?;
+        Ok(session)
+    }
+
+    /// The agent with one of its sessions, at one moment.
+    async fn watched(&self, id: SessionId) -> Result<(AgentRow, SessionRow)> {
+        let wanted = Wanted {
+            session: Some(id),
+            ..Wanted::default()
+        };
+        let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let row = snapshot.session;
+        let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
+        Ok((snapshot.agent, row))
+    }
+
+    async fn standing(
+        &self,
+        agent: &AgentRow,
+        row: SessionRow,
+        eyes: Eyes,
+    ) -> Result<(LiveSession, Standing)> {
+        // Also tells whether the agent is still there.
+        let key = self.key_of(agent).await?;
+        let version = row.version;
+        let key = (eyes == Eyes::Agent).then_some(&key);
+        let (session, _) = codec::session(key, row)?;
+        let agent = codec::listed_agent(agent)?;
+        let live = live(&self.name, agent, session, eyes);
+        let standing = Standing {
+            version,
+            core_tokens: live.core_tokens.unwrap_or(0),
+            breaker_tokens: live.breaker_tokens.unwrap_or(0),
+        };
+        Ok((live, standing))
+    }
 }
 
 impl Live {
@@ -126,20 +170,12 @@ impl Live {
             return Ok(Vec::new());
         }
         self.waking.receiver.mark_unchanged();
-        let wanted = Wanted {
-            session: Some(self.id),
-            ..Wanted::default()
-        };
-        let agent = &self.agent;
-        let snapshot = agent.memoir.store.snapshot(agent.scope, &wanted).await?;
-        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(agent.name.clone()))?;
-        if self.looked_at == Some(snapshot.agent.version) {
+        let (agent, row) = self.agent.watched(self.id).await?;
+        if self.looked_at == Some(agent.version) {
             return Ok(Vec::new());
         }
-        let row = snapshot.session;
-        let row = row.ok_or_else(|| Error::NoSession(self.id.to_string()))?;
         let mut news = Vec::new();
-        for record in self.records(&snapshot.agent).await? {
+        for record in self.records(&agent).await? {
             self.seen.seq = record.record.seq;
             news.push((LiveEvent::Record(Box::new(record)), self.seen));
         }
@@ -148,8 +184,8 @@ impl Live {
             self.looked_at = None;
             return Ok(news);
         }
-        let (session, standing) = self.standing(&snapshot.agent, row).await?;
-        self.looked_at = Some(snapshot.agent.version);
+        let (session, standing) = self.agent.standing(&agent, row, self.eyes).await?;
+        self.looked_at = Some(agent.version);
         self.has_ended = !session.session.state.is_running();
         if self.seen.standing != Some(standing) {
             self.seen.standing = Some(standing);
@@ -205,22 +241,6 @@ impl Live {
                 record,
             })
             .collect())
-    }
-
-    async fn standing(&self, agent: &AgentRow, row: SessionRow) -> Result<(LiveSession, Standing)> {
-        // Also tells whether the agent is still there.
-        let key = self.agent.key_of(agent).await?;
-        let version = row.version;
-        let key = (self.eyes == Eyes::Agent).then_some(&key);
-        let (session, _) = codec::session(key, row)?;
-        let agent = codec::listed_agent(agent)?;
-        let live = live(&self.agent.name, agent, session, self.eyes);
-        let standing = Standing {
-            version,
-            core_tokens: live.core_tokens.unwrap_or(0),
-            breaker_tokens: live.breaker_tokens.unwrap_or(0),
-        };
-        Ok((live, standing))
     }
 }
 

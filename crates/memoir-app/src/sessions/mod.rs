@@ -29,9 +29,10 @@ pub use live::{Live, LiveEvent, LiveRecord, LiveSession, Seen, Standing};
 pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
 pub(crate) use recent::Recent;
-pub use rehearse::{Rehearsal, RehearsedMemory};
+pub use rehearse::{AppliedMass, BlindChange, BlindRehearsal, Rehearsal, RehearsedMemory};
 pub use sweep::{Scheduled, Scheduler};
 pub use turns::Turns;
+pub use undo::RollBackPreview;
 
 /// The tools of a session as they are offered to a model.
 pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<ToolDefinition> {

@@ -28,7 +28,8 @@ use super::{
     slate::Slate,
 };
 use crate::{
-    AgentHandle, Error, Loaded, Memoir, MemoryView, Result, SessionView, codec, memories::wanted,
+    AgentHandle, BlindMemoryView, Error, Loaded, Memoir, MemoryView, Result, SessionView, codec,
+    memories::wanted,
 };
 
 /// What a rehearsal came to: enough to show it, and to do it.
@@ -57,6 +58,12 @@ impl Touched {
         let counts = self.before.is_some() || self.after.is_kept();
         self.after.kind == Kind::Core && differs && counts
     }
+
+    /// Whether the memory is not as it was any more, where `present` holds the kept core memories.
+    fn is_outdated(&self, present: &BTreeMap<Number, &Memory>) -> bool {
+        let before = self.before.as_ref();
+        before.is_some_and(|before| present.get(&before.number) != Some(&before))
+    }
 }
 
 /// A memory that the rehearsal touched, as every door shows it.
@@ -78,6 +85,45 @@ impl From<&Touched> for RehearsedMemory {
             after: touched.after.clone().into(),
         }
     }
+}
+
+/// What applying a rehearsal would do, without words (SPEC 5.1).
+#[derive(Debug)]
+pub struct BlindRehearsal {
+    /// The core memories that would not be as they were, by number.
+    pub changes: Vec<BlindChange>,
+    /// The session that applied it already; `None` where none did.
+    pub applied_by: Option<SessionId>,
+    /// The place of the agent's newest record, which says of when this is.
+    pub newest_seq: u64,
+    /// What the mass would become; or why it cannot be applied as things are now.
+    pub outcome: Result<AppliedMass>,
+}
+
+/// What the mass becomes where a rehearsal is applied, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppliedMass {
+    /// Now.
+    pub core_tokens_before: u64,
+    /// Afterwards.
+    pub core_tokens_after: u64,
+}
+
+/// What a rehearsal would do to one memory, without its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlindChange {
+    /// As it was; `None` where it would be new.
+    pub before: Option<BlindMemoryView>,
+    /// As it would be. The number of a new one may be another when the rehearsal is applied.
+    pub after: BlindMemoryView,
+    /// Whether its words become others.
+    pub is_reworded: bool,
+    /// The new memory that it is merged into; `None` where it is not merged.
+    pub merged_into: Option<Number>,
+    /// The memories that a new one is made of.
+    pub made_of: Vec<Number>,
+    /// Whether it is not any more as it was when it was rehearsed, which stands in the way.
+    pub changed_since: bool,
 }
 
 /// One successful edit or protection, to be made again.
@@ -157,6 +203,28 @@ impl Rehearsal {
             None => self.memories.clone(),
         };
         memories.iter().map(RehearsedMemory::from).collect()
+    }
+
+    /// What it would do to each memory, `kept` being the core memories as they are now.
+    fn blind_changes(&self, kept: &[Memory]) -> Vec<BlindChange> {
+        let present = by_number(kept);
+        let merges = |edit: &&Edit| edit.created.is_some();
+        let change = |touched: &Touched| {
+            let number = touched.number;
+            let before = touched.before.as_ref();
+            let mut merged = self.edits.iter().filter(merges);
+            let into = merged.find(|edit| edit.numbers.contains(&number));
+            let made = self.edits.iter().find(|edit| edit.created == Some(number));
+            BlindChange {
+                before: before.map(BlindMemoryView::from),
+                after: BlindMemoryView::from(&touched.after),
+                is_reworded: before.is_some_and(|before| before.content != touched.after.content),
+                merged_into: into.and_then(|edit| edit.created),
+                made_of: made.map(|edit| edit.numbers.clone()).unwrap_or_default(),
+                changed_since: touched.is_outdated(&present),
+            }
+        };
+        self.memories.iter().map(change).collect()
     }
 }
 
@@ -271,7 +339,7 @@ impl AgentHandle {
     pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
         self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
-            match self.attempt_apply(id, actor).await {
+            match self.attempt_apply(id, None, actor).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 done => return done,
             }
@@ -279,21 +347,88 @@ impl AgentHandle {
         Err(Error::Contended)
     }
 
-    async fn attempt_apply(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
-        let now = self.memoir.now();
-        let wanted = Wanted {
+    /// As [`AgentHandle::apply_rehearsal`], where the record at `newest_seq` is still the newest: then it does
+    /// what [`AgentHandle::blind_rehearsal`] said.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] where another record was written since; and as for
+    /// [`AgentHandle::apply_rehearsal`].
+    pub async fn apply_rehearsal_as_seen(
+        &self,
+        id: SessionId,
+        newest_seq: u64,
+        actor: &Actor,
+    ) -> Result<SessionView> {
+        self.close_if_lapsed().await?;
+        match self.attempt_apply(id, Some(newest_seq), actor).await {
+            Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
+            done => done,
+        }
+    }
+
+    /// What applying a rehearsal would do, without words; `None` where nothing came of it: it was cancelled,
+    /// or is none. One that runs has no changes yet.
+    ///
+    /// # Errors
+    /// There is no such session; the store fails.
+    pub async fn blind_rehearsal(
+        &self,
+        id: SessionId,
+        actor: &Actor,
+    ) -> Result<Option<BlindRehearsal>> {
+        let mut loaded = self.load(&self.applying(id)).await?;
+        let newest_seq = loaded.agent.next_seq.saturating_sub(1);
+        let core_tokens_before = loaded.agent.tally.core_tokens;
+        let no_session = || Error::NoSession(id.to_string());
+        let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
+        let Some(rehearsal) = rehearsal else {
+            return Ok(None);
+        };
+        let changes = rehearsal.blind_changes(&loaded.memories);
+        let applied_by = rehearsal.applied_by;
+        let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor);
+        let outcome = match planned {
+            Ok((_, decision)) => Ok(AppliedMass {
+                core_tokens_before,
+                core_tokens_after: decision.agent.tally.core_tokens,
+            }),
+            Err(
+                error @ (Error::NotApplicable { .. } | Error::EditRefused { .. } | Error::Start(_)),
+            ) => Err(error),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(BlindRehearsal {
+            changes,
+            applied_by,
+            newest_seq,
+            outcome,
+        }))
+    }
+
+    /// What applying is decided by.
+    fn applying(&self, id: SessionId) -> Wanted {
+        Wanted {
             memories: Selection::KeptCore,
             session: Some(id),
-            eroded_since: Some(now.plus_days(-EROSION_DAYS)),
-        };
-        let mut loaded = self.load(&wanted).await?;
+            eroded_since: Some(self.memoir.now().plus_days(-EROSION_DAYS)),
+        }
+    }
+
+    async fn attempt_apply(
+        &self,
+        id: SessionId,
+        newest_seq: Option<u64>,
+        actor: &Actor,
+    ) -> Result<SessionView> {
+        let mut loaded = self.load(&self.applying(id)).await?;
+        if newest_seq.is_some_and(|seq| seq + 1 != loaded.agent.next_seq) {
+            return Err(Error::Changed);
+        }
         let no_session = || Error::NoSession(id.to_string());
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
         let rehearsal = rehearsal.ok_or_else(|| not_applicable(id, "it is no rehearsal"))?;
-        check_applicable(&rehearsed, &rehearsal, &loaded.memories)?;
         let base = loaded.base.clone();
-        let applied = self.memoir.ids().session()?;
-        let mut decision = self.apply(loaded, &rehearsed, &rehearsal, applied, actor, now)?;
+        let (applied, mut decision) = self.plan_apply(loaded, &rehearsed, &rehearsal, actor)?;
         let session = decision
             .sessions
             .iter()
@@ -308,6 +443,21 @@ impl AgentHandle {
         let beside = codec::Beside::rehearsed(id, applied_rehearsal);
         self.commit(&base, decision, beside).await?;
         Ok(SessionView::new(&self.name, session))
+    }
+
+    /// Applying as one decision, and the session that it makes.
+    fn plan_apply(
+        &self,
+        loaded: Loaded,
+        rehearsed: &Session,
+        rehearsal: &Rehearsal,
+        actor: &Actor,
+    ) -> Result<(SessionId, Decision)> {
+        check_applicable(rehearsed, rehearsal, &loaded.memories)?;
+        let applied = self.memoir.ids().session()?;
+        let now = self.memoir.now();
+        let decision = self.apply(loaded, rehearsed, rehearsal, applied, actor, now)?;
+        Ok((applied, decision))
     }
 
     fn apply(
@@ -548,6 +698,11 @@ fn differences(before: Vec<Memory>, after: Vec<Memory>) -> Vec<Touched> {
     changed
 }
 
+fn by_number(memories: &[Memory]) -> BTreeMap<Number, &Memory> {
+    let numbered = memories.iter().map(|memory| (memory.number, memory));
+    numbered.collect()
+}
+
 fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &[Memory]) -> Result<()> {
     if let Some(applied) = rehearsal.applied_by {
         return Err(not_applicable(
@@ -558,16 +713,12 @@ fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &[Memory
     if session.state != State::Completed {
         return Err(not_applicable(session.id, "it was not completed"));
     }
-    let kept: BTreeMap<Number, &Memory> = memories
-        .iter()
-        .map(|memory| (memory.number, memory))
-        .collect();
+    let present = by_number(memories);
     let changed: Vec<String> = rehearsal
         .memories
         .iter()
-        .filter_map(|memory| memory.before.as_ref())
-        .filter(|before| kept.get(&before.number) != Some(before))
-        .map(|before| before.number.to_string())
+        .filter(|touched| touched.is_outdated(&present))
+        .map(|touched| touched.number.to_string())
         .collect();
     if changed.is_empty() {
         return Ok(());

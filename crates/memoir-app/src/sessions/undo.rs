@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use memoir_domain::{
     SessionId,
     audit::{Actor, Record},
+    draft::Decision,
     manage::ChangeRefusal,
     memory::{Memory, Number},
+    rewind::RewindPreview,
     rollback::{self, Obstacle, UndoPlan},
     session::{Session, State},
 };
@@ -14,6 +16,15 @@ use memoir_store::{RecordFilter, Selection};
 
 use super::end::with_session;
 use crate::{AgentHandle, Error, Loaded, Result, SessionView, memories::wanted};
+
+/// What rolling a session back would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RollBackPreview {
+    /// What the memories become; the journal entry that tells of it is left out.
+    pub changes: RewindPreview,
+    /// Later changes of the same memories, which would be undone too; none for a session that runs.
+    pub obstacles: Vec<Obstacle>,
+}
 
 impl AgentHandle {
     /// Undoes a session. Where memories that it changed were changed again later, `cascade` undoes these
@@ -37,22 +48,23 @@ impl AgentHandle {
         Err(Error::Contended)
     }
 
-    /// What stands in the way of [`AgentHandle::roll_back`]: later changes of the same memories, without
-    /// their words; nothing where it would be done at once.
+    /// What [`AgentHandle::roll_back`] would do, later changes of the same memories included: what stands
+    /// in the way, and what the memories become. Without words.
     ///
     /// # Errors
     /// [`Error::NotUndoable`] where there is nothing to take back.
-    pub async fn roll_back_obstacles(&self, id: SessionId) -> Result<Vec<Obstacle>> {
+    pub async fn preview_roll_back(&self, id: SessionId, actor: &Actor) -> Result<RollBackPreview> {
         for _ in 0..crate::ATTEMPTS {
-            let mut loaded = self.load(&with_session(id)).await?;
-            let session = loaded.take_session(id)?;
-            check_undoable(&session)?;
-            if session.state.is_running() {
-                return Ok(Vec::new());
-            }
-            match self.log_since(id, &loaded).await {
+            match self.plan_roll_back(id, true, actor).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                log => return Ok(rollback::plan_undo(id, &log?).obstacles),
+                planned => {
+                    let (loaded, decision, obstacles) = planned?;
+                    let (before, after) = (loaded.agent.tally, decision.agent.tally);
+                    return Ok(RollBackPreview {
+                        changes: RewindPreview::of(&before, &after, &decision.changes),
+                        obstacles,
+                    });
+                }
             }
         }
         Err(Error::Contended)
@@ -64,23 +76,7 @@ impl AgentHandle {
         cascade: bool,
         actor: &Actor,
     ) -> Result<SessionView> {
-        let mut loaded = self.load(&with_session(id)).await?;
-        let session = loaded.take_session(id)?;
-        check_undoable(&session)?;
-        let decision = if session.state.is_running() {
-            let (history, memories) = self.session_history(id).await?;
-            let agent = loaded.agent.clone();
-            rollback::roll_back_running(
-                agent,
-                session,
-                &history,
-                memories,
-                actor,
-                self.memoir.now(),
-            )
-        } else {
-            self.plan_and_undo(&loaded, session, cascade, actor).await?
-        };
+        let (loaded, decision, _) = self.plan_roll_back(id, cascade, actor).await?;
         let undone = decision
             .sessions
             .iter()
@@ -93,13 +89,34 @@ impl AgentHandle {
             .ok_or(Error::SessionLost(id))
     }
 
+    /// What rolling back comes to, and what stands in the way of it.
+    async fn plan_roll_back(
+        &self,
+        id: SessionId,
+        cascade: bool,
+        actor: &Actor,
+    ) -> Result<(Loaded, Decision, Vec<Obstacle>)> {
+        let mut loaded = self.load(&with_session(id)).await?;
+        let session = loaded.take_session(id)?;
+        check_undoable(&session)?;
+        if !session.state.is_running() {
+            let (decision, obstacles) =
+                self.plan_and_undo(&loaded, session, cascade, actor).await?;
+            return Ok((loaded, decision, obstacles));
+        }
+        let (history, memories) = self.session_history(id).await?;
+        let (agent, now) = (loaded.agent.clone(), self.memoir.now());
+        let decision = rollback::roll_back_running(agent, session, &history, memories, actor, now);
+        Ok((loaded, decision, Vec::new()))
+    }
+
     async fn plan_and_undo(
         &self,
         loaded: &Loaded,
         session: Session,
         cascade: bool,
         actor: &Actor,
-    ) -> Result<memoir_domain::draft::Decision> {
+    ) -> Result<(Decision, Vec<Obstacle>)> {
         let id = session.id;
         let log = self.log_since(id, loaded).await?;
         let plan = rollback::plan_undo(id, &log);
@@ -117,16 +134,9 @@ impl AgentHandle {
         }
         let sessions = self.sessions_of(&plan, session).await?;
         let memories = self.memories_of(&plan, &log).await?;
-        let agent = loaded.agent.clone();
-        Ok(rollback::undo(
-            agent,
-            sessions,
-            &plan,
-            &log,
-            &memories,
-            actor,
-            self.memoir.now(),
-        ))
+        let (agent, now) = (loaded.agent.clone(), self.memoir.now());
+        let decision = rollback::undo(agent, sessions, &plan, &log, &memories, actor, now);
+        Ok((decision, plan.obstacles))
     }
 
     /// The agent's log from the session's first record on.

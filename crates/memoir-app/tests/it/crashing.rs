@@ -322,11 +322,23 @@ impl memoir_store::Access for Watched {
     async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
         self.inner.tokens(account).await
     }
+    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
+        self.inner.agent_tokens(scope).await
+    }
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
         self.inner.note_uses(uses).await
     }
     async fn create_user(&self, user: &UserRow) -> Result<()> {
         self.inner.create_user(user).await
+    }
+    async fn create_first_user(&self, user: &UserRow) -> Result<bool> {
+        self.inner.create_first_user(user).await
+    }
+    async fn put_user(&self, user: &UserRow) -> Result<bool> {
+        self.inner.put_user(user).await
+    }
+    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
+        self.inner.users(account).await
     }
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
         self.inner.user_named(account, folded_name).await

@@ -1,7 +1,7 @@
 //! Rehearsals change nothing, and are applied in one step or not at all (SPEC 3.17).
 
 use memoir_app::{Error, sessions::RefineOptions};
-use memoir_domain::{agent::Field, session::State};
+use memoir_domain::{agent::Field, memory::Number, session::State};
 use memoir_testkit::Turn;
 use serde_json::json;
 
@@ -94,6 +94,113 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
         .unwrap_err();
     assert!(again.to_string().contains("it was applied as session"));
     world.check().await;
+}
+
+#[tokio::test]
+async fn spec_5_1_what_applying_would_do_is_told_without_words() {
+    let world = World::new(&MEMORIES).await;
+    let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
+    let id = driven.session.id;
+    let agent = &world.agent;
+    let look = async || agent.blind_rehearsal(id, &person()).await.unwrap().unwrap();
+    let seen = look().await;
+    let told: Vec<_> = seen
+        .changes
+        .iter()
+        .map(|change| {
+            let into = change.merged_into.map(|number| number.0);
+            (
+                change.after.number.0,
+                change.after.discarded_at.is_some(),
+                change.is_reworded,
+                into,
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (3, true, false, Some(7)),
+            (4, true, false, Some(7)),
+            (5, true, false, None),
+            (7, false, false, None)
+        ]
+    );
+    assert_eq!(seen.changes[3].made_of, [Number(3), Number(4)]);
+    assert!(seen.changes[3].before.is_none());
+    let shown = format!("{:?}", seen.changes);
+    assert!(
+        !shown.contains("cat") && !shown.contains("paper"),
+        "{shown}"
+    );
+
+    // What was shown is what is done, or nothing is.
+    world
+        .remember("Something new, with a text of its own.")
+        .await;
+    let stale = agent
+        .apply_rehearsal_as_seen(id, seen.newest_seq, &person())
+        .await;
+    assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
+    let seen = look().await;
+    let mass = *seen.outcome.as_ref().unwrap();
+    let now = async || agent.show().await.unwrap().tally.core_tokens;
+    assert_eq!(mass.core_tokens_before, now().await);
+    let applied = agent
+        .apply_rehearsal_as_seen(id, seen.newest_seq, &person())
+        .await
+        .unwrap();
+    assert_eq!(mass.core_tokens_after, now().await);
+    let seen = look().await;
+    assert_eq!(seen.applied_by, Some(applied.id));
+    assert!(seen.outcome.is_err());
+    assert!(
+        agent
+            .blind_rehearsal(applied.id, &person())
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[tokio::test]
+async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
+    let world = World::new(&MEMORIES).await;
+    let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
+    let look = async || {
+        let seen = world
+            .agent
+            .blind_rehearsal(driven.session.id, &person())
+            .await;
+        seen.unwrap().unwrap()
+    };
+    let strict = [(Field::RefinementThreshold, Some("1"))];
+    world.agent.configure(&strict, &person()).await.unwrap();
+    let seen = look().await;
+    assert!(
+        matches!(seen.outcome, Err(Error::EditRefused { .. })),
+        "{seen:?}"
+    );
+    assert!(seen.changes.iter().all(|change| !change.changed_since));
+    let queued = world.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    let running = look().await.outcome.unwrap_err();
+    assert_eq!(running.code(), "session_open", "{running}");
+    world.agent.cancel(queued.id, &person()).await.unwrap();
+    let lax = [(Field::RefinementThreshold, None)];
+    world.agent.configure(&lax, &person()).await.unwrap();
+    world.refine([delete(4), complete()]).await;
+    let seen = look().await;
+    let outdated = seen.changes.iter().filter(|change| change.changed_since);
+    let outdated: Vec<u64> = outdated.map(|change| change.after.number.0).collect();
+    assert_eq!(
+        outdated,
+        [4, 5],
+        "one by the session, and one as a double before it"
+    );
+    assert!(
+        matches!(seen.outcome, Err(Error::NotApplicable { .. })),
+        "{seen:?}"
+    );
 }
 
 #[tokio::test]

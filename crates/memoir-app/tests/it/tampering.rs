@@ -1305,7 +1305,10 @@ async fn spec_5_5_a_browsers_row_given_to_another_user_lets_nobody_in() {
     let signed_in = world
         .memoir
         .sign_in_with_browser(None, "Ada", password, ends);
-    let secret = signed_in.await.unwrap().unwrap().secret;
+    let memoir_app::SignIn::In(made) = signed_in.await.unwrap() else {
+        panic!("no code is needed");
+    };
+    let secret = made.secret;
     let entered = world
         .memoir
         .enter_with_browser(secret.expose(), 600)

@@ -1,10 +1,14 @@
 //! Back to any moment, and forward again (SPEC 4.3), through the use cases and on a real store.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use memoir_app::{Error, sessions::RefineOptions};
 use memoir_domain::{
-    SessionId, Timestamp, agent::Field, manage::ChangeRefusal, memory::Number, session::State,
+    SessionId, Timestamp,
+    agent::Field,
+    manage::ChangeRefusal,
+    memory::{Number, Tally},
+    session::State,
 };
 use memoir_testkit::Turn;
 use serde_json::{Value, json};
@@ -36,6 +40,7 @@ impl Dice {
 struct Moment {
     at: Timestamp,
     kept: Vec<Value>,
+    tally: Tally,
 }
 
 /// The kept memories, oldest first, but those of `without`.
@@ -130,6 +135,15 @@ async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
     }
 }
 
+/// The sessions that are undone.
+async fn undone(world: &World) -> BTreeSet<SessionId> {
+    let sessions = world.agent.sessions(u32::MAX).await.unwrap();
+    let undone = sessions
+        .iter()
+        .filter(|session| session.undone_at.is_some());
+    undone.map(|session| session.id).collect()
+}
+
 /// Goes to a moment, looks, and where it is told to goes back to where it was.
 async fn rewind(world: &World, moment: &Moment, shredded: &[u64], stay: bool, done: &mut Done) {
     let before = kept(world, shredded).await;
@@ -145,8 +159,25 @@ async fn rewind(world: &World, moment: &Moment, shredded: &[u64], stay: bool, do
         before,
         "a preview changes nothing"
     );
+    let point = Some(memoir_app::Point::Time(moment.at));
+    let seen = world.agent.look_back(point, &person()).await.unwrap();
+    assert_eq!(seen.then, moment.tally, "what was counted then");
+    let undone = undone(world).await;
     let rewound = world.agent.rewind(moment.at, &person()).await.unwrap();
     assert_eq!(rewound.changes, preview.changes);
+    assert_eq!(seen.foresight.changes, rewound.changes);
+    assert_eq!(seen.foresight.is_nothing(), rewound.seq.is_none());
+    assert_eq!(seen.seq, rewound.to_seq);
+    let undone_now = self::undone(world).await;
+    let foreseen = [
+        seen.foresight.sessions_undone,
+        seen.foresight.sessions_reinstated,
+    ];
+    let happened = [
+        undone_now.difference(&undone).count() as u64,
+        undone.difference(&undone_now).count() as u64,
+    ];
+    assert_eq!(foreseen, happened, "sessions");
     assert_eq!(kept(world, shredded).await, others(moment, shredded));
     done.rewinds += 1;
     if stay {
@@ -233,6 +264,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
             moments.push(Moment {
                 at: world.memoir.now(),
                 kept: kept(&world, &[]).await,
+                tally: world.agent.show().await.unwrap().tally,
             });
         }
         if dice.roll(3) == 0 {
@@ -344,6 +376,83 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     assert_eq!(kept(&world, &[]).await, full);
     assert!(agent.verify().await.unwrap().valid);
     world.check().await;
+}
+
+#[tokio::test]
+async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
+    let world = World::new(&["One thing.", "Another thing."]).await;
+    let agent = &world.agent;
+    let newest = agent.look_back(None, &person()).await.unwrap();
+    assert_eq!(newest.seq, newest.history.newest_seq);
+    assert!(newest.foresight.is_nothing());
+    world.remember("A third thing.").await;
+    let stale = agent.rewind_as_seen(2, newest.seq, &person()).await;
+    assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
+    assert_eq!(world.kept().await, [1, 2, 3]);
+    let first = newest.seq - 1;
+    let point = Some(memoir_app::Point::Record(first));
+    let seen = agent.look_back(point, &person()).await.unwrap();
+    let rewound = agent
+        .rewind_as_seen(first, seen.history.newest_seq, &person())
+        .await
+        .unwrap();
+    assert_eq!(rewound.changes, seen.foresight.changes);
+    assert_eq!(
+        (rewound.changes.discarded, world.kept().await),
+        (2, vec![1])
+    );
+    let back = rewound.seq.unwrap();
+    let back = agent
+        .rewind_as_seen(back - 1, back, &person())
+        .await
+        .unwrap();
+    assert_eq!(
+        (back.changes.returning, world.kept().await),
+        (2, vec![1, 2, 3])
+    );
+    world.check().await;
+}
+
+/// Of a long log the curve has a bounded number of points, and no dip is lost.
+#[tokio::test]
+async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
+    let world = World::new(&["A first thing, which stays."]).await;
+    let agent = &world.agent;
+    for number in 0..300 {
+        let number = Number(world.remember(&format!("Thing {number} of many.")).await);
+        let handling = memoir_app::Handling::Discard;
+        agent
+            .handle(number, handling, |_| true, &person())
+            .await
+            .unwrap();
+        agent
+            .handle(number, memoir_app::Handling::Restore, |_| true, &person())
+            .await
+            .unwrap();
+    }
+    let (driven, _) = world.refine([delete(2), complete()]).await;
+    let seen = agent.look_back(None, &person()).await.unwrap();
+    let history = &seen.history;
+    assert!(history.newest_seq > 900, "{}", history.newest_seq);
+    let points = &history.mass;
+    assert!((300..=memoir_app::MASS_POINTS as usize).contains(&points.len()));
+    let (first, last) = (points[0], points[points.len() - 1]);
+    assert_eq!((first.seq, first.core_tokens), (0, 0));
+    assert_eq!(
+        (last.seq, last.core_tokens),
+        (seen.seq, seen.now.core_tokens)
+    );
+    assert!(points.is_sorted_by(|before, after| before.seq < after.seq));
+    let dips = points
+        .iter()
+        .filter(|point| point.lowest_core_tokens < point.core_tokens);
+    assert!(dips.count() > 100, "each discarding is there");
+    let span = history.sessions[0];
+    assert_eq!(
+        (span.id, span.last_seq),
+        (driven.session.id, history.newest_seq)
+    );
+    assert_eq!(span.first_seq, history.newest_seq - 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -30,12 +30,26 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     let before = world.memories().await;
     let (driven, _) = world.refine([merge([4, 5]), complete()]).await;
     assert_eq!(world.kept().await, [1, 2, 3, 7, 6]);
+    let mass = async || world.agent.show().await.unwrap().tally.core_tokens;
+    let preview = world
+        .agent
+        .preview_roll_back(driven.session.id, &person())
+        .await
+        .unwrap();
+    assert_eq!(preview.obstacles, []);
+    let changes = preview.changes;
+    assert_eq!(
+        (changes.changed, changes.returning, changes.discarded),
+        (3, 2, 1)
+    );
+    assert_eq!(changes.core_tokens_before, mass().await);
     let undone = world
         .agent
         .roll_back(driven.session.id, false, &person())
         .await
         .unwrap();
     assert!(undone.undone_at.is_some());
+    assert_eq!(changes.core_tokens_after, mass().await);
     assert_eq!(
         undone.state,
         memoir_domain::session::State::Completed,
@@ -72,8 +86,24 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
 async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     let world = World::new(&MEMORIES).await;
     let before = world.memories().await;
+    let mass = async || world.agent.show().await.unwrap().tally.core_tokens;
+    let whole = mass().await;
     let (first, _) = world.refine([merge([4, 5]), complete()]).await;
     let (second, _) = world.refine([delete(7), complete()]).await;
+    let preview = world
+        .agent
+        .preview_roll_back(first.session.id, &person())
+        .await
+        .unwrap();
+    assert_eq!(preview.obstacles.len(), 1);
+    assert_eq!(
+        (
+            preview.changes.core_tokens_before,
+            preview.changes.core_tokens_after
+        ),
+        (mass().await, whole),
+        "with the later change undone too"
+    );
     let refused = world
         .agent
         .roll_back(first.session.id, false, &person())

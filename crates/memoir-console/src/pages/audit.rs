@@ -3,21 +3,19 @@
 use axum::{
     Extension,
     extract::{Path, RawQuery, State},
+    http::StatusCode,
+    response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, RecordSearch, RecordView, Verification};
-use memoir_domain::{
-    Timestamp,
-    audit::{Action, ActorKind},
-};
-use serde::Deserialize;
+use memoir_app::{AgentHandle, Error, RecordSearch, RecordView, Verification};
 use serde_json::Value;
 
-use super::{Tab, agent_head, agent_path};
+use super::{Tab, agent_head, agent_path, audit_filter::Wanted};
 use crate::{
     Console,
-    answer::{Answer, Failure},
+    answer::{Answer, page_of},
     browser::Visitor,
+    field::{Faults, Labelled},
     form,
     parts::{self, Place, Sheet},
     words,
@@ -25,126 +23,99 @@ use crate::{
 
 /// Records on a page.
 const AT_ONCE: u32 = 50;
-/// Who can do something.
-const ROLES: [ActorKind; 3] = [
-    ActorKind::Administrator,
-    ActorKind::Agent,
-    ActorKind::System,
-];
-
-#[derive(Default, Deserialize)]
-pub(crate) struct Wanted {
-    agent: Option<String>,
-    action: Option<String>,
-    actor: Option<String>,
-    session: Option<String>,
-    since: Option<String>,
-    until: Option<String>,
-    /// The place of the last record of the page before.
-    before: Option<u64>,
-}
-
-impl Wanted {
-    fn search(&self) -> Result<RecordSearch, Failure> {
-        let no_time =
-            |_| Failure::invalid("A time is to be given as 2026-03-04 or 2026-03-04T12:00Z.");
-        let action = |name: &str| {
-            let unknown = || Failure::invalid("There is no such action.");
-            Action::from_name(name).ok_or_else(unknown)
-        };
-        let role = |name: &str| {
-            let found = ROLES.into_iter().find(|role| role.as_str() == name);
-            found.ok_or_else(|| Failure::invalid("There is no such role."))
-        };
-        let session = |id: &str| {
-            let unknown = |_| Failure::invalid("A session is to be given by its identifier.");
-            id.trim().parse().map_err(unknown)
-        };
-        Ok(RecordSearch {
-            session: self.session.as_deref().map(session).transpose()?,
-            action: self.action.as_deref().map(action).transpose()?,
-            actor: self.actor.as_deref().map(role).transpose()?,
-            since: self
-                .since
-                .as_deref()
-                .map(str::parse)
-                .transpose()
-                .map_err(no_time)?,
-            until: self
-                .until
-                .as_deref()
-                .map(Timestamp::parse_until)
-                .transpose()
-                .map_err(no_time)?,
-        })
-    }
-
-    fn address(&self, before: Option<u64>) -> String {
-        let text = |value: &Option<String>| value.clone().unwrap_or_default();
-        let before = before.map(|seq| seq.to_string()).unwrap_or_default();
-        form::address(
-            "/audit",
-            &[
-                ("agent", &text(&self.agent)),
-                ("action", &text(&self.action)),
-                ("actor", &text(&self.actor)),
-                ("session", &text(&self.session)),
-                ("since", &text(&self.since)),
-                ("until", &text(&self.until)),
-                ("before", &before),
-            ],
-        )
-    }
-}
-
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(query): RawQuery,
 ) -> Answer {
     let wanted: Wanted = form::query(query.as_deref())?;
     let Some(name) = &wanted.agent else {
-        return Ok(overview(&visitor));
+        return Ok(overview(&visitor, "", &Faults::default()));
     };
-    let agent = visitor.account.agent(name).await?;
-    let search = wanted.search()?;
-    let mut records = agent
-        .search_records(&search, wanted.before, AT_ONCE + 1)
-        .await?;
+    let agent = match visitor.account.agent(name).await {
+        Ok(agent) => agent,
+        Err(Error::NoAgent(_)) => return Ok(nobody(&visitor, name)),
+        Err(error) => return Err(error.into()),
+    };
+    let (search, faults) = wanted.read();
+    let before = wanted.before()?;
+    let newest = agent.search_records(&RecordSearch::default(), None, 1).await?;
+    let found = match faults.is_empty() {
+        true => found(&agent, &wanted, &search, before).await?,
+        false => html! {},
+    };
+    let content = html! {
+        (agent_head(&agent, Tab::Audit))
+        (chain(&visitor, &agent, newest.first()))
+        section aria-labelledby="records" {
+            h2 #records { "Records" }
+            (faults.wrong())
+            (wanted.form(&faults))
+            (found)
+        }
+    };
+    let title = format!("Audit of {}", agent.name());
+    let shown = Sheet::new(&visitor, &title, Place::Audit).show(content);
+    Ok(match faults.is_empty() {
+        true => shown,
+        false => page_of(StatusCode::BAD_REQUEST, shown),
+    })
+}
+
+/// How the log ends, which costs no look at the rest of it.
+fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordView>) -> Markup {
+    let verify = format!("{}/verify", agent_path(agent.scope().agent));
+    html! {
+        section aria-labelledby="chain" {
+            h2 #chain { "The chain" }
+            @if let Some(newest) = newest {
+                dl.facts {
+                    (parts::pair("Records", html! { (words::number(newest.seq)) }))
+                    (parts::pair("The last one", html! {
+                        (parts::time(newest.recorded_at)) span.of { " · " (words::spaced(newest.action.as_str())) }
+                    }))
+                    (parts::pair("Head of the chain", html! { code.hash { (newest.hash) } }))
+                }
+            }
+            p { "Verifying computes it anew from the first record on, and holds what is stored against it." }
+            div.buttons {
+                (parts::button(visitor, &verify, "Verify the chain", "Verify the chain", "main"))
+            }
+        }
+    }
+}
+
+/// One page of what is looked for.
+async fn found(
+    agent: &AgentHandle,
+    wanted: &Wanted,
+    search: &RecordSearch,
+    before: Option<u64>,
+) -> Result<Markup, Error> {
+    let mut records = agent.search_records(search, before, AT_ONCE + 1).await?;
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);
     let next = records.last().filter(|_| is_more);
     let next = next.map(|last| wanted.address(Some(last.seq)));
     let newest = wanted.address(None);
-    let content = html! {
-        (agent_head(&agent, Tab::Audit))
-        div.buttons {
-            (parts::button(&visitor, &format!("{}/verify", agent_path(agent.scope().agent)),
-                "Verify the chain", "Verify the chain", "main"))
-        }
-        (filter(&wanted))
+    Ok(html! {
         @if records.is_empty() { p.empty { "No records here." } } @else { (table(&records)) }
         (parts::pages(
             "Pages",
-            wanted.before.is_some().then_some((newest.as_str(), "← Newest")),
+            before.is_some().then_some((newest.as_str(), "← Newest")),
             next.as_deref().map(|path| (path, "Older →")),
         ))
-    };
-    let title = format!("Audit of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Place::Audit).show(content))
+    })
 }
 
 /// Before an agent is chosen.
-fn overview(visitor: &Visitor) -> axum::response::Response {
+fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
     let content = html! {
         h1 { "Audit" }
+        (faults.wrong())
         section aria-labelledby="choose" {
             h2 #choose { "An agent’s log" }
             form.row method="get" action="/audit" {
-                div.field {
-                    label for="agent" { "Name of the agent" }
-                    input #agent name="agent" type="text" required maxlength="100"
-                        autocapitalize="none" spellcheck="false";
-                }
+                (Labelled::new("agent", "Name of the agent").faults(faults).text(name))
                 button.main type="submit" { "Show" }
             }
         }
@@ -158,51 +129,11 @@ fn overview(visitor: &Visitor) -> axum::response::Response {
     Sheet::new(visitor, "Audit", Place::Audit).show(content)
 }
 
-fn filter(wanted: &Wanted) -> Markup {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let date = |name: &str, label: &str, value: &Option<String>| {
-        html! {
-            div.field {
-                label for=(name) { (label) }
-                input id=(name) name=(name) type="date" value=(text(value));
-            }
-        }
-    };
-    html! {
-        form.row method="get" action="/audit" {
-            input type="hidden" name="agent" value=(text(&wanted.agent));
-            div.field {
-                label for="action" { "Action" }
-                select #action name="action" {
-                    option value="" { "All" }
-                    @for action in Action::ALL {
-                        option value=(action.as_str()) selected[wanted.action.as_deref() == Some(action.as_str())] {
-                            (words::spaced(action.as_str()))
-                        }
-                    }
-                }
-            }
-            div.field {
-                label for="actor" { "Who" }
-                select #actor name="actor" {
-                    option value="" { "All" }
-                    @for role in ROLES {
-                        option value=(role.as_str()) selected[wanted.actor.as_deref() == Some(role.as_str())] {
-                            (role.as_str())
-                        }
-                    }
-                }
-            }
-            div.field {
-                label for="session" { "Session" }
-                input #session name="session" type="text" placeholder="Identifier" maxlength="36"
-                    spellcheck="false" value=(text(&wanted.session));
-            }
-            (date("since", "From", &wanted.since))
-            (date("until", "Until", &wanted.until))
-            button.quiet type="submit" { "Filter" }
-        }
-    }
+/// The same, after a name that no agent has.
+fn nobody(visitor: &Visitor, name: &str) -> Response {
+    let mut faults = Faults::default();
+    faults.add("agent", "Name of the agent", "There is no agent of this name");
+    page_of(StatusCode::NOT_FOUND, overview(visitor, name, &faults))
 }
 
 fn table(records: &[RecordView]) -> Markup {
@@ -260,7 +191,7 @@ pub(super) fn facts(record: &RecordView, told_beside: &[&str]) -> Markup {
             Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
             Value::String(code) => code.clone(),
             // A list of what only the agent sees is empty here.
-            Value::Array(items) if !items.is_empty() => words::number(items.len() as u64),
+            Value::Array(items) if !items.is_empty() => listed(items),
             _ => return None,
         };
         Some((words::spaced(name), text))
@@ -272,6 +203,15 @@ pub(super) fn facts(record: &RecordView, told_beside: &[&str]) -> Markup {
             ul.told { @for (name, text) in &told { li { (name) " " b { (text) } } } }
         }
     }
+}
+
+/// Codes by their names, anything else by how many there are.
+fn listed(items: &[Value]) -> String {
+    let codes: Option<Vec<String>> = items
+        .iter()
+        .map(|item| item.as_str().map(words::spaced))
+        .collect();
+    codes.map_or_else(|| words::number(items.len() as u64), |codes| codes.join(", "))
 }
 
 pub(crate) async fn verify(

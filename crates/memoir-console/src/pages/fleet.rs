@@ -93,7 +93,10 @@ pub(crate) async fn show(
     let content = html! {
         div.headline {
             h1 { "Fleet" }
-            (search(&wanted))
+            div.row {
+                (search(&wanted))
+                a.button href="/agents/new" { "New agent" }
+            }
         }
         p.count { (words::counted(fleet.total, "agent", "agents"))
             @if let Some(text) = &wanted.q { " with “" (text) "” in the name" }
@@ -128,7 +131,7 @@ fn nobody(wanted: &Wanted) -> Markup {
         @if wanted.q.is_some() || wanted.page() > 1 {
             p.empty { "Nobody here. " a href="/" { "Show all agents" } }
         } @else {
-            p.empty { "There are no agents yet. " code { "memoir agent create NAME" } " makes one." }
+            p.empty { "There are no agents yet. " a href="/agents/new" { "Make the first one" } "." }
         }
     }
 }
@@ -214,7 +217,9 @@ fn row(standing: &StandingView) -> Markup {
             }
             td.figure role="cell" data-label="Access" {
                 @if standing.open_requests == 0 { span.none { "0" } }
-                @else { span.badge.bad { (standing.open_requests) " open" } }
+                @else {
+                    a.badge.bad href={ (agent_path(agent.id)) "/access" } { (standing.open_requests) " open" }
+                }
             }
         }
     }

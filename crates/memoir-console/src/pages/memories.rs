@@ -176,6 +176,10 @@ fn memory(
                     @for (handling, text) in offered(row) {
                         (button(visitor, wanted, agent, row.number, handling, text))
                     }
+                    @if row.shredded_at.is_none() {
+                        a.button href={ (agent_path(agent.scope().agent)) "/memories/" (row.number.0) "/shred" }
+                            aria-label={ "Shred memory " (row.number.0) "…" } { "Shred…" }
+                    }
                 }
             }
         }

@@ -1,11 +1,29 @@
 //! The pages, a file for each.
 
+pub(crate) mod access;
+pub(crate) mod access_request;
+pub(crate) mod account;
 pub(crate) mod agent;
 pub(crate) mod audit;
+mod audit_filter;
+pub(crate) mod code;
+pub(crate) mod erase;
+pub(crate) mod first;
 pub(crate) mod fleet;
+pub(crate) mod mass;
 pub(crate) mod memories;
+pub(crate) mod password;
+pub(crate) mod reading;
+pub(crate) mod rehearsal;
+pub(crate) mod new_agent;
+pub(crate) mod refine;
+pub(crate) mod second_factor;
 pub(crate) mod sessions;
+pub(crate) mod settings;
 pub(crate) mod sign_in;
+mod timeline;
+pub(crate) mod time;
+pub(crate) mod tokens;
 pub(crate) mod undo;
 
 use maud::{Markup, html};
@@ -18,7 +36,10 @@ enum Tab {
     Overview,
     Memories,
     Sessions,
+    Time,
+    Access,
     Audit,
+    Settings,
 }
 
 /// Where an agent's page is. By its identifier: a name may change, and is the agent's own to choose.
@@ -34,7 +55,10 @@ fn agent_head(agent: &AgentHandle, tab: Tab) -> Markup {
         (Tab::Overview, "Overview", path.clone()),
         (Tab::Memories, "Memories", format!("{path}/memories")),
         (Tab::Sessions, "Sessions", format!("{path}/sessions")),
+        (Tab::Time, "Time machine", format!("{path}/time")),
+        (Tab::Access, "Access", format!("{path}/access")),
         (Tab::Audit, "Audit", format!("/audit?agent={id}")),
+        (Tab::Settings, "Settings", format!("{path}/settings")),
     ];
     html! {
         p.crumb { a href="/" { "Fleet" } }

@@ -2,22 +2,22 @@
 
 use axum::{
     Extension,
-    extract::{Path, RawQuery, State},
+    extract::{Path, RawQuery, Request, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, Error, Eyes, RecordQuery, RecordView, SessionView};
+use memoir_app::{AgentHandle, Error, Eyes, SessionView};
 use memoir_domain::{
     SessionId, Timestamp,
-    audit::CORE_TOKENS,
     session::{Driver, EDIT_CAP, Mode, State as SessionState, Trigger},
 };
 use serde::Deserialize;
 
-use super::{Tab, agent_head, agent_path, audit::facts};
+use super::{Tab, agent_head, agent_path, rehearsal, timeline};
 use crate::{
     Console,
     answer::{Answer, Failure, see_other},
-    browser::Visitor,
+    assets::Script,
+    browser::{self, Visitor},
     form,
     parts::{self, Place, Sheet},
     words,
@@ -25,14 +25,14 @@ use crate::{
 
 /// Sessions on a page.
 const AT_ONCE: u32 = 50;
-/// Records of a session that are shown. One of many edits has some dozens.
-const MOST_RECORDS: u32 = 200;
 
 #[derive(Deserialize)]
 pub(crate) struct Wanted {
     /// The last session of the page before: its time in microseconds and its identifier.
     at: Option<i64>,
     session: Option<String>,
+    /// The place of the first record of the page behind.
+    before: Option<u64>,
     done: Option<String>,
 }
 
@@ -144,31 +144,39 @@ pub(crate) async fn show(
 ) -> Answer {
     let wanted: Wanted = form::query(query.as_deref())?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    let session = agent.blind_session(id).await?.seen_by(Eyes::Administrator);
-    let asked = RecordQuery {
-        session: Some(id),
-        ..RecordQuery::default()
-    };
-    let records = agent
-        .record_page(&asked, 1, MOST_RECORDS, Eyes::Administrator)
-        .await?;
+    let live = agent.blind_standing(id).await?;
+    let records = timeline::Page::load(&agent, id, wanted.before).await?;
+    let session = &live.session;
+    let follows = session.state.is_running() && records.is_latest();
     let content = html! {
         (agent_head(&agent, Tab::Sessions))
-        div.headline {
-            h2 { "Session of " (parts::time(session.started_at)) }
-            p { (state(&session)) }
-        }
-        (outcome(&console, &session))
-        (actions(&visitor, &session))
-        section aria-labelledby="timeline" {
-            h2 #timeline { "What happened" }
-            (timeline(&session, &records))
+        div #session data-events=[follows.then(|| format!("/sessions/{id}/events"))] {
+            div.headline {
+                h2 #heading tabindex="-1" { "Session of " (parts::time(session.started_at)) }
+                p data-part="state" { (state(session)) }
+            }
+            div.standing data-part="standing" { (timeline::standing(&live)) }
+            div data-part="facts" { (outcome(&console, session)) }
+            div data-part="actions" { (actions(&visitor, &agent, session)) }
+            div data-part="following" { @if follows { (following(id)) } }
+            div data-part="rehearsal" { (rehearsal::section(&visitor, &agent, session).await?) }
+            p.hidden role="status" data-read-out {}
+            (records.show(&agent, &live))
         }
     };
     let title = format!("Session of {}", agent.name());
     Ok(Sheet::new(&visitor, &title, Place::Fleet)
         .done(wanted.done.as_deref())
+        .scripts(&[Script::Plot, Script::Live])
         .show(content))
+}
+
+/// Whether the page follows the session.
+fn following(id: SessionId) -> Markup {
+    html! {
+        p.hint.scripted data-following { "This page follows the session." }
+        noscript { p.hint { "This page stands still. " a href={ "/sessions/" (id) } { "Look again" } } }
+    }
 }
 
 fn outcome(console: &Console, session: &SessionView) -> Markup {
@@ -219,7 +227,7 @@ fn cost(console: &Console, session: &SessionView) -> Option<String> {
     Some(format!("{:.4}", price.cost(&session.usage)))
 }
 
-fn actions(visitor: &Visitor, session: &SessionView) -> Markup {
+fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionView) -> Markup {
     let path = format!("/sessions/{}", session.id);
     let is_running = session.state.is_running();
     let may_be_undone = !session.rehearsal
@@ -228,63 +236,30 @@ fn actions(visitor: &Visitor, session: &SessionView) -> Markup {
             session.state,
             SessionState::RolledBack | SessionState::Declined
         );
-    let may_be_applied = session.rehearsal && session.state == SessionState::Completed;
     html! {
         div.buttons {
             @if is_running {
                 (parts::button(visitor, &format!("{path}/cancel"), "Cancel", "Cancel the session", ""))
             }
             @if may_be_undone { a.button href={ (path) "/roll-back" } { "Roll back…" } }
-            @if may_be_applied {
-                (parts::button(visitor, &format!("{path}/apply"), "Apply", "Apply the rehearsal", "main"))
+            a.button href={ (agent_path(agent.scope().agent)) "/access?scope=session:" (session.id) } {
+                "Ask to see what it did…"
             }
         }
     }
 }
 
-fn timeline(session: &SessionView, records: &[RecordView]) -> Markup {
-    let whole = session.pre_session_tokens.unwrap_or(0);
-    html! {
-        @if records.is_empty() {
-            p.empty { "Nothing is on the record " @if session.state.is_running() { "yet." } @else { "of it." } }
-        } @else {
-            table.cards role="table" {
-                caption.hidden { "Records of the session, the oldest first" }
-                thead role="rowgroup" { tr role="row" {
-                    th role="columnheader" scope="col" class="figure" { "Record" }
-                    th role="columnheader" scope="col" { "When" }
-                    th role="columnheader" scope="col" { "What" }
-                    th role="columnheader" scope="col" class="figure" { "Memory" }
-                    th role="columnheader" scope="col" class="figure" { "Mass after" }
-                    th role="columnheader" scope="col" { "Counts" }
-                } }
-                tbody role="rowgroup" { @for record in records { (event(record, whole)) } }
-            }
-        }
-    }
-}
-
-fn event(record: &RecordView, whole: u64) -> Markup {
-    let mass = record.data.expose().get(CORE_TOKENS);
-    html! {
-        tr role="row" {
-            th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
-            td role="cell" data-label="When" {
-                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
-            }
-            td.what role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
-            td.figure role="cell" data-label="Memory" {
-                @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
-            }
-            td.figure role="cell" data-label="Mass after" {
-                @match mass.and_then(|mass| mass.as_u64()) {
-                    Some(mass) => span.gauge { (parts::bar(mass, whole)) span { (words::number(mass)) } },
-                    None => span.none { "–" },
-                }
-            }
-            td role="cell" data-label="Counts" { (facts(record, &[CORE_TOKENS, "core_tokens_after", "post_session_tokens"])) }
-        }
-    }
+/// What happens in the session, as it happens. No other site may watch.
+pub(crate) async fn events(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Path(session): Path<String>,
+    request: Request,
+) -> Answer {
+    let (head, _) = request.into_parts();
+    browser::check_site(&head.headers)?;
+    let (agent, id) = visitor.account.session_agent(&session).await?;
+    Ok(console.watch(&head, visitor, &agent, id).await)
 }
 
 pub(crate) async fn cancel(
@@ -302,13 +277,4 @@ pub(crate) async fn cancel(
             Ok(see_other(&format!("/sessions/{id}?done=cancelled")))
         }
     }
-}
-
-pub(crate) async fn apply(
-    Extension(visitor): Extension<Visitor>,
-    Path(session): Path<String>,
-) -> Answer {
-    let (agent, id): (AgentHandle, SessionId) = visitor.account.session_agent(&session).await?;
-    let applied = agent.apply_rehearsal(id, &visitor.actor()).await?;
-    Ok(see_other(&format!("/sessions/{}?done=applied", applied.id)))
 }

@@ -10,8 +10,9 @@ use maud::{Markup, html};
 use memoir_domain::PrivateText;
 use serde::Deserialize;
 
+use super::code;
 use crate::{
-    Console, Credentials, SignInRefusal,
+    Admission, Console, Credentials, SignInRefusal,
     answer::{Answer, page, see_other},
     browser::{self, LONGEST_SECONDS, Visitor},
     form::{self, Form},
@@ -56,7 +57,7 @@ pub(crate) async fn show(
 pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> Answer {
     let (head, body) = request.into_parts();
     browser::check_origin(&head.headers)?;
-    let given = Form::read(body).await?;
+    let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
     let credentials = Credentials {
         account: given.field("account").trim().to_owned(),
@@ -64,7 +65,8 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
         password: PrivateText::from(given.field("password")),
     };
     match console.sign_in(&head, &credentials, LONGEST_SECONDS).await {
-        Ok(made) => {
+        Ok(Admission::CodeNeeded(passage)) => code::ask(&console, &passage, next),
+        Ok(Admission::In(made)) => {
             let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
             Ok(([(header::SET_COOKIE, cookie)], see_other(next)).into_response())
         }
@@ -92,15 +94,20 @@ fn sign_in_page(
             h1 { "Memoir" }
             p.lead { "Sign in to look after agents. You see how their memory fares, never what is in it." }
             (parts::notice(done))
-            @if let Some(refusal) = refusal {
-                div.problem role="alert" {
-                    p { (refusal.message) "." }
-                    @if let Some(hint) = &refusal.hint { p { (hint) "." } }
-                }
-            }
+            @if let Some(refusal) = refusal { (refused(refusal)) }
             @if is_possible { (sign_in_form(filled)) }
         },
     )
+}
+
+/// Why nobody was let in.
+pub(super) fn refused(refusal: &SignInRefusal) -> Markup {
+    html! {
+        div.problem role="alert" {
+            p { (refusal.message) "." }
+            @if let Some(hint) = &refusal.hint { p { (hint) "." } }
+        }
+    }
 }
 
 fn sign_in_form(filled: &Filled<'_>) -> Markup {

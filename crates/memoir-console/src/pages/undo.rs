@@ -2,6 +2,7 @@
 
 use axum::{Extension, extract::Path};
 use maud::{Markup, html};
+use memoir_app::sessions::RollBackPreview;
 use memoir_domain::{SessionId, rollback::Obstacle};
 
 use super::{Tab, agent_head};
@@ -18,7 +19,8 @@ pub(crate) async fn preview(
     Path(session): Path<String>,
 ) -> Answer {
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    let obstacles = agent.roll_back_obstacles(id).await?;
+    let RollBackPreview { changes, obstacles } =
+        agent.preview_roll_back(id, &visitor.actor()).await?;
     let session = agent.blind_session(id).await?;
     let content = html! {
         (agent_head(&agent, Tab::Sessions))
@@ -26,9 +28,11 @@ pub(crate) async fn preview(
         p { "Every memory that it changed becomes what it was before: "
             (session.stats) ". Doubles that were cleaned before its first edit stay cleaned. \
              Rolling back is on the record, and can be undone itself." }
+        dl.facts { (parts::become_different(&changes)) }
         @if obstacles.is_empty() {
             p { "No later change stands in the way." }
         } @else {
+            p { "This is what it comes to with later changes undone too." }
             (in_the_way(&obstacles))
         }
         (form(&visitor, id, &obstacles))

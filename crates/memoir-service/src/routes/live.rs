@@ -8,15 +8,16 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    Eyes,
+    AgentHandle, Eyes,
     sessions::{Live, LiveEvent, Seen, Standing},
 };
+use memoir_domain::SessionId;
 
 use crate::{
     Problem, Service,
     caller::Caller,
     extract::Path,
-    streams::{self, Over, Sink, Slot},
+    streams::{self, Listener, Over, Sink, Slot},
     wire::{LiveRecord, LiveSession},
 };
 
@@ -41,18 +42,35 @@ pub(crate) async fn watch(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    let seen = seen_before(&headers)?;
     let eyes = match reached.eyes {
         Eyes::Agent => Eyes::Agent,
         _ => Eyes::Administrator,
     };
-    let mut live = reached.agent.watch(id, eyes, seen);
+    let listener = Listener::Token(caller);
+    follow(&service, listener, &reached.agent, id, eyes, &headers).await
+}
+
+/// The events of a session, from where the client says that it has come to.
+///
+/// # Errors
+/// The listener has as many streams open as it may have; the client names an event that it was not sent;
+/// the store fails.
+pub(crate) async fn follow(
+    service: &Service,
+    listener: Listener,
+    agent: &AgentHandle,
+    id: SessionId,
+    eyes: Eyes,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    let seen = seen_before(headers)?;
+    let mut live = agent.watch(id, eyes, seen);
     let news = live.look().await?;
     if news.is_empty() && live.has_ended() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let slot = Slot::take(&service, &caller)?;
-    Ok(streams::stream(slot, caller, move |sink| {
+    let slot = Slot::take(service, &listener)?;
+    Ok(streams::stream(slot, listener, move |sink| {
         tell(live, eyes, news, sink)
     }))
 }

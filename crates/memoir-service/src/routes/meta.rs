@@ -3,13 +3,13 @@
 use std::sync::LazyLock;
 
 use axum::{
-    extract::State,
+    extract::{Request, State},
     http::{Method, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 
 use super::description::DOCUMENT;
-use crate::{Problem, Service};
+use crate::{Problem, Service, console};
 
 /// The description of the interface: OpenAPI 3.1.
 #[utoipa::path(get, path = "/openapi.json", tag = "service", operation_id = "get_openapi", security(()),
@@ -43,7 +43,15 @@ pub(super) async fn ready(State(service): State<Service>) -> Response {
     }
 }
 
-pub(super) async fn nothing(uri: Uri) -> Problem {
+pub(super) async fn nothing(State(service): State<Service>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    match console::nothing(&service, &head, StatusCode::NOT_FOUND).await {
+        Some(page) => page,
+        None => no_such_path(&head.uri).into_response(),
+    }
+}
+
+fn no_such_path(uri: &Uri) -> Problem {
     let hint = if uri.path().ends_with('/') {
         "paths here have no slash at the end"
     } else {
@@ -53,9 +61,13 @@ pub(super) async fn nothing(uri: Uri) -> Problem {
 }
 
 /// The answer gets an `Allow` header where the router adds it.
-pub(super) async fn wrong_method(method: Method) -> Response {
-    if method == Method::OPTIONS {
+pub(super) async fn wrong_method(State(service): State<Service>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    if head.method == Method::OPTIONS {
         return StatusCode::NO_CONTENT.into_response();
+    }
+    if let Some(page) = console::nothing(&service, &head, StatusCode::METHOD_NOT_ALLOWED).await {
+        return page;
     }
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,

@@ -8,7 +8,7 @@ mod description;
 mod docs;
 mod guard;
 mod life;
-mod live;
+pub(crate) mod live;
 mod mcp;
 mod memories;
 mod meta;

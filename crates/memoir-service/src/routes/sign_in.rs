@@ -1,4 +1,5 @@
-//! `/v1/sign-in`: an administrator's name and password for a token that lasts some hours.
+//! `/v1/sign-in`: an administrator's name and password, and a code where there is a second factor, for a token
+//! that lasts some hours.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -10,10 +11,11 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{DEFAULT_ACCOUNT, NewToken};
+use memoir_app::{DEFAULT_ACCOUNT, HalfSignedIn, NewToken, Passage, Proof, Proven, SignIn};
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_vault::password::Password;
 use serde::{Deserialize, Serialize};
+use tokio::sync::SemaphorePermit;
 use utoipa::ToSchema;
 
 use super::guard;
@@ -45,6 +47,10 @@ pub(crate) struct Credentials {
     /// The password.
     #[schema(value_type = String, example = "correct horse battery")]
     password: PrivateText,
+    /// The code of the second factor, or one of the recovery codes; for administrators who have set one up.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = json!(null))]
+    code: Option<PrivateText>,
 }
 
 /// A token of an administrator.
@@ -59,7 +65,8 @@ pub(crate) struct SignedIn {
 
 /// Signs an administrator in: a token for twelve hours.
 ///
-/// The only request of `/v1` that needs no token. A minute has five failed attempts for each name and address,
+/// The only request of `/v1` that needs no token. Of an administrator with a second factor it takes a `code`
+/// too, and says so with `second_factor_needed` to whoever knows the password; each code counts once. A minute has five failed attempts for each name and address,
 /// and thirty for an address. Refused where the password would travel in the open.
 #[utoipa::path(post, path = "/v1/sign-in", tag = "tokens", operation_id = "sign_in", security(()),
     request_body = Credentials,
@@ -87,10 +94,13 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
         account: given.account.as_deref(),
         name: &given.name,
         password: &given.password,
-        secret: Secret::Token,
+        secret: Secret::Token(given.code.as_ref()),
         expires_at,
     };
-    let made = check(service, &parts.headers, peer, &typed).await?;
+    let made = match check(service, &parts.headers, peer, &typed).await? {
+        Admitted::In(made) => made,
+        Admitted::CodeNeeded(_) => return Err(code_needed()),
+    };
     let body = SignedIn {
         token: made.secret.expose().to_owned(),
         expires_at: made.view.expires_at,
@@ -104,17 +114,24 @@ pub(crate) struct Typed<'a> {
     pub(crate) account: Option<&'a str>,
     pub(crate) name: &'a str,
     pub(crate) password: &'a PrivateText,
-    pub(crate) secret: Secret,
+    pub(crate) secret: Secret<'a>,
     pub(crate) expires_at: Timestamp,
 }
 
 /// What somebody signs in for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Secret {
-    /// A token of REST.
-    Token,
-    /// The cookie of a browser.
+#[derive(Clone, Copy)]
+pub(crate) enum Secret<'a> {
+    /// A token of REST, with the code where one was sent.
+    Token(Option<&'a PrivateText>),
+    /// The cookie of a browser, which asks for the code on a page of its own.
     Cookie,
+}
+
+/// What signing in came to where it was not refused.
+pub(crate) enum Admitted {
+    In(NewToken),
+    /// The password is right, and the code is to come.
+    CodeNeeded(Passage),
 }
 
 /// Signs in whoever knows the password, and counts the attempt, whichever door it comes by.
@@ -126,43 +143,163 @@ pub(crate) async fn check(
     headers: &HeaderMap,
     peer: Option<IpAddr>,
     typed: &Typed<'_>,
+) -> Result<Admitted, Problem> {
+    let account = typed.account.unwrap_or(DEFAULT_ACCOUNT);
+    let attempt = Attempt::begin(service, headers, peer, (account, typed.name))?;
+    let told = match typed.secret {
+        Secret::Token(Some(_)) => WRONG_SOMEWHERE,
+        Secret::Token(None) | Secret::Cookie => NOBODY,
+    };
+    attempt.end(admission(service, typed).await?, told)
+}
+
+/// As [`check`], for whoever knew the password a moment ago and gives the code.
+///
+/// # Errors
+/// There were too many attempts, or the code is wrong.
+pub(crate) async fn check_code(
+    service: &Service,
+    headers: &HeaderMap,
+    peer: Option<IpAddr>,
+    half: &HalfSignedIn,
+    code: &PrivateText,
+    expires_at: Timestamp,
 ) -> Result<NewToken, Problem> {
-    let address = address(service, headers, peer);
-    let who = (typed.account.unwrap_or(DEFAULT_ACCOUNT), typed.name);
-    if !service.attempts.admits(who, address) {
+    let who = (half.account_name(), half.name.as_str());
+    let attempt = Attempt::begin(service, headers, peer, who)?;
+    let memoir = &service.memoir;
+    let came_to = memoir.sign_in_with_code(half, code, expires_at).await?;
+    match attempt.end(came_to, WRONG_CODE)? {
+        Admitted::In(made) => Ok(made),
+        Admitted::CodeNeeded(_) => Err(attempt.refused(WRONG_CODE)),
+    }
+}
+
+/// That somebody who is signed in gave the password just now, and the code where there is a second factor.
+/// Counts the attempt together with those to sign in.
+///
+/// # Errors
+/// There were too many attempts, others are being checked, or something is wrong.
+pub(crate) async fn prove(
+    service: &Service,
+    headers: &HeaderMap,
+    peer: Option<IpAddr>,
+    visitor: &memoir_app::SignedIn,
+    (password, code): (&PrivateText, &PrivateText),
+) -> Result<Proven, Problem> {
+    let account = visitor.account_name().await?;
+    let who = (account.as_str(), visitor.user.name.as_str());
+    let attempt = Attempt::begin(service, headers, peer, who)?;
+    let proof = match Password::from_text(password.expose()) {
+        Ok(password) => {
+            let _turn = turn(service).await?;
+            visitor.prove(password, code).await?
+        }
+        Err(_) => Proof::Wrong,
+    };
+    match proof {
+        Proof::Right(proven) => {
+            attempt.forgive();
+            Ok(*proven)
+        }
+        Proof::Wait { seconds } => Err(too_many_codes(seconds)),
+        Proof::Wrong => Err(attempt.refused("the password or the code is wrong")),
+    }
+}
+
+/// One attempt to sign in, which is counted.
+pub(crate) struct Attempt<'a> {
+    service: &'a Service,
+    who: (&'a str, &'a str),
+    address: IpAddr,
+}
+
+impl<'a> Attempt<'a> {
+    fn begin(
+        service: &'a Service,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+        who: (&'a str, &'a str),
+    ) -> Result<Self, Problem> {
+        let address = address(service, headers, peer);
+        if service.attempts.admits(who, address) {
+            return Ok(Self {
+                service,
+                who,
+                address,
+            });
+        }
         tracing::debug!(%address, "sign-ins of one name or address come too often");
-        return Err(Problem::new(
+        Err(Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
             "there were too many attempts to sign in; wait a minute",
         )
-        .retry_after(60));
+        .retry_after(60))
     }
-    match token(service, typed).await? {
-        Some(made) => {
-            service.attempts.forgive(who, address);
-            tracing::info!(token = %made.view.id, "an administrator signed in");
-            Ok(made)
+
+    /// Only who is in has given all that was needed: a right password alone is no reason to forget how often
+    /// codes were guessed.
+    fn end(&self, came_to: SignIn, told: &str) -> Result<Admitted, Problem> {
+        match came_to {
+            SignIn::In(made) => {
+                self.forgive();
+                tracing::info!(token = %made.view.id, "an administrator signed in");
+                Ok(Admitted::In(made))
+            }
+            SignIn::CodeNeeded(passage) => Ok(Admitted::CodeNeeded(passage)),
+            SignIn::Wait { seconds } => {
+                let address = self.address;
+                tracing::warn!(%address, "codes of one administrator were wrong too often");
+                Err(too_many_codes(seconds))
+            }
+            SignIn::Refused => Err(self.refused(told)),
         }
-        None => {
-            tracing::warn!(%address, "a sign-in was refused");
-            Err(refused())
-        }
+    }
+
+    /// It was right, and is not to be counted.
+    pub(crate) fn forgive(&self) {
+        self.service.attempts.forgive(self.who, self.address);
+    }
+
+    fn refused(&self, told: &str) -> Problem {
+        tracing::warn!(address = %self.address, "a sign-in was refused");
+        Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", told)
     }
 }
 
-async fn token(service: &Service, typed: &Typed<'_>) -> Result<Option<NewToken>, Problem> {
+/// That somebody may try to open the link by which the first administrator is made.
+///
+/// # Errors
+/// There were too many attempts.
+pub(crate) fn check_link<'a>(
+    service: &'a Service,
+    headers: &HeaderMap,
+    peer: Option<IpAddr>,
+) -> Result<Attempt<'a>, Problem> {
+    // No account can have that name.
+    Attempt::begin(service, headers, peer, ("", ""))
+}
+
+/// Waits for a turn to work on a password: each takes some tens of megabytes meanwhile.
+///
+/// # Errors
+/// Too many others do.
+pub(crate) async fn turn(service: &Service) -> Result<SemaphorePermit<'_>, Problem> {
+    let turn = tokio::time::timeout(MOST_WAIT, service.hashing.acquire()).await;
+    turn.map_err(|_| busy())?.map_err(|_| busy())
+}
+
+async fn admission(service: &Service, typed: &Typed<'_>) -> Result<SignIn, Problem> {
     // No password is so short or so long: it is none of anybody.
     let Ok(password) = Password::from_text(typed.password.expose()) else {
-        return Ok(None);
+        return Ok(SignIn::Refused);
     };
-    // Each takes some tens of megabytes while it runs.
-    let turn = tokio::time::timeout(MOST_WAIT, service.hashing.acquire()).await;
-    let _turn = turn.map_err(|_| busy())?;
+    let _turn = turn(service).await?;
     let memoir = &service.memoir;
     let (account, name, ends) = (typed.account, typed.name, typed.expires_at);
     Ok(match typed.secret {
-        Secret::Token => memoir.sign_in(account, name, password, ends).await?,
+        Secret::Token(code) => memoir.sign_in(account, name, password, code, ends).await?,
         Secret::Cookie => {
             let made = memoir.sign_in_with_browser(account, name, password, ends);
             made.await?
@@ -171,12 +308,31 @@ async fn token(service: &Service, typed: &Typed<'_>) -> Result<Option<NewToken>,
 }
 
 /// The same whatever was wrong.
-fn refused() -> Problem {
+const NOBODY: &str = "there is no administrator of that name and password";
+/// The same whatever was wrong, where a code came along.
+const WRONG_SOMEWHERE: &str =
+    "there is no administrator of that name and password, or the code is wrong";
+/// Of a code by itself, for whoever knew the password.
+const WRONG_CODE: &str = "the code is wrong, is over, or was used before; wait for the next one, or use a recovery code";
+
+fn code_needed() -> Problem {
     Problem::new(
         StatusCode::UNAUTHORIZED,
-        "unauthorized",
-        "there is no administrator of that name and password",
+        "second_factor_needed",
+        "the password is right, and this administrator has a second factor: a code is needed too",
     )
+    .hint("send the code that the device shows, or a recovery code, as `code`")
+}
+
+fn too_many_codes(seconds: u32) -> Problem {
+    let minutes = seconds.div_ceil(60);
+    Problem::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "rate_limited",
+        format!("too many codes were wrong; the next one counts in {minutes} min"),
+    )
+    .hint("a recovery code counts at once; if these attempts were not yours, somebody knows the password: change it")
+    .retry_after(seconds)
 }
 
 fn busy() -> Problem {

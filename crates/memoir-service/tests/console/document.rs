@@ -8,6 +8,8 @@ use markup5ever_rcdom::{Handle, NodeData, RcDom};
 /// A page, read by the rules of HTML.
 pub struct Document {
     elements: Vec<Element>,
+    /// The forms that are sent by POST: where to, and with what, as they stand.
+    filled_in: Vec<(String, Vec<(String, String)>)>,
     errors: Vec<String>,
 }
 
@@ -31,19 +33,31 @@ impl Document {
         let dom = parse_document(RcDom::default(), Default::default()).one(text);
         let mut elements = Vec::new();
         gather(&dom.document, &mut elements);
+        let mut filled_in = Vec::new();
+        gather_forms(&dom.document, &mut filled_in);
         let errors = dom
             .errors
             .borrow()
             .iter()
             .map(ToString::to_string)
             .collect();
-        Self { elements, errors }
+        Self {
+            elements,
+            filled_in,
+            errors,
+        }
     }
 
     pub fn all(&self, name: &str) -> impl Iterator<Item = &Element> {
         self.elements
             .iter()
             .filter(move |element| element.name == name)
+    }
+
+    /// The attributes of all elements.
+    pub fn attributes(&self) -> Vec<&(String, String)> {
+        let attributes = self.elements.iter().map(|element| &element.attributes);
+        attributes.flatten().collect()
     }
 
     /// Where the links of the page lead to, on this host.
@@ -69,6 +83,21 @@ impl Document {
         posted
             .map(|form| form.attribute("action").unwrap().to_owned())
             .collect()
+    }
+
+    /// What the form for that path sends where nobody touches it.
+    #[track_caller]
+    pub fn filled_in(&self, path: &str) -> &[(String, String)] {
+        let found = self.filled_in.iter().find(|(action, _)| action == path);
+        &found.unwrap_or_else(|| panic!("no form for {path}")).1
+    }
+
+    /// The element of that identifier.
+    #[track_caller]
+    pub fn by_id(&self, id: &str) -> &Element {
+        let mut elements = self.elements.iter();
+        let found = elements.find(|element| element.attribute("id") == Some(id));
+        found.unwrap_or_else(|| panic!("nothing is named {id}"))
     }
 
     /// What must be true of every page.
@@ -122,12 +151,16 @@ impl Document {
             .collect();
         let unique: BTreeSet<&str> = ids.iter().copied().collect();
         assert_eq!(ids.len(), unique.len(), "{path}: {ids:?}");
-        for name in ["for", "aria-labelledby", "aria-describedby"] {
+        for name in ["for", "list", "aria-labelledby", "aria-describedby"] {
             for element in &self.elements {
-                if let Some(id) = element.attribute(name) {
+                for id in element.attribute(name).into_iter().flat_map(str::split_whitespace) {
                     assert!(unique.contains(id), "{path}: {name}={id}");
                 }
             }
+        }
+        for link in self.all("a") {
+            let place = link.attribute("href").and_then(|path| path.strip_prefix('#'));
+            assert!(place.is_none_or(|id| unique.contains(id)), "{path}: {place:?}");
         }
     }
 
@@ -138,7 +171,8 @@ impl Document {
             .all("label")
             .filter_map(|label| label.attribute("for"))
             .collect();
-        for field in self.all("input").chain(self.all("select")) {
+        let fields = ["input", "select", "textarea"];
+        for field in fields.into_iter().flat_map(|name| self.all(name)) {
             let is_hidden = field.attribute("type") == Some("hidden");
             let is_labelled = field
                 .attribute("id")
@@ -175,6 +209,60 @@ fn gather(node: &Handle, elements: &mut Vec<Element>) {
     for child in node.children.borrow().iter() {
         gather(child, elements);
     }
+}
+
+fn gather_forms(node: &Handle, forms: &mut Vec<(String, Vec<(String, String)>)>) {
+    let attribute = |name| attribute(node, name);
+    if is_named(node, "form") && attribute("method").as_deref() == Some("post") {
+        let mut fields = Vec::new();
+        gather_fields(node, &mut fields);
+        forms.push((attribute("action").unwrap(), fields));
+    }
+    for child in node.children.borrow().iter() {
+        gather_forms(child, forms);
+    }
+}
+
+/// What a browser sends of the fields in a form.
+fn gather_fields(node: &Handle, fields: &mut Vec<(String, String)>) {
+    let attribute = |name| attribute(node, name);
+    if let Some(name) = attribute("name") {
+        let is_box = attribute("type").as_deref() == Some("checkbox");
+        let is_left_out = is_box && attribute("checked").is_none();
+        let mut text = String::new();
+        read_text(node, &mut text);
+        if is_named(node, "select") {
+            fields.push((name, chosen(node).unwrap_or_default()));
+        } else if is_named(node, "textarea") {
+            fields.push((name, text));
+        } else if is_named(node, "input") && !is_left_out {
+            fields.push((name, attribute("value").unwrap_or_default()));
+        }
+    }
+    for child in node.children.borrow().iter() {
+        gather_fields(child, fields);
+    }
+}
+
+/// The value of the option that is selected, or else of the first one.
+fn chosen(node: &Handle) -> Option<String> {
+    let children = node.children.borrow();
+    let options = || children.iter().filter(|child| is_named(child, "option"));
+    let selected = options().find(|option| attribute(option, "selected").is_some());
+    attribute(selected.or_else(|| options().next())?, "value")
+}
+
+fn is_named(node: &Handle, wanted: &str) -> bool {
+    matches!(&node.data, NodeData::Element { name, .. } if *name.local == *wanted)
+}
+
+fn attribute(node: &Handle, wanted: &str) -> Option<String> {
+    let NodeData::Element { attrs, .. } = &node.data else {
+        return None;
+    };
+    let attributes = attrs.borrow();
+    let found = attributes.iter().find(|found| *found.name.local == *wanted);
+    found.map(|found| found.value.to_string())
 }
 
 fn read_text(node: &Handle, text: &mut String) {

@@ -239,8 +239,10 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
         .unwrap()
         .tally
         .core_count;
+    let shown = browser.page(&rehearsal).await;
+    let newest = [("newest", shown.hidden("newest").unwrap())];
     let applied = browser
-        .press(&rehearsal, &format!("{rehearsal}/apply"), &[])
+        .press(&rehearsal, &format!("{rehearsal}/apply"), &newest)
         .await;
     let applied = applied.leads_to().to_owned();
     assert!(applied.ends_with("?done=applied"), "{applied}");
@@ -256,8 +258,9 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let (own, _) = agent.open_own(Default::default()).await.unwrap();
     let path = format!("/sessions/{}", own.id);
     // A second one is refused while it runs.
-    let refused = browser.press(&page, &refine, &[("mode", "full")]).await;
-    assert_eq!(refused.status, 409);
+    let token = browser.page(&page).await.hidden("form_token").unwrap().to_owned();
+    let fields = [("form_token", token.as_str()), ("mode", "full")];
+    assert_eq!(browser.post(&refine, &fields).await.status, 409);
     browser
         .press(&path, &format!("{path}/cancel"), &[])
         .await

@@ -201,6 +201,27 @@ impl Browser {
         answer(request.send().await.unwrap()).await
     }
 
+    /// An answer that may come bit by bit.
+    pub async fn open(&self, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
+        let request = self.client.get(format!("{}{path}", self.address));
+        let request = request.header("cookie", &self.cookie);
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        request.send().await.unwrap()
+    }
+
+    /// A request with these headers.
+    pub async fn request(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let url = format!("{}{path}", self.address);
+        let request = self.client.request(method, url);
+        let request = request.header("cookie", &self.cookie);
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        answer(request.send().await.unwrap()).await
+    }
+
     /// A page that must be there.
     pub async fn page(&self, path: &str) -> Document {
         let answer = self.get(path).await;
@@ -230,7 +251,7 @@ impl Browser {
         });
         let fields: Vec<String> = fields
             .iter()
-            .map(|(name, value)| format!("{name}={}", value.replace(' ', "+")))
+            .map(|(name, value)| format!("{name}={}", encoded(value)))
             .collect();
         answer(request.body(fields.join("&")).send().await.unwrap()).await
     }
@@ -248,6 +269,30 @@ impl Browser {
         self.post(path, &sent).await
     }
 
+    /// Fills in a form of a page as it stands there, but for these fields, and sends it. A box is ticked by
+    /// `yes`, and not sent where it is blank.
+    pub async fn fill_in(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let document = self.page(page).await;
+        self.send_filled_in(&document, path, fields).await
+    }
+
+    /// As [`Browser::fill_in`], on a page that was loaded before.
+    pub async fn send_filled_in(
+        &self,
+        document: &Document,
+        path: &str,
+        fields: &[(&str, &str)],
+    ) -> Answer {
+        let mut sent: Vec<(&str, &str)> = document
+            .filled_in(path)
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .filter(|(name, _)| !fields.iter().any(|(known, _)| known == name))
+            .collect();
+        sent.extend(fields.iter().filter(|(_, value)| !value.is_empty()));
+        self.post(path, &sent).await
+    }
+
     pub async fn sign_in(&mut self, name: &str, password: &str) -> Answer {
         let fields = [("name", name), ("password", password)];
         let answer = self.post("/sign-in", &fields).await;
@@ -255,6 +300,18 @@ impl Browser {
         self.cookie = set.split(';').next().unwrap().to_owned();
         answer
     }
+}
+
+/// A value as browsers write it in the body of a form.
+fn encoded(value: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b' ' => "+".to_owned(),
+        byte if byte.is_ascii_alphanumeric() || b"*-._".contains(&byte) => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    value.bytes().map(byte).collect()
 }
 
 async fn answer(response: reqwest::Response) -> Answer {

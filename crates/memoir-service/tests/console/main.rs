@@ -6,8 +6,17 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod access;
+mod agents;
+mod assets;
 mod document;
 mod forms;
 mod house;
+mod live;
+mod nothing;
 mod pages;
+mod rehearsals;
+mod plots;
+mod settings;
 mod signing_in;
+mod time_machine;

@@ -69,7 +69,7 @@ pub(crate) fn token(number: u8) -> TokenRow {
         id: TokenId::from_bytes([number; 16]),
         account: account().id,
         agent: None,
-        user: None,
+        sign_in: None,
         digest: [number; 32],
         created_at: at(1),
         expires_at: None,
@@ -85,8 +85,11 @@ pub(crate) fn user() -> UserRow {
         account: account().id,
         name: "Ada".to_owned(),
         folded_name: "ada".to_owned(),
+        version: 1,
+        generation: 0,
         password_hash: "$argon2id$".to_owned(),
         created_at: at(1),
+        removed_at: None,
         seal: StoredText(vec![3]),
     }
 }

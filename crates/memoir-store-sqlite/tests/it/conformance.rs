@@ -93,6 +93,9 @@ stories! {
     spec_5_5_a_revoked_token_stays_revoked
     spec_5_5_uses_never_go_back
     spec_5_5_users_have_a_name_of_their_own_in_an_account
+    spec_5_5_of_first_users_at_once_exactly_one_is_made
+    spec_5_5_a_user_is_written_over_the_version_before_it_only
+    spec_5_5_a_removed_user_is_gone_and_one_always_stays
     spec_5_2_every_field_of_a_request_is_kept
     spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over
     spec_5_2_requests_come_newest_first_and_of_one_agent

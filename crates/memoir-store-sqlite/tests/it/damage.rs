@@ -16,7 +16,8 @@ use crate::common::*;
 const WITHOUT_TRIGGERS: &str = "DROP TRIGGER audit_records_unchanged; \
     DROP TRIGGER audit_records_bodies; DROP TRIGGER audit_records_undeleted; \
     DROP TRIGGER log_leaves_unchanged; DROP TRIGGER log_leaves_undeleted; \
-    DROP TRIGGER tokens_unchanged; DROP TRIGGER tokens_stay_revoked;";
+    DROP TRIGGER tokens_unchanged; DROP TRIGGER tokens_stay_revoked; \
+    DROP TRIGGER users_unchanged; DROP TRIGGER users_stay_removed; DROP TRIGGER users_undeleted;";
 
 /// A token of each sort, a user, and a request that was answered.
 async fn let_in(store: &SqliteStore, agent: &AgentRow) {
@@ -141,6 +142,12 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             "users",
             "03030303-",
             "UPDATE users SET created_at = 9223372036854775807",
+        ),
+        ("users", "03030303-", "UPDATE users SET generation = -1"),
+        (
+            "tokens",
+            "bbbbbbbb-",
+            "UPDATE tokens SET by_browser = 1 WHERE agent_id NOT NULL",
         ),
         ("replies", "row 0404", "UPDATE replies SET status = 65536"),
         ("replies", "row 0404", "UPDATE replies SET status = NULL"),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_domain::Timestamp;
+use memoir_domain::{AgentScope, Timestamp};
 
 use super::fixtures::*;
-use crate::{Commit, Error, Store, TokenRow};
+use crate::{Commit, Error, SignInRow, Store, TokenRow, UserRow};
 
 fn is_inconsistent(answer: &Result<(), Error>) -> bool {
     matches!(
@@ -55,27 +55,57 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
     assert_eq!(store.tokens(account_id(1)).await.unwrap(), tokens);
     assert_eq!(store.tokens(account_id(2)).await.unwrap(), [elsewhere]);
     assert_eq!(store.tokens(account_id(3)).await.unwrap(), []);
+    let own = store.agent_tokens(author.agent.scope).await.unwrap();
+    assert_eq!(own, tokens[..1]);
+    let foreign = AgentScope {
+        account: account_id(2),
+        ..author.agent.scope
+    };
+    assert_eq!(store.agent_tokens(foreign).await.unwrap(), []);
 
     let ada = user(1, 1, "Ada");
     store.create_user(&ada).await.unwrap();
+    let sign_in = |number| {
+        Some(SignInRow {
+            user: user(1, number, "").id,
+            generation: 3,
+            by_browser: true,
+        })
+    };
     let signed_in = TokenRow {
-        user: Some(ada.id),
+        sign_in: sign_in(1),
         ..token(1, 7)
     };
     store.put_token(&signed_in).await.unwrap();
     let found = store.token(&signed_in.digest).await.unwrap();
     assert_eq!(found.as_ref(), Some(&signed_in));
-    let answer = store.put_token(&token(1, 7)).await;
-    assert!(is_inconsistent(&answer), "{answer:?}");
+    for other in [
+        None,
+        sign_in(1).map(|row| SignInRow {
+            generation: 4,
+            ..row
+        }),
+        sign_in(1).map(|row| SignInRow {
+            by_browser: false,
+            ..row
+        }),
+    ] {
+        let changed = TokenRow {
+            sign_in: other,
+            ..token(1, 7)
+        };
+        let answer = store.put_token(&changed).await;
+        assert!(is_inconsistent(&answer), "{answer:?}");
+    }
 
     // Of an account that is not there, of an agent or a user that is not, and of another account's.
     for stranger in [
         TokenRow {
-            user: Some(user(1, 9, "").id),
+            sign_in: sign_in(9),
             ..token(1, 6)
         },
         TokenRow {
-            user: Some(ada.id),
+            sign_in: sign_in(1),
             ..token(2, 6)
         },
         token(3, 6),
@@ -321,5 +351,132 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
     // The identifier of another one.
     let answer = store.create_user(&user(1, 1, "other")).await;
     assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_of_first_users_at_once_exactly_one_is_made(store: Arc<dyn Store>) {
+    Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    let made = (1..=8).map(|number| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let first = user(1 + number % 2, number, &format!("user {number}"));
+            store.create_first_user(&first).await.unwrap()
+        })
+    });
+    let tasks: Vec<_> = made.collect();
+    let mut made = 0;
+    for task in tasks {
+        made += u32::from(task.await.unwrap());
+    }
+    assert_eq!(made, 1);
+    let users = [account_id(1), account_id(2)].map(|account| store.users(account));
+    let mut found = 0;
+    for users in users {
+        found += users.await.unwrap().len();
+    }
+    assert_eq!(found, 1);
+    // Nor beside one that was made otherwise.
+    store.create_user(&user(1, 20, "Grace")).await.unwrap();
+    let late = store.create_first_user(&user(2, 21, "late")).await;
+    assert!(!late.unwrap());
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
+    store: Arc<dyn Store>,
+) {
+    Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    let ada = user(1, 1, "Ada");
+    store.create_user(&ada).await.unwrap();
+    store.create_user(&user(1, 2, "Grace")).await.unwrap();
+    let next = UserRow {
+        version: 2,
+        generation: 7,
+        password_hash: "another hash".to_owned(),
+        seal: text("another seal"),
+        ..ada.clone()
+    };
+    assert!(store.put_user(&next).await.unwrap());
+    let found = store.user(ada.account, ada.id).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&next));
+    for stranger in [
+        next.clone(),
+        UserRow {
+            version: 4,
+            ..next.clone()
+        },
+        UserRow {
+            version: 3,
+            account: account_id(2),
+            ..next.clone()
+        },
+        UserRow {
+            version: 1,
+            ..user(1, 9, "nobody")
+        },
+    ] {
+        let answer = store.put_user(&stranger).await;
+        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    }
+    // Of those who write the same version at once, one does.
+    let mut written = 0;
+    let tasks: Vec<_> = (0..8_u64)
+        .map(|generation| {
+            let row = UserRow {
+                version: 3,
+                generation,
+                ..next.clone()
+            };
+            let store = store.clone();
+            tokio::spawn(async move { store.put_user(&row).await.is_ok() })
+        })
+        .collect();
+    for task in tasks {
+        written += u32::from(task.await.unwrap());
+    }
+    assert_eq!(written, 1);
+    let users = store.users(account_id(1)).await.unwrap();
+    let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
+    assert_eq!(names, ["Ada", "Grace"]);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: Arc<dyn Store>) {
+    Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    let removed = |row: &UserRow| UserRow {
+        version: row.version + 1,
+        removed_at: Some(at(50)),
+        password_hash: String::new(),
+        ..row.clone()
+    };
+    let (ada, grace) = (user(1, 1, "Ada"), user(2, 2, "Grace"));
+    store.create_user(&ada).await.unwrap();
+    assert!(!store.put_user(&removed(&ada)).await.unwrap());
+    store.create_user(&grace).await.unwrap();
+    assert!(store.put_user(&removed(&ada)).await.unwrap());
+    assert!(store.has_users().await.unwrap());
+    assert!(!store.put_user(&removed(&grace)).await.unwrap());
+    let found = store.user(ada.account, ada.id).await.unwrap();
+    assert_eq!(found, Some(removed(&ada)));
+    let named = store.user_named(ada.account, "ada").await.unwrap();
+    assert_eq!(named, None);
+    assert_eq!(store.users(ada.account).await.unwrap(), []);
+    // Who is removed does not return, but the name is free.
+    let again = UserRow {
+        version: 3,
+        ..ada.clone()
+    };
+    let answer = store.put_user(&again).await;
+    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    store.create_user(&user(1, 3, "ADA")).await.unwrap();
+    // Of two that are the last, one stays.
+    let kept = store.users(account_id(1)).await.unwrap().remove(0);
+    let (kept, grace) = (removed(&kept), removed(&grace));
+    let (one, other) = tokio::join!(store.put_user(&kept), store.put_user(&grace));
+    assert_eq!(u32::from(one.unwrap()) + u32::from(other.unwrap()), 1);
+    assert!(store.has_users().await.unwrap());
     assert_sound(&store).await;
 }

@@ -208,7 +208,7 @@ pub(super) fn token(account: u128, number: u128) -> TokenRow {
         id: token_id(number),
         account: account_id(account),
         agent: None,
-        user: None,
+        sign_in: None,
         digest: digest(number),
         created_at: at(number as i64),
         expires_at: None,
@@ -224,8 +224,11 @@ pub(super) fn user(account: u128, number: u128, name: &str) -> UserRow {
         account: account_id(account),
         name: name.to_owned(),
         folded_name: name.to_lowercase(),
+        version: 1,
+        generation: 0,
         password_hash: format!("$argon2id$v=19$m=8,t=1,p=1$salt{number}$hash"),
         created_at: at(number as i64),
+        removed_at: None,
         seal: StoredText(vec![3]),
     }
 }

@@ -20,6 +20,7 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
         part(Action::MemoryRefinementUpdate, Some(1), 20),
         AuditRow {
             actor_kind: ActorKind::Administrator,
+            actor_name: "user Ada_%".to_owned(),
             ..part(Action::MemoryRefinementDelete, Some(1), 30)
         },
         // Somebody moved the clock back.
@@ -169,6 +170,7 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
                 since: Some(at(40)),
                 until: Some(at(40)),
                 actor: Some(ActorKind::System),
+                actor_name: Some("MEMO".to_owned()),
                 before_seq: Some(6),
                 last: Some(9),
                 first: None,
@@ -181,6 +183,21 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
                 ..all()
             },
             &[3],
+        ),
+        (
+            RecordFilter {
+                actor_name: Some("ada_%".to_owned()),
+                ..all()
+            },
+            &[3],
+        ),
+        (
+            RecordFilter {
+                actor_name: Some("%".to_owned()),
+                actor: Some(ActorKind::System),
+                ..all()
+            },
+            &[],
         ),
         (
             RecordFilter {

@@ -1,9 +1,10 @@
 //! `memoir serve`: the service.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use memoir_app::{Memoir, ScheduleView};
 use memoir_service::Options;
+use memoir_vault::token::TokenSecret;
 use tokio::net::TcpListener;
 
 use crate::{
@@ -17,6 +18,9 @@ use crate::{
 ///
 /// The command line works beside it on the same database. Stop it with Ctrl-C or a TERM signal: running
 /// requests finish, running sessions are handed back.
+///
+/// Where there is no administrator yet, it prints a link by which the first one is made in a browser. The
+/// link works until then, or until the service ends.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Where to listen; port 0 takes a free one
@@ -53,10 +57,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
     // Whoever reads the address may end the service at once.
     let stop = interrupt::listening().await;
-    tell(global, &memoir, address, arguments.behind_proxy)?;
+    let first_link = first_link(&memoir, address, arguments.behind_proxy).await?;
+    tell(global, &memoir, address, &arguments, first_link.as_deref())?;
     let options = Options {
         concurrency: usize::from(arguments.concurrency),
         behind_proxy: arguments.behind_proxy,
+        first_link,
         webhooks,
         connections: connections.min(Options::default().connections),
         ..Options::default()
@@ -68,18 +74,48 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
+/// The secret of the link by which the first administrator is made; `None` where there is one, or where its
+/// password would travel in the open.
+async fn first_link(
+    memoir: &Memoir,
+    address: SocketAddr,
+    behind_proxy: bool,
+) -> Result<Option<Arc<TokenSecret>>, Failure> {
+    let is_safe = address.ip().is_loopback() || behind_proxy;
+    if !is_safe || memoir.has_users().await? {
+        return Ok(None);
+    }
+    let secret = TokenSecret::generate_for_link().map_err(memoir_app::Error::from)?;
+    Ok(Some(Arc::new(secret)))
+}
+
 fn tell(
     global: &Global,
     memoir: &Memoir,
     address: SocketAddr,
-    behind_proxy: bool,
+    arguments: &Arguments,
+    first_link: Option<&TokenSecret>,
 ) -> Result<(), Failure> {
+    let behind_proxy = arguments.behind_proxy;
     let schedule = memoir.schedule();
+    let first = first_link.map(|secret| {
+        let path = format!("/first/{}", secret.expose());
+        // Under which name others reach it, only the proxy knows.
+        if behind_proxy { path } else { format!("http://{address}{path}") }
+    });
     if global.json {
-        let told = serde_json::json!({"listening": address.to_string(), "schedule": schedule});
+        let told = serde_json::json!({
+            "listening": address.to_string(),
+            "schedule": schedule,
+            "first_administrator": first,
+        });
         terminal::json(&told)?;
     } else {
         terminal::print(&format!("listening on http://{address}\n"))?;
+        if let Some(first) = first {
+            let behind = if behind_proxy { ", behind the address of the proxy" } else { "" };
+            terminal::print(&format!("First administrator: {first}{behind}\n"))?;
+        }
         terminal::note(&told_schedule(&schedule));
     }
     if !address.ip().is_loopback() && !behind_proxy {

@@ -2,9 +2,10 @@
 
 use std::{
     io::{self, BufRead, IsTerminal},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
+use memoir_app::UserView;
 use memoir_vault::password::Password;
 use zeroize::Zeroizing;
 
@@ -13,6 +14,7 @@ use crate::{
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    show::{List, Table, moment},
     terminal::{self, safe},
 };
 
@@ -20,6 +22,25 @@ use crate::{
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Add(AddArguments),
+    /// List the account's administrators
+    List,
+    Password(PasswordArguments),
+    /// Take an administrator's second factor away, when its device and the recovery codes are lost
+    ///
+    /// Signing in takes the password alone then, until a device is set up anew. All that the administrator is
+    /// signed in for ends.
+    ResetSecondFactor {
+        /// The name
+        name: String,
+    },
+    /// Remove an administrator: all that it is signed in for ends
+    ///
+    /// The last one of the installation cannot be removed: without any, the words of agents on this machine
+    /// would be open again.
+    Remove {
+        /// The name
+        name: String,
+    },
 }
 
 /// Add an administrator to the account
@@ -36,25 +57,88 @@ pub(crate) struct AddArguments {
     password_file: Option<PathBuf>,
 }
 
-pub(crate) async fn run(global: &Global, Command::Add(arguments): Command) -> Outcome {
-    let password = password(&arguments)?;
-    let installation = Installation::open(global).await?;
-    let user = installation
-        .account
-        .create_user(&arguments.name, password)
-        .await?;
+/// Give an administrator another password
+///
+/// It is read as with `memoir user add`. All that the administrator is signed in for ends; its second factor
+/// stays.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PasswordArguments {
+    /// The name
+    name: String,
+    /// A file whose first line is the password
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+}
+
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
+    match command {
+        Command::Add(arguments) => {
+            let password = password(arguments.password_file.as_deref())?;
+            let installation = Installation::open(global).await?;
+            let user = installation.account.create_user(&arguments.name, password);
+            told(global, &user.await?, "added")
+        }
+        Command::List => list(global).await,
+        Command::Password(arguments) => {
+            let password = password(arguments.password_file.as_deref())?;
+            let installation = Installation::open(global).await?;
+            let user = installation.account.set_password(&arguments.name, password);
+            told(global, &user.await?, "changed the password of")
+        }
+        Command::ResetSecondFactor { name } => {
+            let installation = Installation::open(global).await?;
+            let user = installation.account.reset_second_factor(&name).await?;
+            told(global, &user, "reset the second factor of")
+        }
+        Command::Remove { name } => {
+            let installation = Installation::open(global).await?;
+            let user = installation.account.remove_user(&name).await?;
+            told(global, &user, "removed")
+        }
+    }
+}
+
+fn told(global: &Global, user: &UserView, done: &str) -> Outcome {
     if global.json {
-        terminal::json(&user)?;
+        terminal::json(user)?;
     } else {
-        terminal::print(&format!("added {}\n", safe(&user.name)))?;
+        terminal::print(&format!("{done} {}\n", safe(&user.name)))?;
     }
     Ok(Ending::Done)
 }
 
-fn password(arguments: &AddArguments) -> Result<Password, Failure> {
+async fn list(global: &Global) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let users = installation.account.users().await?;
+    if global.json {
+        terminal::json(&List::whole(users))?;
+        return Ok(Ending::Done);
+    }
+    if users.is_empty() {
+        terminal::note("there is no administrator yet; `memoir user add NAME` makes one");
+        return Ok(Ending::Done);
+    }
+    let mut table = Table::new(["name", "second factor", "made"]);
+    for user in users {
+        table.row([
+            safe(&user.name).into_owned(),
+            match user.second_factor {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "its row was changed by somebody else than Memoir",
+            }
+            .to_owned(),
+            moment(user.created_at),
+        ]);
+    }
+    terminal::print(&table.to_string())?;
+    Ok(Ending::Done)
+}
+
+fn password(file: Option<&Path>) -> Result<Password, Failure> {
     const VARIABLE: &str = "MEMOIR_PASSWORD";
     const MOST_BYTES: u64 = 8_192;
-    let text = if let Some(path) = &arguments.password_file {
+    let text = if let Some(path) = file {
         Zeroizing::new(parse::text_file(path, MOST_BYTES)?)
     } else if let Some(text) = std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
         Zeroizing::new(text.into_string().unwrap_or_default())

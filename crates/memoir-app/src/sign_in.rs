@@ -1,0 +1,678 @@
+//! Signing in and out: a name, a password and, where the user has a second factor, a code for a token or
+//! for the cookie of a browser; and what whoever is signed in may change about that (SPEC 5.5).
+//!
+//! All that a user signs in for carries the generation of the user's sign-ins. Whatever is to end them all
+//! (signing out everywhere, another password, another second factor) makes the next one begin, with the same
+//! write: what is signed in for, half of it or all, counts no more from then on.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use memoir_domain::{AccountId, PrivateText, Timestamp, TokenId, UserId};
+use memoir_store::{SignInRow, TokenRow};
+use memoir_vault::{
+    AgentKey,
+    password::Password,
+    seal::{Place, Row},
+    second_factor::{FactorSecret, SecondFactor, Verdict},
+    token::TokenSecret,
+};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+pub use memoir_vault::second_factor::RecoveryCodes;
+
+use crate::{
+    Account, Error, Memoir, NewToken, Result, SignedIn,
+    access::time_bytes,
+    users::{self, User},
+};
+
+/// How long somebody who knew the password may take to give the code.
+const PASSAGE_SECONDS: i64 = 5 * 60;
+/// How long a secret that is shown to be set up may be taken.
+const OFFER_SECONDS: i64 = 15 * 60;
+
+/// What an attempt to sign in came to.
+#[derive(Debug)]
+pub enum SignIn {
+    /// There is nobody of that name and password, or the code was wrong.
+    Refused,
+    /// The password is right, and a code is needed too. A browser may hold on to this until it is given: it
+    /// opens nothing.
+    CodeNeeded(Passage),
+    /// The password is right, and so many codes were wrong that the next one waits.
+    Wait {
+        /// For so long.
+        seconds: u32,
+    },
+    /// Whoever it is is in.
+    In(NewToken),
+}
+
+/// What shows, for five minutes, that somebody knew a password. Wiped when dropped; `Debug` prints its type's
+/// name only.
+pub struct Passage(Zeroizing<String>);
+
+impl Passage {
+    /// As a browser holds it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Passage {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Passage")
+    }
+}
+
+/// Somebody who knew the password a moment ago, and is to give the code.
+pub struct HalfSignedIn {
+    account: Account,
+    user: UserId,
+    /// The user's name.
+    pub name: String,
+    generation: u64,
+}
+
+impl HalfSignedIn {
+    /// The account that it was signed in to, by its name.
+    pub fn account_name(&self) -> &str {
+        self.account.name()
+    }
+}
+
+/// What somebody who is signed in showed to be theirs: the password, and the code where there is a second
+/// factor.
+pub enum Proof {
+    /// The password or the code is wrong.
+    Wrong,
+    /// The password is right, and so many codes were wrong that the next one waits.
+    Wait {
+        /// For so long.
+        seconds: u32,
+    },
+    /// Both are right.
+    Right(Box<Proven>),
+}
+
+/// Somebody who gave the password and the code just now.
+pub struct Proven(User);
+
+/// A secret that a device may be set up with, and how it is shown.
+pub struct Offer {
+    /// As it is typed into a device.
+    pub typed: Zeroizing<String>,
+    /// As a device reads it from a picture.
+    pub uri: Zeroizing<String>,
+    /// The same, closed: what comes back with the code.
+    pub sealed: String,
+}
+
+/// What somebody signed in for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "they say it themselves")]
+pub struct SignInView {
+    pub id: TokenId,
+    /// A browser; otherwise a token of REST.
+    pub by_browser: bool,
+    pub created_at: Timestamp,
+    pub last_used_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    /// Whether it is what whoever asks came in with.
+    pub is_own: bool,
+}
+
+impl Memoir {
+    /// A token for the administrator of that name and password, of the account named or else the default
+    /// one; refused where there is no such account, name or password, and that takes as long.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_in(
+        &self,
+        account: Option<&str>,
+        name: &str,
+        password: Password,
+        code: Option<&PrivateText>,
+        expires_at: Timestamp,
+    ) -> Result<SignIn> {
+        let Some((account, user)) = self.find_user(account, name, password).await? else {
+            return Ok(SignIn::Refused);
+        };
+        let Some(code) = code.filter(|_| user.factor.is_some()) else {
+            return account.enter(user, false, expires_at).await;
+        };
+        let (user, generation) = (user.row.id, user.row.generation);
+        account
+            .enter_with_code(user, generation, code, false, expires_at)
+            .await
+    }
+
+    /// As [`Memoir::sign_in`], for the cookie of a browser: the secret is no token, and only
+    /// [`Memoir::enter_with_browser`] takes it. The code comes later.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_in_with_browser(
+        &self,
+        account: Option<&str>,
+        name: &str,
+        password: Password,
+        expires_at: Timestamp,
+    ) -> Result<SignIn> {
+        let Some((account, user)) = self.find_user(account, name, password).await? else {
+            return Ok(SignIn::Refused);
+        };
+        account.enter(user, true, expires_at).await
+    }
+
+    /// Whoever knew the password a moment ago and holds that; `None` where it is over, or none.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn half_signed_in(&self, presented: &str) -> Result<Option<HalfSignedIn>> {
+        let Ok(bytes) = URL_SAFE_NO_PAD.decode(presented) else {
+            return Ok(None);
+        };
+        let Some((account, rest)) = bytes.split_first_chunk::<16>() else {
+            return Ok(None);
+        };
+        let Some((user, sealed)) = rest.split_first_chunk::<16>() else {
+            return Ok(None);
+        };
+        let (id, user) = (AccountId::from_bytes(*account), UserId::from_bytes(*user));
+        // Nothing is made for an account that is none.
+        let Some(row) = self.store.user(id, user).await? else {
+            return Ok(None);
+        };
+        let key = self.account_key(id).await?;
+        let place = Passing::Code.place(user, row.generation);
+        let Some(opened) = self.open_passing(&key, Passing::Code, &place, sealed) else {
+            return Ok(None);
+        };
+        let name = String::from_utf8_lossy(&opened).into_owned();
+        let memoir = self.clone();
+        let account = Account { memoir, id, name };
+        let found = account.user_of(user, row.generation).await?;
+        Ok(found.map(|found| HalfSignedIn {
+            account,
+            user,
+            name: found.row.name,
+            generation: found.row.generation,
+        }))
+    }
+
+    /// Signs a browser in whose bearer knew the password, with the code.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_in_with_code(
+        &self,
+        half: &HalfSignedIn,
+        code: &PrivateText,
+        expires_at: Timestamp,
+    ) -> Result<SignIn> {
+        let HalfSignedIn {
+            account,
+            user,
+            generation,
+            ..
+        } = half;
+        account
+            .enter_with_code(*user, *generation, code, true, expires_at)
+            .await
+    }
+
+    /// The administrator who signed in for a token, while all that is of its generation counts.
+    pub(crate) async fn user_behind(&self, row: &TokenRow) -> Result<Option<User>> {
+        let Some(sign_in) = row.sign_in else {
+            return Ok(None);
+        };
+        let account = self.account_at(row.account);
+        account.user_of(sign_in.user, sign_in.generation).await
+    }
+
+    /// The administrator of that name and password, and the account named or else the default one; `None`
+    /// where there is no such account, name or password, and that takes as long.
+    async fn find_user(
+        &self,
+        account: Option<&str>,
+        name: &str,
+        password: Password,
+    ) -> Result<Option<(Account, User)>> {
+        let account = account.unwrap_or(crate::DEFAULT_ACCOUNT);
+        let account = match self.account(account).await {
+            Ok(account) => account,
+            Err(Error::NoAccount(_)) => {
+                users::fits(password, None).await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let user = account.find_user(name, password).await?;
+        Ok(user.map(|user| (account, user)))
+    }
+
+    /// The account of that identifier, named by it.
+    fn account_at(&self, id: AccountId) -> Account {
+        Account {
+            memoir: self.clone(),
+            id,
+            name: id.to_string(),
+        }
+    }
+
+    /// `plain`, closed for a while.
+    fn seal_passing(
+        &self,
+        key: &AgentKey,
+        passing: Passing,
+        place: &Place,
+        plain: &[u8],
+    ) -> Result<Vec<u8>> {
+        let ends_at = time_bytes(self.now().plus_seconds(passing.seconds()));
+        let columns = passing.columns(&ends_at);
+        let sealed = key.seal(place, &columns, plain, self.nonce()?);
+        Ok([ends_at.as_slice(), &sealed].concat())
+    }
+
+    /// What was closed, while it counts.
+    fn open_passing(
+        &self,
+        key: &AgentKey,
+        passing: Passing,
+        place: &Place,
+        sealed: &[u8],
+    ) -> Option<Zeroizing<Vec<u8>>> {
+        let (ends_at, sealed) = sealed.split_first_chunk::<9>()?;
+        let opened = key.open(place, &passing.columns(ends_at), sealed).ok()?;
+        // It opens, so that these are a time's bytes.
+        let microseconds = i64::from_be_bytes(*ends_at.last_chunk()?);
+        (self.now().microseconds() < microseconds).then_some(opened)
+    }
+}
+
+/// What a browser holds on to from one page to the next, closed so that it can be kept nowhere else.
+#[derive(Clone, Copy)]
+enum Passing {
+    /// That the password was right.
+    Code,
+    /// The secret that a device is being set up with.
+    Offer,
+}
+
+impl Passing {
+    fn seconds(self) -> i64 {
+        match self {
+            Self::Code => PASSAGE_SECONDS,
+            Self::Offer => OFFER_SECONDS,
+        }
+    }
+
+    fn place(self, user: UserId, generation: u64) -> Place {
+        Place {
+            row: Row::Passage(user),
+            version: generation,
+        }
+    }
+
+    /// What it is for and until when.
+    fn columns(self, ends_at: &[u8; 9]) -> Vec<u8> {
+        [&[self as u8], ends_at.as_slice()].concat()
+    }
+}
+
+impl Account {
+    /// Signs a user in who knew the password, unless a code is needed.
+    async fn enter(&self, user: User, by_browser: bool, expires_at: Timestamp) -> Result<SignIn> {
+        if user.factor.is_some() {
+            return self.passage(&user).await.map(SignIn::CodeNeeded);
+        }
+        let made = self.write_sign_in(&user, by_browser, Some(expires_at));
+        made.await.map(SignIn::In)
+    }
+
+    async fn enter_with_code(
+        &self,
+        user: UserId,
+        generation: u64,
+        code: &PrivateText,
+        by_browser: bool,
+        expires_at: Timestamp,
+    ) -> Result<SignIn> {
+        match self.check_code(user, generation, code).await? {
+            (Verdict::Right, Some(user)) => {
+                let made = self.write_sign_in(&user, by_browser, Some(expires_at));
+                made.await.map(SignIn::In)
+            }
+            (Verdict::Wait { seconds }, _) => Ok(SignIn::Wait { seconds }),
+            (Verdict::Right | Verdict::Wrong, _) => Ok(SignIn::Refused),
+        }
+    }
+
+    async fn passage(&self, user: &User) -> Result<Passage> {
+        let (id, generation) = (user.row.id, user.row.generation);
+        let key = self.memoir.account_key(self.id).await?;
+        let place = Passing::Code.place(id, generation);
+        let name = self.name.as_bytes();
+        let sealed = self
+            .memoir
+            .seal_passing(&key, Passing::Code, &place, name)?;
+        let bytes = [self.id.as_bytes().as_slice(), id.as_bytes(), &sealed].concat();
+        Ok(Passage(Zeroizing::new(URL_SAFE_NO_PAD.encode(bytes))))
+    }
+
+    async fn write_sign_in(
+        &self,
+        user: &User,
+        by_browser: bool,
+        expires_at: Option<Timestamp>,
+    ) -> Result<NewToken> {
+        let sign_in = SignInRow {
+            user: user.row.id,
+            generation: user.row.generation,
+            by_browser,
+        };
+        let secret = if by_browser {
+            TokenSecret::generate_for_browser()
+        } else {
+            TokenSecret::generate()
+        };
+        self.write_token(Some(sign_in), expires_at, secret?).await
+    }
+
+    /// Signs an administrator in with a browser who was made in this moment.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_in_new_user(&self, user: UserId, expires_at: Timestamp) -> Result<NewToken> {
+        /// Of somebody who was never signed out.
+        const FIRST: u64 = 0;
+        let found = self.user_of(user, FIRST).await?;
+        let found = found.ok_or_else(|| Error::NoUser(user.to_string()))?;
+        self.write_sign_in(&found, true, Some(expires_at)).await
+    }
+
+    /// Enters of all that the user signed in for in earlier generations that it is over, for whoever looks
+    /// at the tokens; it counts no more as it is. How many that were.
+    pub(crate) async fn revoke_sign_ins(&self, user: &User) -> Result<usize> {
+        let rows = self.memoir.store.tokens(self.id).await?;
+        let now = self.memoir.now();
+        let is_open = |row: &TokenRow| {
+            row.sign_in.is_some_and(|sign_in| {
+                sign_in.user == user.row.id && sign_in.generation < user.row.generation
+            }) && row.revoked_at.is_none()
+                && row.expires_at.is_none_or(|at| at > now)
+        };
+        let open: Vec<TokenRow> = rows.into_iter().filter(is_open).collect();
+        let count = open.len();
+        let actor = memoir_domain::audit::Actor::administrator(format!("user {}", user.row.name));
+        for row in open {
+            self.memoir.revoke(row, &actor).await?;
+        }
+        Ok(count)
+    }
+}
+
+impl SignedIn {
+    /// The name of the account.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn account_name(&self) -> Result<String> {
+        let accounts = self.account.memoir.store.accounts().await?;
+        let own = accounts.into_iter().find(|row| row.id == self.account.id);
+        let own = own.ok_or_else(|| Error::NoAccount(self.account.id.to_string()))?;
+        Ok(own.name)
+    }
+
+    /// Makes the browser's secret open nothing any more.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_out(&self) -> Result<()> {
+        let actor = self.actor();
+        self.account.revoke_token(self.token, &actor).await?;
+        Ok(())
+    }
+
+    /// As [`SignedIn::sign_out`], for everything that this administrator ever signed in for, wholly or by
+    /// half: other browsers, and tokens too. How many that were.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_out_everywhere(&self) -> Result<usize> {
+        for _ in 0..crate::ATTEMPTS {
+            let mut user = self.user_now().await?;
+            user.end_sign_ins();
+            if self.account.write_user(&mut user).await? {
+                return self.account.revoke_sign_ins(&user).await;
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// What this administrator is signed in for, newest first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_ins(&self) -> Result<Vec<SignInView>> {
+        let memoir = &self.account.memoir;
+        let now = memoir.now();
+        let rows = memoir.store.tokens(self.account.id).await?;
+        let view = |row: TokenRow| {
+            let sign_in = row.sign_in?;
+            let last_used_at = memoir.last_use(&row);
+            let is_idle = sign_in.by_browser && last_used_at.plus_seconds(self.idle_seconds) <= now;
+            let counts = sign_in.user == self.user.id
+                && sign_in.generation == self.generation
+                && row.revoked_at.is_none()
+                && row.expires_at.is_none_or(|at| at > now)
+                && !is_idle;
+            counts.then_some(SignInView {
+                id: row.id,
+                by_browser: sign_in.by_browser,
+                created_at: row.created_at,
+                last_used_at,
+                expires_at: row.expires_at,
+                is_own: row.id == self.token,
+            })
+        };
+        Ok(rows.into_iter().rev().filter_map(view).collect())
+    }
+
+    /// Ends one of the sign-ins of this administrator.
+    ///
+    /// # Errors
+    /// [`Error::NoToken`] where it is none of theirs; the store fails.
+    pub async fn end_sign_in(&self, id: TokenId) -> Result<()> {
+        let memoir = &self.account.memoir;
+        let rows = memoir.store.tokens(self.account.id).await?;
+        let is_own = |row: &TokenRow| {
+            let user = row.sign_in.map(|sign_in| sign_in.user);
+            row.id == id && user == Some(self.user.id)
+        };
+        let row = rows.into_iter().find(is_own);
+        let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
+        memoir.revoke(row, &self.actor()).await?;
+        Ok(())
+    }
+
+    /// How many recovery codes are left, and how many wrong codes came since the last right one; `None`
+    /// where there is no second factor.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn second_factor(&self) -> Result<Option<(usize, u32)>> {
+        let user = self.user_now().await?;
+        let factor = user.factor.as_ref();
+        Ok(factor.map(|factor| (factor.recovery_left(), factor.misses())))
+    }
+
+    /// Whether the password, and the code where there is a second factor, are those of this administrator.
+    /// The code counts no more afterwards.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn prove(&self, password: Password, code: &PrivateText) -> Result<Proof> {
+        let user = self.user_now().await?;
+        let hash = Some(user.row.password_hash.clone());
+        if !users::fits(password, hash).await? {
+            return Ok(Proof::Wrong);
+        }
+        if user.factor.is_none() {
+            return Ok(Proof::Right(Box::new(Proven(user))));
+        }
+        let checked = self.account.check_code(user.row.id, self.generation, code);
+        Ok(match checked.await? {
+            (Verdict::Right, Some(user)) => Proof::Right(Box::new(Proven(user))),
+            (Verdict::Wait { seconds }, _) => Proof::Wait { seconds },
+            (Verdict::Right | Verdict::Wrong, _) => Proof::Wrong,
+        })
+    }
+
+    /// Another password; ends all other sign-ins. This browser goes on with what is given.
+    ///
+    /// # Errors
+    /// The password is too short or too long; somebody else changed the user meanwhile; the store fails.
+    pub async fn change_password(&self, proven: Proven, new: &PrivateText) -> Result<NewToken> {
+        let Proven(mut user) = proven;
+        user.row.password_hash = users::hash_of(users::new_password(new)?).await?;
+        self.begin_anew(user).await
+    }
+
+    /// A secret that a device may be set up with.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub async fn offer_second_factor(&self) -> Result<Offer> {
+        let secret = FactorSecret::generate()?;
+        let (place, key) = self.offering().await?;
+        let memoir = &self.account.memoir;
+        let sealed = memoir.seal_passing(&key, Passing::Offer, &place, secret.expose())?;
+        Ok(self.offer(&secret, URL_SAFE_NO_PAD.encode(sealed)))
+    }
+
+    /// One that was offered before, to be shown again; `None` where it counts no more.
+    ///
+    /// # Errors
+    /// The keys cannot be used.
+    pub async fn offered(&self, sealed: &str) -> Result<Option<Offer>> {
+        let secret = self.offered_secret(sealed).await?;
+        Ok(secret.map(|secret| self.offer(&secret, sealed.to_owned())))
+    }
+
+    /// Whether a device that was set up with what was offered shows that code now.
+    ///
+    /// # Errors
+    /// The keys cannot be used.
+    pub async fn fits_offer(&self, sealed: &str, code: &PrivateText) -> Result<bool> {
+        let Some(secret) = self.offered_secret(sealed).await? else {
+            return Ok(false);
+        };
+        let made = SecondFactor::of_device(secret, code.expose(), self.seconds())?;
+        Ok(made.is_some())
+    }
+
+    /// Makes signing in take a code of the device that was set up, and ends all other sign-ins: they had
+    /// none. `None` where the code is not that of the device.
+    ///
+    /// # Errors
+    /// Somebody else changed the user meanwhile; the store fails.
+    pub async fn turn_on_second_factor(
+        &self,
+        proven: Proven,
+        sealed: &str,
+        code: &PrivateText,
+    ) -> Result<Option<(NewToken, RecoveryCodes)>> {
+        let Some(secret) = self.offered_secret(sealed).await? else {
+            return Ok(None);
+        };
+        let made = SecondFactor::of_device(secret, code.expose(), self.seconds())?;
+        let Some((factor, codes)) = made else {
+            return Ok(None);
+        };
+        let Proven(mut user) = proven;
+        user.factor = Some(factor);
+        Ok(Some((self.begin_anew(user).await?, codes)))
+    }
+
+    /// Makes the password enough; ends all other sign-ins.
+    ///
+    /// # Errors
+    /// Somebody else changed the user meanwhile; the store fails.
+    pub async fn turn_off_second_factor(&self, proven: Proven) -> Result<NewToken> {
+        let Proven(mut user) = proven;
+        user.factor = None;
+        self.begin_anew(user).await
+    }
+
+    /// New recovery codes in place of those that there were; `None` where there is no second factor.
+    ///
+    /// # Errors
+    /// Somebody else changed the user meanwhile; the store fails.
+    pub async fn renew_recovery_codes(&self, proven: Proven) -> Result<Option<RecoveryCodes>> {
+        let Proven(mut user) = proven;
+        let Some(factor) = &mut user.factor else {
+            return Ok(None);
+        };
+        let codes = factor.renew_recovery()?;
+        self.write(&mut user).await?;
+        Ok(Some(codes))
+    }
+
+    /// The user as it is, while this browser is let in.
+    async fn user_now(&self) -> Result<User> {
+        let user = self.account.user_of(self.user.id, self.generation).await?;
+        user.ok_or(Error::Changed)
+    }
+
+    async fn write(&self, user: &mut User) -> Result<()> {
+        match self.account.write_user(user).await? {
+            true => Ok(()),
+            false => Err(Error::Changed),
+        }
+    }
+
+    /// Writes the user, ends all that was signed in for, and signs this browser in again until the time that
+    /// it was signed in for before.
+    async fn begin_anew(&self, mut user: User) -> Result<NewToken> {
+        user.end_sign_ins();
+        self.write(&mut user).await?;
+        let made = self
+            .account
+            .write_sign_in(&user, true, self.ends_at)
+            .await?;
+        self.account.revoke_sign_ins(&user).await?;
+        Ok(made)
+    }
+
+    fn seconds(&self) -> i64 {
+        let now = self.account.memoir.now();
+        now.microseconds().div_euclid(1_000_000)
+    }
+
+    fn offer(&self, secret: &FactorSecret, sealed: String) -> Offer {
+        Offer {
+            typed: secret.base32(),
+            uri: secret.uri(&self.user.name),
+            sealed,
+        }
+    }
+
+    async fn offering(&self) -> Result<(Place, AgentKey)> {
+        let place = Passing::Offer.place(self.user.id, self.generation);
+        let key = self.account.memoir.account_key(self.account.id).await?;
+        Ok((place, key))
+    }
+
+    async fn offered_secret(&self, sealed: &str) -> Result<Option<FactorSecret>> {
+        let Ok(sealed) = URL_SAFE_NO_PAD.decode(sealed) else {
+            return Ok(None);
+        };
+        let (place, key) = self.offering().await?;
+        let memoir = &self.account.memoir;
+        let opened = memoir.open_passing(&key, Passing::Offer, &place, &sealed);
+        Ok(opened.and_then(|bytes| FactorSecret::from_bytes(&bytes)))
+    }
+}

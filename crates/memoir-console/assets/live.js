@@ -1,0 +1,112 @@
+// Follows a session while it runs. The service says when something happened; the page is then asked for again,
+// and what is new on it is put into this one. So everything that is shown was made by the service, as it makes
+// it for a browser without scripts, and nothing is put together from texts here.
+"use strict";
+
+(() => {
+  /** How long after a look there is no other, in milliseconds. */
+  const REST = 250;
+  /** How often the present standing is read out at most. */
+  const READ_OUT_EVERY = 2_000;
+  /** The model's last call is counted right after the end. */
+  const LAST_LOOK_AFTER = 1_500;
+
+  const page = document.getElementById("session");
+  if (!page?.dataset.events) return;
+
+  const readOut = page.querySelector("[data-read-out]");
+  const events = new EventSource(page.dataset.events);
+  let isLooking = false;
+  let isStale = false;
+  let isToBeRead = false;
+
+  for (const name of ["record", "session"]) events.addEventListener(name, look);
+  events.addEventListener("ended", () => {
+    events.close();
+    look();
+    setTimeout(look, LAST_LOOK_AFTER);
+  });
+  events.addEventListener("open", () => say("This page follows the session."));
+  events.addEventListener("error", () => {
+    if (events.readyState === EventSource.CLOSED) {
+      say("This page does not follow the session any more. Load it again.");
+      look();
+    } else {
+      say("The connection was lost; trying again.");
+    }
+  });
+
+  /** Says whether the page follows. */
+  function say(text) {
+    const place = page.querySelector("[data-following]");
+    if (place) place.textContent = text;
+  }
+
+  /** Looks at the page as it is now; again once that is done where something happened meanwhile. */
+  async function look() {
+    isStale = true;
+    if (isLooking) return;
+    isLooking = true;
+    while (isStale) {
+      isStale = false;
+      try {
+        await take();
+      } catch {
+        say("This page could not be brought up to date. Load it again.");
+      }
+      await new Promise((done) => setTimeout(done, REST));
+    }
+    isLooking = false;
+  }
+
+  async function take() {
+    const answer = await fetch(location.pathname);
+    // Whoever is not signed in any more is sent elsewhere.
+    if (!answer.ok || answer.redirected) throw new Error(`status ${answer.status}`);
+    const text = await answer.text();
+    const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("session");
+    for (const part of page.querySelectorAll("[data-part]")) {
+      const other = fresh.querySelector(`[data-part="${part.dataset.part}"]`);
+      if (part.dataset.part === "records") takeRecords(part, other);
+      else if (part.dataset.part === "curve") takeCurve(part, other);
+      else if (part.dataset.part !== "following" || !fresh.dataset.events) replace(part, other);
+    }
+    if (!isToBeRead) {
+      isToBeRead = true;
+      setTimeout(tell, READ_OUT_EVERY);
+    }
+  }
+
+  /** Reads out how the session stands, where that changed. */
+  function tell() {
+    isToBeRead = false;
+    const now = page.querySelector("[data-now]").textContent;
+    if (readOut.textContent !== now) readOut.textContent = now;
+  }
+
+  /** Puts what is in `other` into `part`, without taking the keyboard from whoever is there. */
+  function replace(part, other) {
+    if (part.innerHTML === other.innerHTML) return;
+    const wasHere = part.contains(document.activeElement);
+    part.replaceChildren(...other.childNodes);
+    if (!wasHere) return;
+    const next = part.querySelector("a, button") ?? document.getElementById("heading");
+    next.focus();
+  }
+
+  /** Appends the records that are new: the others never change. */
+  function takeRecords(part, other) {
+    const [rows, fresh] = [part, other].map((one) => one.querySelector("#records"));
+    const place = (row) => Number(row.dataset.seq);
+    const last = rows && place(rows.lastElementChild);
+    if (!rows || !fresh || place(fresh.firstElementChild) > last) return replace(part, other);
+    rows.append(...[...fresh.children].filter((row) => place(row) > last));
+  }
+
+  /** Gives the plot what it is to draw now. */
+  function takeCurve(part, other) {
+    const [figure, fresh] = [part, other].map((one) => one.querySelector("figure"));
+    if (!figure || !fresh) return replace(part, other);
+    if (figure.dataset.curve !== fresh.dataset.curve) figure.dataset.curve = fresh.dataset.curve;
+  }
+})();

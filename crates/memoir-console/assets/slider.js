@@ -1,0 +1,65 @@
+"use strict";
+
+// Shows an agent's history at the place of the slider while it is moved. The pictures are the page's own, as
+// the service sends it for each record; without this script the form asks for them.
+(() => {
+  const form = document.getElementById("past");
+  const slide = document.getElementById("slide");
+  if (!form || !slide) return;
+
+  const number = document.getElementById("record");
+  const shown = document.getElementById("shown");
+  const place = document.getElementById("place");
+  const told = document.getElementById("told");
+  const here = document.getElementById("here");
+
+  // How long the slider stands still before the service is asked, in milliseconds.
+  const REST = 150;
+  // In the curve's own units.
+  const WIDTH = 1000;
+
+  let waiting = 0;
+  let asking = null;
+
+  function address(record) {
+    return `${form.action}?record=${encodeURIComponent(record)}`;
+  }
+
+  // What is known before the service answers.
+  function mark(record) {
+    const across = Math.floor((record * WIDTH) / Math.max(1, Number(slide.max)));
+    here.setAttribute("x1", across);
+    here.setAttribute("x2", across);
+    number.value = record;
+    shown.value = record;
+    place.textContent = Number(record) === 0 ? "Before the first record" : `Record ${record}`;
+  }
+
+  async function show(record) {
+    asking?.abort();
+    asking = new AbortController();
+    try {
+      const answer = await fetch(address(record), { signal: asking.signal, headers: { accept: "text/html" } });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const moment = page.getElementById("moment");
+      // Signed out, for instance: then that page is the one to see.
+      if (!answer.ok || !moment) return location.assign(address(record));
+      document.getElementById("moment").replaceWith(document.adoptNode(moment));
+      place.textContent = moment.dataset.text;
+      slide.setAttribute("aria-valuetext", moment.dataset.text);
+      told.textContent = moment.dataset.told;
+      history.replaceState(null, "", address(record));
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      told.textContent = "This point could not be loaded. Move the slider to try again.";
+      place.textContent = "It could not be loaded";
+    }
+  }
+
+  slide.addEventListener("input", () => {
+    const record = slide.value;
+    mark(record);
+    clearTimeout(waiting);
+    waiting = setTimeout(() => show(record), REST);
+  });
+})();

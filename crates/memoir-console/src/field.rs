@@ -1,0 +1,238 @@
+//! The fields of a form: each with its label, what it takes, and what was wrong with what was typed, which
+//! stays in it.
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::words;
+
+/// What was wrong with a form, in the order of its fields.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Vec<Fault>);
+
+#[derive(Debug)]
+struct Fault {
+    /// The field.
+    id: String,
+    label: String,
+    /// A sentence.
+    problem: String,
+}
+
+impl Faults {
+    /// Notes what is wrong with a field: `must be a number`, or a whole sentence.
+    pub(crate) fn add(&mut self, id: &str, label: &str, problem: &str) {
+        self.0.push(Fault {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            problem: words::sentence(problem),
+        });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is wrong with one field.
+    pub(crate) fn of(&self, id: &str) -> Option<&str> {
+        let found = self.0.iter().find(|fault| fault.id == id);
+        found.map(|fault| fault.problem.as_str())
+    }
+
+    /// All that is in the way of a change, with links to the fields; nothing where nothing is wrong.
+    pub(crate) fn summary(&self) -> Markup {
+        self.listed("Nothing was changed yet.")
+    }
+
+    /// All that is in the way of a look, with links to the fields; nothing where nothing is wrong.
+    pub(crate) fn wrong(&self) -> Markup {
+        self.listed("That cannot be looked for.")
+    }
+
+    fn listed(&self, heading: &str) -> Markup {
+        html! {
+            @if !self.0.is_empty() {
+                div.problem role="alert" {
+                    p { (heading) }
+                    ul {
+                        @for fault in &self.0 {
+                            li { a href={ "#" (fault.id) } { (fault.label) } ": " (fault.problem) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A field: its name in the form, by which it is found in the page too.
+pub(crate) struct Labelled<'a> {
+    id: &'a str,
+    label: &'a str,
+    /// What it takes; nothing where the label says all.
+    hint: Markup,
+    fault: Option<&'a str>,
+}
+
+impl<'a> Labelled<'a> {
+    pub(crate) fn new(id: &'a str, label: &'a str) -> Self {
+        Self {
+            id,
+            label,
+            hint: PreEscaped(String::new()),
+            fault: None,
+        }
+    }
+
+    /// With a line about what it takes.
+    pub(crate) fn hint(mut self, hint: Markup) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    /// With what was wrong with it, if anything was.
+    pub(crate) fn faults(mut self, faults: &'a Faults) -> Self {
+        self.fault = faults.of(self.id);
+        self
+    }
+
+    /// A line of text.
+    pub(crate) fn text(&self, value: &str) -> Markup {
+        self.line(value, "text", None, None)
+    }
+
+    /// A line of text with suggestions, which stand in the list of that name.
+    pub(crate) fn suggested(&self, value: &str, list: &str) -> Markup {
+        self.line(value, "text", None, Some(list))
+    }
+
+    /// A number, written as text: what is none stays in the field.
+    pub(crate) fn number(&self, value: &str, mode: &str) -> Markup {
+        self.line(value, "text", Some(mode), None)
+    }
+
+    /// A password, which is never shown again. `use_for` tells browsers whether they know it.
+    pub(crate) fn password(&self, use_for: &str) -> Markup {
+        self.framed(html! {
+            input id=(self.id) name=(self.id) type="password" autocomplete=(use_for) required
+                maxlength="1000" aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()];
+        })
+    }
+
+    /// The name of somebody who signs in.
+    pub(crate) fn username(&self, value: &str) -> Markup {
+        self.framed(html! {
+            input id=(self.id) name=(self.id) type="text" autocomplete="username" required
+                autocapitalize="none" spellcheck="false" maxlength="100" value=(value)
+                aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()];
+        })
+    }
+
+    /// A code that a device shows, which is never shown again.
+    pub(crate) fn code(&self) -> Markup {
+        self.typed_code(Some("numeric"), Some("one-time-code"), "7")
+    }
+
+    /// A code for when the device is lost.
+    pub(crate) fn recovery_code(&self) -> Markup {
+        self.typed_code(None, None, "40")
+    }
+
+    /// Either of them.
+    pub(crate) fn any_code(&self) -> Markup {
+        self.typed_code(None, Some("one-time-code"), "40")
+    }
+
+    fn typed_code(&self, mode: Option<&str>, fill: Option<&str>, longest: &str) -> Markup {
+        self.framed(html! {
+            input id=(self.id) name=(self.id) type="text" inputmode=[mode]
+                autocomplete=(fill.unwrap_or("off")) autocapitalize="none" spellcheck="false" required
+                maxlength=(longest) aria-describedby=[self.described_by()]
+                aria-invalid=[self.is_wrong()];
+        })
+    }
+
+    /// A day and a time of it.
+    pub(crate) fn moment(&self, value: &str) -> Markup {
+        self.line(value, "datetime-local", None, None)
+    }
+
+    fn line(&self, value: &str, kind: &str, mode: Option<&str>, list: Option<&str>) -> Markup {
+        self.framed(html! {
+            input id=(self.id) name=(self.id) type=(kind) inputmode=[mode] list=[list] value=(value)
+                autocomplete="off" autocapitalize="none" spellcheck="false"
+                aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()];
+        })
+    }
+
+    /// Several lines of text.
+    pub(crate) fn area(&self, value: &str, rows: u32) -> Markup {
+        self.framed(html! {
+            // A line break at the very beginning would be lost without another one.
+            textarea id=(self.id) name=(self.id) rows=(rows) autocomplete="off"
+                aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()] { "\n" (value) }
+        })
+    }
+
+    /// One of several: the value of each, and its words.
+    pub(crate) fn choice<V: AsRef<str>, W: AsRef<str>>(
+        &self,
+        chosen: &str,
+        options: &[(V, W)],
+    ) -> Markup {
+        self.framed(html! {
+            select id=(self.id) name=(self.id)
+                aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()] {
+                @for (value, text) in options {
+                    option value=(value.as_ref()) selected[chosen == value.as_ref()] { (text.as_ref()) }
+                }
+            }
+        })
+    }
+
+    /// A box to tick.
+    pub(crate) fn tick(&self, is_ticked: bool) -> Markup {
+        html! {
+            div.field {
+                div.check {
+                    input id=(self.id) name=(self.id) type="checkbox" value="yes" checked[is_ticked]
+                        aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()];
+                    label for=(self.id) { (self.label) }
+                }
+                (self.told())
+            }
+        }
+    }
+
+    fn framed(&self, control: Markup) -> Markup {
+        html! {
+            div.field {
+                label for=(self.id) { (self.label) }
+                (control)
+                (self.told())
+            }
+        }
+    }
+
+    fn told(&self) -> Markup {
+        html! {
+            @if let Some(fault) = self.fault { p.fault id={ (self.id) "-fault" } { (fault) } }
+            @if self.has_hint() { p.hint id={ (self.id) "-hint" } { (self.hint) } }
+        }
+    }
+
+    fn has_hint(&self) -> bool {
+        !self.hint.0.is_empty()
+    }
+
+    fn is_wrong(&self) -> Option<&'static str> {
+        self.fault.map(|_| "true")
+    }
+
+    /// What a screen reader reads out after the label.
+    fn described_by(&self) -> Option<String> {
+        let fault = self.fault.map(|_| format!("{}-fault", self.id));
+        let hint = self.has_hint().then(|| format!("{}-hint", self.id));
+        let ids: Vec<String> = fault.into_iter().chain(hint).collect();
+        (!ids.is_empty()).then(|| ids.join(" "))
+    }
+}

@@ -1,0 +1,38 @@
+//! What a browser sees where the service has no page: those of the console, so that nobody is lost.
+
+use std::sync::Arc;
+
+use axum::{
+    http::{HeaderMap, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+
+use crate::{
+    Host,
+    answer::{Failure, with_headers},
+    browser,
+};
+
+/// Whether whoever asks wants a page: browsers say so, programs do not.
+pub fn wants_page(headers: &HeaderMap) -> bool {
+    let mut sent = headers.get_all(header::ACCEPT).into_iter();
+    sent.any(|accept| accept.to_str().is_ok_and(|kinds| kinds.contains("text/html")))
+}
+
+/// The page for a request with this head that nothing answers, with that status.
+pub async fn nothing(host: Arc<dyn Host>, head: &Parts, status: StatusCode) -> Response {
+    let message = match status {
+        StatusCode::METHOD_NOT_ALLOWED => {
+            "This address is for forms and cannot be opened by itself. Nothing was changed."
+        }
+        _ => "There is no page at this address.",
+    };
+    let failure = Failure::new(status, message);
+    // Whoever cannot be let in for any reason sees the page without the frame.
+    let visitor = browser::visitor(&host, &head.headers).await.ok().flatten();
+    let page = match visitor.filter(|visitor| host.admits(visitor.token)) {
+        Some(visitor) => failure.framed(&visitor, head.uri.path()),
+        None => failure.into_response(),
+    };
+    with_headers(page)
+}

@@ -1,0 +1,555 @@
+//! `/agents/{agent}/access`: who asked the agent to be let in, and the forms to ask (SPEC 5.2, 5.5, 4.4).
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+    http::StatusCode,
+    response::Response,
+};
+use maud::{Markup, html};
+use memoir_app::{AccessRequestView, AgentHandle, Error, Eyes, SessionView};
+use memoir_domain::{
+    AccessRequestId, SessionId, Timestamp,
+    access::{
+        AccessDraft, AccessKind, AccessRefusal, AccessScope, AccessState, MINUTES_LIMIT,
+        PURPOSE_LIMIT,
+    },
+    memory::{Invalid, Number},
+};
+use serde::Deserialize;
+
+use super::{Tab, agent_head, agent_path};
+use crate::{
+    answer::{Answer, Failure, page_of, see_other},
+    browser::Visitor,
+    field::{Faults, Labelled},
+    form::{self, Form},
+    parts::{self, Place, Sheet},
+    words,
+};
+
+/// Requests on a page.
+const AT_ONCE: u32 = 25;
+/// The latest sessions that can be chosen.
+const LATEST: u32 = 20;
+/// For how many minutes somebody asks who does not say otherwise.
+const USUAL_MINUTES: &str = "15";
+
+/// The fields of the forms, by which what is wrong with them is told of, and their labels.
+const PURPOSE: (&str, &str) = ("purpose", "What for");
+const SCOPE: (&str, &str) = ("scope", "To see");
+const MINUTES: (&str, &str) = ("minutes", "Minutes");
+const EXPIRES_AT: (&str, &str) = ("expires_at", "The token ends");
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Wanted {
+    /// What to ask for: chosen already, where a link leads here from what somebody wants to see.
+    scope: Option<String>,
+    /// The last request of the page before: its time in microseconds and its identifier.
+    at: Option<i64>,
+    request: Option<String>,
+    done: Option<String>,
+}
+
+impl Wanted {
+    fn before(&self) -> Result<Option<(Timestamp, AccessRequestId)>, Failure> {
+        let (Some(at), Some(request)) = (self.at, &self.request) else {
+            return Ok(None);
+        };
+        let place = Timestamp::from_microseconds(at).zip(request.parse().ok());
+        let unknown = || Failure::invalid("There is no such page.");
+        place.map(Some).ok_or_else(unknown)
+    }
+}
+
+/// What of an agent is asked for on a form: to look, a token, or to have a memory shredded.
+#[derive(Clone, Copy)]
+enum Wish {
+    Look,
+    Token,
+    Shredding(Number),
+}
+
+/// What stands in a form, and what is wrong with it.
+#[derive(Default)]
+struct Draft<'a> {
+    purpose: &'a str,
+    scope: &'a str,
+    minutes: &'a str,
+    expires_at: &'a str,
+    faults: Faults,
+}
+
+impl<'a> Draft<'a> {
+    fn of(form: &'a Form) -> Self {
+        Self {
+            purpose: form.field(PURPOSE.0),
+            scope: form.field(SCOPE.0),
+            minutes: form.field(MINUTES.0),
+            expires_at: form.field(EXPIRES_AT.0),
+            faults: Faults::default(),
+        }
+    }
+
+    /// What the agent is to be asked; `None` where something is wrong, which is noted.
+    fn read(&mut self, wish: Wish) -> Option<AccessDraft> {
+        let kind = match wish {
+            Wish::Look => self.look(),
+            Wish::Token => self.token(),
+            Wish::Shredding(number) => Some(AccessKind::Shred { number }),
+        };
+        // A kind that nothing can be wrong with shows what is wrong with the purpose.
+        let draft = AccessDraft {
+            kind: kind.unwrap_or(AccessKind::Token { expires_at: None }),
+            purpose: self.purpose.into(),
+        };
+        match draft.check() {
+            Ok(draft) => kind.map(|_| draft),
+            Err(invalid) => {
+                self.fault(&invalid);
+                None
+            }
+        }
+    }
+
+    fn look(&mut self) -> Option<AccessKind> {
+        let scope = self.scope.parse().ok();
+        let minutes = self.minutes.trim().parse().ok();
+        if scope.is_none() {
+            self.faults.add(SCOPE.0, SCOPE.1, "is not among those to choose from");
+        }
+        if minutes.is_none() {
+            let problem = format!("must be a whole number, 1 to {MINUTES_LIMIT}");
+            self.faults.add(MINUTES.0, MINUTES.1, &problem);
+        }
+        let (scope, minutes) = scope.zip(minutes)?;
+        Some(AccessKind::Read { scope, minutes })
+    }
+
+    fn token(&mut self) -> Option<AccessKind> {
+        let given = Some(self.expires_at.trim()).filter(|given| !given.is_empty());
+        let Ok(expires_at) = given.map(str::parse).transpose() else {
+            let problem = "must be a day and a time, such as 2026-03-04 12:00";
+            self.faults.add(EXPIRES_AT.0, EXPIRES_AT.1, problem);
+            return None;
+        };
+        Some(AccessKind::Token { expires_at })
+    }
+
+    /// Notes what the application found wrong.
+    fn fault(&mut self, invalid: &Invalid) {
+        let fields = [PURPOSE, SCOPE, MINUTES, EXPIRES_AT];
+        let found = fields.iter().find(|(id, _)| *id == invalid.field);
+        let (id, label) = found.unwrap_or(&PURPOSE);
+        self.faults.add(id, label, &invalid.problem);
+    }
+
+    /// Asks the agent; `None` where something of what was typed is wrong, which is noted.
+    async fn send(
+        &mut self,
+        wish: Wish,
+        agent: &AgentHandle,
+        visitor: &Visitor,
+    ) -> Result<Option<AccessRequestView>, Failure> {
+        let Some(draft) = self.read(wish) else {
+            return Ok(None);
+        };
+        match agent.request_access(&draft, &visitor.actor()).await {
+            Ok(request) => Ok(Some(request)),
+            Err(Error::Invalid(invalid)) => {
+                self.fault(&invalid);
+                Ok(None)
+            }
+            Err(error @ (Error::Access(AccessRefusal::TooManyWaiting) | Error::Change(_))) => {
+                self.faults.add(PURPOSE.0, "Not asked", &words::message(&error));
+                Ok(None)
+            }
+            Err(Error::NoSession(_)) => {
+                self.faults.add(SCOPE.0, SCOPE.1, "There is no such session of this agent.");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+pub(crate) async fn show(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let agent = visitor.account.agent(&agent).await?;
+    let draft = Draft {
+        scope: wanted.scope.as_deref().unwrap_or("core"),
+        minutes: USUAL_MINUTES,
+        ..Draft::default()
+    };
+    tab(&visitor, &agent, &wanted, &draft).await
+}
+
+pub(crate) async fn ask(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(agent): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let mut draft = Draft::of(&form);
+    if let Some(request) = draft.send(Wish::Look, &agent, &visitor).await? {
+        return Ok(asked(&request));
+    }
+    let shown = tab(&visitor, &agent, &Wanted::default(), &draft).await?;
+    Ok(page_of(StatusCode::BAD_REQUEST, shown))
+}
+
+/// To the page of what was just asked.
+fn asked(request: &AccessRequestView) -> Response {
+    see_other(&format!("{}?done=asked", path_of(request.id)))
+}
+
+/// Where a request's page is.
+pub(super) fn path_of(request: AccessRequestId) -> String {
+    format!("/access/{request}")
+}
+
+async fn tab(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    wanted: &Wanted,
+    draft: &Draft<'_>,
+) -> Answer {
+    let before = wanted.before()?;
+    let (eyes, actor) = (Eyes::Administrator, visitor.actor());
+    let mut requests = agent
+        .access_requests(before, AT_ONCE + 1, eyes, &actor)
+        .await?;
+    let is_more = requests.len() > AT_ONCE as usize;
+    requests.truncate(AT_ONCE as usize);
+    let path = tab_path(agent);
+    let next = requests.last().filter(|_| is_more).map(|last| {
+        let at = last.requested_at.microseconds().to_string();
+        form::address(&path, &[("at", &at), ("request", &last.id.to_string())])
+    });
+    let content = html! {
+        (agent_head(agent, Tab::Access))
+        (draft.faults.summary())
+        @if before.is_none() {
+            section aria-labelledby="ask" {
+                h2 #ask { "Ask to be let in" }
+                p { "You see no words of this agent’s. It may let you see some for a while, if you say what for. "
+                    (answering(agent).await?) }
+                (look_form(visitor, agent, draft).await?)
+                p { a href={ (path) "/token" } { "Ask for a token instead…" } }
+            }
+        }
+        section aria-labelledby="requests" {
+            h2 #requests { "Who asked" }
+            @if requests.is_empty() { p.empty { "Nobody asked this agent for anything yet." } }
+            @else { (table(agent, &requests)) }
+            (parts::pages(
+                "Pages",
+                before.is_some().then_some((path.as_str(), "← Newest")),
+                next.as_deref().map(|path| (path, "Older →")),
+            ))
+        }
+    };
+    let title = title(draft, &format!("Access to {}", agent.name()));
+    Ok(Sheet::new(visitor, &title, Place::Fleet)
+        .done(wanted.done.as_deref())
+        .show(content))
+}
+
+/// The title of a page with a form: whether something is wrong comes first.
+fn title(draft: &Draft<'_>, title: &str) -> String {
+    let failed = if draft.faults.is_empty() { "" } else { "Not asked: " };
+    format!("{failed}{title}")
+}
+
+/// What of the agent is open to somebody now, or waits for its answer; nothing where nothing is.
+pub(super) async fn open(visitor: &Visitor, agent: &AgentHandle) -> Result<Markup, Failure> {
+    let actor = visitor.actor();
+    let open: Vec<AccessRequestView> = agent
+        .open_access()
+        .await?
+        .into_iter()
+        .map(|request| request.seen_by(Eyes::Administrator, &actor))
+        .collect();
+    let link = |request: &AccessRequestView| {
+        html! { a href=(path_of(request.id)) { (what(request)) } }
+    };
+    Ok(html! {
+        @if !open.is_empty() {
+            section aria-labelledby="access" {
+                h2 #access { "Access" }
+                ul.plain {
+                    @for request in &open {
+                        li { (badge(request)) " " (request.asked_by.name) ": " (link(request)) ", "
+                            @match request.state {
+                                AccessState::Granted => {
+                                    "closes at " time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }
+                                }
+                                _ => { "since " (parts::time(request.requested_at)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn tab_path(agent: &AgentHandle) -> String {
+    format!("{}/access", agent_path(agent.scope().agent))
+}
+
+/// How the agent is going to answer.
+pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, Failure> {
+    let model = agent.answering_model().await?;
+    Ok(html! {
+        @match model {
+            Some(model) => { "Its model, " code { (model) } ", is asked within seconds; its own client may \
+                answer, too. " }
+            None => { "No model speaks for it: its own client answers, over REST or MCP, or "
+                code { "memoir access answer" } " does. " }
+        }
+        "Not to answer is no, and a request waits for seven days."
+    })
+}
+
+async fn look_form(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    draft: &Draft<'_>,
+) -> Result<Markup, Failure> {
+    let sessions = agent
+        .session_page(None, LATEST, Eyes::Administrator)
+        .await?;
+    let scopes = scopes(draft.scope, &sessions);
+    Ok(html! {
+        form.stack.asking method="post" action=(tab_path(agent)) {
+            (parts::form_token(visitor))
+            (purpose(draft))
+            div.row {
+                (Labelled::new(SCOPE.0, SCOPE.1).faults(&draft.faults).choice(draft.scope, &scopes))
+                (Labelled::new(MINUTES.0, MINUTES.1).faults(&draft.faults).number(draft.minutes, "numeric"))
+            }
+            div.buttons { button.main type="submit" { "Ask the agent" } }
+        }
+    })
+}
+
+/// Why, for the agent to judge.
+fn purpose(draft: &Draft<'_>) -> Markup {
+    Labelled::new(PURPOSE.0, PURPOSE.1)
+        .hint(html! { "The agent reads this, and decides by it. Up to " (words::number(PURPOSE_LIMIT as u64)) " characters." })
+        .faults(&draft.faults)
+        .area(draft.purpose, 3)
+}
+
+/// What can be asked for, by its wire name; a session that was chosen before, however old it is.
+fn scopes(chosen: &str, sessions: &[SessionView]) -> Vec<(String, String)> {
+    let name = |id: SessionId| AccessScope::Session(id).to_string();
+    let mut scopes = vec![
+        ("core".to_owned(), "The kept core memories".to_owned()),
+        (
+            "all".to_owned(),
+            "Everything: all memories, records, sessions and prompts".to_owned(),
+        ),
+    ];
+    for session in sessions {
+        let rehearsal = if session.rehearsal { ", rehearsal" } else { "" };
+        let text = format!(
+            "What the session of {} did ({}{rehearsal})",
+            words::minute(session.started_at),
+            words::state(session.state),
+        );
+        scopes.push((name(session.id), text));
+    }
+    let older = chosen.parse().ok().and_then(AccessScope::session);
+    let older = older.map(name);
+    if let Some(older) = older
+        && !scopes.iter().any(|(name, _)| *name == older)
+    {
+        scopes.push((older, "What an older session did".to_owned()));
+    }
+    scopes
+}
+
+pub(crate) async fn token(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    token_page(&visitor, &agent, &Draft::default()).await
+}
+
+pub(crate) async fn ask_for_token(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(agent): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let mut draft = Draft::of(&form);
+    if let Some(request) = draft.send(Wish::Token, &agent, &visitor).await? {
+        return Ok(asked(&request));
+    }
+    let shown = token_page(&visitor, &agent, &draft).await?;
+    Ok(page_of(StatusCode::BAD_REQUEST, shown))
+}
+
+async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &Draft<'_>) -> Answer {
+    let path = tab_path(agent);
+    let content = html! {
+        (agent_head(agent, Tab::Access))
+        (draft.faults.summary())
+        h2 { "Ask for a token" }
+        p { "For when the agent’s own is lost. Whoever holds it can do all that the agent can. With its yes, you             can make one token within an hour. " (answering(agent).await?) }
+        form.stack.asking method="post" action={ (path) "/token" } {
+            (parts::form_token(visitor))
+            (purpose(draft))
+            (Labelled::new(EXPIRES_AT.0, EXPIRES_AT.1)
+                .hint(html! { "In UTC; blank for never." })
+                .faults(&draft.faults)
+                .moment(draft.expires_at))
+            div.row {
+                button.main type="submit" { "Ask for a token" }
+                a href=(path) { "Leave it as it is" }
+            }
+        }
+    };
+    let title = title(draft, &format!("Ask {} for a token", agent.name()));
+    Ok(Sheet::new(visitor, &title, Place::Fleet).show(content))
+}
+
+fn table(agent: &AgentHandle, requests: &[AccessRequestView]) -> Markup {
+    html! {
+        table.cards role="table" {
+            caption.hidden { "Requests for access, the newest first" }
+            thead role="rowgroup" { tr role="row" {
+                th role="columnheader" scope="col" { "Asked" }
+                th role="columnheader" scope="col" { "Who" }
+                th role="columnheader" scope="col" { "To see" }
+                th role="columnheader" scope="col" { "What for" }
+                th role="columnheader" scope="col" { "State" }
+                th role="columnheader" scope="col" { "Left" }
+                th role="columnheader" scope="col" class="figure" { "Looks" }
+            } }
+            tbody role="rowgroup" { @for request in requests { (row(agent, request)) } }
+        }
+    }
+}
+
+fn row(agent: &AgentHandle, request: &AccessRequestView) -> Markup {
+    html! {
+        tr role="row" {
+            th role="rowheader" scope="row" data-label="Asked" {
+                a href=(path_of(request.id)) { (parts::time(request.requested_at)) }
+            }
+            td role="cell" data-label="Who" { (request.asked_by.name) }
+            td role="cell" data-label="To see" { span { (what(request)) } }
+            td role="cell" data-label="What for" { div.said.cut dir="auto" { (request.purpose.expose()) } }
+            td role="cell" data-label="State" { (badge(request)) }
+            td role="cell" data-label="Left" { (left(agent, request)) }
+            td.figure role="cell" data-label="Looks" {
+                @if request.scope.is_some() { (words::number(request.reads)) } @else { span.none { "–" } }
+            }
+        }
+    }
+}
+
+fn left(agent: &AgentHandle, request: &AccessRequestView) -> Markup {
+    html! {
+        @match request.state {
+            AccessState::Granted => (words::clock(agent.access_time_left(request))),
+            AccessState::Asked => { "until " (parts::time(request.expires_at)) }
+            _ => span.none { "–" },
+        }
+    }
+}
+
+/// What is asked for, in words.
+pub(super) fn what(request: &AccessRequestView) -> Markup {
+    html! {
+        @match (request.kind, request.scope) {
+            ("token", _) => "one more token",
+            ("shred", _) => { "shredding memory #" (request.memory.map_or(0, |number| number.0)) }
+            (_, Some("core")) => "core memories",
+            (_, Some("session")) => "one session",
+            _ => "everything",
+        }
+        @if let Some(minutes) = request.minutes {
+            ", " (words::counted(minutes.into(), "minute", "minutes"))
+        }
+    }
+}
+
+/// Where a request stands, in a word.
+pub(super) fn badge(request: &AccessRequestView) -> Markup {
+    let (class, text) = match request.state {
+        AccessState::Asked => ("badge running", "waiting"),
+        AccessState::Granted => ("badge good", "granted"),
+        AccessState::Refused => ("badge bad", "refused"),
+        AccessState::Done => ("badge plain", "done"),
+        AccessState::Revoked => ("badge plain", "taken back"),
+        AccessState::Expired if request.answered_at.is_none() => ("badge plain", "no answer"),
+        AccessState::Expired => ("badge plain", "over"),
+    };
+    html! { span class=(class) { (text) } }
+}
+
+pub(crate) async fn shredding(
+    Extension(visitor): Extension<Visitor>,
+    Path((agent, number)): Path<(String, u64)>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    shred_page(&visitor, &agent, Number(number), &Draft::default()).await
+}
+
+pub(crate) async fn ask_to_shred(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path((agent, number)): Path<(String, u64)>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let (mut draft, number) = (Draft::of(&form), Number(number));
+    let wish = Wish::Shredding(number);
+    if let Some(request) = draft.send(wish, &agent, &visitor).await? {
+        return Ok(asked(&request));
+    }
+    let shown = shred_page(&visitor, &agent, number, &draft).await?;
+    Ok(page_of(StatusCode::BAD_REQUEST, shown))
+}
+
+async fn shred_page(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    number: Number,
+    draft: &Draft<'_>,
+) -> Answer {
+    let memory = agent.blind_memory(number).await?;
+    let path = format!("{}/memories", agent_path(agent.scope().agent));
+    let content = html! {
+        (agent_head(agent, Tab::Memories))
+        (draft.faults.summary())
+        h2 { "Shred memory #" (number.0) }
+        @if memory.shredded_at.is_some() {
+            p { "It is shredded already." }
+            p { a href=(path) { "Back to the memories" } }
+        } @else {
+            p { "Its words are taken out of everything for good: the memory, the records, what rehearsals kept. \
+                That is for the agent to decide, and cannot be undone. With its yes it is done at once. "
+                (answering(agent).await?) }
+            form.stack.asking method="post" action={ (path) "/" (number.0) "/shred" } {
+                (parts::form_token(visitor))
+                (purpose(draft))
+                p.hint { "Do not repeat the words themselves: what you write stays on the record." }
+                div.row {
+                    button.danger type="submit" { "Ask the agent to shred it" }
+                    a href={ (path) "#memory-" (number.0) } { "Leave it as it is" }
+                }
+            }
+        }
+    };
+    let title = title(draft, &format!("Shred a memory of {}", agent.name()));
+    Ok(Sheet::new(visitor, &title, Place::Fleet).show(content))
+}

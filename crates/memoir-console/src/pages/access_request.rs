@@ -1,0 +1,275 @@
+//! `/access/{request}`: one request to be let in, the agent's answer, and how it stands (SPEC 5.2).
+
+use axum::{
+    Extension, Json,
+    extract::{Path, RawQuery},
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use maud::{Markup, html};
+use memoir_app::{AccessRequestView, AgentHandle, Eyes};
+use memoir_domain::{access::AccessState, audit::ActorKind};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Tab,
+    access::{answering, badge, path_of, what},
+    agent_head, agent_path,
+};
+use crate::{
+    answer::{Answer, Failure, see_other},
+    assets::Script,
+    browser::Visitor,
+    form,
+    parts::{self, Place, Sheet},
+    words,
+};
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    done: Option<String>,
+}
+
+/// A request, with whoever looks at it.
+pub(super) struct Asked {
+    pub(super) visitor: Visitor,
+    pub(super) agent: AgentHandle,
+    pub(super) request: AccessRequestView,
+}
+
+impl Asked {
+    /// As the visitor may see it.
+    ///
+    /// # Errors
+    /// The account has no such request.
+    pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, Failure> {
+        let (agent, id) = visitor.account.access_agent(request).await?;
+        let actor = visitor.actor();
+        let request = agent.access_request(id, Eyes::Administrator, &actor);
+        let request = visitor.sees(request.await?);
+        Ok(Self {
+            visitor,
+            agent,
+            request,
+        })
+    }
+
+    /// How it stands now.
+    pub(super) async fn look_again(&mut self) -> Result<(), Failure> {
+        let (id, actor) = (self.request.id, self.visitor.actor());
+        let now = self.agent.access_request(id, Eyes::Administrator, &actor);
+        self.request = self.visitor.sees(now.await?);
+        Ok(())
+    }
+
+    /// Whether the visitor asked.
+    pub(super) fn is_own(&self) -> bool {
+        self.visitor.has_asked(&self.request)
+    }
+
+    pub(super) fn is_granted(&self) -> bool {
+        self.request.state == AccessState::Granted
+    }
+
+    /// Whole seconds for which it can still be used.
+    pub(super) fn seconds_left(&self) -> u64 {
+        self.agent.access_time_left(&self.request).as_secs()
+    }
+
+    pub(super) fn path(&self) -> String {
+        path_of(self.request.id)
+    }
+
+    /// Where what it shows is to be read.
+    pub(super) fn reading_path(&self) -> String {
+        match self.request.session_id {
+            Some(session) => format!("{}/sessions/{session}", self.path()),
+            None => format!("{}/memories", self.path()),
+        }
+    }
+
+    /// How it stands, in a sentence without words of the agent's.
+    async fn told(&self) -> Result<String, Failure> {
+        let name = self.agent.name();
+        let who = if self.is_own() {
+            "you"
+        } else {
+            &self.request.asked_by.name
+        };
+        Ok(match self.request.state {
+            AccessState::Asked => format!("{name} has not answered yet."),
+            AccessState::Granted => format!("{name} lets {who} in."),
+            AccessState::Refused => format!("{name} said no."),
+            AccessState::Done => "It is done.".to_owned(),
+            AccessState::Revoked => format!("{} took it back.", self.taken_back_by().await?),
+            AccessState::Expired if self.request.answered_at.is_none() => {
+                format!("{name} did not answer in time, which is no.")
+            }
+            AccessState::Expired => "Its time is over.".to_owned(),
+        })
+    }
+
+    async fn taken_back_by(&self) -> Result<String, Failure> {
+        let by = self.agent.access_taken_back_by(&self.request).await?;
+        Ok(match by {
+            Some(actor) if actor == self.visitor.actor() => "You".to_owned(),
+            Some(actor) if actor.kind == ActorKind::Agent => self.agent.name().to_owned(),
+            Some(actor) => actor.name,
+            None => "Somebody".to_owned(),
+        })
+    }
+}
+
+pub(crate) async fn show(
+    Extension(visitor): Extension<Visitor>,
+    Path(request): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let asked = Asked::find(visitor, &request).await?;
+    let request = &asked.request;
+    let content = html! {
+        (agent_head(&asked.agent, Tab::Access))
+        section #standing aria-labelledby="request" data-standing=(request.state.as_str())
+            data-state={ (asked.path()) "/state" } {
+            div.headline {
+                h2 #request { "Asked " (parts::time(request.requested_at)) }
+                p { (badge(request)) }
+            }
+            p role="status" { strong { (asked.told().await?) } }
+            @if request.state == AccessState::Asked {
+                p { (answering(&asked.agent).await?) }
+            }
+            (actions(&asked))
+            (facts(&asked))
+        }
+        h3 { "What for" }
+        div.said dir="auto" { (request.purpose.expose()) }
+        (reason(&asked))
+        p { a href={ (agent_path(asked.agent.scope().agent)) "/access" } { "All requests to " (asked.agent.name()) } }
+    };
+    let title = format!("Access to {}", asked.agent.name());
+    let shown = Sheet::new(&asked.visitor, &title, Place::Fleet)
+        .done(wanted.done.as_deref())
+        .scripts(&[Script::Access])
+        .show(content);
+    // So that the page tells of the end where no script runs.
+    let seconds = asked.is_granted().then(|| asked.seconds_left() + 1);
+    Ok(refreshing(shown, seconds, &asked.path()))
+}
+
+/// The answer, after which a browser goes to another page by itself, after so many seconds.
+pub(super) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str) -> Response {
+    let Some(seconds) = seconds else {
+        return answer;
+    };
+    if let Ok(value) = HeaderValue::try_from(format!("{seconds}; url={path}")) {
+        answer.headers_mut().insert(header::REFRESH, value);
+    }
+    answer
+}
+
+fn actions(asked: &Asked) -> Markup {
+    let request = &asked.request;
+    let (path, is_own) = (asked.path(), asked.is_own());
+    let tokens = format!("{}/tokens", agent_path(asked.agent.scope().agent));
+    let (text, name) = match (request.state, is_own) {
+        (AccessState::Asked, true) => ("Withdraw", "Withdraw the request"),
+        (AccessState::Granted, true) if request.scope.is_some() => ("Stop looking", "Stop looking"),
+        _ => ("Take it back", "Take the request back"),
+    };
+    html! {
+        @if request.state.is_open() {
+            div.buttons {
+                @if asked.is_granted() && is_own {
+                    @if request.scope.is_some() { a.button.main href=(asked.reading_path()) { "Read" } }
+                    @if request.kind == "token" {
+                        (parts::button(&asked.visitor, &tokens, "Make the token", "Make the token", "main"))
+                    }
+                }
+                (parts::button(&asked.visitor, &format!("{path}/revoke"), text, name, ""))
+            }
+        }
+    }
+}
+
+fn facts(asked: &Asked) -> Markup {
+    let request = &asked.request;
+    let is_open = request.state.is_open();
+    html! {
+        dl.facts {
+            (parts::pair("Who asks", html! { (request.asked_by.name) @if asked.is_own() { " (you)" } }))
+            (parts::pair("To see", html! {
+                @match request.session_id {
+                    Some(session) => a href={ "/sessions/" (session) } { (what(request)) },
+                    None => (what(request)),
+                }
+            }))
+            @if request.kind == "token" {
+                (parts::pair("The token ends", parts::time_or(request.token_expires_at, "never")))
+            }
+            (parts::pair("Answered", parts::time_or(request.answered_at, "not yet")))
+            @if is_open {
+                (parts::pair(if asked.is_granted() { "Closes" } else { "Waits until" }, html! {
+                    time datetime=(request.expires_at) { (words::second(request.expires_at)) }
+                }))
+            } @else {
+                (parts::pair("Ended", parts::time_or(request.ended_at, "–")))
+            }
+            @if request.scope.is_some() {
+                (parts::pair("Looks", html! {
+                    (words::number(request.reads)) ": "
+                    (words::counted(request.memories_read, "memory", "memories")) ", "
+                    (words::counted(request.tokens_read, "token", "tokens"))
+                }))
+            }
+        }
+    }
+}
+
+/// What the agent said to it, for whoever asked.
+fn reason(asked: &Asked) -> Markup {
+    let request = &asked.request;
+    html! {
+        @if request.answered_at.is_some() {
+            h3 { "What the agent said" }
+            @match &request.reason {
+                Some(reason) => div.said dir="auto" { (reason.expose()) },
+                None if asked.is_own() => p.none { "No more than that." },
+                None => p.none { "That is for whoever asked." },
+            }
+        }
+    }
+}
+
+/// How a request stands, for the script of an open page.
+#[derive(Serialize)]
+struct Standing {
+    state: AccessState,
+    /// For how long the visitor can still read under it.
+    seconds_left: u64,
+    /// The same in a sentence.
+    told: String,
+}
+
+pub(crate) async fn state(
+    Extension(visitor): Extension<Visitor>,
+    Path(request): Path<String>,
+) -> Answer {
+    let asked = Asked::find(visitor, &request).await?;
+    let standing = Standing {
+        state: asked.request.state,
+        seconds_left: asked.seconds_left(),
+        told: asked.told().await?,
+    };
+    Ok(Json(standing).into_response())
+}
+
+pub(crate) async fn revoke(
+    Extension(visitor): Extension<Visitor>,
+    Path(request): Path<String>,
+) -> Answer {
+    let (agent, id) = visitor.account.access_agent(&request).await?;
+    agent.revoke_access(id, &visitor.actor()).await?;
+    Ok(see_other(&format!("{}?done=taken-back", path_of(id))))
+}

@@ -1,0 +1,167 @@
+//! `/account`: how whoever is signed in signs in, and where.
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+};
+use maud::{Markup, html};
+use memoir_app::{Error, SignInView};
+use memoir_domain::{PrivateText, TokenId};
+use serde::Deserialize;
+
+use super::code::CODE;
+use crate::{
+    answer::{Answer, see_other},
+    browser::Visitor,
+    field::Labelled,
+    form::{self, Form},
+    parts::{self, Place, Sheet},
+    words,
+};
+
+/// The field for the password that counts now.
+const PASSWORD: &str = "password";
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    done: Option<String>,
+}
+
+/// What somebody gives to show who it is.
+pub(super) struct Given {
+    pub(super) password: PrivateText,
+    pub(super) code: PrivateText,
+}
+
+impl Given {
+    pub(super) fn of(form: &Form) -> Self {
+        Self {
+            password: PrivateText::from(form.field(PASSWORD)),
+            code: PrivateText::from(form.field(CODE)),
+        }
+    }
+}
+
+/// The way back.
+pub(super) fn crumb() -> Markup {
+    html! { p.crumb { a href="/account" { "Your account" } } }
+}
+
+/// The fields in which somebody shows who it is. Nothing that was typed in them is shown again.
+pub(super) fn proof(visitor: &Visitor) -> Markup {
+    html! {
+        (Labelled::new(PASSWORD, "Your password").password("current-password"))
+        @if visitor.user.second_factor == Some(true) {
+            (Labelled::new(CODE, "Code")
+                .hint(html! { "The six digits that your device shows now, or a recovery code." })
+                .any_code())
+        }
+    }
+}
+
+pub(crate) async fn show(
+    Extension(visitor): Extension<Visitor>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let account = visitor.account_name().await?;
+    let factor = visitor.second_factor().await?;
+    let sign_ins = visitor.sign_ins().await?;
+    let content = html! {
+        h1 { "Your account" }
+        dl.facts {
+            (parts::pair("Name", html! { (visitor.user.name) }))
+            (parts::pair("Account", html! { (account) }))
+            (parts::pair("Made", parts::time(visitor.user.created_at)))
+        }
+        section aria-labelledby="password-head" {
+            h2 #password-head { "Password" }
+            p { a.button href="/account/password" { "Change the password" } }
+        }
+        section aria-labelledby="factor-head" {
+            h2 #factor-head { "Second factor" }
+            (second_factor(factor))
+        }
+        section aria-labelledby="sign-ins-head" {
+            h2 #sign-ins-head { "Where you are signed in" }
+            (table(&visitor, &sign_ins))
+            (parts::button(&visitor, "/sign-out-everywhere", "Sign out everywhere",
+                "Sign out everywhere, this browser included", ""))
+        }
+    };
+    let sheet = Sheet::new(&visitor, "Your account", Place::Account).done(wanted.done.as_deref());
+    Ok(sheet.show(content))
+}
+
+/// How it stands, with the codes that are left and those that were wrong.
+fn second_factor(factor: Option<(usize, u32)>) -> Markup {
+    html! {
+        @match factor {
+            None => {
+                p { span.badge.plain { "off" } " The password alone lets somebody in. With a second factor, a code of \
+                     a device of yours is needed too." }
+                p { a.button href="/account/second-factor" { "Turn it on" } }
+            }
+            Some((left, misses)) => {
+                p { span.badge.good { "on" } " Signing in takes a code of your device. "
+                    (words::counted(left as u64, "recovery code", "recovery codes")) " of 10 "
+                    (if left == 1 { "is" } else { "are" }) " left for when it is lost." }
+                @if misses > 0 {
+                    p.problem { (words::counted(u64::from(misses), "wrong code", "wrong codes"))
+                        " came with your password since the last right one. If that was not you, somebody knows your \
+                         password: change it." }
+                }
+                div.buttons {
+                    a.button href="/account/second-factor" { "Set up another device" }
+                    a.button href="/account/recovery-codes" { "New recovery codes" }
+                    a.button href="/account/second-factor/off" { "Turn it off" }
+                }
+            }
+        }
+    }
+}
+
+fn table(visitor: &Visitor, sign_ins: &[SignInView]) -> Markup {
+    html! {
+        table.cards role="table" {
+            caption.hidden { "What you are signed in for, the newest first" }
+            thead role="rowgroup" { tr role="row" {
+                th role="columnheader" scope="col" { "Signed in" }
+                th role="columnheader" scope="col" { "With" }
+                th role="columnheader" scope="col" { "Last used" }
+                th role="columnheader" scope="col" { "Ends" }
+                th role="columnheader" scope="col" { "Change" }
+            } }
+            tbody role="rowgroup" { @for sign_in in sign_ins { (row(visitor, sign_in)) } }
+        }
+    }
+}
+
+fn row(visitor: &Visitor, sign_in: &SignInView) -> Markup {
+    let kind = if sign_in.by_browser { "browser" } else { "token" };
+    let since = words::minute(sign_in.created_at);
+    html! {
+        tr role="row" {
+            th role="rowheader" scope="row" data-label="Signed in" { (parts::time(sign_in.created_at)) }
+            td role="cell" data-label="With" {
+                span { "a " (kind) @if sign_in.is_own { " " span.badge.good { "this one" } } }
+            }
+            td role="cell" data-label="Last used" { (parts::time(sign_in.last_used_at)) }
+            td role="cell" data-label="Ends" { (parts::time_or(sign_in.expires_at, "never")) }
+            td role="cell" data-label="Change" {
+                (parts::button(visitor, &format!("/account/sign-ins/{}/end", sign_in.id), "Sign out",
+                    &format!("Sign out the {kind} of {since}"), ""))
+            }
+        }
+    }
+}
+
+pub(crate) async fn end_sign_in(
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Answer {
+    let id: TokenId = id.parse().map_err(|_| Error::NoToken(id))?;
+    visitor.end_sign_in(id).await?;
+    // Whoever ends the own one is asked to sign in there.
+    Ok(see_other("/account?done=ended"))
+}

@@ -1,0 +1,195 @@
+//! What of an agent's log is wanted: the fields of a form, which keep what was typed.
+
+use maud::{Markup, html};
+use memoir_app::RecordSearch;
+use memoir_domain::{
+    Timestamp,
+    audit::{Action, ActorKind},
+};
+use serde::Deserialize;
+
+use crate::{
+    answer::Failure,
+    field::{Faults, Labelled},
+    form, words,
+};
+
+/// Who can do something.
+const ROLES: [ActorKind; 3] = [
+    ActorKind::Administrator,
+    ActorKind::Agent,
+    ActorKind::System,
+];
+/// A time of day without its seconds, such as `2026-03-04T12:00`.
+const MINUTE: &str = "%Y-%m-%dT%H:%M";
+
+/// What stands in the address, as it was typed.
+#[derive(Default, Deserialize)]
+pub(super) struct Wanted {
+    pub(super) agent: Option<String>,
+    action: Option<String>,
+    actor: Option<String>,
+    name: Option<String>,
+    session: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    /// The place of the last record of the page before.
+    before: Option<String>,
+}
+
+impl Wanted {
+    /// What is looked for, and what is wrong with each field.
+    pub(super) fn read(&self) -> (RecordSearch, Faults) {
+        let mut faults = Faults::default();
+        let action = |name: &str| Action::from_name(name);
+        let role = |name: &str| ROLES.into_iter().find(|role| role.as_str() == name);
+        let mut note = |id: &str, label: &str, problem: &str| faults.add(id, label, problem);
+        let search = RecordSearch {
+            action: read(&self.action, action, || {
+                note("action", "Action", "There is no such action");
+            }),
+            actor: read(&self.actor, role, || {
+                note("actor", "Role", "There is no such role");
+            }),
+            actor_name: self.name.as_deref().map(|name| name.trim().to_owned()),
+            session: read(&self.session, |id| id.trim().parse().ok(), || {
+                note("session", "Session", "must be the identifier of a session");
+            }),
+            since: read(&self.since, |text| text.parse().ok(), || {
+                note("since", "From", "must be a time such as 2026-03-04T12:00");
+            }),
+            until: read(&self.until, until, || {
+                note("until", "Until", "must be a time such as 2026-03-04T12:00");
+            }),
+        };
+        (search, faults)
+    }
+
+    /// Before which place in the log; `None` on the first page.
+    ///
+    /// # Errors
+    /// What is given is no place.
+    pub(super) fn before(&self) -> Result<Option<u64>, Failure> {
+        let before = self.before.as_deref().map(str::parse).transpose();
+        before.map_err(|_| Failure::invalid("There is no such page."))
+    }
+
+    /// Whether the log is narrowed in any way.
+    pub(super) fn is_narrowed(&self) -> bool {
+        let parts = [
+            &self.action,
+            &self.actor,
+            &self.name,
+            &self.session,
+            &self.since,
+            &self.until,
+        ];
+        parts.into_iter().any(Option::is_some)
+    }
+
+    /// The address of another page of the same records.
+    pub(super) fn address(&self, before: Option<u64>) -> String {
+        let before = before.map(|seq| seq.to_string()).unwrap_or_default();
+        form::address(
+            "/audit",
+            &[
+                ("agent", text(&self.agent)),
+                ("action", text(&self.action)),
+                ("actor", text(&self.actor)),
+                ("name", text(&self.name)),
+                ("session", text(&self.session)),
+                ("since", text(&self.since)),
+                ("until", text(&self.until)),
+                ("before", &before),
+            ],
+        )
+    }
+
+    pub(super) fn form(&self, faults: &Faults) -> Markup {
+        let labelled = |id, label| Labelled::new(id, label).faults(faults);
+        let every = [("".to_owned(), "All".to_owned())].into_iter();
+        let actions = Action::ALL
+            .iter()
+            .map(|action| (action.as_str().to_owned(), words::spaced(action.as_str())));
+        let actions: Vec<_> = every.clone().chain(actions).collect();
+        let roles = ROLES.map(|role| (role.as_str().to_owned(), role.as_str().to_owned()));
+        let roles: Vec<_> = every.chain(roles).collect();
+        html! {
+            form.row role="search" aria-label="Records" method="get" action="/audit" {
+                input type="hidden" name="agent" value=(text(&self.agent));
+                (labelled("action", "Action").choice(text(&self.action), &actions))
+                (labelled("actor", "Role").choice(text(&self.actor), &roles))
+                (labelled("name", "Name of who did it").text(text(&self.name)))
+                (labelled("session", "Session").text(text(&self.session)))
+                (labelled("since", "From, in UTC").moment(&moment(&self.since, |text| text.parse().ok())))
+                (labelled("until", "Until, in UTC").moment(&moment(&self.until, until)))
+                div.buttons {
+                    button.quiet type="submit" { "Filter" }
+                    @if self.is_narrowed() {
+                        a.button href={ "/audit?agent=" (text(&self.agent)) } { "All records" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn text(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or_default()
+}
+
+/// What was typed, read; `wrong` is told where it cannot be.
+fn read<T>(
+    typed: &Option<String>,
+    parse: impl FnOnce(&str) -> Option<T>,
+    wrong: impl FnOnce(),
+) -> Option<T> {
+    let typed = typed.as_deref()?;
+    let parsed = parse(typed);
+    if parsed.is_none() {
+        wrong();
+    }
+    parsed
+}
+
+/// The end of what was given: of a day its last moment, of a minute its last one.
+fn until(text: &str) -> Option<Timestamp> {
+    const REST_OF_A_MINUTE: i64 = 59_999_999;
+    let time = Timestamp::parse_until(text).ok()?;
+    let is_minute = time.to_jiff().strftime(MINUTE).to_string() == text.trim();
+    Some(match is_minute {
+        true => time.plus_microseconds(REST_OF_A_MINUTE),
+        false => time,
+    })
+}
+
+/// A time in the form in which browsers take it; what is none stays as it was typed.
+fn moment(typed: &Option<String>, parse: impl FnOnce(&str) -> Option<Timestamp>) -> String {
+    let Some(typed) = typed else {
+        return String::new();
+    };
+    match parse(typed) {
+        Some(time) => time.to_jiff().strftime(MINUTE).to_string(),
+        None => typed.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_the_last_moment_of_what_was_given() {
+        for (text, end) in [
+            ("2026-03-04", "2026-03-04T23:59:59.999999Z"),
+            ("2026-03-04T12:00", "2026-03-04T12:00:59.999999Z"),
+            ("2026-03-04T12:00:00", "2026-03-04T12:00:00Z"),
+            ("2026-03-04T12:00:00Z", "2026-03-04T12:00:00Z"),
+        ] {
+            assert_eq!(until(text).unwrap().to_string(), end, "{text}");
+            let shown = moment(&Some(text.to_owned()), until);
+            assert!(shown == "2026-03-04T23:59" || shown == "2026-03-04T12:00", "{shown}");
+        }
+        assert_eq!(moment(&Some("soon".to_owned()), until), "soon");
+    }
+}

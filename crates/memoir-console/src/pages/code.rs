@@ -1,0 +1,144 @@
+//! `/sign-in/code`: the code of somebody who knew the password a moment ago.
+//!
+//! A page of its own, so that whoever has no second factor is not asked for one. What the browser holds
+//! meanwhile is no sign-in: it opens this page and no other, for five minutes.
+
+use axum::{
+    extract::{RawQuery, Request, State},
+    http::{StatusCode, header},
+    response::{AppendHeaders, IntoResponse, Response},
+};
+use maud::{Markup, html};
+use memoir_app::Passage;
+use memoir_domain::PrivateText;
+use serde::Deserialize;
+
+use super::sign_in::refused;
+use crate::{
+    Console, SignInRefusal,
+    answer::{Answer, Failure, page, see_other},
+    browser::{self, LONGEST_SECONDS},
+    field::Labelled,
+    form::{self, Form},
+    parts,
+};
+
+/// Where it is.
+const PATH: &str = "/sign-in/code";
+/// The field.
+pub(super) const CODE: &str = "code";
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    /// The path that somebody came for.
+    next: Option<String>,
+    /// Whether a recovery code is to be typed.
+    recovery: Option<String>,
+}
+
+/// What the page is shown with.
+struct Shown<'a> {
+    name: &'a str,
+    next: &'a str,
+    by_recovery: bool,
+}
+
+/// Sends a browser here that knew the password, with what it is to hold.
+pub(super) fn ask(console: &Console, passage: &Passage, next: &str) -> Result<Response, Failure> {
+    let cookie = browser::set_passage(console, Some(passage.expose()))?;
+    let next = if next == "/" { "" } else { next };
+    let path = form::address(PATH, &[("next", next)]);
+    Ok(([(header::SET_COOKIE, cookie)], see_other(&path)).into_response())
+}
+
+pub(crate) async fn show(
+    State(console): State<Console>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
+        return start_over(&console);
+    };
+    let shown = Shown {
+        name: &half.name,
+        next: browser::own_path(wanted.next.as_deref().unwrap_or("/")),
+        by_recovery: wanted.recovery.is_some(),
+    };
+    Ok(page(content(&shown, None)))
+}
+
+pub(crate) async fn give(State(console): State<Console>, request: Request) -> Answer {
+    let (head, body) = request.into_parts();
+    browser::check_origin(&head.headers)?;
+    let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
+    let next = browser::own_path(given.field("next"));
+    let Some(half) = browser::half_signed_in(&console, &head.headers).await? else {
+        return start_over(&console);
+    };
+    let code = PrivateText::from(given.field(CODE));
+    let made = console.sign_in_with_code(&head, &half, &code, LONGEST_SECONDS);
+    match made.await {
+        Ok(made) => {
+            let cookies = AppendHeaders([
+                (
+                    header::SET_COOKIE,
+                    browser::set_cookie(&console, Some(made.secret.expose()))?,
+                ),
+                (header::SET_COOKIE, browser::set_passage(&console, None)?),
+            ]);
+            Ok((cookies, see_other(next)).into_response())
+        }
+        Err(refusal) => {
+            let shown = Shown {
+                name: &half.name,
+                next,
+                by_recovery: given.is_ticked("recovery"),
+            };
+            Ok((refusal.status, page(content(&shown, Some(&refusal)))).into_response())
+        }
+    }
+}
+
+/// Nothing that the browser holds counts: it took too long, or all was signed out meanwhile.
+fn start_over(console: &Console) -> Answer {
+    let cookie = browser::set_passage(console, None)?;
+    let path = "/sign-in?done=start-over";
+    Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())
+}
+
+fn content(shown: &Shown<'_>, refusal: Option<&SignInRefusal>) -> Markup {
+    let recovery = if shown.by_recovery { "" } else { "yes" };
+    let next = if shown.next == "/" { "" } else { shown.next };
+    let other = form::address(PATH, &[("next", next), ("recovery", recovery)]);
+    let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
+    parts::bare(
+        "Sign in: the code",
+        html! {
+            h1 { "The code" }
+            p.lead { "The password of " strong { (shown.name) } " is right. What is missing is a code." }
+            @if let Some(refusal) = refusal { (refused(refusal)) }
+            @if is_possible {
+                form.stack method="post" action=(PATH) {
+                    input type="hidden" name="next" value=(shown.next);
+                    @if shown.by_recovery {
+                        input type="hidden" name="recovery" value="yes";
+                        (Labelled::new(CODE, "Recovery code")
+                            .hint(html! { "One of the ten that you wrote down. It counts once." })
+                            .recovery_code())
+                    } @else {
+                        (Labelled::new(CODE, "Code")
+                            .hint(html! { "The six digits that your device shows for Memoir now." })
+                            .code())
+                    }
+                    button.main type="submit" { "Sign in" }
+                }
+                p { a href=(other) {
+                    @if shown.by_recovery { "Use the code of the device" }
+                    @else { "The device is not at hand: use a recovery code" }
+                } }
+            }
+            p { a href="/sign-in" { "Start over" } }
+        },
+    )
+}

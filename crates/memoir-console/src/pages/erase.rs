@@ -1,0 +1,90 @@
+//! `/agents/{agent}/erase`: the end of an agent, for which its name is typed (SPEC 5.4).
+
+use axum::{
+    Extension,
+    extract::Path,
+    http::StatusCode,
+};
+use maud::html;
+use memoir_app::{AgentHandle, AgentView, Error};
+use memoir_domain::{agent::fold_name, manage::ChangeRefusal};
+
+use super::{Tab, agent_head, agent_path};
+use crate::{
+    answer::{Answer, page_of, see_other},
+    browser::Visitor,
+    field::{Faults, Labelled},
+    form::Form,
+    parts::{self, Place, Sheet},
+    words,
+};
+
+/// The field for the agent's name.
+const NAME: &str = "name";
+
+pub(crate) async fn show(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    page(&visitor, &agent, "", &Faults::default()).await
+}
+
+pub(crate) async fn erase(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(agent): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let typed = form.field(NAME);
+    let is_named = |now: &AgentView| fold_name(typed.trim()) == fold_name(&now.name);
+    let mut faults = Faults::default();
+    match agent.erase_where(is_named, &visitor.actor()).await {
+        Ok(_) => return Ok(see_other("/?done=erased")),
+        Err(Error::Changed) => {
+            faults.add(NAME, "Name", "is not the name of this agent");
+        }
+        Err(Error::Change(ChangeRefusal::SessionRunning(session))) => {
+            let problem = format!(
+                "A session of the agent is running: {session}. Wait for its end, or cancel it."
+            );
+            faults.add(NAME, "Not yet", &problem);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let shown = page(&visitor, &agent, typed, &faults).await?;
+    Ok(page_of(StatusCode::CONFLICT, shown))
+}
+
+async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faults) -> Answer {
+    let view = agent.show_to_administrator().await?;
+    let path = agent_path(view.id);
+    let tally = &view.tally;
+    let held = [
+        words::counted(tally.core_count, "core memory", "core memories"),
+        words::counted(tally.journal_count, "journal entry", "journal entries"),
+        words::counted(tally.discarded_count, "discarded one", "discarded ones"),
+    ];
+    let content = html! {
+        (agent_head(agent, Tab::Settings))
+        (faults.summary())
+        h2 { "Erase " (view.name) }
+        p { "The key that everything of this agent is sealed with is destroyed: " (held.join(", "))
+            ", its prompts, and what its log holds of them. Nothing brings any of it back, a backup of the \
+             database neither." }
+        p { "What stays is its log without words, which still verifies, and its name is free again. Copies \
+             of the key store that lie elsewhere are not reached from here: destroy them too." }
+        p { "The agent is not asked. To take single memories out of sight instead, discard them; to stop its \
+             sessions, take it out of service under " a href={ (path) "/settings" } { "Settings" } "." }
+        form.stack method="post" action={ (path) "/erase" } {
+            (parts::form_token(visitor))
+            (Labelled::new(NAME, "Name of the agent, to show that you mean this one").faults(faults).text(typed))
+            div.buttons {
+                button.danger type="submit" { "Erase it for good" }
+                a.button href={ (path) "/settings" } { "Leave it as it is" }
+            }
+        }
+    };
+    let title = format!("Erase {}", view.name);
+    Ok(Sheet::new(visitor, &title, Place::Fleet).show(content))
+}

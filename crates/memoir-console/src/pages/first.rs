@@ -1,0 +1,140 @@
+//! `/first/{secret}`: the first administrator, by the link that the service prints where there is none.
+
+use axum::{
+    extract::{Path, Request, State},
+    http::{StatusCode, header},
+    response::IntoResponse,
+};
+use maud::{Markup, html};
+use memoir_domain::PrivateText;
+
+use super::sign_in::refused;
+use crate::{
+    Console, Credentials, SignInRefusal,
+    answer::{Answer, page, page_of, see_other},
+    browser::{self, LONGEST_SECONDS},
+    field::{Faults, Labelled},
+    form::{self, Form},
+    parts,
+};
+
+const NAME: (&str, &str) = ("name", "Your name");
+const PASSWORD: (&str, &str) = ("password", "Password");
+const AGAIN: (&str, &str) = ("again", "The password again");
+const ACCOUNT: (&str, &str) = ("account", "Account");
+
+pub(crate) async fn show(
+    State(console): State<Console>,
+    Path(secret): Path<String>,
+    request: Request,
+) -> Answer {
+    let (head, _) = request.into_parts();
+    match console.opens_first_link(&head, &secret).await {
+        Ok(true) => Ok(page(form_page(&secret, &Form::default(), &Faults::default(), None))),
+        Ok(false) => Ok(dead()),
+        Err(refusal) => Ok(page_of(refusal.status, page(refused_page(&refusal)))),
+    }
+}
+
+pub(crate) async fn create(
+    State(console): State<Console>,
+    Path(secret): Path<String>,
+    request: Request,
+) -> Answer {
+    let (head, body) = request.into_parts();
+    browser::check_origin(&head.headers)?;
+    let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
+    // Before anything is said of what was typed: a dead link says nothing else.
+    match console.opens_first_link(&head, &secret).await {
+        Ok(true) => {}
+        Ok(false) => return Ok(dead()),
+        Err(refusal) => return Ok(page_of(refusal.status, page(refused_page(&refusal)))),
+    }
+    let faults = faults_of(&given);
+    if !faults.is_empty() {
+        let shown = page(form_page(&secret, &given, &faults, None));
+        return Ok(page_of(StatusCode::BAD_REQUEST, shown));
+    }
+    let credentials = Credentials {
+        account: given.field(ACCOUNT.0).trim().to_owned(),
+        name: given.field(NAME.0).to_owned(),
+        password: PrivateText::from(given.field(PASSWORD.0)),
+    };
+    let made = console.create_first(&head, &secret, &credentials, LONGEST_SECONDS);
+    match made.await {
+        Ok(Some(made)) => {
+            let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
+            let path = see_other("/account?done=first");
+            Ok(([(header::SET_COOKIE, cookie)], path).into_response())
+        }
+        Ok(None) => Ok(dead()),
+        Err(refusal) => {
+            let shown = form_page(&secret, &given, &faults, Some(&refusal));
+            Ok(page_of(refusal.status, page(shown)))
+        }
+    }
+}
+
+fn faults_of(given: &Form) -> Faults {
+    let mut faults = Faults::default();
+    if given.field(NAME.0).trim().is_empty() {
+        faults.add(NAME.0, NAME.1, "is missing");
+    }
+    super::password::check_new(given, PASSWORD, AGAIN, &mut faults);
+    faults
+}
+
+fn form_page(
+    secret: &str,
+    given: &Form,
+    faults: &Faults,
+    refusal: Option<&SignInRefusal>,
+) -> Markup {
+    let field = |(id, label)| Labelled::new(id, label).faults(faults);
+    parts::bare(
+        "The first administrator",
+        html! {
+            h1 { "The first administrator" }
+            p.lead { "This installation has no administrator yet. Whoever fills this in becomes one." }
+            p { "An administrator sees how agents’ memories fare, and never what is in them. With the first one \
+                 the installation is closed: on this machine too, words of an agent are then shown with the \
+                 agent’s token only." }
+            (faults.summary())
+            @if let Some(refusal) = refusal { (refused(refusal)) }
+            form.stack method="post" action={ "/first/" (secret) } {
+                (field(NAME).username(given.field(NAME.0)))
+                (field(PASSWORD).hint(html! { "At least 12 characters." }).password("new-password"))
+                (field(AGAIN).password("new-password"))
+                (field(ACCOUNT).hint(html! { "Blank for the default one." })
+                    .text(given.field(ACCOUNT.0)))
+                button.main type="submit" { "Become the administrator" }
+            }
+        },
+    )
+}
+
+fn refused_page(refusal: &SignInRefusal) -> Markup {
+    parts::bare(
+        "The first administrator",
+        html! {
+            h1 { "The first administrator" }
+            (refused(refusal))
+        },
+    )
+}
+
+/// The same for a link that is none as for one that was used.
+fn dead() -> axum::response::Response {
+    let markup = parts::bare(
+        "This link opens nothing",
+        html! {
+            h1 { "This link opens nothing" }
+            p { "Either there is an administrator by now, or the service was started again since and printed \
+                 another link." }
+            p { "Further administrators are made on the machine that Memoir runs on:" }
+            pre tabindex="0" { "memoir user add NAME" }
+            p { a href="/sign-in" { "Sign in" } }
+        },
+    );
+    page_of(StatusCode::NOT_FOUND, page(markup))
+}

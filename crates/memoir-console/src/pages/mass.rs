@@ -1,0 +1,196 @@
+//! The mass of an agent over time: the curve on its page, the figures of the curve (`/agents/{agent}/mass.json`)
+//! and the same as a table, for whoever reads rather than looks (`/agents/{agent}/mass`).
+
+use axum::{
+    Extension, Json,
+    extract::{Path, RawQuery, State},
+    response::IntoResponse,
+};
+use maud::{Markup, html};
+use memoir_app::{AgentHandle, MassHistory};
+use memoir_domain::Timestamp;
+use serde::Deserialize;
+
+use super::{Tab, agent_head, agent_path};
+use crate::{
+    Console,
+    answer::{Answer, Failure},
+    browser::Visitor,
+    form,
+    parts::{self, Place, Sheet},
+    plot::{self, Figure, Kind},
+    words,
+};
+
+/// Parts of a curve, whatever time it tells of: about one for each dot of a wide screen.
+const PARTS: usize = 720;
+/// What can be chosen: the days that are looked back, how it is called, and the rows of its table.
+const RANGES: [(Option<u32>, &str, usize); 4] = [
+    (Some(30), "30 days", 30),
+    (Some(90), "90 days", 45),
+    (Some(365), "A year", 52),
+    (None, "All", 60),
+];
+/// What the marks on a curve stand for.
+const LEGEND: [(Kind, &str); 3] = [
+    (Kind::Done, "completed session"),
+    (Kind::Back, "rolled back, undone or rewound"),
+    (Kind::Other, "declined, abandoned or failed"),
+];
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    days: Option<u32>,
+}
+
+/// An agent's mass over the days that were asked for.
+struct Told {
+    history: MassHistory,
+    budget: u64,
+}
+
+impl Wanted {
+    /// The range that was asked for.
+    fn range(&self) -> Result<(Option<u32>, &'static str, usize), Failure> {
+        let mut ranges = RANGES.into_iter();
+        let unknown = || Failure::invalid("There is no such range.");
+        ranges.find(|(days, ..)| *days == self.days).ok_or_else(unknown)
+    }
+}
+
+async fn told(
+    agent: &AgentHandle,
+    now: Timestamp,
+    days: Option<u32>,
+    parts: usize,
+) -> Result<Told, Failure> {
+    let view = agent.show_to_administrator().await?;
+    let history = match days {
+        None => agent.stats(None, Some(now), parts).await?.history,
+        Some(days) => {
+            // Nothing is to be seen of the time before it was made.
+            let since = now.plus_days(-i64::from(days)).max(view.created_at);
+            agent.mass_history(since, now, parts).await?
+        }
+    };
+    Ok(Told {
+        history,
+        budget: view.effective_core_token_budget,
+    })
+}
+
+pub(crate) async fn curve(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let (days, ..) = wanted.range()?;
+    let agent = visitor.account.agent(&agent).await?;
+    let told = told(&agent, console.memoir().now(), days, PARTS).await?;
+    Ok(Json(plot::over_time(&told.history, told.budget)).into_response())
+}
+
+/// The curve on an agent's page.
+pub(super) fn section(agent: &AgentHandle) -> Markup {
+    let path = agent_path(agent.scope().agent);
+    let source = format!("{path}/mass.json");
+    let ranges = RANGES.map(|(days, text, _)| (days, text));
+    let figure = Figure {
+        about: "mass",
+        line: "budget",
+        source: Some(&source),
+        curve: None,
+        ranges: &ranges,
+        legend: &LEGEND,
+    };
+    html! {
+        section aria-labelledby="mass" {
+            h2 #mass { "Mass over time" }
+            (figure.show())
+            p { a href={ (path) "/mass?days=90" } { "The same in figures" } }
+        }
+    }
+}
+
+pub(crate) async fn show(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let (days, _, rows) = wanted.range()?;
+    let agent = visitor.account.agent(&agent).await?;
+    let told = told(&agent, console.memoir().now(), days, rows).await?;
+    let path = format!("{}/mass", agent_path(agent.scope().agent));
+    let content = html! {
+        (agent_head(&agent, Tab::Overview))
+        h2 { "Mass over time" }
+        nav.row aria-label="Range" {
+            @for (own, text, _) in RANGES {
+                @let own_path = match own { Some(days) => format!("{path}?days={days}"), None => path.clone() };
+                a href=(own_path) aria-current=[(own == days).then_some("true")] { (text) }
+            }
+        }
+        (table(&told))
+    };
+    let title = format!("Mass of {}", agent.name());
+    Ok(Sheet::new(&visitor, &title, Place::Fleet).show(content))
+}
+
+fn table(told: &Told) -> Markup {
+    let happenings = plot::happenings(&told.history);
+    let points = told.history.points.iter().enumerate().rev();
+    html! {
+        table.cards role="table" {
+            caption.hidden { "Mass over time, the newest first" }
+            thead role="rowgroup" { tr role="row" {
+                th role="columnheader" scope="col" { "Until" }
+                th role="columnheader" scope="col" class="figure" { "Mass" }
+                th role="columnheader" scope="col" class="figure" { "Lowest" }
+                th role="columnheader" scope="col" class="figure" { "Highest" }
+                th role="columnheader" scope="col" { "Of the budget" }
+                th role="columnheader" scope="col" { "What happened" }
+            } }
+            tbody role="rowgroup" {
+                @for (place, point) in points {
+                    tr role="row" {
+                        th role="rowheader" scope="row" data-label="Until" { (parts::time(point.at)) }
+                        td.figure role="cell" data-label="Mass" { (words::number(point.core_tokens)) }
+                        td.figure role="cell" data-label="Lowest" { (words::number(point.lowest_core_tokens)) }
+                        td.figure role="cell" data-label="Highest" { (words::number(point.highest_core_tokens)) }
+                        td role="cell" data-label="Of the budget" {
+                            span.gauge {
+                                (parts::bar(point.core_tokens, told.budget))
+                                span { (words::percent(point.core_tokens, told.budget)) " %" }
+                            }
+                        }
+                        td role="cell" data-label="What happened" {
+                            (happened(happenings.get(&place).map_or(&[], Vec::as_slice)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn happened(all: &[plot::Happening]) -> Markup {
+    html! {
+        @if all.is_empty() { span.none { "–" } }
+        @else {
+            ul.lines {
+                @for one in all {
+                    li {
+                        @match &one.path {
+                            Some(path) => a href=(path) { (one.told) },
+                            None => (one.told),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `/agents/new`: making an agent.
+
+use axum::{Extension, extract::State, http::StatusCode, response::Response};
+use maud::{Markup, html};
+use memoir_app::Error;
+use memoir_domain::agent::Field;
+
+use super::{
+    agent_path,
+    settings::{
+        NAME_TAKEN,
+        fields::{self, Around, label},
+    },
+};
+use crate::{
+    Console,
+    answer::{Answer, page_of, see_other},
+    browser::Visitor,
+    field::Faults,
+    form::Form,
+    parts::{self, Place, Sheet},
+};
+
+/// What most agents are given.
+const FIRST: [Field; 4] = [
+    Field::Name,
+    Field::Model,
+    Field::SystemPrompt,
+    Field::CoreTokenBudget,
+];
+/// What fewer are.
+const MORE: [Field; 9] = [
+    Field::RefinementTriggerTokens,
+    Field::RefinementThreshold,
+    Field::DetailGuard,
+    Field::DuplicateMatch,
+    Field::ImmutableTags,
+    Field::Paused,
+    Field::ReflectionPrompt,
+    Field::MemoryReflectionPrompt,
+    Field::RefinementPrompt,
+];
+
+pub(crate) async fn show(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+) -> Answer {
+    Ok(page(&console, &visitor, &Form::default(), &Faults::default()))
+}
+
+pub(crate) async fn create(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+) -> Answer {
+    let mut faults = Faults::default();
+    let name = form.field(Field::Name.as_str());
+    let given: Vec<(Field, Option<String>)> = FIRST
+        .into_iter()
+        .chain(MORE)
+        .map(|field| (field, fields::typed(&form, field)))
+        .collect();
+    fields::check(&given, &mut faults);
+    if faults.is_empty() {
+        let settings: Vec<_> = fields::borrowed(&given)
+            .into_iter()
+            .filter(|(field, _)| *field != Field::Name)
+            .collect();
+        let actor = visitor.actor();
+        match visitor.account.create_agent(name, &settings, &actor).await {
+            Ok(agent) => {
+                let path = agent_path(agent.id);
+                return Ok(see_other(&format!("{path}?done=created")));
+            }
+            Err(Error::NameTaken(_)) => faults.add("name", label(Field::Name), NAME_TAKEN),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let shown = page(&console, &visitor, &form, &faults);
+    Ok(page_of(StatusCode::CONFLICT, shown))
+}
+
+fn page(console: &Console, visitor: &Visitor, form: &Form, faults: &Faults) -> Response {
+    let around = Around {
+        memoir: console.memoir(),
+        faults,
+        view: None,
+    };
+    let is_any_more = MORE
+        .into_iter()
+        .any(|field| !form.field(field.as_str()).trim().is_empty());
+    let content = html! {
+        p.crumb { a href="/" { "Fleet" } }
+        h1 { "New agent" }
+        (faults.summary())
+        p { "An agent owns a memory that nobody else reads, you included. All of this can \
+             be changed later." }
+        form.settings method="post" action="/agents/new" {
+            (parts::form_token(visitor))
+            (fields::models(console.memoir()))
+            div.fields { @for field in FIRST { (one(&around, field, form)) } }
+            details open[is_any_more] {
+                summary { "More settings" }
+                div.fields { @for field in MORE { (one(&around, field, form)) } }
+            }
+            div.buttons {
+                button.main type="submit" { "Make the agent" }
+                a.button href="/" { "Leave it" }
+            }
+        }
+    };
+    let title = match faults.is_empty() {
+        true => "New agent",
+        false => "Not made: new agent",
+    };
+    Sheet::new(visitor, title, Place::Fleet).show(content)
+}
+
+fn one(around: &Around<'_>, field: Field, form: &Form) -> Markup {
+    let typed = form.field(field.as_str());
+    match field.is_text() {
+        true => fields::prompt(around, field, typed),
+        false => fields::plain(around, field, typed, html! {}),
+    }
+}

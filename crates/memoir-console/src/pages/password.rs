@@ -1,0 +1,99 @@
+//! `/account/password`: another password.
+
+use axum::{
+    Extension,
+    extract::{Request, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use maud::{Markup, html};
+use memoir_app::check_new_password;
+use memoir_domain::PrivateText;
+
+use super::{
+    account::{self, Given},
+    sign_in::refused,
+};
+use crate::{
+    Console, SignInRefusal,
+    answer::{Answer, page_of, see_other},
+    browser::{self, Visitor},
+    field::{Faults, Labelled},
+    form::Form,
+    parts::{self, Place, Sheet},
+};
+
+const NEW: (&str, &str) = ("new", "New password");
+const AGAIN: (&str, &str) = ("again", "The new password again");
+
+/// Notes what is wrong with a password that was typed twice.
+pub(super) fn check_new(
+    given: &Form,
+    new: (&str, &str),
+    again: (&str, &str),
+    faults: &mut Faults,
+) {
+    let typed = PrivateText::from(given.field(new.0));
+    if check_new_password(&typed).is_err() {
+        faults.add(new.0, new.1, "must have 12 to 1,000 characters");
+    } else if given.field(new.0) != given.field(again.0) {
+        faults.add(again.0, again.1, "is not the same as above");
+    }
+}
+
+pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> Answer {
+    Ok(sheet(&visitor, &Faults::default(), None))
+}
+
+pub(crate) async fn change(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    request: Request,
+) -> Answer {
+    let (head, _) = request.into_parts();
+    let mut faults = Faults::default();
+    check_new(&form, NEW, AGAIN, &mut faults);
+    if !faults.is_empty() {
+        return Ok(page_of(StatusCode::BAD_REQUEST, sheet(&visitor, &faults, None)));
+    }
+    let Given { password, code } = Given::of(&form);
+    let proven = match console.prove(&head, &visitor, &password, &code).await {
+        Ok(proven) => proven,
+        Err(refusal) => {
+            let shown = sheet(&visitor, &faults, Some(&refusal));
+            return Ok(page_of(refusal.status, shown));
+        }
+    };
+    let new = PrivateText::from(form.field(NEW.0));
+    let made = visitor.change_password(proven, &new).await?;
+    let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
+    let path = see_other("/account?done=password");
+    Ok(([(header::SET_COOKIE, cookie)], path).into_response())
+}
+
+fn sheet(visitor: &Visitor, faults: &Faults, refusal: Option<&SignInRefusal>) -> Response {
+    let content = html! {
+        (account::crumb())
+        h1 { "Another password" }
+        p { "All other browsers that you are signed in with, and tokens that you signed in for, are signed out. \
+             This browser stays signed in." }
+        (faults.summary())
+        @if let Some(refusal) = refusal { (refused(refusal)) }
+        (form(visitor, faults))
+    };
+    Sheet::new(visitor, "Another password", Place::Account).show(content)
+}
+
+fn form(visitor: &Visitor, faults: &Faults) -> Markup {
+    let field = |(id, label)| Labelled::new(id, label).faults(faults);
+    html! {
+        form.stack.narrow method="post" action="/account/password" {
+            (parts::form_token(visitor))
+            (account::proof(visitor))
+            (field(NEW).hint(html! { "At least 12 characters." }).password("new-password"))
+            (field(AGAIN).password("new-password"))
+            button.main type="submit" { "Change the password" }
+        }
+    }
+}

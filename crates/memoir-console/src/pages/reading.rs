@@ -1,0 +1,576 @@
+//! `/access/{request}/…`: what an agent lets an administrator read for a while, under a banner that says who
+//! looks, at what and why (SPEC 5.2).
+//!
+//! The only pages with an agent's words. They come from a [`Mechanic`] under that one grant, which puts each
+//! look on the agent's record before it hands out anything. A page whose grant ended while it was made is
+//! not sent.
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+    response::Response,
+};
+use maud::{Markup, html};
+use memoir_app::{
+    AgentView, Eyes, Mechanic, MemoryPage, MemoryView, RecordQuery, RecordView, SeenMemory,
+    sessions::{RehearsedMemory, SessionDetail},
+};
+use memoir_domain::{
+    SessionId, Timestamp,
+    agent::Field,
+    memory::{Kind, Number},
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    access_request::{Asked, refreshing},
+    audit::facts,
+    settings::fields::label,
+};
+use crate::{
+    answer::{Answer, Failure, see_other},
+    assets::Script,
+    browser::Visitor,
+    form,
+    parts::{self, Place, Sheet},
+    words,
+};
+
+/// Memories, records or sessions on a page.
+const AT_ONCE: u32 = 25;
+
+/// Somebody who may read now.
+struct Look {
+    asked: Asked,
+    mechanic: Mechanic,
+}
+
+/// The parts of what everything shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Memories,
+    Sessions,
+    Records,
+    Prompts,
+}
+
+impl Part {
+    /// Whether a grant of that scope shows it.
+    fn is_in(self, scope: &str) -> bool {
+        match self {
+            Self::Memories => matches!(scope, "core" | "all"),
+            Self::Sessions | Self::Records | Self::Prompts => scope == "all",
+        }
+    }
+}
+
+impl Look {
+    /// Under that grant, where it is the visitor's and covers what is to be read; else the way to the page
+    /// that tells how it stands.
+    ///
+    /// # Errors
+    /// The account has no such request.
+    async fn begin(
+        visitor: Visitor,
+        request: &str,
+        covers: impl Fn(&Asked) -> bool,
+    ) -> Result<Result<Self, Response>, Failure> {
+        let asked = Asked::find(visitor, request).await?;
+        if !(asked.is_own() && asked.is_granted() && covers(&asked)) {
+            return Ok(Err(see_other(&asked.path())));
+        }
+        let mechanic = asked.visitor.mechanic(&asked.agent);
+        let mechanic = mechanic.under(asked.request.id);
+        Ok(Ok(Self { asked, mechanic }))
+    }
+
+    async fn at(
+        visitor: Visitor,
+        request: &str,
+        part: Part,
+    ) -> Result<Result<Self, Response>, Failure> {
+        let covers = |asked: &Asked| asked.request.scope.is_some_and(|scope| part.is_in(scope));
+        Self::begin(visitor, request, covers).await
+    }
+
+    /// The page with what was read. Nothing of it is sent where the grant ended meanwhile.
+    async fn show(mut self, heading: &str, part: Option<Part>, read: Markup) -> Answer {
+        self.asked.look_again().await?;
+        let path = self.asked.path();
+        if !self.asked.is_granted() {
+            return Ok(see_other(&path));
+        }
+        let left = self.asked.seconds_left();
+        let content = html! {
+            p.crumb { a href=(path) { "The request" } }
+            h1 { (heading) }
+            div #closed role="alert" tabindex="-1" {}
+            p #out-of-reach .problem role="status" hidden {}
+            p #left-aloud .hidden role="status" {}
+            div #words data-left=(left) data-state={ (path) "/state" } data-back=(path) {
+                @if self.asked.request.scope == Some("all") { (tabs(&path, part)) }
+                (read)
+            }
+        };
+        let shown = Sheet::new(&self.asked.visitor, heading, Place::Fleet)
+            .scripts(&[Script::Access])
+            .reading(banner(&self.asked))
+            .show(content);
+        Ok(refreshing(shown, Some(left), &path))
+    }
+}
+
+/// Who looks, at what, why, and until when.
+fn banner(asked: &Asked) -> Markup {
+    let request = &asked.request;
+    let what = match request.scope {
+        Some("core") => "the core memories",
+        Some("session") => "one session",
+        _ => "all memories, records and prompts",
+    };
+    html! {
+        aside #banner .banner aria-label="Access" {
+            div {
+                p { "You, " strong { (asked.visitor.user.name) } ", look at " (what) " of "
+                    strong { (asked.agent.name()) } "." }
+                p.why { "What for: " span.said.cut dir="auto" { (request.purpose.expose()) } }
+            }
+            p.closing { "Closes at "
+                time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }
+                span #left .clock role="timer" aria-label="Time left" {} }
+            (parts::button(&asked.visitor, &format!("{}/revoke", asked.path()), "Stop looking", "Stop looking", ""))
+        }
+    }
+}
+
+fn tabs(path: &str, part: Option<Part>) -> Markup {
+    let tabs = [
+        (Part::Memories, "Memories", "memories"),
+        (Part::Sessions, "Sessions", "sessions"),
+        (Part::Records, "Records", "records"),
+        (Part::Prompts, "Prompts", "prompts"),
+    ];
+    html! {
+        nav.tabs aria-label="To read" {
+            @for (own, text, place) in tabs {
+                a href={ (path) "/" (place) } aria-current=[(Some(own) == part).then_some("page")] { (text) }
+            }
+        }
+    }
+}
+
+/// Words of an agent, as they are.
+fn said(text: &str) -> Markup {
+    html! { div.said dir="auto" { (text) } }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    /// The number of the last memory of the page before, or the place of its last record.
+    #[serde(default)]
+    after: u64,
+    kind: Option<String>,
+    /// `yes` for discarded ones too.
+    discarded: Option<String>,
+    /// The last session of the page before: its time in microseconds and its identifier.
+    at: Option<i64>,
+    session: Option<String>,
+}
+
+impl Wanted {
+    /// What is asked of the memories; of a grant of the core memories nothing else is.
+    fn page(&self, scope: Option<&str>) -> Result<MemoryPage, Failure> {
+        let all = scope == Some("all");
+        let kind = match self.kind.as_deref() {
+            _ if !all => Some(Kind::Core),
+            None => None,
+            Some("core") => Some(Kind::Core),
+            Some("journal") => Some(Kind::Journal),
+            Some(_) => return Err(Failure::invalid("There is no such kind of memories.")),
+        };
+        Ok(MemoryPage {
+            after: self.after,
+            limit: AT_ONCE + 1,
+            kind,
+            with_discarded: all && self.with_discarded(),
+            ..MemoryPage::default()
+        })
+    }
+
+    fn with_discarded(&self) -> bool {
+        self.discarded.as_deref() == Some("yes")
+    }
+
+    fn address(&self, path: &str, after: u64) -> String {
+        let after = if after > 0 {
+            after.to_string()
+        } else {
+            String::new()
+        };
+        form::address(
+            path,
+            &[
+                ("after", &after),
+                ("kind", self.kind.as_deref().unwrap_or_default()),
+                ("discarded", self.discarded.as_deref().unwrap_or_default()),
+            ],
+        )
+    }
+
+    fn before(&self) -> Result<Option<(Timestamp, SessionId)>, Failure> {
+        let (Some(at), Some(session)) = (self.at, &self.session) else {
+            return Ok(None);
+        };
+        let place = Timestamp::from_microseconds(at).zip(session.parse().ok());
+        let unknown = || Failure::invalid("There is no such page.");
+        place.map(Some).ok_or_else(unknown)
+    }
+}
+
+pub(crate) async fn memories(
+    Extension(visitor): Extension<Visitor>,
+    Path(request): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let look = match Look::at(visitor, &request, Part::Memories).await? {
+        Ok(look) => look,
+        Err(elsewhere) => return Ok(elsewhere),
+    };
+    let page = wanted.page(look.asked.request.scope)?;
+    let seen = look.mechanic.memory_page(&page).await?;
+    let mut memories: Vec<MemoryView> = seen.into_iter().filter_map(with_words).collect();
+    let is_more = memories.len() > AT_ONCE as usize;
+    memories.truncate(AT_ONCE as usize);
+    let path = format!("{}/memories", look.asked.path());
+    let next = memories.last().filter(|_| is_more);
+    let next = next.map(|last| wanted.address(&path, last.number.0));
+    let first = wanted.address(&path, 0);
+    let read = html! {
+        @if look.asked.request.scope == Some("all") { (filter(&wanted, &path)) }
+        @if memories.is_empty() { p.empty { "No memories here." } }
+        @for memory in &memories {
+            article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2")) }
+        }
+        (parts::pages(
+            "Pages",
+            (wanted.after > 0).then_some((first.as_str(), "← From the beginning")),
+            next.as_deref().map(|path| (path, "Next page →")),
+        ))
+    };
+    let heading = format!("Memories of {}", look.asked.agent.name());
+    look.show(&heading, Some(Part::Memories), read).await
+}
+
+/// `None` where the words are not to be seen.
+fn with_words(seen: SeenMemory) -> Option<MemoryView> {
+    match seen {
+        SeenMemory::Words(memory) => Some(memory),
+        SeenMemory::Blind(_) => None,
+    }
+}
+
+fn filter(wanted: &Wanted, path: &str) -> Markup {
+    let kinds = [
+        ("", "Core and journal"),
+        ("core", "Core"),
+        ("journal", "Journal"),
+    ];
+    html! {
+        form.row method="get" action=(path) {
+            div.field {
+                label for="kind" { "Kind" }
+                select #kind name="kind" {
+                    @for (value, text) in kinds {
+                        option value=(value) selected[wanted.kind.as_deref().unwrap_or_default() == value] { (text) }
+                    }
+                }
+            }
+            div.check {
+                input #discarded name="discarded" type="checkbox" value="yes" checked[wanted.with_discarded()];
+                label for="discarded" { "Discarded ones too" }
+            }
+            button.quiet type="submit" { "Show" }
+        }
+    }
+}
+
+/// A memory with its words.
+fn memory_words(memory: &MemoryView, heading: &str) -> Markup {
+    let id = format!("memory-{}", memory.number.0);
+    let title = html! { "#" (memory.number.0) };
+    let kind = match memory.kind {
+        Kind::Core => "core",
+        Kind::Journal => "journal",
+    };
+    html! {
+        header {
+            @if heading == "h2" { h2 id=(id) { (title) } } @else { h3 id=(id) { (title) } }
+            span.badge.plain { (kind) }
+            @if memory.constitutional { span.badge.good { "constitutional" } }
+            @if memory.shredded_at.is_some() { span.badge.bad { "shredded" } }
+            @else if memory.discarded_at.is_some() { span.badge.plain { "discarded" } }
+            span.of { (parts::time(memory.created_at)) ", " (words::counted(memory.tokens, "token", "tokens")) }
+        }
+        (said(memory.content.expose()))
+        (tags(memory.tags.iter()))
+        @if let Some(source) = &memory.source { p.of { "From: " bdi { (source.expose()) } } }
+    }
+}
+
+fn tags<'a>(tags: impl Iterator<Item = &'a str>) -> Markup {
+    let tags: Vec<&str> = tags.collect();
+    html! {
+        @if !tags.is_empty() {
+            ul.tags aria-label="Tags" { @for tag in tags { li { bdi { (tag) } } } }
+        }
+    }
+}
+
+pub(crate) async fn sessions(
+    Extension(visitor): Extension<Visitor>,
+    Path(request): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let look = match Look::at(visitor, &request, Part::Sessions).await? {
+        Ok(look) => look,
+        Err(elsewhere) => return Ok(elsewhere),
+    };
+    let before = wanted.before()?;
+    // Without words: these are on the pages of the sessions.
+    let agent = &look.asked.agent;
+    let mut sessions = agent
+        .session_page(before, AT_ONCE + 1, Eyes::Administrator)
+        .await?;
+    let is_more = sessions.len() > AT_ONCE as usize;
+    sessions.truncate(AT_ONCE as usize);
+    let path = format!("{}/sessions", look.asked.path());
+    let next = sessions.last().filter(|_| is_more).map(|last| {
+        let at = last.started_at.microseconds().to_string();
+        form::address(&path, &[("at", &at), ("session", &last.id.to_string())])
+    });
+    let read = html! {
+        @if sessions.is_empty() { p.empty { "There were no sessions yet." } }
+        ul.plain {
+            @for session in &sessions {
+                li { a href={ (path) "/" (session.id) } { "Session of " (parts::time(session.started_at)) }
+                    " " (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
+            }
+        }
+        (parts::pages(
+            "Pages",
+            before.is_some().then_some((path.as_str(), "← Newest")),
+            next.as_deref().map(|path| (path, "Older →")),
+        ))
+    };
+    let heading = format!("Sessions of {}", look.asked.agent.name());
+    look.show(&heading, Some(Part::Sessions), read).await
+}
+
+pub(crate) async fn session(
+    Extension(visitor): Extension<Visitor>,
+    Path((request, session)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let covers = |asked: &Asked| {
+        let own = asked.request.session_id.map(|id| id.to_string());
+        asked.request.scope == Some("all") || own.as_deref() == Some(session.as_str())
+    };
+    let look = match Look::begin(visitor, &request, covers).await? {
+        Ok(look) => look,
+        Err(elsewhere) => return Ok(elsewhere),
+    };
+    let id = look.asked.agent.own_session_id(&session).await?;
+    let detail = look.mechanic.session(id).await?;
+    let asked = RecordQuery {
+        session: Some(id),
+        ..RecordQuery::default()
+    };
+    let path = format!("{}/sessions/{id}", look.asked.path());
+    let records = records_after(&look, &asked, &wanted, &path).await?;
+    let read = html! {
+        p { a href={ "/sessions/" (id) } { "The session without words" } }
+        @if wanted.after == 0 { (session_words(&detail)) }
+        section aria-labelledby="records" {
+            h2 #records { "What it changed" }
+            (records)
+        }
+    };
+    let heading = format!(
+        "Session of {}, {}",
+        look.asked.agent.name(),
+        words::minute(detail.session.started_at)
+    );
+    look.show(&heading, None, read).await
+}
+
+fn session_words(detail: &SessionDetail) -> Markup {
+    let session = &detail.session;
+    let changes = detail.changes.as_deref().unwrap_or_default();
+    html! {
+        p { (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
+        @if let Some(summary) = &session.summary { h2 { "Summary" } (said(summary.expose())) }
+        @if let Some(reason) = &session.reason { h2 { "Reason" } (said(reason.expose())) }
+        @if !changes.is_empty() {
+            section aria-labelledby="rehearsed" {
+                h2 #rehearsed { "What the rehearsal came to" }
+                @for change in changes { article.record { (rehearsed(change)) } }
+            }
+        }
+    }
+}
+
+fn rehearsed(change: &RehearsedMemory) -> Markup {
+    let side = |memory: &MemoryView| {
+        html! {
+            @if memory.discarded_at.is_some() { span.none { "discarded" } }
+            @else { (said(memory.content.expose())) (tags(memory.tags.iter())) }
+        }
+    };
+    html! {
+        header { h3 { "Memory #" (change.number.0) } }
+        (sides(change.before.as_ref().map(side), Some(side(&change.after))))
+    }
+}
+
+/// What was, and what became of it.
+fn sides(before: Option<Markup>, after: Option<Markup>) -> Markup {
+    let nothing = || html! { span.none { "nothing" } };
+    html! {
+        div.sides {
+            div { h4 { "Before" } (before.unwrap_or_else(nothing)) }
+            div { h4 { "After" } (after.unwrap_or_else(nothing)) }
+        }
+    }
+}
+
+pub(crate) async fn records(
+    Extension(visitor): Extension<Visitor>,
+    Path(request): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let look = match Look::at(visitor, &request, Part::Records).await? {
+        Ok(look) => look,
+        Err(elsewhere) => return Ok(elsewhere),
+    };
+    let path = format!("{}/records", look.asked.path());
+    let records = records_after(&look, &RecordQuery::default(), &wanted, &path).await?;
+    let read = html! { h2.hidden { "Records, the oldest first" } (records) };
+    let heading = format!("Records of {}", look.asked.agent.name());
+    look.show(&heading, Some(Part::Records), read).await
+}
+
+/// One page of records with their words, oldest first.
+async fn records_after(
+    look: &Look,
+    asked: &RecordQuery,
+    wanted: &Wanted,
+    path: &str,
+) -> Result<Markup, Failure> {
+    let from = wanted.after.saturating_add(1).min(i64::MAX as u64);
+    let mut records = look
+        .mechanic
+        .record_page(asked, from, AT_ONCE + 1)
+        .await?;
+    let is_more = records.len() > AT_ONCE as usize;
+    records.truncate(AT_ONCE as usize);
+    let next = records.last().filter(|_| is_more);
+    let next = next.map(|last| form::address(path, &[("after", &last.seq.to_string())]));
+    Ok(html! {
+        @if records.is_empty() { p.empty { "Nothing is on the record." } }
+        @for record in &records { article.record { (record_words(record)) } }
+        (parts::pages(
+            "Pages",
+            (wanted.after > 0).then_some((path, "← From the beginning")),
+            next.as_deref().map(|path| (path, "Next page →")),
+        ))
+    })
+}
+
+/// What a record says of its own in the data beside counts and codes.
+const WORDS_OF_A_RECORD: [&str; 4] = ["summary", "reason_text", "lost_details", "merged"];
+
+fn record_words(record: &RecordView) -> Markup {
+    let data = record.data.expose();
+    let text = |name: &str| data.get(name).and_then(Value::as_str);
+    let list = |name: &str| data.get(name).and_then(Value::as_array);
+    html! {
+        header {
+            h3 { (words::spaced(record.action.as_str())) }
+            span.of { "record " (record.seq) ", "
+                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
+                @if let Some(Number(number)) = record.memory { ", memory #" (number) } }
+        }
+        @if record.before.is_some() || record.after.is_some() {
+            (sides(
+                record.before.as_ref().map(|side| side_words(side.expose())),
+                record.after.as_ref().map(|side| side_words(side.expose())),
+            ))
+        }
+        @for (name, label) in [("summary", "Summary"), ("reason_text", "Reason")] {
+            @if let Some(text) = text(name) { h4 { (label) } (said(text)) }
+        }
+        @if let Some(lost) = list("lost_details") {
+            h4 { "Details that were lost" }
+            ul { @for detail in lost.iter().filter_map(Value::as_str) { li { bdi { (detail) } } } }
+        }
+        @if let Some(merged) = list("merged") {
+            h4 { "What was merged" }
+            @for memory in merged {
+                div.merged { span.of { "#" (memory.get("number").and_then(Value::as_u64).unwrap_or(0)) }
+                    (said(memory.get("content").and_then(Value::as_str).unwrap_or_default())) }
+            }
+        }
+        (facts(record, &WORDS_OF_A_RECORD))
+    }
+}
+
+/// One side of a change: a memory, or settings by their names.
+fn side_words(side: &Value) -> Markup {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "default".to_owned(),
+        other => other.to_string(),
+    };
+    html! {
+        @if let Some(content) = side.get("content").and_then(Value::as_str) {
+            (said(content))
+            (tags(side.get("tags").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)))
+        } @else {
+            @for (name, value) in side.as_object().into_iter().flatten() {
+                h5 { (words::spaced(name)) }
+                (said(&text(value)))
+            }
+        }
+    }
+}
+
+pub(crate) async fn prompts(
+    Extension(visitor): Extension<Visitor>,
+    Path(request): Path<String>,
+) -> Answer {
+    let look = match Look::at(visitor, &request, Part::Prompts).await? {
+        Ok(look) => look,
+        Err(elsewhere) => return Ok(elsewhere),
+    };
+    let view = look.mechanic.show().await?;
+    let heading = format!("Prompts of {}", look.asked.agent.name());
+    let read = prompt_words(&view);
+    look.show(&heading, Some(Part::Prompts), read).await
+}
+
+fn prompt_words(view: &AgentView) -> Markup {
+    html! {
+        @for field in Field::ALL.into_iter().filter(|field| field.is_text()) {
+            h2 { (label(field)) }
+            @match view.settings.expose().get(field.as_str()).and_then(Value::as_str) {
+                Some(text) => (said(text)),
+                None => p.none { "The default." },
+            }
+        }
+    }
+}

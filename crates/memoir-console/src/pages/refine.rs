@@ -1,0 +1,191 @@
+//! Beginning a session from an agent's page: how, and why none can be begun where that is so.
+
+use std::{fmt::Display, str::FromStr};
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use maud::{Markup, html};
+use memoir_app::{AgentView, SessionView, sessions::RefineOptions};
+use memoir_domain::{SessionId, agent::Field, session::Mode};
+use serde_json::Value;
+
+use super::{
+    agent, agent_path,
+    settings::fields::{self, MODELS},
+};
+use crate::{
+    Console,
+    answer::{Answer, Failure, page_of, see_other},
+    browser::Visitor,
+    field::{Faults, Labelled},
+    form::Form,
+    parts,
+};
+
+/// The fields.
+const MODE: &str = "mode";
+const REHEARSAL: &str = "rehearsal";
+const MODEL: &str = "model";
+/// The ways of refining.
+const MODES: [(&str, &str); 2] = [("full", "All six tools"), ("dedup_only", "Duplicates only")];
+
+/// What was typed into the form, and why nothing came of it.
+#[derive(Default)]
+pub(super) struct Draft {
+    form: Form,
+    pub(super) faults: Faults,
+}
+
+/// Why no session can be begun now.
+enum Hindrance {
+    OutOfService,
+    NothingToRefine,
+    Running(SessionId),
+}
+
+impl Hindrance {
+    /// `latest` are the agent's sessions, newest first: one that runs is the newest.
+    fn of(view: &AgentView, latest: &[SessionView]) -> Option<Self> {
+        let running = latest.iter().find(|session| session.ended_at.is_none());
+        if agent::value(view, Field::Active) == Some(&Value::Bool(false)) {
+            Some(Self::OutOfService)
+        } else if let Some(session) = running {
+            Some(Self::Running(session.id))
+        } else if view.tally.core_count == 0 {
+            Some(Self::NothingToRefine)
+        } else {
+            None
+        }
+    }
+
+    fn told(&self, settings: &str) -> Markup {
+        html! {
+            p { "No session can be begun now: "
+                @match self {
+                    Self::OutOfService => { "the agent is out of service, which its "
+                        a href=(settings) { "settings" } " say." },
+                    Self::NothingToRefine => "the agent has no core memories, so there is nothing to refine.",
+                    Self::Running(id) => { "one is running already. "
+                        a href={ "/sessions/" (id) } { "Show the session that runs" } "." },
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn section(
+    console: &Console,
+    visitor: &Visitor,
+    view: &AgentView,
+    latest: &[SessionView],
+    draft: &Draft,
+) -> Markup {
+    let path = agent_path(view.id);
+    let settings = format!("{path}/settings");
+    html! {
+        section aria-labelledby="actions" {
+            h2 #actions { "Refining" }
+            @match Hindrance::of(view, latest) {
+                Some(hindrance) => (hindrance.told(&settings)),
+                None => (begin(console, visitor, view, draft)),
+            }
+            (schedule(visitor, view))
+        }
+    }
+}
+
+fn begin(console: &Console, visitor: &Visitor, view: &AgentView, draft: &Draft) -> Markup {
+    let (form, faults) = (&draft.form, &draft.faults);
+    let labelled = |id, label| Labelled::new(id, label).faults(faults);
+    html! {
+        form method="post" action={ (agent_path(view.id)) "/refine" } {
+            (parts::form_token(visitor))
+            (fields::models(console.memoir()))
+            div.row {
+                (labelled(MODE, "How").choice(form.field(MODE), &MODES))
+                (labelled(REHEARSAL, "Rehearse on a copy").tick(form.is_ticked(REHEARSAL)))
+                button.main type="submit" { "Refine now" }
+            }
+            details open[!form.field(MODEL).is_empty() || view.effective_model.is_none()] {
+                summary { "With another model, this once" }
+                (labelled(MODEL, "Model")
+                    .hint(html! { "Blank for the agent’s own. That another one was taken is on the record." })
+                    .suggested(form.field(MODEL), MODELS))
+            }
+        }
+        p.hint {
+            "The agent is asked first and may say no. "
+            @match &view.effective_model {
+                Some(model) => { "Its model is " code { (model) } ". " },
+                None => "It has no model of its own, and the installation has none for it: name one. ",
+            }
+            "A rehearsal changes nothing: what it comes to can be applied afterwards."
+        }
+    }
+}
+
+fn schedule(visitor: &Visitor, view: &AgentView) -> Markup {
+    let path = agent_path(view.id);
+    html! {
+        @if agent::value(view, Field::Paused) == Some(&Value::Bool(true)) {
+            div.told-by { span { "It is paused: the schedule leaves it alone. You can begin a session all the same." }
+                (parts::button(visitor, &format!("{path}/resume"), "Resume", "Resume the schedule", "")) }
+        } @else {
+            div.told-by { span { "The schedule asks it when it is due." }
+                (parts::button(visitor, &format!("{path}/pause"), "Pause", "Pause the schedule", "")) }
+        }
+    }
+}
+
+pub(crate) async fn refine(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(name): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&name).await?;
+    let mode = match form.field(MODE) {
+        "full" => Mode::Full,
+        "dedup_only" => Mode::DedupOnly,
+        _ => return Err(Failure::invalid("There is no such way of refining.")),
+    };
+    let mut faults = Faults::default();
+    let model = given(form.field(MODEL)).unwrap_or_else(|problem| {
+        faults.add(MODEL, "Model", &problem);
+        None
+    });
+    if faults.is_empty() {
+        let options = RefineOptions {
+            mode,
+            model,
+            rehearsal: form.is_ticked(REHEARSAL),
+            ..RefineOptions::default()
+        };
+        match agent.enqueue(&options).await {
+            Ok(session) => {
+                console.wake_workers();
+                return Ok(see_other(&format!("/sessions/{}?done=queued", session.id)));
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                if failure.status() != StatusCode::CONFLICT {
+                    return Err(failure);
+                }
+                faults.add(MODE, "No session was begun", failure.message());
+            }
+        }
+    }
+    let draft = Draft { form, faults };
+    let shown = agent::page(&console, &visitor, &agent, None, &draft).await?;
+    Ok(page_of(StatusCode::CONFLICT, shown))
+}
+
+/// What was typed, read; nothing where nothing was.
+fn given<T: FromStr<Err: Display>>(text: &str) -> Result<Option<T>, String> {
+    let text = Some(text.trim()).filter(|text| !text.is_empty());
+    let read = text.map(str::parse).transpose();
+    read.map_err(|error: T::Err| error.to_string())
+}

@@ -1,0 +1,165 @@
+//! On the page of a rehearsal: what applying it would do, memory by memory and without words, and applying.
+
+use axum::{Extension, extract::Path, http::StatusCode};
+use maud::{Markup, html};
+use memoir_app::{
+    AgentHandle, Error, SessionView,
+    sessions::{AppliedMass, BlindChange, BlindRehearsal},
+};
+use memoir_domain::{SessionId, memory::Number};
+
+use super::{Tab, agent_head};
+use crate::{
+    answer::{Answer, Failure, page_of, see_other},
+    browser::Visitor,
+    form::Form,
+    parts::{self, Place, Sheet},
+    words,
+};
+
+/// What applying a rehearsal would do, as a part of its page; nothing for any other session, while it runs,
+/// and where nothing came of it.
+pub(super) async fn section(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    session: &SessionView,
+) -> Result<Markup, Failure> {
+    if !session.rehearsal || session.state.is_running() {
+        return Ok(html! {});
+    }
+    let rehearsal = agent.blind_rehearsal(session.id, &visitor.actor()).await?;
+    Ok(html! {
+        @if let Some(rehearsal) = rehearsal { (shown(visitor, session.id, &rehearsal)) }
+    })
+}
+
+fn shown(visitor: &Visitor, id: SessionId, rehearsal: &BlindRehearsal) -> Markup {
+    html! {
+        section aria-labelledby="applying" {
+            h2 #applying { "What applying it would do" }
+            @if rehearsal.changes.is_empty() { p { "No memory would become different." } }
+            @else { (table(&rehearsal.changes)) }
+            @match (&rehearsal.outcome, rehearsal.applied_by) {
+                (_, Some(applied)) => p { "It was applied as "
+                    a href={ "/sessions/" (applied) } { "another session" } "." },
+                (Ok(mass), None) => (apply_form(visitor, id, rehearsal.newest_seq, *mass)),
+                (Err(error), None) => p.problem { (words::message(error)) },
+            }
+        }
+    }
+}
+
+fn table(changes: &[BlindChange]) -> Markup {
+    html! {
+        table.cards role="table" {
+            caption.hidden { "Memories that would become different, without their words" }
+            thead role="rowgroup" { tr role="row" {
+                th role="columnheader" scope="col" class="figure" { "Memory" }
+                th role="columnheader" scope="col" { "What" }
+                th role="columnheader" scope="col" class="figure" { "Tokens" }
+                th role="columnheader" scope="col" { "Flags" }
+                th role="columnheader" scope="col" { "Since then" }
+            } }
+            tbody role="rowgroup" { @for change in changes { (row(change)) } }
+        }
+    }
+}
+
+fn row(change: &BlindChange) -> Markup {
+    let after = &change.after;
+    let is_kept = after.discarded_at.is_none();
+    html! {
+        tr role="row" {
+            th role="rowheader" scope="row" class="figure" data-label="Memory" {
+                @if change.before.is_some() { "#" (after.number.0) } @else { span.of { "new" } }
+            }
+            td role="cell" data-label="What" { span { (what(change)) } }
+            td.figure role="cell" data-label="Tokens" { span {
+                @match &change.before {
+                    Some(before) => (words::number(before.tokens)),
+                    None => span.none { "–" },
+                }
+                " → "
+                @if is_kept { (words::number(after.tokens)) } @else { span.none { "–" } }
+            } }
+            td role="cell" data-label="Flags" {
+                @if after.constitutional { span.badge.good { "constitutional" } }
+                @else { span.none { "none" } }
+            }
+            td role="cell" data-label="Since then" {
+                @if change.changed_since { span.badge.bad { "changed, stands in the way" } }
+                @else if change.before.is_some() { "unchanged" }
+                @else { span.none { "–" } }
+            }
+        }
+    }
+}
+
+fn what(change: &BlindChange) -> Markup {
+    let is_kept = change.after.discarded_at.is_none();
+    let was_constitutional = change.before.as_ref().map(|before| before.constitutional);
+    let is_protected = was_constitutional == Some(false) && change.after.constitutional;
+    html! {
+        @match &change.before {
+            None => { "made of " (numbers(&change.made_of)) },
+            Some(_) if !is_kept && change.merged_into.is_some() => "merged into a new memory",
+            Some(_) if !is_kept => "discarded",
+            Some(_) if change.is_reworded && is_protected => "reworded and protected",
+            Some(_) if change.is_reworded => "reworded",
+            Some(_) if is_protected => "protected",
+            // The survivor of doubles takes their tags and the earliest origin date.
+            Some(_) => "keeps its words, takes over tags or an origin date",
+        }
+    }
+}
+
+fn numbers(numbers: &[Number]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    match numbers.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => numbers.concat(),
+    }
+}
+
+fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, mass: AppliedMass) -> Markup {
+    html! {
+        p { "The mass would go from " (words::number(mass.core_tokens_before)) " to "
+            (words::number(mass.core_tokens_after)) " tokens. Nothing stands in the way." }
+        form.row method="post" action={ "/sessions/" (id) "/apply" } {
+            (parts::form_token(visitor))
+            input type="hidden" name="newest" value=(newest_seq);
+            button.main type="submit" aria-label="Apply the rehearsal" { "Apply" }
+        }
+    }
+}
+
+pub(crate) async fn apply(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(session): Path<String>,
+) -> Answer {
+    let (agent, id) = visitor.account.session_agent(&session).await?;
+    let newest = form.number("newest");
+    let newest = newest.ok_or_else(|| Failure::invalid("The form does not say what was shown."))?;
+    let actor = visitor.actor();
+    let applied = agent.apply_rehearsal_as_seen(id, newest, &actor).await;
+    if let Err(Error::Changed) = applied {
+        return stale(&visitor, &agent, id).await;
+    }
+    Ok(see_other(&format!("/sessions/{}?done=applied", applied?.id)))
+}
+
+/// What applying would do now, where something was written since it was shown.
+async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> Answer {
+    let session = agent.blind_session(id).await?;
+    let content = html! {
+        (agent_head(agent, Tab::Sessions))
+        p.problem role="alert" { "Nothing was done: something was written since this was shown. This is what \
+            applying the rehearsal would do now." }
+        (section(visitor, agent, &session).await?)
+        p { a href={ "/sessions/" (id) } { "Back to the rehearsal" } }
+    };
+    let title = format!("Apply a rehearsal of {}", agent.name());
+    let shown = Sheet::new(visitor, &title, Place::Fleet).show(content);
+    Ok(page_of(StatusCode::CONFLICT, shown))
+}

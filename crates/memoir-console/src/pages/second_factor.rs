@@ -1,0 +1,269 @@
+//! `/account/second-factor`, `/account/second-factor/off` and `/account/recovery-codes`: codes of a device,
+//! and those for when it is lost.
+//!
+//! The secret of a device is shown until the device has shown a right code, and never again. Between the page
+//! and the code it is in the form, closed.
+
+use axum::{
+    Extension,
+    extract::{Request, State},
+    http::{StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use maud::{Markup, html};
+use memoir_app::{Offer, Proven, RecoveryCodes, SignedIn};
+use memoir_domain::PrivateText;
+
+use super::{
+    account::{self, Given},
+    sign_in::refused,
+};
+use crate::{
+    Console, SignInRefusal,
+    answer::{Answer, page_of, see_other},
+    browser::{self, Visitor},
+    field::{Faults, Labelled},
+    form::Form,
+    parts::{self, Place, Sheet},
+    qr,
+};
+
+/// The code of the device that is being set up.
+const FRESH: (&str, &str) = ("fresh", "Code of the new device");
+/// The secret, closed.
+const OFFERED: &str = "offered";
+
+/// Whether signing in takes a code now.
+fn is_on(visitor: &Visitor) -> bool {
+    visitor.user.second_factor == Some(true)
+}
+
+/// Asks for proof of who it is; what was in the way, where it was not given.
+async fn prove(
+    console: &Console,
+    head: &Parts,
+    visitor: &Visitor,
+    form: &Form,
+) -> Result<Proven, SignInRefusal> {
+    let Given { password, code } = Given::of(form);
+    console.prove(head, visitor, &password, &code).await
+}
+
+pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> Answer {
+    let offer = visitor.offer_second_factor().await?;
+    Ok(setting_up(&visitor, &offer, &Faults::default(), None))
+}
+
+pub(crate) async fn turn_on(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    request: Request,
+) -> Answer {
+    let (head, _) = request.into_parts();
+    let mut faults = Faults::default();
+    let sealed = form.field(OFFERED);
+    let Some(offer) = visitor.offered(sealed).await? else {
+        faults.add(FRESH.0, FRESH.1, "The picture was too old. Set the device up with this one.");
+        let offer = visitor.offer_second_factor().await?;
+        let shown = setting_up(&visitor, &offer, &faults, None);
+        return Ok(page_of(StatusCode::BAD_REQUEST, shown));
+    };
+    let fresh = PrivateText::from(form.field(FRESH.0));
+    // Before the proof, which uses a code of the other device up.
+    if !visitor.fits_offer(sealed, &fresh).await? {
+        return Ok(wrong_device(&visitor, &offer, faults));
+    }
+    let proven = match prove(&console, &head, &visitor, &form).await {
+        Ok(proven) => proven,
+        Err(refusal) => {
+            let shown = setting_up(&visitor, &offer, &faults, Some(&refusal));
+            return Ok(page_of(refusal.status, shown));
+        }
+    };
+    match visitor.turn_on_second_factor(proven, sealed, &fresh).await? {
+        Some((made, codes)) => {
+            let secret = made.secret.expose();
+            let cookie = browser::set_cookie(&console, Some(secret))?;
+            // The forms of this page must be those of what the browser holds from now on.
+            let renewed = browser::visitor_by(&console, secret).await?;
+            let visitor = renewed.as_ref().unwrap_or(&visitor);
+            let shown = shown_once(visitor, "The second factor is on", &codes);
+            Ok(([(header::SET_COOKIE, cookie)], shown).into_response())
+        }
+        None => Ok(wrong_device(&visitor, &offer, faults)),
+    }
+}
+
+fn wrong_device(visitor: &Visitor, offer: &Offer, mut faults: Faults) -> Response {
+    faults.add(
+        FRESH.0,
+        FRESH.1,
+        "It is not what the device shows now. If it shows that, its clock is wrong.",
+    );
+    let shown = setting_up(visitor, offer, &faults, None);
+    page_of(StatusCode::BAD_REQUEST, shown)
+}
+
+fn setting_up(
+    visitor: &Visitor,
+    offer: &Offer,
+    faults: &Faults,
+    refusal: Option<&SignInRefusal>,
+) -> Response {
+    let heading = if is_on(visitor) {
+        "Another device"
+    } else {
+        "Turn the second factor on"
+    };
+    let content = html! {
+        (account::crumb())
+        h1 { (heading) }
+        p { "Any app for codes that change will do. All other browsers that you are signed in with, and tokens \
+             that you signed in for, are signed out." }
+        @if is_on(visitor) {
+            p { "The device that you use now, and your recovery codes, count no more afterwards." }
+        }
+        (faults.summary())
+        @if let Some(refusal) = refusal { (refused(refusal)) }
+        h2 { "1. Show this to the app" }
+        @if let Some(picture) = qr::picture(&offer.uri, "The secret, for the camera of the device") {
+            (picture)
+        }
+        p { "Or type it: " code.typed { (grouped(&offer.typed)) } }
+        h2 { "2. Give the code that it shows" }
+        (device_form(visitor, offer, faults))
+    };
+    Sheet::new(visitor, heading, Place::Account).show(content)
+}
+
+fn device_form(visitor: &Visitor, offer: &Offer, faults: &Faults) -> Markup {
+    html! {
+        form.stack.narrow method="post" action="/account/second-factor" {
+            (parts::form_token(visitor))
+            input type="hidden" name=(OFFERED) value=(offer.sealed);
+            (Labelled::new(FRESH.0, FRESH.1).faults(faults).code())
+            (account::proof(visitor))
+            button.main type="submit" { @if is_on(visitor) { "Use this device" } @else { "Turn it on" } }
+        }
+    }
+}
+
+/// In groups of four, as people read it out.
+fn grouped(typed: &str) -> String {
+    let mut text = String::with_capacity(typed.len() + typed.len() / 4);
+    for (place, letter) in typed.char_indices() {
+        if place > 0 && place.is_multiple_of(4) {
+            text.push(' ');
+        }
+        text.push(letter);
+    }
+    text
+}
+
+/// The only page that ever shows the codes. They are in no address, and browsers keep no copy of the page.
+fn shown_once(visitor: &SignedIn, heading: &str, codes: &RecoveryCodes) -> Response {
+    let content = html! {
+        (account::crumb())
+        h1 { (heading) }
+        p { "These codes let you in when the device is lost, each of them once. They are shown this once: write \
+             them down, and keep them apart from the device. Whoever has one and your password gets in." }
+        pre tabindex="0" { @for code in codes.expose() { (code.as_str()) "\n" } }
+        p { a.button.main href="/account" { "I have them" } }
+    };
+    Sheet::new(visitor, heading, Place::Account).show(content)
+}
+
+pub(crate) async fn show_off(Extension(visitor): Extension<Visitor>) -> Answer {
+    Ok(asking(&visitor, &OFF, None))
+}
+
+pub(crate) async fn turn_off(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    request: Request,
+) -> Answer {
+    let (head, _) = request.into_parts();
+    match prove(&console, &head, &visitor, &form).await {
+        Ok(proven) => {
+            let made = visitor.turn_off_second_factor(proven).await?;
+            let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
+            let path = see_other("/account?done=factor-off");
+            Ok(([(header::SET_COOKIE, cookie)], path).into_response())
+        }
+        Err(refusal) => {
+            let shown = asking(&visitor, &OFF, Some(&refusal));
+            Ok(page_of(refusal.status, shown))
+        }
+    }
+}
+
+pub(crate) async fn show_codes(Extension(visitor): Extension<Visitor>) -> Answer {
+    Ok(asking(&visitor, &CODES, None))
+}
+
+pub(crate) async fn renew_codes(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    request: Request,
+) -> Answer {
+    let (head, _) = request.into_parts();
+    let proven = match prove(&console, &head, &visitor, &form).await {
+        Ok(proven) => proven,
+        Err(refusal) => {
+            let shown = asking(&visitor, &CODES, Some(&refusal));
+            return Ok(page_of(refusal.status, shown));
+        }
+    };
+    match visitor.renew_recovery_codes(proven).await? {
+        Some(codes) => Ok(shown_once(&visitor, "New recovery codes", &codes)),
+        None => Ok(see_other("/account")),
+    }
+}
+
+/// What is asked before something about the second factor is changed.
+struct Asking {
+    path: &'static str,
+    heading: &'static str,
+    about: &'static str,
+    button: &'static str,
+    class: &'static str,
+}
+
+const OFF: Asking = Asking {
+    path: "/account/second-factor/off",
+    heading: "Turn the second factor off",
+    about: "The password alone lets somebody in then. All other browsers that you are signed in with, and tokens \
+         that you signed in for, are signed out.",
+    button: "Turn it off",
+    class: "danger",
+};
+
+const CODES: Asking = Asking {
+    path: "/account/recovery-codes",
+    heading: "New recovery codes",
+    about: "The ones that you have count no more then.",
+    button: "Make new ones",
+    class: "main",
+};
+
+fn asking(visitor: &Visitor, asking: &Asking, refusal: Option<&SignInRefusal>) -> Response {
+    let content = html! {
+        (account::crumb())
+        h1 { (asking.heading) }
+        @if is_on(visitor) {
+            p { (asking.about) }
+            @if let Some(refusal) = refusal { (refused(refusal)) }
+            form.stack.narrow method="post" action=(asking.path) {
+                (parts::form_token(visitor))
+                (account::proof(visitor))
+                button.(asking.class) type="submit" { (asking.button) }
+            }
+        } @else {
+            p { "There is no second factor. " a href="/account/second-factor" { "Turn it on" } " first." }
+        }
+    };
+    Sheet::new(visitor, asking.heading, Place::Account).show(content)
+}

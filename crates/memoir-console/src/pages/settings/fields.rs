@@ -1,0 +1,283 @@
+//! An agent's settings as the fields of a form, and what was typed into them as new values.
+
+use maud::{Markup, html};
+use memoir_app::{AgentView, Memoir};
+use memoir_domain::agent::{
+    DEFAULT_CORE_TOKEN_BUDGET, DEFAULT_IMMUTABLE_TAGS, Field, PROMPT_LIMIT, SYSTEM_PROMPT_LIMIT,
+    Threshold,
+};
+use serde_json::Value;
+
+use crate::{
+    field::{Faults, Labelled},
+    form::Form,
+    words,
+};
+
+/// The list of models that the browser suggests.
+pub(in crate::pages) const MODELS: &str = "models";
+
+/// The settings that are no prompt and have no default to go back to: what was shown goes beside them, so
+/// that what somebody else changed meanwhile is left alone.
+pub(super) const PLAIN: [Field; 10] = [
+    Field::Name,
+    Field::Model,
+    Field::CoreTokenBudget,
+    Field::RefinementTriggerTokens,
+    Field::RefinementThreshold,
+    Field::DetailGuard,
+    Field::DuplicateMatch,
+    Field::ImmutableTags,
+    Field::Paused,
+    Field::Active,
+];
+
+/// The prompts.
+pub(super) const PROMPTS: [Field; 4] = [
+    Field::SystemPrompt,
+    Field::ReflectionPrompt,
+    Field::MemoryReflectionPrompt,
+    Field::RefinementPrompt,
+];
+
+/// What people call a setting.
+pub(in crate::pages) fn label(field: Field) -> &'static str {
+    match field {
+        Field::Name => "Name",
+        Field::Model => "Model",
+        Field::SystemPrompt => "System prompt",
+        Field::ReflectionPrompt => "Reflection prompt",
+        Field::MemoryReflectionPrompt => "Memory reflection prompt",
+        Field::RefinementPrompt => "Refinement prompt",
+        Field::RefinementThreshold => "Refinement threshold",
+        Field::CoreTokenBudget => "Core token budget",
+        Field::RefinementTriggerTokens => "Refinement trigger",
+        Field::ImmutableTags => "Immutable tags",
+        Field::DuplicateMatch => "Duplicate match",
+        Field::DetailGuard => "Detail guard",
+        Field::Paused => "Paused",
+        Field::Active => "In service",
+    }
+}
+
+/// What a setting is for, and what it takes.
+fn purpose(field: Field) -> &'static str {
+    match field {
+        Field::Name => "1 to 100 characters, unique in the account whatever the case.",
+        Field::Model => "With its provider, such as `ollama:qwen3:8b`.",
+        Field::SystemPrompt => "Who the agent is.",
+        Field::ReflectionPrompt => "What to keep of conversations.",
+        Field::MemoryReflectionPrompt => "What to promote from the journal to core.",
+        Field::RefinementPrompt => "Its own style of refining.",
+        Field::RefinementThreshold => {
+            "The share of the mass that a session must leave: over 0, up to 1. A stricter one counts at \
+             once, a laxer one from the next session on."
+        }
+        Field::CoreTokenBudget => "Tokens of core memory, 1 to 1,000,000,000.",
+        Field::RefinementTriggerTokens => {
+            "The mass in tokens over which it is due, 1 to 1,000,000,000."
+        }
+        Field::ImmutableTags => {
+            "Memories with one of them no session touches. Up to 16, separated by commas, each of 1 to 50 \
+             characters; [] for none."
+        }
+        Field::DuplicateMatch => "When two core memories are the same text.",
+        Field::DetailGuard => "What becomes of an edit that loses a number, a date or a name.",
+        Field::Paused => {
+            "The schedule leaves it alone; sessions can still be begun from its page."
+        }
+        Field::Active => "Otherwise no session of it can be begun at all.",
+    }
+}
+
+/// Most characters of a prompt.
+fn limit(field: Field) -> usize {
+    match field {
+        Field::SystemPrompt => SYSTEM_PROMPT_LIMIT,
+        _ => PROMPT_LIMIT,
+    }
+}
+
+/// The values of a setting that is one of several, with their words.
+fn choices(field: Field) -> &'static [(&'static str, &'static str)] {
+    match field {
+        Field::DuplicateMatch => &[
+            ("", "Default: exact"),
+            ("exact", "Exact"),
+            ("ignore_case", "Whatever the case"),
+        ],
+        Field::DetailGuard => &[
+            ("", "Default: warn"),
+            ("warn", "Warn"),
+            ("refuse", "Refuse the edit"),
+            ("off", "Off"),
+        ],
+        _ => &[],
+    }
+}
+
+/// What a setting is where nobody sets it.
+fn default(memoir: &Memoir, field: Field) -> Option<String> {
+    Some(match field {
+        Field::Model => match &memoir.settings().default_model {
+            Some(model) => model.to_string(),
+            None => "none".to_owned(),
+        },
+        Field::RefinementThreshold => Threshold::DEFAULT.to_string(),
+        Field::CoreTokenBudget => words::number(DEFAULT_CORE_TOKEN_BUDGET),
+        Field::RefinementTriggerTokens => "the budget".to_owned(),
+        Field::ImmutableTags => DEFAULT_IMMUTABLE_TAGS.join(", "),
+        Field::DuplicateMatch => "exact".to_owned(),
+        Field::DetailGuard => "warn".to_owned(),
+        _ => return None,
+    })
+}
+
+/// What is in force of a setting that has a default.
+fn in_force(view: &AgentView, field: Field) -> Option<String> {
+    let code = |value: Value| value.as_str().map(words::spaced);
+    match field {
+        Field::Model => Some(view.effective_model.clone().unwrap_or("none".to_owned())),
+        Field::RefinementThreshold => Some(view.effective_refinement_threshold.to_string()),
+        Field::CoreTokenBudget => Some(words::number(view.effective_core_token_budget)),
+        Field::RefinementTriggerTokens => {
+            Some(words::number(view.effective_refinement_trigger_tokens))
+        }
+        Field::ImmutableTags => Some(match view.effective_immutable_tags.as_slice() {
+            [] => "none".to_owned(),
+            tags => tags.join(", "),
+        }),
+        Field::DuplicateMatch => code(serde_json::json!(view.effective_duplicate_match)),
+        Field::DetailGuard => code(serde_json::json!(view.effective_detail_guard)),
+        _ => None,
+    }
+}
+
+/// A setting as it is written in its field; blank where it has its default. No prompt is ever written.
+pub(super) fn written(view: &AgentView, field: Field) -> String {
+    if field == Field::Name {
+        return view.name.clone();
+    }
+    match view.settings.expose().get(field.as_str()) {
+        Some(Value::Bool(is_set)) => if *is_set { "yes" } else { "" }.to_owned(),
+        Some(Value::String(text)) if !field.is_text() => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::Array(tags)) if tags.is_empty() => "[]".to_owned(),
+        Some(Value::Array(tags)) => {
+            let tags: Vec<&str> = tags.iter().filter_map(Value::as_str).collect();
+            tags.join(", ")
+        }
+        _ => String::new(),
+    }
+}
+
+/// What stands beside the fields, by which form they are in.
+pub(in crate::pages) struct Around<'a> {
+    pub(in crate::pages) memoir: &'a Memoir,
+    pub(in crate::pages) faults: &'a Faults,
+    /// The agent as it is; `None` where it is still to be made.
+    pub(in crate::pages) view: Option<&'a AgentView>,
+}
+
+/// The field of a setting that is no prompt.
+pub(in crate::pages) fn plain(
+    around: &Around<'_>,
+    field: Field,
+    value: &str,
+    beside: Markup,
+) -> Markup {
+    let labelled = Labelled::new(field.as_str(), label(field))
+        .hint(hint(around, field, beside))
+        .faults(around.faults);
+    match field {
+        Field::Paused | Field::Active => labelled.tick(value == "yes"),
+        Field::DuplicateMatch | Field::DetailGuard => labelled.choice(value, choices(field)),
+        Field::Model => labelled.suggested(value, MODELS),
+        Field::RefinementThreshold => labelled.number(value, "decimal"),
+        Field::CoreTokenBudget | Field::RefinementTriggerTokens => {
+            labelled.number(value, "numeric")
+        }
+        _ => labelled.text(value),
+    }
+}
+
+/// What a setting takes; below it how it stands.
+fn hint(around: &Around<'_>, field: Field, beside: Markup) -> Markup {
+    let default = default(around.memoir, field).map(|value| format!("Default: {value}"));
+    let in_force = around.view.and_then(|view| in_force(view, field));
+    let in_force = in_force.map(|value| format!("In force: {value}"));
+    let stands: Vec<String> = default.into_iter().chain(in_force).collect();
+    html! {
+        (purpose(field))
+        @if field == Field::Model {
+            " Providers: " (around.memoir.providers().join(", ")) "."
+        }
+        span.stands { (stands.join(" · ")) (beside) }
+    }
+}
+
+/// The models that a browser suggests.
+pub(in crate::pages) fn models(memoir: &Memoir) -> Markup {
+    html! {
+        datalist id=(MODELS) { @for name in memoir.named_models() { option value=(name) {} } }
+    }
+}
+
+/// The field of a prompt.
+pub(in crate::pages) fn prompt(around: &Around<'_>, field: Field, value: &str) -> Markup {
+    let most = words::number(limit(field) as u64);
+    let keeps = around
+        .view
+        .map_or("", |_| " Blank leaves it as it is.");
+    let rows = if field == Field::SystemPrompt { 8 } else { 4 };
+    let text = if around.view.is_some() {
+        format!("New {}", label(field).to_lowercase())
+    } else {
+        label(field).to_owned()
+    };
+    Labelled::new(field.as_str(), &text)
+        .hint(html! { (purpose(field)) " Up to " (most) " characters." (keeps) })
+        .faults(around.faults)
+        .area(value, rows)
+}
+
+/// The name of the box that takes a prompt away.
+pub(super) fn reset(field: Field) -> String {
+    format!("default_{}", field.as_str())
+}
+
+/// The name of the hidden field that holds what was shown of a setting.
+pub(super) fn shown(field: Field) -> String {
+    format!("shown_{}", field.as_str())
+}
+
+/// What was typed for a setting that is no prompt, as the application takes it: a blank is the default,
+/// but for the name.
+pub(in crate::pages) fn typed(form: &Form, field: Field) -> Option<String> {
+    let text = form.field(field.as_str());
+    match field {
+        Field::Paused | Field::Active => Some(form.is_ticked(field.as_str()).to_string()),
+        Field::Name => Some(text.to_owned()),
+        _ if text.trim().is_empty() => None,
+        _ => Some(text.to_owned()),
+    }
+}
+
+/// Notes what is wrong with settings by themselves, as they are to be.
+pub(in crate::pages) fn check(assignments: &[(Field, Option<String>)], faults: &mut Faults) {
+    for (field, value) in assignments {
+        for invalid in memoir_app::check_settings(&[(*field, value.as_deref())]) {
+            faults.add(field.as_str(), label(*field), &invalid.problem);
+        }
+    }
+}
+
+/// As the application takes them.
+pub(in crate::pages) fn borrowed(
+    assignments: &[(Field, Option<String>)],
+) -> Vec<(Field, Option<&str>)> {
+    let pairs = assignments.iter();
+    pairs
+        .map(|(field, value)| (*field, value.as_deref()))
+        .collect()
+}

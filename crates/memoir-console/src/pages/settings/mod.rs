@@ -1,0 +1,507 @@
+//! `/agents/{agent}/settings`: what an agent is set to, and changing it. Its tokens and its end are reached
+//! from here.
+//!
+//! A form sends every field with what was shown of it. What is as it was shown was not touched, and is left
+//! as it is by now; of what was touched, whoever sends it is told first if somebody else changed it
+//! meanwhile. No prompt is ever shown, whoever wrote it, but to whoever just typed it.
+
+pub(super) mod fields;
+
+use std::collections::BTreeMap;
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery, State},
+    http::StatusCode,
+};
+use maud::{Markup, html};
+use memoir_app::{AgentHandle, AgentView, Error, Memoir, RecordSearch, RecordView};
+use memoir_domain::{
+    agent::Field,
+    audit::{Action, Actor, ActorKind},
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::fields::{Around, PLAIN, PROMPTS, label, reset, shown, written};
+use super::{Tab, agent_head, agent_path, tokens};
+use crate::{
+    Console,
+    answer::{Answer, Failure, page_of, see_other},
+    browser::Visitor,
+    field::Faults,
+    form::{self, Form},
+    parts::{self, Place, Sheet},
+    words,
+};
+
+/// The latest changes that are looked at: by them it is told who set what.
+const LATEST: u32 = 100;
+/// Those of them that are listed.
+const LISTED: usize = 10;
+/// How often a change is begun anew while others change the same settings.
+const ATTEMPTS: u32 = 3;
+/// The field with the place of the last change that was shown.
+const SEEN: &str = "seen";
+
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    done: Option<String>,
+}
+
+/// An agent's settings with who set them.
+struct Standing {
+    view: AgentView,
+    /// The latest changes, newest first, without their words.
+    changes: Vec<RecordView>,
+}
+
+impl Standing {
+    /// The changes first: one that comes in between is among the settings, and told of once more.
+    async fn of(agent: &AgentHandle) -> Result<Self, Error> {
+        let changes = changes(agent).await?;
+        let view = agent.show_to_administrator().await?;
+        Ok(Self { view, changes })
+    }
+
+    /// The place of the last change in the agent's log.
+    fn last(&self) -> u64 {
+        self.changes.first().map_or(0, |change| change.seq)
+    }
+
+    /// The last change of a setting among the latest ones.
+    fn last_of(&self, field: Field) -> Option<&RecordView> {
+        self.changes.iter().find(|change| touches(change, field))
+    }
+}
+
+async fn changes(agent: &AgentHandle) -> Result<Vec<RecordView>, Error> {
+    let search = RecordSearch {
+        action: Some(Action::AgentConfigured),
+        ..RecordSearch::default()
+    };
+    agent.search_records(&search, None, LATEST).await
+}
+
+/// The settings that a record tells of, by their wire names.
+fn touched_by(record: &RecordView) -> impl Iterator<Item = &str> {
+    let names = record.data.expose().get("fields").and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn touches(record: &RecordView, field: Field) -> bool {
+    touched_by(record).any(|name| name == field.as_str())
+}
+
+/// Who did something, in words.
+fn who(actor: &Actor) -> &str {
+    match actor.kind {
+        ActorKind::Agent => "the agent itself",
+        ActorKind::System => "Memoir",
+        ActorKind::Administrator => &actor.name,
+    }
+}
+
+pub(crate) async fn show(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let agent = visitor.account.agent(&agent).await?;
+    let draft = Draft::default();
+    let told = Told {
+        done: wanted.done.as_deref(),
+        ..Told::faults(&draft)
+    };
+    page(&console, &visitor, &agent, &told).await
+}
+
+/// What was typed into the form, and what is wrong with it.
+#[derive(Default)]
+struct Draft {
+    /// New values of settings that are no prompt, as they were typed.
+    plain: BTreeMap<&'static str, String>,
+    /// New prompts as they were typed, and whether one is to be taken away.
+    prompts: BTreeMap<&'static str, (String, bool)>,
+    faults: Faults,
+}
+
+impl Draft {
+    /// What of the form is not as it was shown.
+    fn read(form: &Form) -> Self {
+        let plain = PLAIN.into_iter().filter_map(|field| {
+            let typed = form.field(field.as_str());
+            let is_touched = typed.trim() != form.field(&shown(field)).trim();
+            is_touched.then(|| (field.as_str(), typed.to_owned()))
+        });
+        let prompts = PROMPTS.into_iter().filter_map(|field| {
+            let typed = form.field(field.as_str());
+            let is_reset = form.is_ticked(&reset(field));
+            let is_touched = is_reset || !typed.trim().is_empty();
+            is_touched.then(|| (field.as_str(), (typed.to_owned(), is_reset)))
+        });
+        Self {
+            plain: plain.collect(),
+            prompts: prompts.collect(),
+            faults: Faults::default(),
+        }
+    }
+
+    /// The settings that were touched, and what they are to be.
+    fn assignments(&self, form: &Form) -> Vec<(Field, Option<String>)> {
+        let plain = PLAIN
+            .into_iter()
+            .filter(|field| self.plain.contains_key(field.as_str()))
+            .map(|field| (field, fields::typed(form, field)));
+        let prompts = PROMPTS.into_iter().filter_map(|field| {
+            let (typed, is_reset) = self.prompts.get(field.as_str())?;
+            Some((field, (!is_reset).then(|| typed.clone())))
+        });
+        plain.chain(prompts).collect()
+    }
+
+    /// Notes what is wrong with the values by themselves, and where somebody else was faster.
+    fn check(
+        &mut self,
+        assignments: &[(Field, Option<String>)],
+        standing: &Standing,
+        seen: u64,
+    ) {
+        self.faults = Faults::default();
+        for (field, (typed, is_reset)) in PROMPTS
+            .into_iter()
+            .filter_map(|field| Some((field, self.prompts.get(field.as_str())?)))
+        {
+            if *is_reset && !typed.trim().is_empty() {
+                let problem = "is to be either new or taken away, not both";
+                self.faults.add(field.as_str(), label(field), problem);
+            }
+        }
+        fields::check(assignments, &mut self.faults);
+        for (field, _) in assignments {
+            if let Some(problem) = self.meanwhile(*field, standing, seen) {
+                self.faults.add(field.as_str(), label(*field), &problem);
+            }
+        }
+    }
+
+    /// Who changed a setting since the form was shown, unless to what it is to be now.
+    fn meanwhile(&self, field: Field, standing: &Standing, seen: u64) -> Option<String> {
+        let change = standing.last_of(field).filter(|change| change.seq > seen)?;
+        let typed = self.plain.get(field.as_str());
+        if typed.is_some_and(|typed| typed.trim() == written(&standing.view, field)) {
+            return None;
+        }
+        let is = match typed {
+            Some(_) => format!(" to {}", told(&standing.view, field)),
+            None => String::new(),
+        };
+        Some(format!(
+            "Changed{is} by {} at {}, after this page was shown to you. Save again to change it all the same.",
+            who(&change.actor),
+            words::second(change.recorded_at)
+        ))
+    }
+}
+
+/// A setting that is no prompt in words, as it is set.
+fn told(view: &AgentView, field: Field) -> String {
+    match (field, written(view, field)) {
+        (Field::Paused | Field::Active, value) if value == "yes" => "yes".to_owned(),
+        (Field::Paused | Field::Active, _) => "no".to_owned(),
+        (_, value) if value.is_empty() => "the default".to_owned(),
+        (_, value) => format!("“{value}”"),
+    }
+}
+
+pub(crate) async fn change(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(agent): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let mut draft = Draft::read(&form);
+    let assignments = draft.assignments(&form);
+    let seen = form.field(SEEN).parse().unwrap_or(0);
+    let path = agent_path(agent.scope().agent);
+    if assignments.is_empty() {
+        return Ok(see_other(&format!("{path}/settings?done=unchanged")));
+    }
+    for _ in 0..ATTEMPTS {
+        // Before the changes: one that comes in between makes the writing fail.
+        let view = agent.show_to_administrator().await?;
+        let changes = changes(&agent).await?;
+        let standing = Standing { view, changes };
+        draft.check(&assignments, &standing, seen);
+        if !draft.faults.is_empty() {
+            return refused(&console, &visitor, &agent, &draft).await;
+        }
+        let is_expected = |now: &AgentView| {
+            let is_same = |(field, _): &(Field, _)| value(now, *field) == value(&standing.view, *field);
+            assignments.iter().all(is_same)
+        };
+        let configured = agent
+            .configure_where(&fields::borrowed(&assignments), is_expected, &visitor.actor())
+            .await;
+        match configured {
+            Ok(_) => return Ok(see_other(&format!("{path}/settings?done=configured"))),
+            Err(Error::Changed) => {}
+            Err(Error::NameTaken(_)) => {
+                draft.faults.add("name", label(Field::Name), NAME_TAKEN);
+                return refused(&console, &visitor, &agent, &draft).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Error::Contended.into())
+}
+
+/// Told beside the name.
+pub(super) const NAME_TAKEN: &str = "Another agent of the account has this name already.";
+
+/// What a setting is; that of a prompt which the agent wrote is not among them.
+fn value(view: &AgentView, field: Field) -> Option<Value> {
+    match field {
+        Field::Name => Some(Value::from(view.name.as_str())),
+        _ => view.settings.expose().get(field.as_str()).cloned(),
+    }
+}
+
+/// The page once more, with what was typed.
+async fn refused(
+    console: &Console,
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    draft: &Draft,
+) -> Answer {
+    let shown = page(console, visitor, agent, &Told::faults(draft)).await?;
+    Ok(page_of(StatusCode::CONFLICT, shown))
+}
+
+/// The page, with why no token was made.
+pub(super) async fn with_refused_token(
+    console: &Console,
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    refusal: &Failure,
+) -> Answer {
+    let draft = Draft::default();
+    let told = Told {
+        refused_token: Some(refusal),
+        ..Told::faults(&draft)
+    };
+    let shown = page(console, visitor, agent, &told).await?;
+    Ok(page_of(refusal.status(), shown))
+}
+
+/// What the page tells beside how the agent is set.
+struct Told<'a> {
+    draft: &'a Draft,
+    done: Option<&'a str>,
+    refused_token: Option<&'a Failure>,
+}
+
+impl<'a> Told<'a> {
+    fn faults(draft: &'a Draft) -> Self {
+        Self {
+            draft,
+            done: None,
+            refused_token: None,
+        }
+    }
+}
+
+async fn page(console: &Console, visitor: &Visitor, agent: &AgentHandle, told: &Told<'_>) -> Answer {
+    let standing = Standing::of(agent).await?;
+    let own_tokens = agent.tokens().await?;
+    let now = console.memoir().now();
+    let draft = told.draft;
+    let content = html! {
+        (agent_head(agent, Tab::Settings))
+        (draft.faults.summary())
+        section aria-labelledby="settings" {
+            h2 #settings { "Settings" }
+            (settings(console.memoir(), visitor, &standing, draft))
+        }
+        (tokens::section(visitor, &standing.view, (&own_tokens, now), told.refused_token))
+        section aria-labelledby="changes" {
+            h2 #changes { "Changes of the settings" }
+            (history(&standing))
+        }
+        section aria-labelledby="end" {
+            h2 #end { "End" }
+            p { "An agent that is erased is gone for good: its key is destroyed." }
+            p { a href={ (agent_path(standing.view.id)) "/erase" } { "Erase this agent…" } }
+        }
+    };
+    let failed = if draft.faults.is_empty() { "" } else { "Not saved: " };
+    let title = format!("{failed}Settings of {}", standing.view.name);
+    Ok(Sheet::new(visitor, &title, Place::Fleet).done(told.done).show(content))
+}
+
+/// The groups of the form, with the settings in each.
+const GROUPS: [(&str, &[Field]); 4] = [
+    ("Who it is", &[Field::Name, Field::Model]),
+    (
+        "When it is refined",
+        &[
+            Field::CoreTokenBudget,
+            Field::RefinementTriggerTokens,
+            Field::Paused,
+            Field::Active,
+        ],
+    ),
+    (
+        "What a session may do",
+        &[
+            Field::RefinementThreshold,
+            Field::DetailGuard,
+            Field::DuplicateMatch,
+            Field::ImmutableTags,
+        ],
+    ),
+    ("Prompts", &PROMPTS),
+];
+
+fn settings(memoir: &Memoir, visitor: &Visitor, standing: &Standing, draft: &Draft) -> Markup {
+    let view = &standing.view;
+    let around = Around {
+        memoir,
+        faults: &draft.faults,
+        view: Some(view),
+    };
+    html! {
+        p { "A blank stands for the default. What you do not touch stays as it is, even where somebody else \
+             changes it meanwhile. The agent is told in its journal when its model or a prompt is changed." }
+        form.settings method="post" action={ (agent_path(view.id)) "/settings" } {
+            (parts::form_token(visitor))
+            input type="hidden" name=(SEEN) value=(standing.last());
+            (fields::models(memoir))
+            @for (heading, group) in GROUPS {
+                fieldset {
+                    legend { (heading) }
+                    div.fields {
+                        @for field in group {
+                            @if field.is_text() { (prompt(&around, *field, standing, draft)) }
+                            @else { (plain(&around, *field, standing, draft)) }
+                        }
+                    }
+                }
+            }
+            div.buttons { button.main type="submit" { "Save" } }
+        }
+    }
+}
+
+fn plain(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft) -> Markup {
+    let now = written(&standing.view, field);
+    let typed = draft.plain.get(field.as_str()).unwrap_or(&now);
+    html! {
+        (fields::plain(around, field, typed, set_by(standing, field)))
+        input type="hidden" name=(shown(field)) value=(now);
+    }
+}
+
+/// Who set a setting last, where that is among the latest changes.
+fn set_by(standing: &Standing, field: Field) -> Markup {
+    html! {
+        @if let Some(change) = standing.last_of(field) {
+            " · Set by " (who(&change.actor)) ", " (parts::time(change.recorded_at))
+        }
+    }
+}
+
+/// A prompt: by whom, and how long; new words for it, or none.
+fn prompt(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft) -> Markup {
+    let kept = (String::new(), false);
+    let (typed, is_reset) = draft.prompts.get(field.as_str()).unwrap_or(&kept);
+    let set = value(&standing.view, field);
+    let is_default = set == Some(Value::Null);
+    let box_name = reset(field);
+    html! {
+        div.prompt {
+            p { b { (label(field)) } " "
+                @match &set {
+                    None => "is in the agent’s own words, which nobody else sees. It is told when you put \
+                             others in their place, and can take its own back.",
+                    Some(Value::String(text)) => {
+                        "has " (words::counted(text.chars().count() as u64, "character", "characters"))
+                        ", set by an administrator."
+                    }
+                    Some(_) => (nothing_set(field)),
+                }
+                span.stands { (set_by(standing, field)) }
+            }
+            details open[around.faults.of(field.as_str()).is_some() || !typed.is_empty() || *is_reset] {
+                summary { "Change the " (label(field).to_lowercase()) }
+                (fields::prompt(around, field, typed))
+                @if !is_default {
+                    div.check {
+                        input id=(box_name) name=(box_name) type="checkbox" value="yes" checked[*is_reset];
+                        label for=(box_name) { (back_to(field)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn nothing_set(field: Field) -> &'static str {
+    match field {
+        Field::SystemPrompt => "is not set.",
+        _ => "is the default.",
+    }
+}
+
+fn back_to(field: Field) -> &'static str {
+    match field {
+        Field::SystemPrompt => "Take it away: the agent has none then",
+        _ => "Go back to the default",
+    }
+}
+
+fn history(standing: &Standing) -> Markup {
+    let id = standing.view.id;
+    let all = form::address(
+        "/audit",
+        &[
+            ("agent", &id.to_string()),
+            ("action", Action::AgentConfigured.as_str()),
+        ],
+    );
+    html! {
+        table.cards role="table" {
+            caption.hidden { "The latest changes, the newest first, without the values" }
+            thead role="rowgroup" { tr role="row" {
+                th role="columnheader" scope="col" { "When" }
+                th role="columnheader" scope="col" { "Who" }
+                th role="columnheader" scope="col" { "Settings" }
+                th role="columnheader" scope="col" class="figure" { "Record" }
+            } }
+            tbody role="rowgroup" {
+                @for change in standing.changes.iter().take(LISTED) {
+                    tr role="row" {
+                        th role="rowheader" scope="row" data-label="When" { (parts::time(change.recorded_at)) }
+                        td role="cell" data-label="Who" { (who(&change.actor)) }
+                        td role="cell" data-label="Settings" { span { (names(change)) } }
+                        td.figure role="cell" data-label="Record" { (change.seq) }
+                    }
+                }
+            }
+        }
+        p { a href=(all) { "All of them in the audit" } }
+    }
+}
+
+/// The settings that a record tells of, in words.
+fn names(change: &RecordView) -> String {
+    let name = |name: &str| match name.parse::<Field>() {
+        Ok(field) => label(field).to_lowercase(),
+        Err(_) => words::spaced(name),
+    };
+    let names: Vec<String> = touched_by(change).map(name).collect();
+    names.join(", ")
+}

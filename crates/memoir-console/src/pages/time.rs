@@ -1,0 +1,469 @@
+//! `/agents/{agent}/time`: any point of an agent's history, what going back to it would do, and going back.
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+    http::StatusCode,
+    response::Response,
+};
+use maud::{Markup, html};
+use memoir_app::{AgentHandle, Error, History, LookBack, Point, RecordMark, SessionSpan};
+use memoir_domain::{Timestamp, audit::Action, memory::Tally, rewind::Foresight};
+use serde::Deserialize;
+
+use super::{Tab, agent_head, agent_path};
+use crate::{
+    answer::{Answer, Failure, page_of, see_other},
+    assets::Script,
+    browser::Visitor,
+    form::{self, Form},
+    parts::{self, Place, Sheet},
+    words,
+};
+
+/// Sessions that one can jump to.
+const LATEST: usize = 50;
+/// Sessions that are marked on the curve.
+const BANDS: usize = 200;
+/// The curve's measures, in its own units.
+const WIDTH: u64 = 1_000;
+const HEIGHT: u64 = 100;
+/// What is left free above the highest point of the curve.
+const HEADROOM: u64 = 4;
+
+/// Which point is asked for. A page without scripts sends all of its fields together.
+#[derive(Default, Deserialize)]
+pub(crate) struct Wanted {
+    /// The number in the field.
+    record: Option<String>,
+    /// The place of the slider.
+    slide: Option<String>,
+    /// What both were when the page was shown.
+    shown: Option<String>,
+    /// A time.
+    at: Option<String>,
+    /// A session, for the point before it.
+    before: Option<String>,
+    done: Option<String>,
+}
+
+impl Wanted {
+    /// The point that is asked for, a session's left out; `None` for the newest. Of the slider and the
+    /// field that one counts which is not as it was shown.
+    fn point(&self) -> Result<Option<Point>, &'static str> {
+        if let Some(at) = &self.at {
+            let at: Timestamp = at.parse().map_err(|_| "A time is to be given as 2026-05-01T12:00.")?;
+            return Ok(Some(Point::Time(at)));
+        }
+        let fields = [&self.record, &self.slide];
+        let moved = fields
+            .into_iter()
+            .find(|field| field.is_some() && **field != self.shown);
+        let number = |text: &String| text.trim().parse().map(Point::Record);
+        let chosen = moved.unwrap_or(&self.shown).as_ref();
+        let wrong = |_| "A record is to be given by its number, from 0 on.";
+        chosen.map(number).transpose().map_err(wrong)
+    }
+}
+
+pub(crate) async fn show(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted: Wanted = form::query(query.as_deref())?;
+    let agent = visitor.account.agent(&agent).await?;
+    let wrong = |problem: &str| (None, Some(problem.to_owned()));
+    let (point, mut problem) = match wanted.point() {
+        Ok(None) => match &wanted.before {
+            Some(session) => (Some(before(&visitor, &agent, session).await?), None),
+            None => (None, None),
+        },
+        Ok(point) => (point, None),
+        Err(problem) => wrong(problem),
+    };
+    let view = agent.look_back(point, &visitor.actor()).await?;
+    if let Some(Point::Record(seq)) = point
+        && seq > view.history.newest_seq
+    {
+        problem = Some(format!(
+            "There is no record {}: the newest is {}.",
+            words::number(seq),
+            words::number(view.history.newest_seq)
+        ));
+    }
+    let shown = page(&visitor, &agent, &view, problem.as_deref(), wanted.done.as_deref());
+    Ok(match problem {
+        Some(_) => page_of(StatusCode::BAD_REQUEST, shown),
+        None => shown,
+    })
+}
+
+/// The point before a session.
+async fn before(visitor: &Visitor, agent: &AgentHandle, session: &str) -> Result<Point, Failure> {
+    let view = agent.look_back(None, &visitor.actor()).await?;
+    let mut sessions = view.history.sessions.iter();
+    let found = sessions.find(|span| span.id.to_string() == session);
+    let missing = || Failure::new(StatusCode::NOT_FOUND, "Nothing is on the record of that session.");
+    let first = found.ok_or_else(missing)?.first_seq;
+    Ok(Point::Record(first.saturating_sub(1)))
+}
+
+fn page(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    view: &LookBack,
+    problem: Option<&str>,
+    done: Option<&str>,
+) -> Response {
+    let path = format!("{}/time", agent_path(agent.scope().agent));
+    let content = html! {
+        (agent_head(agent, Tab::Time))
+        @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
+        (slider(&path, view))
+        p.hidden #told role="status" {}
+        section #moment aria-labelledby="point" data-text=(place(view)) data-told=(summary(view)) {
+            (moment(visitor, &path, view))
+        }
+        section aria-labelledby="sessions" {
+            h2 #sessions { "Sessions" }
+            (sessions(&path, agent, &view.history))
+        }
+    };
+    let title = format!("Time machine of {}", agent.name());
+    Sheet::new(visitor, &title, Place::Fleet)
+        .done(done)
+        .scripts(&[Script::Slider])
+        .show(content)
+}
+
+/// The point in a few words.
+fn place(view: &LookBack) -> String {
+    match &view.record {
+        None => "Before the first record".to_owned(),
+        Some(record) => format!(
+            "Record {} of {}, {}",
+            words::number(view.seq),
+            words::number(view.history.newest_seq),
+            words::second(record.recorded_at)
+        ),
+    }
+}
+
+/// What is told of a point to whoever moves the slider and does not see the page.
+fn summary(view: &LookBack) -> String {
+    let changed = view.foresight.changes.changed;
+    format!(
+        "{}: {}, {}. Going back would change {}.",
+        place(view),
+        words::counted(view.then.core_count, "core memory", "core memories"),
+        words::counted(view.then.core_tokens, "token", "tokens"),
+        words::counted(changed, "memory", "memories"),
+    )
+}
+
+fn slider(path: &str, view: &LookBack) -> Markup {
+    let newest = view.history.newest_seq;
+    html! {
+        form.past #past method="get" action=(path) autocomplete="off" {
+            (curve(view))
+            label.hidden for="slide" { "Point in its history" }
+            input #slide name="slide" type="range" min="0" max=(newest) step="1" value=(view.seq)
+                aria-valuetext=(place(view));
+            p.ends { span { "Before the first record" } strong #place { (place(view)) } span { "Now" } }
+            div.row {
+                div.field {
+                    label for="record" { "Record" }
+                    input #record name="record" type="number" min="0" max=(newest) step="1" value=(view.seq);
+                }
+                div.field {
+                    label for="at" { "Or a time (UTC)" }
+                    input #at name="at" type="datetime-local";
+                }
+                input #shown name="shown" type="hidden" value=(view.seq);
+                button.quiet type="submit" { "Look" }
+            }
+        }
+    }
+}
+
+/// The mass after each record, above the slider's places, with the sessions behind it.
+fn curve(view: &LookBack) -> Markup {
+    let history = &view.history;
+    let across = |seq: u64| seq * WIDTH / history.newest_seq.max(1);
+    let highest = history.mass.iter().map(|point| point.highest_core_tokens).max();
+    let highest = highest.unwrap_or(0);
+    let bands = history.sessions.iter().filter(|span| !span.rehearsal).take(BANDS);
+    let line = outline(history, highest);
+    let size = format!("0 0 {WIDTH} {HEIGHT}");
+    html! {
+        figure {
+            svg.curve viewBox=(size) preserveAspectRatio="none" aria-hidden="true" focusable="false" {
+                @for span in bands {
+                    rect.band x=(across(span.first_seq.saturating_sub(1))) height=(HEIGHT)
+                        width=(across(span.last_seq - span.first_seq + 1).max(2)) {}
+                }
+                polygon.area points={ "0," (HEIGHT) " " (line) " " (WIDTH) "," (HEIGHT) } {}
+                polyline.line points=(line) {}
+                line #here.here x1=(across(view.seq)) x2=(across(view.seq)) y1="0" y2=(HEIGHT) {}
+            }
+            figcaption.hint { "The mass after each record, "
+                (words::counted(highest, "token", "tokens")) " at its highest; darker where a session ran." }
+        }
+    }
+}
+
+/// The curve's points. A dip between two of them is drawn as a stroke.
+fn outline(history: &History, highest: u64) -> String {
+    let down = |core_tokens: u64| {
+        HEIGHT - core_tokens * (HEIGHT - HEADROOM) / highest.max(1)
+    };
+    let mut points = Vec::new();
+    let mut last = 0;
+    for point in &history.mass {
+        let across = point.seq * WIDTH / history.newest_seq.max(1);
+        let (lowest, highest) = (point.lowest_core_tokens, point.highest_core_tokens);
+        let is_dip = lowest < last.min(point.core_tokens);
+        let is_peak = highest > last.max(point.core_tokens);
+        let extremes = [is_dip.then_some(lowest), is_peak.then_some(highest)];
+        for core_tokens in extremes.into_iter().flatten().chain([point.core_tokens]) {
+            points.push(format!("{across},{}", down(core_tokens)));
+        }
+        last = point.core_tokens;
+    }
+    points.join(" ")
+}
+
+fn moment(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
+    let is_newest = view.seq == view.history.newest_seq;
+    html! {
+        h2 #point {
+            @if view.record.is_none() { "Before the first record" }
+            @else if is_newest { "Now, after record " (words::number(view.seq)) }
+            @else { "After record " (words::number(view.seq)) }
+        }
+        @if let Some(record) = &view.record { (origin(path, view.seq, record)) }
+        (counts(&view.then, &view.now))
+        section aria-labelledby="return" {
+            h3 #return { "Going back to this point" }
+            (going_back(visitor, path, view))
+        }
+    }
+}
+
+/// What the log says in the open of the point's record.
+fn origin(path: &str, seq: u64, record: &RecordMark) -> Markup {
+    html! {
+        dl.facts {
+            (parts::pair("When", html! {
+                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
+            }))
+            (parts::pair("What", html! { (words::spaced(record.action.as_str()))
+                @if let Some(number) = record.memory { " of #" (number.0) } }))
+            (parts::pair("Who", html! { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } }))
+            (parts::pair("Session", html! {
+                @match record.session_id {
+                    Some(id) => a href={ "/sessions/" (id) } { "Show it" },
+                    None => span.none { "none" },
+                }
+            }))
+        }
+        @if record.action == Action::AgentRewound {
+            p { "This record is itself a return to an earlier point. "
+                a href=(record_path(path, seq.saturating_sub(1))) {
+                    "Going back to record " (words::number(seq.saturating_sub(1))) } " takes it back." }
+        }
+    }
+}
+
+fn counts(then: &Tally, now: &Tally) -> Markup {
+    let rows = [
+        ("Mass in tokens", then.core_tokens, now.core_tokens),
+        ("Core memories", then.core_count, now.core_count),
+        ("Journal entries", then.journal_count, now.journal_count),
+        ("Constitutional", then.constitutional_count, now.constitutional_count),
+        ("Discarded", then.discarded_count, now.discarded_count),
+    ];
+    html! {
+        table.plain.then {
+            caption.hidden { "What was counted then, and what is counted now" }
+            thead { tr {
+                th scope="col" { "Counted" }
+                th.figure scope="col" { "Then" }
+                th.figure scope="col" { "Now" }
+            } }
+            tbody {
+                @for (name, then, now) in rows {
+                    tr {
+                        th scope="row" { (name) }
+                        td.figure { (words::number(then)) }
+                        td.figure { (words::number(now)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn going_back(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
+    html! {
+        @if view.foresight.is_nothing() {
+            p { "Nothing would become different." }
+        } @else {
+            (foreseen(&view.foresight))
+            p.hint { "Memories that are newer are discarded, not lost; shredded ones stay shredded; settings \
+                and prompts stay as they are. Going back is on the record, and can be taken back itself." }
+            @if let Some(id) = view.running {
+                p.problem { "A session is running, which stands in the way: wait until it is over, or cancel "
+                    a href={ "/sessions/" (id) } { "the session" } "." }
+            } @else {
+                form.row method="post" action=(path) {
+                    (parts::form_token(visitor))
+                    input type="hidden" name="point" value=(view.seq);
+                    input type="hidden" name="newest" value=(view.history.newest_seq);
+                    button.danger type="submit" {
+                        @if view.record.is_none() { "Go back to before the first record" }
+                        @else { "Go back to record " (words::number(view.seq)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn foreseen(foresight: &Foresight) -> Markup {
+    html! {
+        dl.facts {
+            (parts::become_different(&foresight.changes))
+            @if foresight.sessions_undone > 0 {
+                (parts::pair("Sessions undone", html! { (words::number(foresight.sessions_undone)) }))
+            }
+            @if foresight.sessions_reinstated > 0 {
+                (parts::pair("Undone sessions in force again",
+                    html! { (words::number(foresight.sessions_reinstated)) }))
+            }
+        }
+    }
+}
+
+/// The latest sessions, as points to jump to.
+fn sessions(path: &str, agent: &AgentHandle, history: &History) -> Markup {
+    let rest = history.sessions.len().saturating_sub(LATEST);
+    let all = format!("{}/sessions", agent_path(agent.scope().agent));
+    html! {
+        @if history.sessions.is_empty() {
+            p.empty { "No session is on the record yet." }
+        } @else {
+            table.cards role="table" {
+                caption.hidden { "Sessions on the record, the newest first" }
+                thead role="rowgroup" { tr role="row" {
+                    th role="columnheader" scope="col" { "Begun" }
+                    th role="columnheader" scope="col" { "Outcome" }
+                    th role="columnheader" scope="col" class="figure" { "Records" }
+                    th role="columnheader" scope="col" { "Look" }
+                } }
+                tbody role="rowgroup" {
+                    @for span in history.sessions.iter().take(LATEST) { (session(path, span)) }
+                }
+            }
+        }
+        @if rest > 0 {
+            p.count { (words::counted(rest as u64, "older session", "older sessions")) ": "
+                a href=(all) { "show all sessions" } }
+        }
+    }
+}
+
+fn session(path: &str, span: &SessionSpan) -> Markup {
+    let begun = words::minute(span.started_at);
+    html! {
+        tr role="row" {
+            th role="rowheader" scope="row" data-label="Begun" {
+                a href={ "/sessions/" (span.id) } { (parts::time(span.started_at)) }
+            }
+            td role="cell" data-label="Outcome" {
+                span { (parts::state(span.state, span.rehearsal, span.is_undone)) }
+            }
+            td.figure role="cell" data-label="Records" {
+                (words::number(span.first_seq))
+                @if span.last_seq > span.first_seq { "–" (words::number(span.last_seq)) }
+            }
+            td role="cell" data-label="Look" {
+                span.told-by {
+                    a href=(record_path(path, span.first_seq.saturating_sub(1)))
+                        aria-label={ "Before it, the session of " (begun) } { "Before it" }
+                    a href=(record_path(path, span.last_seq))
+                        aria-label={ "After it, the session of " (begun) } { "After it" }
+                }
+            }
+        }
+    }
+}
+
+fn record_path(path: &str, seq: u64) -> String {
+    form::address(path, &[("record", &seq.to_string())])
+}
+
+pub(crate) async fn go_back(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(agent): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let (point, newest): (u64, u64) = form
+        .number("point")
+        .zip(form.number("newest"))
+        .ok_or_else(|| Failure::invalid("The form does not say which point to go back to."))?;
+    let actor = visitor.actor();
+    let problem = match agent.rewind_as_seen(point, newest, &actor).await {
+        Ok(rewound) => match rewound.seq {
+            Some(seq) => {
+                let path = format!("{}/time", agent_path(agent.scope().agent));
+                let record = seq.to_string();
+                let done = [("record", record.as_str()), ("done", "rewound")];
+                return Ok(see_other(&form::address(&path, &done)));
+            }
+            None => "Nothing was done: nothing would become different.",
+        },
+        Err(Error::Changed) => {
+            "Nothing was done: something was written since this was shown. This is what going back would do now."
+        }
+        // The page shows what stands in the way.
+        Err(Error::Change(_)) => "Nothing was done.",
+        Err(error) => return Err(error.into()),
+    };
+    let view = agent.look_back(Some(Point::Record(point)), &actor).await?;
+    let shown = page(&visitor, &agent, &view, Some(problem), None);
+    Ok(page_of(StatusCode::CONFLICT, shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(query: &str) -> Result<Option<Point>, &'static str> {
+        let wanted: Wanted = form::query(Some(query)).unwrap();
+        wanted.point()
+    }
+
+    #[test]
+    fn of_slider_field_and_time_that_counts_which_was_touched() {
+        let record = |seq| Ok(Some(Point::Record(seq)));
+        for (query, expected) in [
+            ("", Ok(None)),
+            ("record=3", record(3)),
+            ("slide=3&record=9&shown=9&at=", record(3)),
+            ("slide=9&record=3&shown=9", record(3)),
+            ("slide=9&record=9&shown=9", record(9)),
+            ("slide=4", record(4)),
+        ] {
+            assert_eq!(asked(query), expected, "{query}");
+        }
+        let at = "2026-05-01T12:00:00Z".parse().unwrap();
+        let timed = asked("slide=9&record=3&shown=9&at=2026-05-01T12:00");
+        assert_eq!(timed, Ok(Some(Point::Time(at))));
+        for query in ["record=-1", "record=x", "record=1.5", "slide=x", "at=x"] {
+            assert!(asked(query).is_err(), "{query}");
+        }
+    }
+}

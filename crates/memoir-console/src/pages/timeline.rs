@@ -1,0 +1,288 @@
+//! What happened in a session, record by record: as a curve that falls towards the breaker line, and as rows.
+//! While the session runs, `assets/live.js` follows it here.
+
+use maud::{Markup, html};
+use memoir_app::{AgentHandle, RecordSearch, RecordView, sessions::LiveSession};
+use memoir_domain::{
+    SessionId,
+    audit::{Action, CORE_TOKENS},
+    session::{EDIT_CAP, State},
+};
+
+use super::audit::facts;
+use crate::{
+    answer::Failure,
+    form, parts,
+    plot::{Curve, Figure, Kind, MarkOnCurve},
+    words,
+};
+
+/// Records on a page. A session of many edits has some dozens; one that cleaned many doubles has more.
+const AT_ONCE: u32 = 200;
+/// What the marks on the curve stand for.
+const LEGEND: [(Kind, &str); 2] = [(Kind::Done, "record"), (Kind::Back, "taken back")];
+/// What records say of the mass, which is told beside them.
+const MASSES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
+
+/// Some records of a session, oldest first.
+pub(super) struct Page {
+    records: Vec<RecordView>,
+    /// The place of the record that they lie before; `None` for the latest.
+    before: Option<u64>,
+    /// Whether there are earlier ones.
+    is_more: bool,
+}
+
+impl Page {
+    /// Those before that place in the log, or the latest.
+    pub(super) async fn load(
+        agent: &AgentHandle,
+        session: SessionId,
+        before: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let search = RecordSearch {
+            session: Some(session),
+            ..RecordSearch::default()
+        };
+        let mut records = agent.search_records(&search, before, AT_ONCE + 1).await?;
+        let is_more = records.len() > AT_ONCE as usize;
+        records.truncate(AT_ONCE as usize);
+        records.reverse();
+        Ok(Self {
+            records,
+            before,
+            is_more,
+        })
+    }
+
+    /// Whether what happens next belongs on it.
+    pub(super) fn is_latest(&self) -> bool {
+        self.before.is_none()
+    }
+
+    /// The curve and the rows.
+    pub(super) fn show(&self, agent: &AgentHandle, live: &LiveSession) -> Markup {
+        html! {
+            div data-part="curve" {
+                @if let Some(curve) = self.curve(live) {
+                    section aria-labelledby="mass" {
+                        h2 #mass { "Mass" }
+                        (figure(&curve))
+                    }
+                }
+            }
+            section aria-labelledby="timeline" {
+                h2 #timeline { "What happened" }
+                div data-part="records" { (self.rows(agent, live)) }
+            }
+        }
+    }
+
+    /// The mass after each record that measures it, from that of the beginning on. `None` of a rehearsal,
+    /// whose records come all at once, and of a session that never had the knife.
+    fn curve(&self, live: &LiveSession) -> Option<Curve> {
+        let session = &live.session;
+        let has_knife = session.pre_session_tokens.is_some();
+        if session.rehearsal || !has_knife && !session.state.is_running() {
+            return None;
+        }
+        let measured = self.records.iter().filter_map(|record| {
+            // Doubles go before the mass of the beginning is fixed.
+            let counts = has_knife && record.action != Action::MemoryDeduplicated;
+            Some((record, mass_after(record)?)).filter(|_| counts)
+        });
+        let mut curve = Curve {
+            at: Vec::new(),
+            mass: Vec::new(),
+            low: Vec::new(),
+            high: Vec::new(),
+            line: live.breaker_tokens,
+            marks: Vec::new(),
+        };
+        if let Some(before) = session.pre_session_tokens.filter(|_| !self.is_more) {
+            curve.at.push(0);
+            curve.mass.push(before);
+            curve.marks.push(MarkOnCurve {
+                place: 0,
+                kind: Kind::Done,
+                told: vec![format!("At the start: {} tokens", words::number(before))],
+                path: None,
+            });
+        }
+        for (record, mass) in measured {
+            let place = curve.at.len();
+            curve.at.push(i64::try_from(place).unwrap_or(i64::MAX));
+            curve.mass.push(mass);
+            curve.marks.push(mark(place, record, mass, live.breaker_tokens));
+        }
+        Some(curve)
+    }
+
+    fn rows(&self, agent: &AgentHandle, live: &LiveSession) -> Markup {
+        let session = &live.session;
+        let path = format!("/sessions/{}", session.id);
+        let earlier = self.records.first().filter(|_| self.is_more);
+        let earlier = earlier.map(|first| format!("{path}?before={}", first.seq));
+        let log = form::address(
+            "/audit",
+            &[
+                ("agent", &agent.scope().agent.to_string()),
+                ("session", &session.id.to_string()),
+            ],
+        );
+        html! {
+            @if self.records.is_empty() {
+                p.empty { "Nothing is on the record " @if session.state.is_running() { "yet." } @else { "of it." } }
+            } @else {
+                @if self.is_more || self.before.is_some() {
+                    p.hint { "These are " (words::counted(self.records.len() as u64, "record", "records"))
+                        " of more. " a href=(log) { "All of them are in the audit" } "." }
+                }
+                (table(&self.records, live))
+            }
+            (parts::pages(
+                "Records",
+                earlier.as_deref().map(|path| (path, "← Earlier")),
+                self.before.is_some().then_some((path.as_str(), "Latest →")),
+            ))
+        }
+    }
+}
+
+fn mass_after(record: &RecordView) -> Option<u64> {
+    let data = record.data.expose();
+    MASSES.iter().find_map(|fact| data.get(fact)?.as_u64())
+}
+
+fn mark(place: usize, record: &RecordView, mass: u64, line: Option<u64>) -> MarkOnCurve {
+    let mut told = format!("Record {}", record.seq);
+    told += &format!(
+        ", {}: {}",
+        words::second(record.recorded_at),
+        words::spaced(record.action.as_str())
+    );
+    if let Some(number) = record.memory {
+        told += &format!(" of #{}", number.0);
+    }
+    told += &format!(", {} tokens", words::number(mass));
+    if let Some(line) = line {
+        let (apart, side) = match mass.checked_sub(line) {
+            Some(above) => (above, "above"),
+            None => (line - mass, "below"),
+        };
+        told += &format!(", {} {side} the breaker line", words::number(apart));
+    }
+    MarkOnCurve {
+        place,
+        kind: if record.action.takes_back() {
+            Kind::Back
+        } else {
+            Kind::Done
+        },
+        told: vec![told],
+        path: None,
+    }
+}
+
+fn figure(curve: &Curve) -> Markup {
+    let figure = Figure {
+        about: "mass",
+        line: "breaker line",
+        source: None,
+        curve: Some(curve),
+        ranges: &[],
+        legend: &LEGEND,
+    };
+    figure.show()
+}
+
+fn table(records: &[RecordView], live: &LiveSession) -> Markup {
+    html! {
+        table.cards role="table" {
+            caption.hidden { "Records of the session, the oldest first" }
+            thead role="rowgroup" { tr role="row" {
+                th role="columnheader" scope="col" class="figure" { "Record" }
+                th role="columnheader" scope="col" { "When" }
+                th role="columnheader" scope="col" { "What" }
+                th role="columnheader" scope="col" class="figure" { "Memory" }
+                th role="columnheader" scope="col" class="figure" { "Mass after" }
+                th role="columnheader" scope="col" { "Counts" }
+            } }
+            tbody #records role="rowgroup" { @for record in records { (row(record, live)) } }
+        }
+    }
+}
+
+fn row(record: &RecordView, live: &LiveSession) -> Markup {
+    let whole = live.session.pre_session_tokens.unwrap_or(0);
+    html! {
+        tr role="row" data-seq=(record.seq) {
+            th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
+            td role="cell" data-label="When" {
+                time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
+            }
+            td.what role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
+            td.figure role="cell" data-label="Memory" {
+                @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
+            }
+            td.figure role="cell" data-label="Mass after" {
+                @match mass_after(record) {
+                    Some(mass) => span.gauge {
+                        (parts::bar_with_line(mass, whole, live.breaker_tokens))
+                        span { (words::number(mass)) }
+                    },
+                    None => span.none { "–" },
+                }
+            }
+            td role="cell" data-label="Counts" { (facts(record, &MASSES)) }
+        }
+    }
+}
+
+/// How the session stands, in figures and a sentence.
+pub(super) fn standing(live: &LiveSession) -> Markup {
+    let before = live.session.pre_session_tokens;
+    html! {
+        @if let (Some(before), Some(mass)) = (before, live.core_tokens) {
+            div.mass {
+                p.figures { strong { (words::number(mass)) } " of " (words::number(before)) " tokens"
+                    @if let Some(line) = live.breaker_tokens {
+                        @let line_is = if live.session.state.is_running() { "is" } else { "was" };
+                        span.of { " · the breaker line " (line_is) " at " (words::number(line)) }
+                    }
+                }
+                (parts::bar_with_line(mass, before, live.breaker_tokens))
+            }
+        }
+        p data-now { (now(live)) }
+    }
+}
+
+/// The sentence that is read out when it changes.
+fn now(live: &LiveSession) -> String {
+    let session = &live.session;
+    let edits = words::counted(u64::from(session.edits), "edit", "edits");
+    match session.state {
+        State::Queued => "It waits for a worker.".to_owned(),
+        State::Asking => "The agent is being asked whether it wants to be refined.".to_owned(),
+        State::Open => {
+            let left = match live.removable_tokens {
+                Some(left) => format!("{} more tokens may go until the breaker trips; ", words::number(left)),
+                None => String::new(),
+            };
+            format!("{left}{} of {EDIT_CAP} edits are left.", live.edits_left)
+        }
+        State::Completed => format!("The session was completed after {edits}."),
+        State::RolledBack => format!("The session was rolled back{}.", because(live)),
+        State::Declined => "The agent declined; nothing was edited.".to_owned(),
+        State::Abandoned => format!("The session was abandoned{}; {edits} of it stay.", because(live)),
+        State::Failed => format!("The session failed{}; {edits} of it stay.", because(live)),
+    }
+}
+
+fn because(live: &LiveSession) -> String {
+    match live.session.end_reason {
+        Some(code) => format!(", since {}", words::end_reason(code)),
+        None => String::new(),
+    }
+}

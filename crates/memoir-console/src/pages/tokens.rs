@@ -1,0 +1,170 @@
+//! `/agents/{agent}/tokens`: what lets an agent in. A secret is shown once, in the answer to the form that
+//! made it, and is nowhere else.
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    response::Response,
+};
+use maud::{Markup, html};
+use memoir_app::{AgentHandle, AgentView, Error, NewToken, Provision, TokenView};
+use memoir_domain::{Timestamp, TokenId};
+
+use super::{Tab, agent_head, agent_path, settings};
+use crate::{
+    Console,
+    answer::{Answer, Failure, see_other},
+    browser::Visitor,
+    field::Labelled,
+    form::Form,
+    parts::{self, Place, Sheet},
+    words,
+};
+
+/// For how many days a token can be made, with the words for it; blank for ever.
+const LIFETIMES: [(&str, &str); 4] = [
+    ("", "It does not end"),
+    ("30", "In 30 days"),
+    ("90", "In 90 days"),
+    ("365", "In a year"),
+];
+
+/// The field for when a token ends.
+const ENDS: &str = "ends";
+
+/// An agent's tokens, as a part of its settings.
+pub(super) fn section(
+    visitor: &Visitor,
+    view: &AgentView,
+    (tokens, now): (&[TokenView], Timestamp),
+    refusal: Option<&Failure>,
+) -> Markup {
+    let path = agent_path(view.id);
+    html! {
+        section #tokens aria-labelledby="tokens-head" {
+            h2 #tokens-head { "Tokens" }
+            p { "A token lets the agent in: its program sends it with each request. Nobody sees one again \
+                 after it was made. You make them while the agent has no memories; later ones it makes \
+                 itself, or allows when you "
+                a href={ (path) "/access" } { "ask for one" } "." }
+            @if tokens.is_empty() { p.empty { "It has no token yet." } }
+            @else { (table(visitor, view, (tokens, now))) }
+            @if let Some(refusal) = refusal {
+                div.problem role="alert" {
+                    p { (refusal.message()) " " a href={ (path) "/access" } { "Ask it for one" } "." }
+                }
+            }
+            form.row method="post" action={ (path) "/tokens" } {
+                (parts::form_token(visitor))
+                (Labelled::new(ENDS, "When it ends").choice("", &LIFETIMES))
+                button.main type="submit" { "Make a token" }
+            }
+        }
+    }
+}
+
+fn table(visitor: &Visitor, view: &AgentView, (tokens, now): (&[TokenView], Timestamp)) -> Markup {
+    html! {
+        table.cards role="table" {
+            caption.hidden { "Tokens, the newest first, without their secrets" }
+            thead role="rowgroup" { tr role="row" {
+                th role="columnheader" scope="col" { "Made" }
+                th role="columnheader" scope="col" { "Last used" }
+                th role="columnheader" scope="col" { "Ends" }
+                th role="columnheader" scope="col" { "How it stands" }
+                th role="columnheader" scope="col" { "Change" }
+            } }
+            tbody role="rowgroup" { @for token in tokens.iter().rev() { (row(visitor, view, token, now)) } }
+        }
+    }
+}
+
+fn row(visitor: &Visitor, view: &AgentView, token: &TokenView, now: Timestamp) -> Markup {
+    html! {
+        tr role="row" id={ "token-" (token.id) } class=[token.revoked_at.map(|_| "gone")] {
+            th role="rowheader" scope="row" data-label="Made" { (parts::time(token.created_at)) }
+            td role="cell" data-label="Last used" { (parts::time_or(token.last_used_at, "never")) }
+            td role="cell" data-label="Ends" { (parts::time_or(token.expires_at, "never")) }
+            td role="cell" data-label="How it stands" { span { (standing(token, now)) } }
+            td role="cell" data-label="Change" {
+                @if token.revoked_at.is_some() { span.none { "–" } }
+                @else { (revoking(visitor, view, token)) }
+            }
+        }
+    }
+}
+
+fn standing(token: &TokenView, now: Timestamp) -> Markup {
+    html! {
+        @if let Some(at) = token.revoked_at { span.badge.bad { "revoked" } " " (parts::time(at)) }
+        @else if token.expires_at.is_some_and(|at| at <= now) { span.badge.plain { "ended" } }
+        @else { span.badge.good { "lets it in" } }
+    }
+}
+
+/// The button behind a question, since nothing makes a token count again.
+fn revoking(visitor: &Visitor, view: &AgentView, token: &TokenView) -> Markup {
+    let made = words::minute(token.created_at);
+    let path = format!("{}/tokens/{}/revoke", agent_path(view.id), token.id);
+    html! {
+        details.sure {
+            summary aria-label={ "Revoke the token of " (made) } { "Revoke…" }
+            p { "It lets nobody in from then on, for good." }
+            form.inline method="post" action=(path) {
+                (parts::form_token(visitor))
+                button.danger type="submit" aria-label={ "Revoke the token of " (made) " now" } { "Revoke it" }
+            }
+        }
+    }
+}
+
+pub(crate) async fn make(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(agent): Path<String>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let days: Option<i64> = match form.field(ENDS) {
+        "" => None,
+        days if LIFETIMES.iter().any(|(known, _)| *known == days) => days.parse().ok(),
+        _ => return Err(Failure::invalid("A token cannot be made for that time.")),
+    };
+    let expires_at = days.map(|days| console.memoir().now().plus_days(days));
+    let actor = visitor.actor();
+    match agent.create_token(Provision::First, expires_at, &actor).await {
+        Ok(made) => Ok(shown_once(&visitor, &agent, &made)),
+        Err(error @ Error::ConsentNeeded(_)) => {
+            let failure = Failure::from(error);
+            settings::with_refused_token(&console, &visitor, &agent, &failure).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The only page that ever shows the secret. It is in no address, and browsers keep no copy of the page.
+fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &NewToken) -> Response {
+    let settings = format!("{}/settings#tokens", agent_path(agent.scope().agent));
+    let content = html! {
+        (agent_head(agent, Tab::Settings))
+        h2 { "A token of " (agent.name()) }
+        p { "It is shown this once. Whoever holds it can do all that the agent can." }
+        pre tabindex="0" { (made.secret.expose()) }
+        p { "It ends: " (parts::time_or(made.view.expires_at, "never")) ". The agent’s program sends it as "
+            code { "Authorization: Bearer …" } ", or has it in " code { "MEMOIR_TOKEN" } "." }
+        p { a href=(settings) { "I have it: back to the settings" } }
+    };
+    let title = format!("A token of {}", agent.name());
+    Sheet::new(visitor, &title, Place::Fleet).show(content)
+}
+
+pub(crate) async fn revoke(
+    Extension(visitor): Extension<Visitor>,
+    Path((agent, token)): Path<(String, String)>,
+) -> Answer {
+    let agent = visitor.account.agent(&agent).await?;
+    let id: TokenId = token.parse().map_err(|_| Error::NoToken(token))?;
+    agent.revoke_token(id, &visitor.actor()).await?;
+    let path = agent_path(agent.scope().agent);
+    Ok(see_other(&format!("{path}/settings?done=revoked#tokens")))
+}

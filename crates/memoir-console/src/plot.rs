@@ -1,0 +1,345 @@
+//! Curves of the mass: what a script draws (`assets/plot.js`), made up here so that it is tested here, and the
+//! box that it is drawn into. Numbers, dates and codes only (SPEC 5.1).
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use memoir_app::{MassHistory, Return, SessionMark};
+use memoir_domain::{Timestamp, audit::Action, session::State};
+use serde::Serialize;
+
+use crate::words;
+
+/// What is told of one place of a curve at most; the page of figures tells the rest.
+const MOST_TOLD: usize = 3;
+
+/// What a curve is drawn from.
+#[derive(Debug, Serialize)]
+pub(crate) struct Curve {
+    /// Seconds since 1970 where it is one over time, else the places of records.
+    pub(crate) at: Vec<i64>,
+    /// The mass at each, in tokens.
+    pub(crate) mass: Vec<u64>,
+    /// The smallest mass since the one before; none where the curve leaves nothing out.
+    pub(crate) low: Vec<u64>,
+    /// The largest.
+    pub(crate) high: Vec<u64>,
+    /// The budget, or the mass at which the breaker holds.
+    pub(crate) line: Option<u64>,
+    /// What happened, by where it is on the curve.
+    pub(crate) marks: Vec<MarkOnCurve>,
+}
+
+/// Something that happened.
+#[derive(Debug, Serialize)]
+pub(crate) struct MarkOnCurve {
+    /// Its place among the points.
+    pub(crate) place: usize,
+    pub(crate) kind: Kind,
+    /// Sentences without a full stop.
+    pub(crate) told: Vec<String>,
+    /// The session that it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
+}
+
+/// What a mark looks like; of several at one place the last of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// A session that did not come to its end, or was declined.
+    Other,
+    /// A session that was completed.
+    Done,
+    /// A session that was rolled back or undone, or a rewind.
+    Back,
+}
+
+/// One thing that happened, in words.
+pub(crate) struct Happening {
+    pub(crate) kind: Kind,
+    pub(crate) told: String,
+    pub(crate) path: Option<String>,
+}
+
+/// The curve of an agent's mass over time.
+pub(crate) fn over_time(history: &MassHistory, budget: u64) -> Curve {
+    let points = &history.points;
+    let marks = happenings(history)
+        .into_iter()
+        .map(|(place, happened)| mark(place, happened));
+    Curve {
+        at: points
+            .iter()
+            .map(|point| point.at.microseconds().div_euclid(1_000_000))
+            .collect(),
+        mass: points.iter().map(|point| point.core_tokens).collect(),
+        low: points
+            .iter()
+            .map(|point| point.lowest_core_tokens)
+            .collect(),
+        high: points
+            .iter()
+            .map(|point| point.highest_core_tokens)
+            .collect(),
+        line: Some(budget),
+        marks: marks.collect(),
+    }
+}
+
+fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
+    let kinds = happened.iter().map(|one| one.kind);
+    let kind = kinds.max().unwrap_or(Kind::Other);
+    let path = happened.iter().rev().find_map(|one| one.path.clone());
+    let count = happened.len();
+    let mut told: Vec<String> = happened.into_iter().map(|one| one.told).collect();
+    if count > MOST_TOLD {
+        told.truncate(MOST_TOLD - 1);
+        told.push(format!("And {} more", count - told.len()));
+    }
+    MarkOnCurve {
+        place,
+        kind,
+        told,
+        path,
+    }
+}
+
+/// What happened since the point before, by the places of points. Rehearsals change nothing and are left
+/// out.
+pub(crate) fn happenings(history: &MassHistory) -> BTreeMap<usize, Vec<Happening>> {
+    let last = history.points.len().saturating_sub(1);
+    let place = |at: Timestamp| history.points.partition_point(|point| point.at < at).min(last);
+    let mut found: BTreeMap<usize, Vec<Happening>> = BTreeMap::new();
+    for session in history.sessions.iter().filter(|session| !session.rehearsal) {
+        let at = session.ended_at.unwrap_or(session.started_at);
+        let entry = found.entry(place(at)).or_default();
+        entry.push(of_session(session));
+    }
+    for taken_back in &history.returns {
+        // That a session was rolled back is told by the session.
+        if taken_back.action != Action::MemoryRefinementRollback {
+            let entry = found.entry(place(taken_back.at)).or_default();
+            entry.push(of_return(taken_back));
+        }
+    }
+    found
+}
+
+fn of_session(session: &SessionMark) -> Happening {
+    let is_undone = session.undone_at.is_some();
+    let kind = match session.state {
+        State::RolledBack => Kind::Back,
+        _ if is_undone => Kind::Back,
+        State::Completed => Kind::Done,
+        _ => Kind::Other,
+    };
+    let mut told = format!("Session {}", words::state(session.state));
+    if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
+        let (before, after) = (words::number(before), words::number(after));
+        told += &format!(", {before} → {after} tokens");
+    }
+    if session.edits > 0 {
+        let edits = words::counted(u64::from(session.edits), "edit", "edits");
+        told += &format!(", {edits}");
+    }
+    if is_undone {
+        told += ", undone since";
+    }
+    Happening {
+        kind,
+        told,
+        path: Some(format!("/sessions/{}", session.id)),
+    }
+}
+
+fn of_return(taken_back: &Return) -> Happening {
+    let what = match taken_back.action {
+        Action::SessionUndone => "Session undone",
+        _ => "Returned to a point in time",
+    };
+    let sign = if taken_back.tokens < 0 { "−" } else { "+" };
+    let tokens = words::number(taken_back.tokens.unsigned_abs());
+    Happening {
+        kind: Kind::Back,
+        told: format!("{what}, {sign}{tokens} tokens"),
+        path: taken_back.session_id.map(|id| format!("/sessions/{id}")),
+    }
+}
+
+/// Where a curve is drawn once scripts run; nothing is to be seen of it before, and where none do. `about`
+/// names the heading above it; `source` is where the curve is got from, and `curve` what is drawn at once.
+pub(crate) struct Figure<'a> {
+    pub(crate) about: &'a str,
+    /// What the line across is called: `budget`.
+    pub(crate) line: &'a str,
+    pub(crate) source: Option<&'a str>,
+    pub(crate) curve: Option<&'a Curve>,
+    /// Parts of the source to choose from: days, or none for all, with a text.
+    pub(crate) ranges: &'a [(Option<u32>, &'a str)],
+    /// Pairs of a mark and what it stands for.
+    pub(crate) legend: &'a [(Kind, &'a str)],
+}
+
+impl Figure<'_> {
+    pub(crate) fn show(&self) -> Markup {
+        let curve = self.curve.and_then(|curve| serde_json::to_string(curve).ok());
+        html! {
+            figure.plot aria-labelledby=(self.about) data-line=(self.line) data-source=[self.source]
+                data-curve=[curve] {
+                @if !self.ranges.is_empty() {
+                    div.buttons role="group" aria-label="Range" {
+                        @for (days, text) in self.ranges {
+                            button type="button" data-days=[days] aria-pressed="false" { (text) }
+                        }
+                    }
+                }
+                div.canvas {}
+                p.told-at {}
+                figcaption {
+                    ul.legend {
+                        li { (sign("line")) (self.line) }
+                        @for (kind, text) in self.legend { li { (sign(kind.class())) (text) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Kind {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Other => "other",
+            Self::Done => "done",
+            Self::Back => "back",
+        }
+    }
+}
+
+/// A mark as the script draws it.
+fn sign(class: &str) -> Markup {
+    html! {
+        svg.sign.(class) viewBox="0 0 16 16" aria-hidden="true" focusable="false" {
+            @match class {
+                "line" => path d="M0 8h16" {},
+                "back" => path d="M8 2.5 13.5 8 8 13.5 2.5 8z" {},
+                _ => circle cx="8" cy="8" r="4" {},
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{SessionId, mass::MassPoint, session::Trigger};
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_microseconds(0).unwrap().plus_seconds(seconds)
+    }
+
+    fn session(ended_at: i64, state: State) -> SessionMark {
+        SessionMark {
+            id: SessionId::from_bytes([7; 16]),
+            state,
+            trigger: Trigger::Weekly,
+            rehearsal: false,
+            started_at: at(0),
+            ended_at: Some(at(ended_at)),
+            undone_at: None,
+            pre_session_tokens: Some(1_412),
+            post_session_tokens: Some(1_371),
+            edits: 1,
+            removed_tokens: 41,
+        }
+    }
+
+    fn history(sessions: Vec<SessionMark>, returns: Vec<Return>) -> MassHistory {
+        let point = |place: i64| MassPoint {
+            at: at(place * 10),
+            core_tokens: 100,
+            lowest_core_tokens: 60,
+            highest_core_tokens: 130,
+        };
+        MassHistory {
+            since: at(0),
+            until: at(40),
+            points: (0..5).map(point).collect(),
+            sessions,
+            returns,
+        }
+    }
+
+    #[test]
+    fn each_session_is_where_it_ended() {
+        let declined = SessionMark {
+            pre_session_tokens: None,
+            post_session_tokens: None,
+            edits: 0,
+            ..session(10, State::Declined)
+        };
+        let undone = SessionMark {
+            undone_at: Some(at(39)),
+            ..session(11, State::Completed)
+        };
+        let rehearsal = SessionMark {
+            rehearsal: true,
+            ..session(30, State::Completed)
+        };
+        let late = session(400, State::RolledBack);
+        let returned = Return {
+            at: at(39),
+            action: Action::SessionUndone,
+            session_id: Some(undone.id),
+            tokens: 41,
+        };
+        let told = Return {
+            action: Action::MemoryRefinementRollback,
+            ..returned.clone()
+        };
+        let rewound = Return {
+            action: Action::AgentRewound,
+            session_id: None,
+            tokens: -3,
+            ..returned.clone()
+        };
+        let sessions = vec![declined, undone, rehearsal, late];
+        let curve = over_time(&history(sessions, vec![returned, told, rewound]), 5_000);
+        let marks: Vec<_> = curve
+            .marks
+            .iter()
+            .map(|mark| (mark.place, mark.kind, mark.told.join("; ")))
+            .collect();
+        let path = "Session completed, 1,412 → 1,371 tokens, 1 edit, undone since";
+        assert_eq!(
+            marks,
+            [
+                (1, Kind::Other, "Session declined".to_owned()),
+                (2, Kind::Back, path.to_owned()),
+                (
+                    4,
+                    Kind::Back,
+                    "Session rolled back, 1,412 → 1,371 tokens, 1 edit; Session undone, +41 tokens; \
+                     Returned to a point in time, −3 tokens"
+                        .to_owned()
+                )
+            ]
+        );
+        assert_eq!(curve.at, [0, 10, 20, 30, 40]);
+        assert_eq!((curve.low[1], curve.high[1], curve.line), (60, 130, Some(5_000)));
+    }
+
+    #[test]
+    fn many_at_one_place_are_one_mark() {
+        let mut sessions: Vec<_> = (0..40).map(|_| session(5, State::Completed)).collect();
+        sessions.push(session(5, State::Failed));
+        let curve = over_time(&history(sessions, Vec::new()), 1);
+        assert_eq!(curve.marks.len(), 1);
+        let mark = &curve.marks[0];
+        assert_eq!((mark.place, mark.kind, mark.told.len()), (1, Kind::Done, 3));
+        assert_eq!(mark.told[2], "And 39 more");
+        assert!(mark.path.is_some());
+    }
+}

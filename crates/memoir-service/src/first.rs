@@ -1,0 +1,46 @@
+//! The link by which the first administrator of an installation is made: it opens until there is one, or
+//! until the service ends.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use memoir_app::Memoir;
+use memoir_vault::token::TokenSecret;
+
+/// The link's secret, which is in the memory of this process alone.
+#[derive(Default)]
+pub(crate) struct FirstLink {
+    /// `None` where none was given out.
+    secret: Option<Arc<TokenSecret>>,
+    /// Whether an administrator was seen, by whichever way it was made. It never opens again then.
+    is_dead: AtomicBool,
+}
+
+impl FirstLink {
+    pub(crate) fn new(secret: Option<Arc<TokenSecret>>) -> Self {
+        Self {
+            secret,
+            is_dead: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether that is the secret of a link that still opens. As much is done where it is not.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn opens(&self, memoir: &Memoir, presented: &str) -> memoir_app::Result<bool> {
+        if memoir.has_users().await? {
+            self.is_dead.store(true, Ordering::Relaxed);
+        }
+        let secret = self.secret.as_ref();
+        let fits = secret.is_some_and(|secret| secret.is(presented));
+        Ok(fits && !self.is_dead.load(Ordering::Relaxed))
+    }
+
+    /// An administrator was made.
+    pub(crate) fn die(&self) {
+        self.is_dead.store(true, Ordering::Relaxed);
+    }
+}

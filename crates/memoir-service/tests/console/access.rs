@@ -1,0 +1,683 @@
+//! Being let in: asking, the answer, reading under the banner, and the end (SPEC 5.2, 5.5, 4.4).
+
+use std::{collections::BTreeSet, time::Duration};
+
+use memoir_app::{AgentHandle, Eyes, MemoryInput, RecordSearch};
+use memoir_domain::{
+    AccessRequestId, PrivateText,
+    access::{AccessDraft, AccessKind, AccessScope, AccessState},
+    audit::{Action, Actor},
+    memory::{Kind, Number},
+    session::Mode,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    document::Document,
+    house::{Answer, Browser, CANARY, House, PASSWORD, owner},
+    pages::{busy_agent, walk_but},
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn wren() -> Actor {
+    Actor::agent("Wren")
+}
+
+fn ada() -> Actor {
+    Actor::administrator("user Ada")
+}
+
+/// A house with an agent of whom much is to be read, and Ada's browser.
+struct Story {
+    house: House,
+    agent: AgentHandle,
+    browser: Browser,
+}
+
+impl Story {
+    async fn begin() -> Self {
+        let house = House::open().await;
+        let agent = busy_agent(&house).await;
+        let browser = house.ada().await;
+        Self {
+            house,
+            agent,
+            browser,
+        }
+    }
+
+    /// Where the agent is asked.
+    fn tab(&self) -> String {
+        format!("/agents/{}/access", self.agent.scope().agent)
+    }
+
+    /// Asks the agent with the form; the path of the request.
+    async fn ask(&self, scope: &str, minutes: &str) -> String {
+        let fields = [
+            ("purpose", "to see <b>why</b>"),
+            ("scope", scope),
+            ("minutes", minutes),
+        ];
+        let asked = self.browser.press(&self.tab(), &self.tab(), &fields).await;
+        let path = asked.leads_to().strip_suffix("?done=asked").unwrap();
+        path.to_owned()
+    }
+
+    async fn answer(&self, path: &str, yes: bool) {
+        let reason = PrivateText::from(format!("for once, {CANARY}"));
+        let agent = &self.agent;
+        agent
+            .answer_access(id(path), yes, Some(reason), &wren())
+            .await
+            .unwrap();
+    }
+
+    /// Asks, and the agent says yes.
+    async fn let_in(&self, scope: &str, minutes: &str) -> String {
+        let path = self.ask(scope, minutes).await;
+        self.answer(&path, true).await;
+        path
+    }
+
+    /// The session that the agent had.
+    async fn session(&self) -> String {
+        let page = self.agent.session_page(None, 9, Eyes::Administrator).await;
+        page.unwrap().last().unwrap().id.to_string()
+    }
+
+    /// Everything that can be read under a grant.
+    async fn reading(&self, path: &str) -> [String; 5] {
+        let session = self.session().await;
+        [
+            format!("{path}/memories"),
+            format!("{path}/sessions"),
+            format!("{path}/sessions/{session}"),
+            format!("{path}/records"),
+            format!("{path}/prompts"),
+        ]
+    }
+
+    async fn reads(&self, path: &str) -> u64 {
+        let (eyes, ada) = (Eyes::Administrator, ada());
+        let request = self.agent.access_request(id(path), eyes, &ada).await;
+        request.unwrap().reads
+    }
+
+    /// How often the record says that somebody looked.
+    async fn looks(&self) -> usize {
+        let search = RecordSearch {
+            action: Some(Action::AccessUsed),
+            ..Default::default()
+        };
+        let found = self.agent.search_records(&search, None, 99).await;
+        found.unwrap().len()
+    }
+
+    /// What the script of an open page is told.
+    async fn state(&self, path: &str) -> Value {
+        let answer = self.browser.get(&format!("{path}/state")).await;
+        assert_eq!(answer.header("content-type"), "application/json");
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert!(!has_words(&answer));
+        serde_json::from_str(&answer.text).unwrap()
+    }
+
+    /// That no page can be read any more, and leads to the one that says why.
+    async fn is_closed(&self, path: &str, told: &str) {
+        let looks = self.looks().await;
+        for page in self.reading(path).await {
+            let answer = self.browser.get(&page).await;
+            assert_eq!(answer.leads_to(), path, "{page}");
+            assert!(!has_words(&answer), "{page}");
+        }
+        let answer = self.browser.get(path).await;
+        assert!(answer.text.contains(told), "{told}: {}", answer.text);
+        assert_eq!(answer.header("refresh"), "");
+        assert!(!answer.document().links().iter().any(|link| is_reading(link)));
+        let state = self.state(path).await;
+        assert_eq!((&state["seconds_left"], &state["told"]), (&json!(0), &json!(told)));
+        assert_eq!(self.looks().await, looks);
+    }
+}
+
+fn id(path: &str) -> AccessRequestId {
+    path.strip_prefix("/access/").unwrap().parse().unwrap()
+}
+
+fn has_words(answer: &Answer) -> bool {
+    answer.text.to_lowercase().contains(CANARY)
+}
+
+/// Whether the page at that path shows words.
+fn is_reading(path: &str) -> bool {
+    path.strip_prefix("/access/")
+        .is_some_and(|rest| rest.contains('/'))
+}
+
+#[tokio::test]
+async fn spec_5_1_before_the_agent_says_yes_no_answer_holds_a_word() {
+    let story = Story::begin().await;
+    let path = story.ask("all", "10").await;
+    for page in story.reading(&path).await {
+        let answer = story.browser.get(&page).await;
+        assert_eq!(answer.leads_to(), path);
+        assert!(!has_words(&answer));
+    }
+    let seen = walk_but(&story.browser, |_| false).await;
+    assert!(seen.contains(&path), "{seen:?}");
+    assert!(!seen.iter().any(|path| is_reading(path)), "{seen:?}");
+    let request = story.browser.get(&path).await;
+    assert!(request.text.contains("Wren has not answered yet."), "{}", request.text);
+    assert!(request.text.contains("to see &lt;b&gt;why&lt;/b&gt;"));
+    assert_eq!(request.header("refresh"), "");
+    assert_eq!(story.looks().await, 0);
+
+    story.answer(&path, false).await;
+    let request = story.browser.get(&path).await;
+    assert!(request.text.contains("Wren said no."));
+    // What the agent said to it is for whoever asked.
+    assert!(has_words(&request));
+    for page in story.reading(&path).await {
+        assert_eq!(story.browser.get(&page).await.leads_to(), path);
+    }
+}
+
+#[tokio::test]
+async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_record() {
+    let story = Story::begin().await;
+    let path = story.let_in("all", "10").await;
+    // The answer's reason is the agent's words, and for whoever asked.
+    let own = path.clone();
+    let seen = walk_but(&story.browser, |link| is_reading(link) || link == own).await;
+    assert!(seen.contains(&format!("{}?scope=session:{}", story.tab(), story.session().await)));
+    assert_eq!(story.looks().await, 0);
+    let [memories, sessions, session, records, prompts] = story.reading(&path).await;
+    for (page, looks) in [
+        (&memories, 1),
+        // The list of sessions has no words; what is in one is looked at twice.
+        (&sessions, 1),
+        (&session, 3),
+        (&records, 4),
+        (&prompts, 5),
+    ] {
+        let answer = story.browser.get(page).await;
+        assert_eq!(answer.status, 200, "{page}");
+        assert_eq!(has_words(&answer), page != &sessions, "{page}: {}", answer.text);
+        assert_eq!(story.looks().await, looks, "{page}");
+        check_reading(&story, page, &answer);
+    }
+    let request = story.browser.get(&path).await.text;
+    assert!(request.contains("5: "), "{request}");
+    for text in ["&lt;b&gt;why", "you", "Stop looking", "Closes"] {
+        assert!(request.contains(text), "{text}: {request}");
+    }
+    assert!(story.agent.verify().await.unwrap().valid);
+}
+
+/// What is true of every page with words.
+fn check_reading(story: &Story, page: &str, answer: &Answer) {
+    assert_eq!(answer.header("cache-control"), "no-store");
+    let document = answer.document();
+    document.check(page);
+    let title = &document.all("title").next().unwrap().text;
+    assert!(!title.contains(CANARY), "{title}");
+    let banner = document.all("aside").next().unwrap();
+    for text in ["You, Ada", "Wren", "to see <b>why</b>", "Closes at", "Stop looking"] {
+        assert!(banner.text.contains(text), "{text}: {}", banner.text);
+    }
+    let footer = &document.all("footer").next().unwrap().text;
+    assert!(!footer.contains("No word"), "{footer}");
+    // Words have their own direction, and stand nowhere but in the text.
+    for said in with_class(&document, "said") {
+        assert_eq!(said.attribute("dir"), Some("auto"), "{}", said.text);
+    }
+    let names = document.attributes();
+    assert!(!names.iter().any(|(_, value)| value.contains(CANARY)), "{names:?}");
+    let words = document.all("div").find(|div| div.attribute("id") == Some("words"));
+    let left: u64 = words.unwrap().attribute("data-left").unwrap().parse().unwrap();
+    assert!((590..600).contains(&left), "{left}");
+    let path = page.rsplit_once("/access/").unwrap().1.split('/').next().unwrap();
+    let refresh = format!("{left}; url=/access/{path}");
+    assert_eq!(answer.header("refresh"), refresh);
+    assert!(story.agent.answers_to("Wren"));
+}
+
+fn with_class<'page>(
+    document: &'page Document,
+    class: &'static str,
+) -> impl Iterator<Item = &'page crate::document::Element> {
+    let all = ["div", "span"].into_iter().flat_map(|name| document.all(name));
+    all.filter(move |element| {
+        let classes = element.attribute("class").unwrap_or_default();
+        classes.split(' ').any(|own| own == class)
+    })
+}
+
+#[tokio::test]
+async fn spec_5_2_it_closes_by_itself() {
+    let story = Story::begin().await;
+    let path = story.let_in("all", "1").await;
+    let memories = format!("{path}/memories");
+    let answer = story.browser.get(&memories).await;
+    assert!(has_words(&answer));
+    assert_eq!(answer.header("refresh"), format!("59; url={path}"));
+    let state = story.state(&path).await;
+    assert_eq!((&state["state"], &state["seconds_left"]), (&json!("granted"), &json!(59)));
+    let request = story.browser.get(&path).await;
+    assert_eq!(request.header("refresh"), format!("60; url={path}"));
+    story.house.clock.advance(MINUTE - Duration::from_secs(2));
+    let answer = story.browser.get(&memories).await;
+    assert_eq!(answer.header("refresh"), format!("1; url={path}"));
+    story.house.clock.advance(Duration::from_secs(2));
+    story.is_closed(&path, "Its time is over.").await;
+    walk_but(&story.browser, |link| link == path).await;
+    assert_eq!(story.reads(&path).await, 2);
+}
+
+#[tokio::test]
+async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() {
+    let story = Story::begin().await;
+    story.house.administrator("Bob").await;
+    let mut bob = story.house.browser();
+    bob.sign_in("Bob", PASSWORD).await;
+
+    let path = story.let_in("core", "10").await;
+    assert!(has_words(&story.browser.get(&format!("{path}/memories")).await));
+    story.agent.revoke_access(id(&path), &wren()).await.unwrap();
+    story.is_closed(&path, "Wren took it back.").await;
+
+    let path = story.let_in("core", "10").await;
+    let memories = format!("{path}/memories");
+    let revoke = format!("{path}/revoke");
+    let done = story.browser.press(&memories, &revoke, &[]).await;
+    assert_eq!(done.leads_to(), format!("{path}?done=taken-back"));
+    story.is_closed(&path, "You took it back.").await;
+
+    let path = story.let_in("core", "10").await;
+    bob.press(&path, &format!("{path}/revoke"), &[]).await.leads_to();
+    story.is_closed(&path, "user Bob took it back.").await;
+
+    // One that waits is withdrawn in the same way.
+    let path = story.ask("core", "10").await;
+    let revoke = format!("{path}/revoke");
+    story.browser.press(&path, &revoke, &[]).await.leads_to();
+    let late = story.agent.answer_access(id(&path), true, None, &wren()).await;
+    assert_eq!(late.unwrap_err().code(), "access_over");
+    story.is_closed(&path, "You took it back.").await;
+}
+
+#[tokio::test]
+async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
+    let mut story = Story::begin().await;
+    let path = story.let_in("all", "10").await;
+    let pages = story.reading(&path).await;
+    story.house.administrator("Bob").await;
+    let mut bob = story.house.browser();
+    bob.sign_in("Bob", PASSWORD).await;
+    for page in &pages {
+        let answer = bob.get(page).await;
+        assert_eq!(answer.leads_to(), path);
+        assert!(!has_words(&answer));
+    }
+    // Nor what the agent said to it.
+    let request = bob.get(&path).await;
+    assert!(!has_words(&request) && request.text.contains("That is for whoever asked."));
+    assert!(request.text.contains("to see &lt;b&gt;why"));
+    request.document().check(&path);
+    walk_but(&bob, |_| false).await;
+
+    // A token that Ada signs in for is somebody else.
+    let token = token_of_ada(&story.house).await;
+    let listed = format!("/v1/agents/{}/memories", story.agent.scope().agent);
+    let bearer = [("authorization", token.as_str())];
+    let answer = story.browser.open(&listed, &bearer).await;
+    assert_eq!(answer.status(), 200);
+    assert!(!answer.text().await.unwrap().contains(CANARY));
+
+    // Signing out closes the pages; whoever signs in again as Ada goes on.
+    assert!(has_words(&story.browser.get(&pages[0]).await));
+    story.browser.press("/", "/sign-out", &[]).await.leads_to();
+    for page in &pages {
+        let answer = story.browser.get(page).await;
+        assert!(answer.leads_to().starts_with("/sign-in"), "{page}");
+        assert!(!has_words(&answer));
+    }
+    let state = story.browser.get(&format!("{path}/state")).await;
+    assert!(state.leads_to().starts_with("/sign-in"));
+    story.browser.sign_in("Ada", PASSWORD).await;
+    assert!(has_words(&story.browser.get(&pages[0]).await));
+}
+
+#[tokio::test]
+async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
+    let mut story = Story::begin().await;
+    story.house.administrator("Bob").await;
+    let path = story.let_in("all", "30").await;
+    let pages = story.reading(&path).await;
+    assert!(has_words(&story.browser.get(&pages[0]).await));
+    let waiting = story.ask("core", "30").await;
+    story.house.account.remove_user("Ada").await.unwrap();
+    assert!(story.browser.get(&path).await.leads_to().starts_with("/sign-in"));
+    story.house.administrator("Ada").await;
+    story.browser.sign_in("Ada", PASSWORD).await;
+    for page in &pages {
+        assert_eq!(story.browser.get(page).await.leads_to(), path);
+    }
+    // What was granted and what was asked is taken back, and what the agent said is not for them.
+    let request = story.browser.get(&path).await;
+    assert!(!has_words(&request), "{}", request.text);
+    for text in ["memoir took it back.", "That is for whoever asked."] {
+        assert!(request.text.contains(text), "{text}: {}", request.text);
+    }
+    assert_eq!(story.state(&waiting).await["state"], "revoked");
+    walk_but(&story.browser, |_| false).await;
+    let own = story.let_in("core", "30").await;
+    assert!(has_words(&story.browser.get(&format!("{own}/memories")).await));
+}
+
+#[tokio::test]
+async fn spec_5_6_a_request_of_another_account_is_not_there() {
+    let story = Story::begin().await;
+    let theirs = story.house.agent(&story.house.other, "Owl", &["One"]).await;
+    let draft = AccessDraft {
+        kind: AccessKind::Read {
+            scope: AccessScope::All,
+            minutes: 10,
+        },
+        purpose: "to see why".into(),
+    };
+    // Even where it was an administrator of the same name.
+    let request = theirs.request_access(&draft, &ada()).await.unwrap();
+    let owl = Actor::agent("Owl");
+    theirs.answer_access(request.id, true, None, &owl).await.unwrap();
+    let path = format!("/access/{}", request.id);
+    let mut pages = story.reading(&path).await.to_vec();
+    pages.extend([
+        path.clone(),
+        format!("{path}/state"),
+        "/access/nothing".to_owned(),
+        format!("/agents/{}/access", theirs.scope().agent),
+        format!("/agents/{}/access/token", theirs.scope().agent),
+        format!("/agents/{}/memories/1/shred", theirs.scope().agent),
+    ]);
+    for page in pages {
+        let answer = story.browser.get(&page).await;
+        assert_eq!(answer.status, 404, "{page}");
+        assert!(!has_words(&answer));
+    }
+    let document = story.browser.page("/").await;
+    let token = document.hidden("form_token").unwrap();
+    let fields = [
+        ("form_token", token),
+        ("purpose", "why"),
+        ("scope", "core"),
+        ("minutes", "5"),
+    ];
+    for page in [
+        format!("{path}/revoke"),
+        format!("/agents/{}/access", theirs.scope().agent),
+        format!("/agents/{}/access/token", theirs.scope().agent),
+        format!("/agents/{}/memories/1/shred", theirs.scope().agent),
+    ] {
+        assert_eq!(story.browser.post(&page, &fields).await.status, 404, "{page}");
+    }
+    let request = theirs.access_request(request.id, Eyes::Agent, &owl).await;
+    assert_eq!(request.unwrap().state, AccessState::Granted);
+}
+
+#[tokio::test]
+async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
+    let story = Story::begin().await;
+    let journal = MemoryInput {
+        content: "a day of waiting".into(),
+        kind: Some(Kind::Journal),
+        ..MemoryInput::default()
+    };
+    story.agent.save(&[journal], &wren()).await.unwrap();
+    let session = story.session().await;
+
+    let core = story.let_in("core", "10").await;
+    let shown = story.browser.get(&format!("{core}/memories")).await.text;
+    assert!(shown.contains("The harbour lies"), "{shown}");
+    // Discarded in the session, and an entry of the journal.
+    assert!(!shown.contains(">#2<") && !shown.contains("a day of waiting"), "{shown}");
+    let wider = story
+        .browser
+        .get(&format!("{core}/memories?kind=journal&discarded=yes"))
+        .await;
+    assert!(!wider.text.contains(">#2<") && !wider.text.contains("a day of waiting"));
+    for page in &story.reading(&core).await[1..] {
+        assert_eq!(story.browser.get(page).await.leads_to(), core, "{page}");
+    }
+
+    let one = story.let_in(&format!("session:{session}"), "10").await;
+    let page = format!("{one}/sessions/{session}");
+    let shown = story.browser.get(&page).await.text;
+    for text in ["Before", "After", "memory refinement update", "Summary", "Done, "] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    assert!(!shown.contains("The harbour lies"), "{shown}");
+    let (other, _) = story.agent.open_own(Mode::Full).await.unwrap();
+    for page in [
+        format!("{one}/sessions/{}", other.id),
+        format!("{one}/sessions"),
+        format!("{one}/memories"),
+        format!("{one}/records"),
+        format!("{one}/prompts"),
+    ] {
+        assert_eq!(story.browser.get(&page).await.leads_to(), one, "{page}");
+    }
+
+    // Each page counts to its own grant, however wide another one is.
+    let all = story.let_in("all", "10").await;
+    let before = (story.reads(&core).await, story.reads(&all).await);
+    story.browser.page(&format!("{core}/memories")).await;
+    assert_eq!(story.reads(&core).await, before.0 + 1);
+    assert_eq!(story.reads(&all).await, before.1);
+    let shown = story
+        .browser
+        .get(&format!("{all}/memories?discarded=yes"))
+        .await
+        .text;
+    assert!(shown.contains(">#2<") && shown.contains("a day of waiting"), "{shown}");
+    let shown = story.browser.get(&format!("{all}/prompts")).await.text;
+    assert!(shown.contains("in words of my own") && shown.contains("I am Wren"), "{shown}");
+}
+
+#[tokio::test]
+async fn long_lists_are_read_page_by_page_and_each_page_is_a_look() {
+    let story = Story::begin().await;
+    let inputs: Vec<MemoryInput> = (0..40)
+        .map(|number| MemoryInput {
+            content: format!("{CANARY} number {number}").into(),
+            ..MemoryInput::default()
+        })
+        .collect();
+    story.agent.save(&inputs, &wren()).await.unwrap();
+    let path = story.let_in("all", "10").await;
+    for first in [format!("{path}/memories"), format!("{path}/records")] {
+        let mut page = first.clone();
+        let mut shown = BTreeSet::new();
+        loop {
+            let document = story.browser.page(&page).await;
+            document.check(&page);
+            let articles = document.all("article").map(|article| article.text.clone());
+            shown.extend(articles);
+            let next = document
+                .all("a")
+                .find(|link| link.text.starts_with("Next page"));
+            let Some(next) = next else { break };
+            page = next.attribute("href").unwrap().to_owned();
+        }
+        assert!(shown.len() >= 45, "{first}: {}", shown.len());
+        assert!(shown.iter().any(|text| text.contains("number 39")), "{first}");
+    }
+    let request = story.browser.get(&path).await.text;
+    assert_eq!(story.looks().await as u64, story.reads(&path).await);
+    assert!(!request.contains("number 39"));
+}
+
+#[tokio::test]
+async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
+    let story = Story::begin().await;
+    let tab = story.tab();
+    let typed = "<i>why</i> \"so\"";
+    let session = format!("session:{}", story.session().await);
+    for (fields, problem) in [
+        ([typed, &session, "61"], "It is 61; give 1 to 60."),
+        ([typed, &session, "0"], "It is 0; give 1 to 60."),
+        ([typed, &session, "x"], "It must be a whole number, 1 to 60."),
+        ([typed, "some", "5"], "It is not among those to choose from."),
+        (["", "core", "7"], "It is empty; give 1 to 2000 characters."),
+    ] {
+        let [purpose, scope, minutes] = fields;
+        let sent = [("purpose", purpose), ("scope", scope), ("minutes", minutes)];
+        let answer = story.browser.press(&tab, &tab, &sent).await;
+        assert_eq!(answer.status, 400, "{problem}");
+        assert!(answer.text.contains(problem), "{problem}: {}", answer.text);
+        assert!(!has_words(&answer) && !answer.text.contains("<i>why"));
+        let document = answer.document();
+        document.check(problem);
+        let kept = document.filled_in(&tab);
+        // What is not among those to choose from is not kept.
+        let scope = if scope == "some" { "core" } else { scope };
+        for (name, value) in [("purpose", purpose), ("scope", scope), ("minutes", minutes)] {
+            assert!(kept.contains(&(name.to_owned(), value.to_owned())), "{name}: {kept:?}");
+        }
+    }
+    let long = "x".repeat(2_001);
+    for (path, field) in [(format!("{tab}/token"), "expires_at"), (shred(&story, 1), "purpose")] {
+        let sent = [("purpose", long.as_str()), (field, "")];
+        let sent = if field == "purpose" { &sent[..1] } else { &sent };
+        let answer = story.browser.press(&path, &path, sent).await;
+        assert_eq!(answer.status, 400, "{path}");
+        assert!(answer.text.contains("2001") && answer.text.contains(&long), "{path}");
+        answer.document().check(&path);
+    }
+    let past = [("purpose", "why"), ("expires_at", "2026-03-01T12:00")];
+    let path = format!("{tab}/token");
+    let answer = story.browser.press(&path, &path, &past).await;
+    assert!(answer.text.contains("It is in the past"), "{}", answer.text);
+    let foreign = [
+        ("purpose", "why"),
+        ("scope", "session:01890000-0000-7000-8000-000000000000"),
+        ("minutes", "5"),
+    ];
+    let answer = story.browser.press(&tab, &tab, &foreign).await;
+    assert!(answer.text.contains("There is no such session of this agent."), "{}", answer.text);
+    // No request came of any of it: there are those of the beginning.
+    let (eyes, ada) = (Eyes::Administrator, ada());
+    let requests = story.agent.access_requests(None, 99, eyes, &ada).await;
+    assert_eq!(requests.unwrap().len(), 2);
+    for _ in 0..19 {
+        story.ask("core", "5").await;
+    }
+    let one_more = [("purpose", "why"), ("scope", "core"), ("minutes", "5")];
+    let answer = story.browser.press(&tab, &tab, &one_more).await;
+    assert!(answer.text.contains("20 requests wait for the agent"), "{}", answer.text);
+    // They fill a page.
+    let second = story.browser.page(&tab).await;
+    second.check(&tab);
+}
+
+fn shred(story: &Story, number: u64) -> String {
+    format!("/agents/{}/memories/{number}/shred", story.agent.scope().agent)
+}
+
+#[tokio::test]
+async fn spec_5_5_a_token_is_asked_for_and_made_once() {
+    let story = Story::begin().await;
+    let form = format!("{}/token", story.tab());
+    let sent = [("purpose", "it was lost"), ("expires_at", "2026-03-05T12:00")];
+    let asked = story.browser.press(&form, &form, &sent).await;
+    let path = asked.leads_to().strip_suffix("?done=asked").unwrap().to_owned();
+    let tokens = format!("/agents/{}/tokens", story.agent.scope().agent);
+    assert!(!story.browser.page(&path).await.forms().contains(&tokens));
+    story.answer(&path, true).await;
+    story.house.administrator("Bob").await;
+    let mut bob = story.house.browser();
+    bob.sign_in("Bob", PASSWORD).await;
+    assert!(!bob.page(&path).await.forms().contains(&tokens));
+    let made = story.browser.press(&path, &tokens, &[]).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let document = made.document();
+    document.check(&tokens);
+    let secret = document.all("pre").next().unwrap().text.clone();
+    let entered = story.house.memoir.authenticate(&secret).await.unwrap();
+    assert_eq!(entered.unwrap().agent, Some(story.agent.scope().agent));
+    let request = story.browser.get(&path).await;
+    assert!(request.text.contains("It is done.") && !request.text.contains(&secret));
+    // It ends when the agent was told that it would.
+    story.house.clock.advance(24 * 60 * MINUTE);
+    assert!(story.house.memoir.authenticate(&secret).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn spec_4_4_a_memory_is_shredded_with_the_agents_yes_only() {
+    let story = Story::begin().await;
+    let (form, number) = (shred(&story, 4), Number(4));
+    let sent = [("purpose", "a key was pasted")];
+    let asked = story.browser.press(&form, &form, &sent).await;
+    let path = asked.leads_to().strip_suffix("?done=asked").unwrap().to_owned();
+    let shredded_at = async || story.agent.blind_memory(number).await.unwrap().shredded_at;
+    assert_eq!(shredded_at().await, None);
+    let request = story.browser.get(&path).await.text;
+    assert!(request.contains("shredding memory #4"), "{request}");
+    story.answer(&path, true).await;
+    assert!(shredded_at().await.is_some());
+    assert!(story.browser.get(&path).await.text.contains("It is done."));
+    assert!(story.browser.get(&form).await.text.contains("It is shredded already."));
+    let memories = form.strip_suffix("/4/shred").unwrap();
+    let links = story.browser.page(memories).await.links();
+    assert!(links.contains(&shred(&story, 1)) && !links.contains(&form));
+    // What is shredded cannot be asked for again, and nothing of another agent's.
+    assert_eq!(story.browser.get(&shred(&story, 99)).await.status, 404);
+}
+
+#[tokio::test]
+async fn who_is_let_in_stands_where_administrators_look() {
+    let story = Story::begin().await;
+    let session = story.session().await;
+    let asking = format!("{}?scope=session:{session}", story.tab());
+    let links = story.browser.page(&format!("/sessions/{session}")).await.links();
+    assert!(links.contains(&asking), "{links:?}");
+    let document = story.browser.page(&asking).await;
+    let chosen = document
+        .all("option")
+        .find(|option| option.attribute("selected").is_some());
+    assert_eq!(
+        chosen.unwrap().attribute("value"),
+        Some(format!("session:{session}").as_str())
+    );
+    let text = story.browser.get(&asking).await.text;
+    assert!(text.contains("No model speaks for it"), "{text}");
+
+    let path = story.let_in("core", "10").await;
+    let fleet = story.browser.page("/").await;
+    assert!(fleet.links().contains(&story.tab()), "{:?}", fleet.links());
+    let overview = story.tab().strip_suffix("/access").unwrap().to_owned();
+    let overview = story.browser.get(&overview).await;
+    assert!(overview.document().links().contains(&path));
+    assert!(overview.text.contains("closes at"), "{}", overview.text);
+    let tab = story.browser.get(&story.tab()).await.text;
+    assert!(tab.contains("granted") && tab.contains("9:5"), "{tab}");
+    story.agent.request_access(
+        &AccessDraft {
+            kind: AccessKind::Token { expires_at: None },
+            purpose: "x".into(),
+        },
+        &owner(),
+    ).await.unwrap();
+    assert!(story.browser.get(&story.tab()).await.text.contains("one more token"));
+}
+
+/// Of the other doors.
+async fn token_of_ada(house: &House) -> String {
+    let client = reqwest::Client::new();
+    let given = json!({"name": "Ada", "password": PASSWORD});
+    let request = client.post(format!("{}/v1/sign-in", house.address));
+    let answer = request.json(&given).send().await.unwrap();
+    let answer: Value = answer.json().await.unwrap();
+    format!("Bearer {}", answer["token"].as_str().unwrap())
+}

@@ -1,0 +1,287 @@
+//! Making agents, letting them in, and erasing them.
+
+use std::time::Duration;
+
+use memoir_app::Verification;
+use memoir_domain::{
+    access::{AccessDraft, AccessKind},
+    agent::Field,
+    audit::Actor,
+    session::Mode,
+};
+
+use crate::house::{CANARY, House, owner};
+
+#[tokio::test]
+async fn an_agent_is_made_with_its_settings() {
+    let house = House::open().await;
+    let browser = house.ada().await;
+    let fleet = browser.page("/").await;
+    assert!(fleet.links().contains(&"/agents/new".to_owned()));
+    browser.page("/agents/new").await.check("/agents/new");
+    let prompt = format!("I am <b>Wren</b>,\r\n{CANARY}.");
+    let fields = [
+        ("name", " <i>Wren</i> & \"co\" "),
+        ("model", "builtin:careful"),
+        ("system_prompt", prompt.as_str()),
+        ("core_token_budget", "4000"),
+        ("refinement_threshold", "0.9"),
+        ("detail_guard", "refuse"),
+        ("immutable_tags", "voice, vow"),
+        ("paused", "yes"),
+    ];
+    let made = browser.fill_in("/agents/new", "/agents/new", &fields).await;
+    let page = made.leads_to().strip_suffix("?done=created").unwrap();
+    let shown = browser.get(made.leads_to()).await;
+    assert!(shown.text.contains("&lt;i&gt;Wren&lt;/i&gt; &amp;"), "{}", shown.text);
+    assert!(!shown.text.contains("<i>Wren") && !shown.text.contains(CANARY));
+    shown.document().check(page);
+    let agent = house.account.agent("<i>Wren</i> & \"co\"").await.unwrap();
+    assert!(page.ends_with(&agent.scope().agent.to_string()), "{page}");
+    let view = agent.show().await.unwrap();
+    let settings = view.settings.expose();
+    assert_eq!(settings["system_prompt"], format!("I am <b>Wren</b>,\n{CANARY}."));
+    assert_eq!(settings["core_token_budget"], 4_000);
+    assert_eq!(settings["refinement_threshold"], 0.9);
+    assert_eq!(settings["detail_guard"], "refuse");
+    assert_eq!(settings["immutable_tags"], serde_json::json!(["voice", "vow"]));
+    assert_eq!(settings["paused"], true);
+    assert_eq!(settings["active"], true);
+    assert_eq!(settings["duplicate_match"], serde_json::Value::Null);
+    let records = agent.search_records(&Default::default(), None, 9).await.unwrap();
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].actor, Actor::administrator("user Ada"));
+}
+
+#[tokio::test]
+async fn what_was_typed_stays_where_no_agent_is_made() {
+    let house = House::open().await;
+    house.agent(&house.account, "Wren", &[]).await;
+    let browser = house.ada().await;
+    let fields = [
+        ("name", "Heron"),
+        ("model", "careful"),
+        ("system_prompt", "I am Heron & <co>."),
+        ("core_token_budget", "many"),
+        ("refinement_threshold", "2"),
+    ];
+    let refused = browser.fill_in("/agents/new", "/agents/new", &fields).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    let document = refused.document();
+    document.check("/agents/new");
+    for (name, value) in &fields {
+        let kept = document.filled_in("/agents/new");
+        let sent = (name.to_string(), value.to_string());
+        assert!(kept.contains(&sent), "{name}: {kept:?}");
+    }
+    for wrong in ["model", "core_token_budget", "refinement_threshold"] {
+        let field = document.by_id(wrong);
+        assert_eq!(field.attribute("aria-invalid"), Some("true"), "{wrong}");
+        let fault = format!("{wrong}-fault");
+        let told_by = field.attribute("aria-describedby").unwrap();
+        assert!(told_by.split(' ').any(|id| id == fault), "{told_by}");
+        assert!(!document.by_id(&fault).text.is_empty());
+    }
+    assert_eq!(document.by_id("name").attribute("aria-invalid"), None);
+    let told = "It must be a whole number of tokens from 1 to 1000000000.";
+    assert_eq!(document.by_id("core_token_budget-fault").text, told);
+    assert!(house.account.agent("Heron").await.is_err());
+    // A name is free or not whatever its case.
+    let refused = browser
+        .fill_in("/agents/new", "/agents/new", &[("name", "WREN")])
+        .await;
+    assert_eq!(refused.status, 409);
+    let told = refused.document().by_id("name-fault").text.clone();
+    assert_eq!(told, "Another agent of the account has this name already.");
+    let nameless = browser.fill_in("/agents/new", "/agents/new", &[]).await;
+    assert_eq!(nameless.status, 409);
+    assert_eq!(house.account.agents().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
+    let house = House::open().await;
+    house
+        .account
+        .create_agent("Wren", &[], &owner())
+        .await
+        .unwrap();
+    let agent = house.account.agent("Wren").await.unwrap();
+    let browser = house.ada().await;
+    let page = format!("/agents/{}/settings", agent.scope().agent);
+    let path = format!("/agents/{}/tokens", agent.scope().agent);
+    let made = browser.fill_in(&page, &path, &[("ends", "30")]).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    assert_eq!(made.header("cache-control"), "no-store");
+    made.document().check(&path);
+    let secret = made.document().all("pre").next().unwrap().text.clone();
+    let entered = house.memoir.authenticate(&secret).await.unwrap();
+    assert_eq!(entered.unwrap().agent, Some(agent.scope().agent));
+    let token = agent.tokens().await.unwrap().remove(0);
+    let seconds = token.expires_at.unwrap().seconds_since(token.created_at);
+    assert_eq!(seconds, 30 * 24 * 3_600);
+    // Nothing shows it again.
+    let settings = browser.get(&page).await;
+    assert!(!settings.text.contains(&secret));
+    assert!(settings.text.contains("lets it in"), "{}", settings.text);
+    let wrong = browser.fill_in(&page, &path, &[("ends", "31")]).await;
+    assert_eq!(wrong.status, 400);
+
+    let input = memoir_app::MemoryInput {
+        content: "One".into(),
+        ..Default::default()
+    };
+    agent.save(&[input], &Actor::agent("Wren")).await.unwrap();
+    let refused = browser.fill_in(&page, &path, &[]).await;
+    assert_eq!(refused.status, 409);
+    refused.document().check(&page);
+    let told = "The agent `Wren` has memories: only it can make further tokens for itself.";
+    assert!(refused.text.contains(told), "{}", refused.text);
+    let ask = format!("/agents/{}/access", agent.scope().agent);
+    assert!(refused.document().links().contains(&ask));
+    assert_eq!(agent.tokens().await.unwrap().len(), 1);
+    // With its leave, once.
+    let draft = AccessDraft {
+        kind: AccessKind::Token { expires_at: None },
+        purpose: "its machine is new".into(),
+    };
+    let actor = Actor::administrator("user Ada");
+    let asked = agent.request_access(&draft, &actor).await.unwrap();
+    agent
+        .answer_access(asked.id, true, None, &Actor::agent("Wren"))
+        .await
+        .unwrap();
+    assert_eq!(browser.fill_in(&page, &path, &[]).await.status, 200);
+    assert_eq!(browser.fill_in(&page, &path, &[]).await.status, 409);
+
+    let revoke = format!("{path}/{}/revoke", token.id);
+    let done = browser.fill_in(&page, &revoke, &[]).await;
+    assert_eq!(done.leads_to(), format!("{page}?done=revoked#tokens"));
+    assert!(house.memoir.authenticate(&secret).await.unwrap().is_none());
+    let document = browser.page(&page).await;
+    assert!(!document.forms().contains(&revoke));
+    document.check(&page);
+    let records = agent.search_records(&Default::default(), None, 1).await.unwrap();
+    assert_eq!(records[0].action.as_str(), "token_revoked");
+    assert_eq!(records[0].actor, actor);
+}
+
+#[tokio::test]
+async fn a_token_of_another_agent_is_not_there() {
+    let house = House::open().await;
+    let wren = house.agent(&house.account, "Wren", &[]).await;
+    let owl = house.agent(&house.account, "Owl", &[]).await;
+    let made = owl
+        .create_token(memoir_app::Provision::First, None, &owner())
+        .await
+        .unwrap();
+    let browser = house.ada().await;
+    let page = format!("/agents/{}/settings", wren.scope().agent);
+    let token = browser.page(&page).await.hidden("form_token").unwrap().to_owned();
+    for id in [made.view.id.to_string(), "x".to_owned()] {
+        let path = format!("/agents/{}/tokens/{id}/revoke", wren.scope().agent);
+        let answer = browser.post(&path, &[("form_token", &token)]).await;
+        assert_eq!(answer.status, 404, "{id}");
+    }
+    assert!(owl.tokens().await.unwrap()[0].revoked_at.is_none());
+}
+
+#[tokio::test]
+async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &["One", "Two"]).await;
+    let browser = house.ada().await;
+    let page = format!("/agents/{}/erase", agent.scope().agent);
+    browser.page(&page).await.check(&page);
+    let refused = browser.fill_in(&page, &page, &[("name", "Heron")]).await;
+    assert_eq!(refused.status, 409);
+    let document = refused.document();
+    document.check(&page);
+    assert_eq!(document.by_id("name").attribute("value"), Some("Heron"));
+    assert_eq!(document.by_id("name-fault").text, "It is not the name of this agent.");
+    // Not while a session of it runs.
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    let refused = browser.fill_in(&page, &page, &[("name", "wren")]).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.text.contains(&session.id.to_string()), "{}", refused.text);
+    agent.cancel(session.id, &owner()).await.unwrap();
+
+    let done = browser.fill_in(&page, &page, &[("name", " wren ")]).await;
+    assert_eq!(done.leads_to(), "/?done=erased");
+    let fleet = browser.get("/?done=erased").await;
+    assert!(fleet.text.contains("Its key is destroyed"), "{}", fleet.text);
+    assert!(!fleet.text.contains("Wren"));
+    let gone = browser.get(&page).await;
+    assert_eq!(gone.status, 410);
+    gone.document().check(&page);
+    let Verification {
+        valid, erased_at, ..
+    } = agent.verify().await.unwrap();
+    assert!(valid && erased_at.is_some());
+}
+
+#[tokio::test]
+async fn it_is_told_in_place_why_no_session_can_be_begun() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let browser = house.ada().await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let refine = format!("{page}/refine");
+    let told = async |text: &str| {
+        let answer = browser.get(&page).await;
+        answer.document().check(&page);
+        assert!(answer.text.contains(text), "{}", answer.text);
+        assert!(!answer.document().forms().contains(&refine));
+    };
+    told("the agent has no core memories").await;
+    let input = memoir_app::MemoryInput {
+        content: "One".into(),
+        ..Default::default()
+    };
+    agent.save(&[input], &Actor::agent("Wren")).await.unwrap();
+    let set = async |field, value| {
+        agent
+            .configure(&[(field, Some(value))], &owner())
+            .await
+            .unwrap();
+    };
+    set(Field::Active, "false").await;
+    told("the agent is out of service").await;
+    set(Field::Active, "true").await;
+    let document = browser.page(&page).await;
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    told("one is running already").await;
+    // Whoever has the page from before is told so beside what they chose.
+    let fields = [("mode", "dedup_only"), ("rehearsal", "yes")];
+    let refused = browser.send_filled_in(&document, &refine, &fields).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.text.contains("A session is running already"), "{}", refused.text);
+    refused.document().check(&refine);
+    agent.cancel(session.id, &owner()).await.unwrap();
+    house.clock.advance(Duration::from_secs(60));
+
+    // What is wrong with a model for this once is told beside it, and the rest stays as it was chosen.
+    let fields = [("mode", "dedup_only"), ("rehearsal", "yes"), ("model", "gpt")];
+    let refused = browser.fill_in(&page, &refine, &fields).await;
+    assert_eq!(refused.status, 409);
+    let document = refused.document();
+    document.check(&refine);
+    for (name, value) in fields {
+        let kept = (name.to_owned(), value.to_owned());
+        assert!(document.filled_in(&refine).contains(&kept), "{name}");
+    }
+    assert!(document.by_id("model-fault").text.contains("names no provider"));
+    let unknown = browser
+        .fill_in(&page, &refine, &[("model", "nobody:x")])
+        .await;
+    assert_eq!(unknown.status, 409);
+    assert!(unknown.text.contains("there is no provider"), "{}", unknown.text);
+    // Paused is no hindrance for whoever asks.
+    set(Field::Paused, "true").await;
+    let paused = browser.get(&page).await.text;
+    assert!(paused.contains("You can begin a session all the same"), "{paused}");
+    let begun = browser
+        .fill_in(&page, &refine, &[("mode", "full"), ("model", "builtin:careful")])
+        .await;
+    assert!(begun.leads_to().starts_with("/sessions/"));
+}

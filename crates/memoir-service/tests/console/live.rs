@@ -1,0 +1,321 @@
+//! `/sessions/{session}/events`, and the page that follows it.
+
+use std::time::Duration;
+
+use memoir_app::{AgentHandle, sessions::RefineOptions};
+use memoir_domain::{SessionId, session::Mode};
+use memoir_service::Options;
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::house::{Browser, CANARY, House};
+
+/// An event as it came.
+struct Event {
+    kind: String,
+    id: String,
+    data: Value,
+}
+
+/// A stream that is read.
+struct Events {
+    response: Response,
+    text: String,
+}
+
+impl Events {
+    async fn open(browser: &Browser, session: SessionId) -> Self {
+        let path = format!("/sessions/{session}/events");
+        let own = [("sec-fetch-site", "same-origin")];
+        let response = browser.open(&path, &own).await;
+        assert_eq!(response.status(), 200);
+        let headers = response.headers();
+        assert_eq!(headers["content-type"], "text/event-stream");
+        assert_eq!(headers["cache-control"], "no-store");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        let text = String::new();
+        Self { response, text }
+    }
+
+    /// The next event, which holds no word; `None` at the end of the stream.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some((block, rest)) = self.text.split_once("\n\n") {
+                assert!(!block.to_lowercase().contains(CANARY), "{block}");
+                let event = parse(block);
+                self.text = rest.to_owned();
+                if event.is_some() {
+                    return event;
+                }
+                continue;
+            }
+            let chunk = tokio::time::timeout(Duration::from_secs(60), self.response.chunk());
+            let chunk = chunk.await.unwrap().ok()??;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    async fn rest(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+
+    /// The next event that tells of a record.
+    async fn record(&mut self) -> Option<Event> {
+        loop {
+            let event = self.next().await?;
+            if event.kind == "record" {
+                return Some(event);
+            }
+        }
+    }
+}
+
+fn parse(block: &str) -> Option<Event> {
+    let field = |name: &str| {
+        let mut lines = block.lines();
+        lines.find_map(|line| Some(line.strip_prefix(name)?.to_owned()))
+    };
+    let data = field("data: ")?;
+    Some(Event {
+        kind: field("event: ").unwrap(),
+        id: field("id: ").unwrap(),
+        data: serde_json::from_str(&data).unwrap(),
+    })
+}
+
+/// Eight memories, of which some say the same.
+const MEMORIES: [&str; 8] = [
+    "The harbour lies to the west of the old town",
+    "the harbour lies to the west of the old town",
+    "Ivo taught me how to read the tide tables",
+    "We promised each other to come back in spring",
+    "Mira keeps the keys of the boat house",
+    "The ferry leaves at seven on weekdays",
+    "Bread is baked on Fridays behind the church",
+    "The blue door is the one that sticks",
+];
+
+async fn call(agent: &AgentHandle, session: SessionId, tool: &str, arguments: Value) {
+    let called = agent.call_tool(session, tool, Some(&arguments)).await;
+    called.unwrap();
+}
+
+async fn edit(agent: &AgentHandle, session: SessionId, number: u64) {
+    let content = format!("Tightened, says the {CANARY}, to {number}");
+    let arguments = json!({"id": number, "content": content});
+    call(agent, session, "update_memory", arguments).await;
+}
+
+async fn opened(house: &House) -> (AgentHandle, SessionId) {
+    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    (agent, session.id)
+}
+
+#[tokio::test]
+async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
+    let house = House::open().await;
+    let (agent, session) = opened(&house).await;
+    let browser = house.ada().await;
+    let mut events = Events::open(&browser, session).await;
+    let begun = events.next().await.unwrap();
+    assert_eq!((begun.kind.as_str(), &begun.data["state"]), ("session", &json!("open")));
+    let line = begun.data["breaker_tokens"].as_u64().unwrap();
+    call(&agent, session, "delete_memory", json!({"id": 2})).await;
+    let first = events.record().await.unwrap();
+    edit(&agent, session, 3).await;
+    let summary = json!({"summary": format!("Done, {CANARY}.")});
+    call(&agent, session, "complete_refinement", summary).await;
+    let rest = events.rest().await;
+    let all = || std::iter::once(&first).chain(&rest);
+    let actions: Vec<&str> = all()
+        .filter_map(|event| event.data["action"].as_str())
+        .collect();
+    assert_eq!(
+        actions,
+        [
+            "memory_refinement_delete",
+            "memory_refinement_update",
+            "memory_refinement_complete"
+        ]
+    );
+    let masses = all().filter_map(|event| event.data["core_tokens"].as_u64());
+    assert!(masses.into_iter().all(|mass| mass >= line));
+    let last = rest.last().unwrap();
+    assert_eq!((last.kind.as_str(), &last.data["state"]), ("ended", &json!("completed")));
+    // Whoever comes back has seen everything.
+    let path = format!("/sessions/{session}/events");
+    let again = browser.open(&path, &[("last-event-id", &last.id)]).await;
+    assert_eq!(again.status(), StatusCode::NO_CONTENT);
+    let wrong = browser.open(&path, &[("last-event-id", "yesterday")]).await;
+    assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn whoever_signs_out_is_told_nothing_that_happens_after_it() {
+    let house = House::open().await;
+    let (agent, session) = opened(&house).await;
+    for path in ["/sign-out", "/sign-out-everywhere"] {
+        let browser = house.ada().await;
+        let mut events = Events::open(&browser, session).await;
+        while events.next().await.unwrap().kind != "session" {}
+        let elsewhere = browser.clone();
+        assert_eq!(elsewhere.press("/", path, &[]).await.status, 303);
+        edit(&agent, session, 3).await;
+        assert_eq!(events.rest().await.len(), 0, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn following_a_session_keeps_nobody_signed_in() {
+    let house = House::open().await;
+    let (agent, session) = opened(&house).await;
+    let browser = house.ada().await;
+    let mut events = Events::open(&browser, session).await;
+    house.clock.advance(Duration::from_secs(70 * 60));
+    let (agent, session) = renewed(&agent, session).await;
+    let mut again = Events::open(&browser, session).await;
+    edit(&agent, session, 3).await;
+    assert!(again.record().await.is_some());
+    // The other stream was opened for the session before, which ended meanwhile.
+    assert_eq!(events.rest().await.last().unwrap().kind, "ended");
+    house.clock.advance(Duration::from_secs(25 * 60));
+    edit(&agent, session, 4).await;
+    assert!(again.record().await.is_some());
+    for _ in 0..4 {
+        house.clock.advance(Duration::from_secs(25 * 60));
+        edit(&agent, session, 5).await;
+    }
+    // Two hours after the last look, and with something to tell all the time.
+    let left = again.rest().await;
+    assert!(left.len() < 16, "{}", left.len());
+    let path = format!("/sessions/{session}");
+    assert_eq!(browser.get(&path).await.status, 303);
+}
+
+/// A session that goes on after so long: the one before was idle for too long.
+async fn renewed(agent: &AgentHandle, before: SessionId) -> (AgentHandle, SessionId) {
+    agent.cancel(before, &crate::house::owner()).await.unwrap();
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    (agent.clone(), session.id)
+}
+
+#[tokio::test]
+async fn spec_5_6_what_is_anothers_is_not_followed() {
+    let house = House::open().await;
+    let theirs = house.agent(&house.other, "Owl", &MEMORIES).await;
+    let (theirs, _) = theirs.open_own(Mode::Full).await.unwrap();
+    let (_, ours) = opened(&house).await;
+    let browser = house.ada().await;
+    for session in [theirs.id.to_string(), "nothing".to_owned()] {
+        let path = format!("/sessions/{session}/events");
+        assert_eq!(browser.get(&path).await.status, 404, "{path}");
+    }
+    let path = format!("/sessions/{ours}/events");
+    for site in ["cross-site", "same-site", "none"] {
+        let answer = browser.open(&path, &[("sec-fetch-site", site)]).await;
+        assert_eq!(answer.status(), 403, "{site}");
+    }
+    let stranger = house.browser().open(&path, &[]).await;
+    assert_eq!(stranger.status(), 303);
+    assert!(
+        stranger.headers()["location"]
+            .to_str()
+            .unwrap()
+            .starts_with("/sign-in")
+    );
+}
+
+#[tokio::test]
+async fn a_browser_has_so_many_streams_and_no_more() {
+    let house = House::with(Options {
+        streams_per_token: 2,
+        ..Options::default()
+    })
+    .await;
+    let (_, session) = opened(&house).await;
+    let browser = house.ada().await;
+    let _first = Events::open(&browser, session).await;
+    let _second = Events::open(&browser, session).await;
+    let path = format!("/sessions/{session}/events");
+    assert_eq!(browser.open(&path, &[]).await.status(), 429);
+}
+
+#[tokio::test]
+async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
+    let house = House::open().await;
+    let (agent, session) = opened(&house).await;
+    let browser = house.ada().await;
+    let path = format!("/sessions/{session}");
+    let followed = async || {
+        let page = browser.page(&path).await;
+        page.check(&path);
+        let mut boxes = page.all("div");
+        let found = boxes.find(|found| found.attribute("id") == Some("session"));
+        let found = found.unwrap();
+        let address = found.attribute("data-events").map(str::to_owned);
+        (address, found.text.clone())
+    };
+    let (address, text) = followed().await;
+    assert_eq!(address, Some(format!("{path}/events")));
+    assert!(text.contains("10 of 10 edits are left") && text.contains("until the breaker trips"));
+    call(&agent, session, "delete_memory", json!({"id": 2})).await;
+    let (_, text) = followed().await;
+    assert!(text.contains("9 of 10 edits are left") && text.contains("memory refinement delete"));
+    let summary = json!({"summary": format!("Done, {CANARY}.")});
+    call(&agent, session, "complete_refinement", summary).await;
+    let (address, text) = followed().await;
+    assert_eq!(address, None);
+    assert!(text.contains("The session was completed after 1 edit.") && text.contains("Roll back"));
+    assert!(!text.to_lowercase().contains(CANARY));
+}
+
+#[tokio::test]
+async fn queued_sessions_are_followed_too() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
+    let session = agent.enqueue(&RefineOptions::default()).await.unwrap();
+    let browser = house.ada().await;
+    let mut events = Events::open(&browser, session.id).await;
+    let last = events.rest().await.pop().unwrap();
+    assert_eq!(last.kind, "ended");
+    let path = format!("/sessions/{}", session.id);
+    browser.page(&path).await.check(&path);
+}
+
+#[tokio::test]
+async fn a_long_session_is_paged_and_says_so() {
+    let house = House::open().await;
+    let texts: Vec<String> = (0..230).map(|number| format!("Thing {number}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let agent = house.agent(&house.account, "Wren", &texts).await;
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    for number in 1..=230 {
+        call(&agent, session.id, "protect_memory", json!({"id": number})).await;
+    }
+    let browser = house.ada().await;
+    let path = format!("/sessions/{}", session.id);
+    let rows = async |path: &str| {
+        let page = browser.page(path).await;
+        page.check(path);
+        let rows = page.all("tr").filter_map(|row| row.attribute("data-seq"));
+        let rows: Vec<u64> = rows.map(|seq| seq.parse().unwrap()).collect();
+        (rows, page.links(), browser.get(path).await.text)
+    };
+    let (latest, links, text) = rows(&path).await;
+    assert_eq!(latest.len(), 200);
+    assert!(latest.is_sorted() && text.contains("200 records of more"));
+    let earlier = format!("{path}?before={}", latest[0]);
+    assert!(links.contains(&earlier), "{links:?}");
+    let log = format!("/audit?agent={}&session={}", agent.scope().agent, session.id);
+    assert!(links.contains(&log), "{links:?}");
+    let (first, links, text) = rows(&earlier).await;
+    assert!(first.len() >= 30 && first.iter().all(|seq| *seq < latest[0]));
+    assert!(links.contains(&path) && !text.contains("data-events"));
+    let page = browser.page(&log).await;
+    page.check(&log);
+}

@@ -1,0 +1,93 @@
+//! What is not there: a page of the console for browsers, a problem document for programs.
+
+use reqwest::Method;
+
+use crate::{
+    house::{Answer, House},
+    pages::check_headers,
+};
+
+fn is_page(answer: &Answer) -> bool {
+    answer.header("content-type") == "text/html; charset=utf-8"
+}
+
+#[tokio::test]
+async fn a_browser_finds_its_way_from_where_nothing_is() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let browser = house.ada().await;
+    let refine = format!("/agents/{}/refine", agent.scope().agent);
+    let accept = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    for (path, status) in [("/nowhere", 404), ("/agents/", 404), (refine.as_str(), 405)] {
+        let answer = browser.request(Method::GET, path, &accept).await;
+        assert_eq!(answer.status, status, "{path}");
+        assert!(is_page(&answer), "{path}: {}", answer.text);
+        check_headers(&answer);
+        let document = answer.document();
+        document.check(path);
+        // Whoever is signed in still has the way between the parts of the console.
+        assert!(document.links().contains(&"/audit".to_owned()), "{path}");
+        assert!(document.forms().contains(&"/sign-out".to_owned()), "{path}");
+
+        let stranger = house.browser().request(Method::GET, path, &accept).await;
+        assert_eq!(stranger.status, status);
+        assert!(is_page(&stranger), "{path}");
+        check_headers(&stranger);
+        stranger.document().check(path);
+        assert!(!stranger.text.contains("Sign out"));
+
+        // Everybody else is told in the form of the other doors.
+        for accept in ["*/*", "application/json", "text/plain"] {
+            let answer = browser
+                .request(Method::GET, path, &[("accept", accept)])
+                .await;
+            assert_eq!(answer.status, status);
+            let kind = answer.header("content-type");
+            assert_eq!(kind, "application/problem+json", "{path} {accept}");
+        }
+    }
+    let wrong = browser.request(Method::GET, &refine, &accept).await;
+    assert_eq!(wrong.header("allow"), "POST");
+}
+
+#[tokio::test]
+async fn under_the_doors_of_programs_a_problem_stays_a_problem() {
+    let house = House::open().await;
+    let browser = house.ada().await;
+    let accept = [("accept", "text/html")];
+    for path in ["/v1/nowhere", "/v1", "/mcp/nowhere"] {
+        let answer = browser.request(Method::GET, path, &accept).await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert_eq!(answer.header("content-type"), "application/problem+json");
+    }
+    let answer = browser.request(Method::GET, "/v1nowhere", &accept).await;
+    assert!(is_page(&answer));
+}
+
+#[tokio::test]
+async fn a_failure_keeps_the_frame_of_whoever_is_signed_in() {
+    let house = House::open().await;
+    let browser = house.ada().await;
+    for (path, status) in [
+        ("/agents/nobody", 404),
+        ("/sessions/nobody", 404),
+        ("/?page=x", 400),
+        ("/audit?agent=nobody", 404),
+    ] {
+        let answer = browser.get(path).await;
+        assert_eq!(answer.status, status, "{path}");
+        check_headers(&answer);
+        let document = answer.document();
+        document.check(path);
+        assert!(document.links().contains(&"/audit".to_owned()), "{path}");
+    }
+    // The name that nobody has stays in its field.
+    let document = browser.get("/audit?agent=nobody").await.document();
+    let field = document.by_id("agent");
+    assert_eq!(field.attribute("value"), Some("nobody"));
+    assert_eq!(field.attribute("aria-invalid"), Some("true"));
+    let name = "<script>alert(1)</script>";
+    let answer = browser.get(&format!("/agents/{name}")).await;
+    assert_eq!(answer.status, 404);
+    assert!(!answer.text.contains("<script>alert"), "{}", answer.text);
+}

@@ -1,0 +1,178 @@
+//! Curves of the mass: what is drawn, and the same in figures.
+
+use std::time::Duration;
+
+use memoir_app::AgentHandle;
+use memoir_domain::{agent::Field, audit::Actor, session::Mode};
+use serde_json::{Value, json};
+
+use crate::house::{CANARY, House, owner};
+
+/// An agent that was refined once, then again and rolled back by the breaker, over some weeks.
+async fn refined(house: &House) -> AgentHandle {
+    let memories: Vec<String> = (0..20)
+        .map(|number| format!("Number {number} of what there is to keep"))
+        .collect();
+    let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
+    let agent = house.agent(&house.account, "Wren", &memories).await;
+    house.clock.advance(Duration::from_secs(10 * 86_400));
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 2})),
+        (
+            "complete_refinement",
+            json!({"summary": format!("Done, {CANARY}.")}),
+        ),
+    ] {
+        let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
+        called.unwrap();
+    }
+    house.clock.advance(Duration::from_secs(7 * 86_400));
+    let strict = [(Field::RefinementThreshold, Some("0.99"))];
+    let actor = Actor::agent("Wren");
+    agent.configure(&strict, &actor).await.unwrap();
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    let arguments = json!({"id": 3});
+    let called = agent.call_tool(session.id, "delete_memory", Some(&arguments));
+    called.await.unwrap();
+    house.clock.advance(Duration::from_secs(86_400));
+    agent
+}
+
+fn numbers(curve: &Value, name: &str) -> Vec<u64> {
+    let numbers = curve[name].as_array().unwrap().iter();
+    numbers.map(|number| number.as_u64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
+    let house = House::open().await;
+    let agent = refined(&house).await;
+    let browser = house.ada().await;
+    let path = format!("/agents/{}/mass.json", agent.scope().agent);
+    for query in ["", "?days=30", "?days=90", "?days=365"] {
+        let answer = browser.get(&format!("{path}{query}")).await;
+        assert_eq!(answer.status, 200, "{query}");
+        assert_eq!(answer.header("content-type"), "application/json");
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert!(!answer.text.to_lowercase().contains(CANARY));
+        assert!(!answer.text.contains("Number"));
+        let curve: Value = serde_json::from_str(&answer.text).unwrap();
+        let (at, mass) = (numbers(&curve, "at"), numbers(&curve, "mass"));
+        let (low, high) = (numbers(&curve, "low"), numbers(&curve, "high"));
+        assert!(at.len() <= 2_000 && at.is_sorted(), "{}", at.len());
+        assert!([mass.len(), low.len(), high.len()] == [at.len(); 3]);
+        assert!((0..at.len()).all(|place| low[place] <= mass[place] && mass[place] <= high[place]));
+        let tally = agent.show_to_administrator().await.unwrap().tally;
+        assert_eq!(mass.last(), Some(&tally.core_tokens));
+        let kinds: Vec<&str> = curve["marks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|mark| mark["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["done", "back"], "{query}");
+        // The breaker took back what the second session did; the dip is kept.
+        let back = curve["marks"][1]["place"].as_u64().unwrap() as usize;
+        assert!(low[back] < mass[back] && mass[back] == mass[back - 1]);
+        assert_eq!(curve["line"], 5_000);
+    }
+    for query in ["?days=31", "?days=0", "?days=-1", "?days=x"] {
+        assert_eq!(browser.get(&format!("{path}{query}")).await.status, 400);
+    }
+    assert_eq!(house.browser().get(&path).await.status, 303);
+}
+
+#[tokio::test]
+async fn spec_5_6_the_curve_of_anothers_agent_is_not_there() {
+    let house = House::open().await;
+    let theirs = house.agent(&house.other, "Owl", &["One"]).await;
+    let browser = house.ada().await;
+    let id = theirs.scope().agent;
+    for path in [
+        format!("/agents/{id}/mass.json"),
+        format!("/agents/{id}/mass"),
+        "/agents/Owl/mass.json".to_owned(),
+    ] {
+        assert_eq!(browser.get(&path).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_same_is_told_in_figures() {
+    let house = House::open().await;
+    let agent = refined(&house).await;
+    let browser = house.ada().await;
+    let path = format!("/agents/{}", agent.scope().agent);
+    let overview = browser.page(&path).await;
+    let figures = format!("{path}/mass?days=90");
+    assert!(overview.links().contains(&figures));
+    let figure = overview.all("figure").next().unwrap();
+    let source = format!("{path}/mass.json");
+    assert_eq!(figure.attribute("data-source"), Some(source.as_str()));
+    for query in ["", "?days=30", "?days=90", "?days=365"] {
+        let path = format!("{path}/mass{query}");
+        let page = browser.page(&path).await;
+        page.check(&path);
+        let rows = page.all("tr").count();
+        assert!((30..=100).contains(&rows), "{path}: {rows}");
+        let table = page.all("table").next().unwrap();
+        for told in ["Session completed, ", "Session rolled back"] {
+            assert_eq!(table.text.matches(told).count(), 1, "{path}: {told}");
+        }
+        let sessions = page.links();
+        let sessions = sessions.iter().filter(|link| link.starts_with("/sessions/"));
+        assert_eq!(sessions.count(), 2, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_sessions_curve_falls_towards_the_breaker_line() {
+    let house = House::open().await;
+    let agent = refined(&house).await;
+    let sessions = agent
+        .session_page(None, 2, memoir_app::Eyes::Administrator)
+        .await
+        .unwrap();
+    let browser = house.ada().await;
+    let mut curves = Vec::new();
+    for session in sessions {
+        let page = browser.page(&format!("/sessions/{}", session.id)).await;
+        let figure = page.all("figure").next().unwrap();
+        let curve: Value = serde_json::from_str(figure.attribute("data-curve").unwrap()).unwrap();
+        let line = curve["line"].as_u64().unwrap();
+        curves.push((numbers(&curve, "mass"), line, curve));
+    }
+    let [(tripped, tripped_line, told), (completed, line, _)] = &curves[..] else {
+        panic!("{curves:?}");
+    };
+    // Before, after the edit, and at the end.
+    assert_eq!(completed.len(), 3);
+    assert!(completed[0] > completed[1] && completed[1] == completed[2] && completed[2] >= *line);
+    assert_eq!(tripped.len(), 3);
+    assert!(tripped[1] < *tripped_line && tripped[2] == tripped[0]);
+    let marks = told["marks"].as_array().unwrap();
+    assert_eq!(marks[2]["kind"], "back");
+    let text = marks[1]["told"][0].as_str().unwrap();
+    assert!(text.contains("below the breaker line"), "{text}");
+}
+
+#[tokio::test]
+async fn an_agent_without_a_past_has_a_page() {
+    let house = House::open().await;
+    house
+        .account
+        .create_agent("Egg", &[], &owner())
+        .await
+        .unwrap();
+    let browser = house.ada().await;
+    for path in ["/agents/Egg", "/agents/Egg/mass", "/agents/Egg/mass?days=30"] {
+        browser.page(path).await.check(path);
+    }
+    for query in ["", "?days=365"] {
+        let path = format!("/agents/Egg/mass.json{query}");
+        let curve: Value = serde_json::from_str(&browser.get(&path).await.text).unwrap();
+        let mass = numbers(&curve, "mass");
+        assert!(mass.len() > 1 && mass.iter().all(|mass| *mass == 0));
+    }
+}

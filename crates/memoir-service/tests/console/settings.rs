@@ -1,0 +1,294 @@
+//! The settings of an agent: what is sent of them, what is told of them, and what never is (SPEC 2.2, 5.1).
+
+use memoir_app::AgentHandle;
+use memoir_domain::{agent::Field, audit::Actor};
+use serde_json::{Value, json};
+
+use crate::house::{CANARY, House};
+
+fn path(agent: &AgentHandle) -> String {
+    format!("/agents/{}/settings", agent.scope().agent)
+}
+
+async fn value(agent: &AgentHandle, field: Field) -> Value {
+    let view = agent.show().await.unwrap();
+    if field == Field::Name {
+        return view.name.into();
+    }
+    view.settings.expose()[field.as_str()].clone()
+}
+
+/// The settings that the last change touched, by their wire names.
+async fn last_change(agent: &AgentHandle) -> Value {
+    let search = memoir_app::RecordSearch {
+        action: Some(memoir_domain::audit::Action::AgentConfigured),
+        ..Default::default()
+    };
+    let records = agent.search_records(&search, None, 1).await.unwrap();
+    records[0].data.expose()["fields"].clone()
+}
+
+#[tokio::test]
+async fn every_setting_is_changed_and_returned_to_its_default() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let browser = house.ada().await;
+    let page = path(&agent);
+    browser.page(&page).await.check(&page);
+    let changed = [
+        ("name", "Lark", json!("Lark")),
+        ("model", "ollama:qwen3:8b", json!("ollama:qwen3:8b")),
+        ("system_prompt", "Words.", json!("Words.")),
+        ("reflection_prompt", "Words.", json!("Words.")),
+        ("memory_reflection_prompt", "Words.", json!("Words.")),
+        ("refinement_prompt", "Words.", json!("Words.")),
+        ("refinement_threshold", "0.85", json!(0.85)),
+        ("core_token_budget", "4000", json!(4_000)),
+        ("refinement_trigger_tokens", "4500", json!(4_500)),
+        ("immutable_tags", "vow, voice", json!(["vow", "voice"])),
+        ("duplicate_match", "ignore_case", json!("ignore_case")),
+        ("detail_guard", "off", json!("off")),
+        ("paused", "yes", json!(true)),
+        ("active", "", json!(false)),
+    ];
+    for (name, typed, expected) in changed {
+        let done = browser.fill_in(&page, &page, &[(name, typed)]).await;
+        assert_eq!(done.leads_to(), format!("{page}?done=configured"), "{name}");
+        let field: Field = name.parse().unwrap();
+        assert_eq!(value(&agent, field).await, expected, "{name}");
+        assert_eq!(last_change(&agent).await, json!([name]));
+        let document = browser.page(&page).await;
+        document.check(&page);
+        if !field.is_text() {
+            let shown = document.filled_in(&page);
+            let shown = shown.iter().find(|(known, _)| known == name);
+            let shown = shown.map_or("", |(_, value)| value);
+            assert_eq!(shown, typed, "{name}");
+        }
+    }
+    // No tag at all is another thing than the default ones.
+    browser
+        .fill_in(&page, &page, &[("immutable_tags", "[]")])
+        .await
+        .leads_to();
+    assert_eq!(value(&agent, Field::ImmutableTags).await, json!([]));
+    let same = browser.fill_in(&page, &page, &[]).await;
+    assert_eq!(same.leads_to(), format!("{page}?done=unchanged"));
+    let back = [
+        ("model", ""),
+        ("default_system_prompt", "yes"),
+        ("default_reflection_prompt", "yes"),
+        ("default_memory_reflection_prompt", "yes"),
+        ("default_refinement_prompt", "yes"),
+        ("refinement_threshold", ""),
+        ("core_token_budget", " "),
+        ("refinement_trigger_tokens", ""),
+        ("immutable_tags", ""),
+        ("duplicate_match", ""),
+        ("detail_guard", ""),
+        ("paused", ""),
+        ("active", "yes"),
+    ];
+    browser.fill_in(&page, &page, &back).await.leads_to();
+    let view = agent.show().await.unwrap();
+    for (name, set) in view.settings.expose().as_object().unwrap() {
+        let expected = match name.as_str() {
+            "paused" => json!(false),
+            "active" => json!(true),
+            _ => Value::Null,
+        };
+        assert_eq!(*set, expected, "{name}");
+    }
+    assert_eq!(view.name, "Lark");
+}
+
+#[tokio::test]
+async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    house.agent(&house.account, "Owl", &[]).await;
+    let browser = house.ada().await;
+    let page = path(&agent);
+    let long = "x".repeat(10_001);
+    let fields = [
+        ("name", " "),
+        ("model", "gpt-5"),
+        ("core_token_budget", "0"),
+        ("refinement_threshold", "high"),
+        ("immutable_tags", "a, <b>"),
+        ("reflection_prompt", long.as_str()),
+        ("refinement_prompt", "Gently,\nand slowly."),
+        ("paused", "yes"),
+    ];
+    let refused = browser.fill_in(&page, &page, &fields).await;
+    assert_eq!(refused.status, 409);
+    let document = refused.document();
+    document.check(&page);
+    let kept = document.filled_in(&page);
+    for (name, typed) in fields {
+        let sent = (name.to_owned(), typed.to_owned());
+        assert!(kept.contains(&sent), "{name}");
+    }
+    for wrong in [
+        "name",
+        "model",
+        "core_token_budget",
+        "refinement_threshold",
+        "reflection_prompt",
+    ] {
+        assert_eq!(document.by_id(wrong).attribute("aria-invalid"), Some("true"), "{wrong}");
+    }
+    for right in ["immutable_tags", "refinement_prompt", "refinement_trigger_tokens"] {
+        assert_eq!(document.by_id(right).attribute("aria-invalid"), None, "{right}");
+    }
+    let told = "It is 10001 characters long, and the limit is 10000; shorten it or split it up.";
+    assert_eq!(document.by_id("reflection_prompt-fault").text, told);
+    assert_eq!(value(&agent, Field::Paused).await, false);
+    assert_eq!(value(&agent, Field::RefinementPrompt).await, Value::Null);
+    // What is right of it all is saved with the rest once that is.
+    let right = [
+        ("name", "Wren"),
+        ("model", ""),
+        ("core_token_budget", "10"),
+        ("refinement_threshold", ""),
+        ("reflection_prompt", ""),
+    ];
+    let done = browser.send_filled_in(&document, &page, &right).await;
+    assert_eq!(done.leads_to(), format!("{page}?done=configured"));
+    assert_eq!(value(&agent, Field::RefinementPrompt).await, "Gently,\nand slowly.");
+    let taken = browser.fill_in(&page, &page, &[("name", "OWL")]).await;
+    assert_eq!(taken.status, 409);
+    let told = taken.document().by_id("name-fault").text.clone();
+    assert_eq!(told, "Another agent of the account has this name already.");
+    let both = [("system_prompt", "New."), ("default_system_prompt", "yes")];
+    let both = browser.fill_in(&page, &page, &both).await;
+    assert_eq!(both.status, 409);
+    both.document().check(&page);
+}
+
+#[tokio::test]
+async fn prompts_of_the_greatest_length_are_taken() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let browser = house.ada().await;
+    let page = path(&agent);
+    let (system, other) = ("🪶".repeat(100_000), "🪶".repeat(10_000));
+    let fields = [
+        ("system_prompt", system.as_str()),
+        ("reflection_prompt", &other),
+        ("memory_reflection_prompt", &other),
+        ("refinement_prompt", &other),
+    ];
+    let done = browser.fill_in(&page, &page, &fields).await;
+    assert_eq!(done.leads_to(), format!("{page}?done=configured"));
+    let shown = browser.get(&page).await.text;
+    assert!(shown.contains("100,000 characters") && !shown.contains("🪶"));
+}
+
+#[tokio::test]
+async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let browser = house.ada().await;
+    let page = path(&agent);
+    let mine = format!("Refine gently, {CANARY}.");
+    agent
+        .configure(
+            &[(Field::RefinementPrompt, Some(mine.as_str()))],
+            &Actor::agent("Wren"),
+        )
+        .await
+        .unwrap();
+    let shown = browser.get(&page).await;
+    assert!(!shown.text.contains(CANARY), "{}", shown.text);
+    assert!(shown.text.contains("in the agent’s own words"), "{}", shown.text);
+    assert!(shown.text.contains("the agent itself"), "{}", shown.text);
+    // A page that tells of errors shows what was typed into it, and nothing else of them.
+    let typed = [("reflection_prompt", "Look for promises."), ("name", "")];
+    let refused = browser.fill_in(&page, &page, &typed).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.text.contains("Look for promises."));
+    assert!(!refused.text.contains(CANARY), "{}", refused.text);
+    assert!(!browser.get(&page).await.text.contains("Look for promises."));
+    // What is put in its place is told to the agent.
+    browser
+        .fill_in(&page, &page, &[("refinement_prompt", "Do nothing.")])
+        .await
+        .leads_to();
+    let journal = agent.memories(false).await.unwrap();
+    let told = journal.last().unwrap().content.expose();
+    assert_eq!(told, "An administrator changed these settings of mine: refinement_prompt.");
+}
+
+#[tokio::test]
+async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let browser = house.ada().await;
+    let page = path(&agent);
+    let set = async |field, value| {
+        let bob = Actor::administrator("user Bob");
+        agent.configure(&[(field, Some(value))], &bob).await.unwrap();
+    };
+    let before = browser.page(&page).await;
+    set(Field::CoreTokenBudget, "7000").await;
+    set(Field::DetailGuard, "refuse").await;
+    // Whoever did not touch it does not change it back.
+    let done = browser
+        .send_filled_in(&before, &page, &[("refinement_threshold", "0.9")])
+        .await;
+    assert_eq!(done.leads_to(), format!("{page}?done=configured"));
+    assert_eq!(last_change(&agent).await, json!(["refinement_threshold"]));
+    assert_eq!(value(&agent, Field::CoreTokenBudget).await, 7_000);
+    // Whoever did is told first.
+    let both = [("core_token_budget", "6000"), ("detail_guard", "refuse")];
+    let told = browser.send_filled_in(&before, &page, &both).await;
+    assert_eq!(told.status, 409);
+    assert_eq!(value(&agent, Field::CoreTokenBudget).await, 7_000);
+    let document = told.document();
+    document.check(&page);
+    let fault = &document.by_id("core_token_budget-fault").text;
+    assert!(fault.starts_with("Changed to “7000” by user Bob at 2026-03-04"), "{fault}");
+    // Nobody is in the way of what is so already.
+    assert_eq!(document.by_id("detail_guard").attribute("aria-invalid"), None);
+    let kept = ("core_token_budget".to_owned(), "6000".to_owned());
+    assert!(document.filled_in(&page).contains(&kept));
+    let done = browser.send_filled_in(&document, &page, &[]).await;
+    assert_eq!(done.leads_to(), format!("{page}?done=configured"));
+    assert_eq!(last_change(&agent).await, json!(["core_token_budget"]));
+    assert_eq!(value(&agent, Field::CoreTokenBudget).await, 6_000);
+
+    // Prompts too, of which nothing is shown by which one could tell.
+    let before = browser.page(&page).await;
+    let own = [(Field::SystemPrompt, Some("I am Wren, and I sing."))];
+    agent.configure(&own, &Actor::agent("Wren")).await.unwrap();
+    let mine = [("system_prompt", "You are Wren.")];
+    let told = browser.send_filled_in(&before, &page, &mine).await;
+    assert_eq!(told.status, 409);
+    let document = told.document();
+    let fault = &document.by_id("system_prompt-fault").text;
+    assert!(fault.starts_with("Changed by the agent itself at "), "{fault}");
+    browser.send_filled_in(&document, &page, &[]).await.leads_to();
+    assert_eq!(value(&agent, Field::SystemPrompt).await, "You are Wren.");
+}
+
+#[tokio::test]
+async fn spec_5_6_settings_of_another_account_are_not_there() {
+    let house = House::open().await;
+    let theirs = house.agent(&house.other, "Owl", &[]).await;
+    let own = house.agent(&house.account, "Wren", &[]).await;
+    let browser = house.ada().await;
+    let id = theirs.scope().agent;
+    for path in ["settings", "erase", "tokens", "tokens/x/revoke"] {
+        let path = format!("/agents/{id}/{path}");
+        let token = browser.page(&self::path(&own)).await;
+        let token = token.hidden("form_token").unwrap().to_owned();
+        let fields = [("form_token", token.as_str()), ("name", "Owl")];
+        assert_eq!(browser.post(&path, &fields).await.status, 404, "{path}");
+    }
+    for path in ["settings", "erase"] {
+        let path = format!("/agents/{id}/{path}");
+        assert_eq!(browser.get(&path).await.status, 404, "{path}");
+    }
+    assert_eq!(value(&theirs, Field::Name).await, "Owl");
+}

@@ -1,0 +1,497 @@
+//! The second factor of administrators: codes that change every half minute (RFC 6238, with SHA-1 and six
+//! digits, as every authenticator app knows them), and codes to be kept on paper for when the device that
+//! shows the others is lost.
+//!
+//! It has no clock: times are given, in seconds since 1970. What is kept of a second factor is bytes, which
+//! the caller seals.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use totp_rs::{Builder, Secret, Totp};
+use zeroize::Zeroizing;
+
+use crate::{Error, Result, token};
+
+/// How long a code counts, beside one such time before and after: devices' clocks differ.
+const STEP_SECONDS: u64 = 30;
+/// Codes of a device have so many digits.
+const DIGITS: u8 = 6;
+/// Bytes of a secret: as many as HMAC-SHA-1 gives.
+const SECRET_BYTES: usize = 20;
+/// Codes for when the device is lost.
+pub const RECOVERY_CODES: usize = 10;
+/// Random bytes of each of them: nobody finds one from its digest.
+const RECOVERY_BYTES: usize = 10;
+/// Wrong codes in a row that are looked at without a wait.
+const FREE_MISSES: u32 = 10;
+/// How long the next one waits after those. At one guess in so long, and three codes of a million that count
+/// at a time, whoever knows the password needs some years to get in.
+const WAIT_SECONDS: i64 = 15 * 60;
+/// The form of what is kept.
+const FORM: u8 = 1;
+
+/// What a device and Memoir both know. Wiped when dropped; `Debug` prints its type's name only.
+pub struct FactorSecret(Zeroizing<[u8; SECRET_BYTES]>);
+
+impl FactorSecret {
+    /// A new one of 160 random bits.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn generate() -> Result<Self> {
+        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+        getrandom::fill(bytes.as_mut()).map_err(|_| Error::Random)?;
+        Ok(Self(bytes))
+    }
+
+    /// From its bytes; `None` where they are not as many.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: [u8; SECRET_BYTES] = bytes.try_into().ok()?;
+        Some(Self(Zeroizing::new(bytes)))
+    }
+
+    /// Its bytes, to be sealed.
+    pub fn expose(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+
+    /// As a person types it into a device: 32 letters and digits.
+    pub fn base32(&self) -> Zeroizing<String> {
+        base32(self.0.as_slice())
+    }
+
+    /// As a device reads it from a picture: the secret, and for whom it is.
+    pub fn uri(&self, name: &str) -> Zeroizing<String> {
+        let secret = self.base32();
+        let name = percent_encoded(name);
+        Zeroizing::new(format!(
+            "otpauth://totp/Memoir:{name}?secret={}&issuer=Memoir&algorithm=SHA1&digits={DIGITS}&period={STEP_SECONDS}",
+            secret.as_str()
+        ))
+    }
+
+    /// The step of the clock that `code` is the code of; `None` where it is of none that counts at `seconds`.
+    fn step_of(&self, code: &str, seconds: i64) -> Option<u64> {
+        self.codes().check(code, u64::try_from(seconds).ok()?)
+    }
+
+    /// The code of that time, as a device shows it.
+    pub fn code_at(&self, seconds: i64) -> String {
+        let seconds = u64::try_from(seconds).unwrap_or_default();
+        self.codes().generate(seconds).to_string()
+    }
+
+    fn codes(&self) -> Totp {
+        // The size of the secret is right by its type: nothing is to be complained of.
+        Builder::new()
+            .with_secret(Secret::new_stack(*self.0))
+            .with_digits(DIGITS)
+            .with_step_duration(STEP_SECONDS)
+            .with_skew(1)
+            .build_noncompliant()
+    }
+}
+
+impl fmt::Debug for FactorSecret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("FactorSecret")
+    }
+}
+
+/// Codes for when the device is lost, each of which counts once. Shown once; kept as digests. Wiped when
+/// dropped; `Debug` prints its type's name only.
+pub struct RecoveryCodes(Vec<Zeroizing<String>>);
+
+impl RecoveryCodes {
+    fn generate() -> Result<Self> {
+        let code = |_| {
+            let mut bytes = Zeroizing::new([0; RECOVERY_BYTES]);
+            getrandom::fill(bytes.as_mut()).map_err(|_| Error::Random)?;
+            Ok(base32(bytes.as_slice()))
+        };
+        (0..RECOVERY_CODES)
+            .map(code)
+            .collect::<Result<_>>()
+            .map(Self)
+    }
+
+    /// In groups of four, as they are to be written down: `abcd-efgh-ijkl-mnop`.
+    pub fn expose(&self) -> impl Iterator<Item = Zeroizing<String>> {
+        self.0.iter().map(|code| {
+            let mut grouped = String::with_capacity(code.len() + code.len() / 4);
+            for (place, letter) in code.char_indices() {
+                if place > 0 && place.is_multiple_of(4) {
+                    grouped.push('-');
+                }
+                grouped.push(letter.to_ascii_lowercase());
+            }
+            Zeroizing::new(grouped)
+        })
+    }
+
+    fn digests(&self) -> Vec<[u8; 32]> {
+        self.0.iter().map(|code| digest(code)).collect()
+    }
+}
+
+impl fmt::Debug for RecoveryCodes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("RecoveryCodes")
+    }
+}
+
+/// What a code came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It counts, and counts no more from now on.
+    Right,
+    /// It is none, is over, or was used.
+    Wrong,
+    /// There were so many wrong ones that none of a device is looked at for so long.
+    Wait {
+        /// Until the next one is looked at.
+        seconds: u32,
+    },
+}
+
+/// The second factor of one user. Every [`SecondFactor::check`] changes it: what is kept must be written
+/// before the verdict is acted upon.
+pub struct SecondFactor {
+    secret: FactorSecret,
+    /// The step of the clock whose code was taken last; no older one counts.
+    last_step: u64,
+    /// Wrong codes since the last right one, and when the last of them came.
+    misses: u32,
+    missed_at: i64,
+    /// Of the recovery codes that were not used.
+    recovery: Vec<[u8; 32]>,
+}
+
+impl SecondFactor {
+    /// Of a device that shows the right code at `seconds`; that code is used up. `None` for a wrong one.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn of_device(
+        secret: FactorSecret,
+        code: &str,
+        seconds: i64,
+    ) -> Result<Option<(Self, RecoveryCodes)>> {
+        let Some(last_step) = secret.step_of(&normalised(code), seconds) else {
+            return Ok(None);
+        };
+        let mut made = Self {
+            secret,
+            last_step,
+            misses: 0,
+            missed_at: 0,
+            recovery: Vec::new(),
+        };
+        let codes = made.renew_recovery()?;
+        Ok(Some((made, codes)))
+    }
+
+    /// New recovery codes; the ones before count no more.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn renew_recovery(&mut self) -> Result<RecoveryCodes> {
+        let codes = RecoveryCodes::generate()?;
+        self.recovery = codes.digests();
+        Ok(codes)
+    }
+
+    /// How many recovery codes were not used.
+    pub fn recovery_left(&self) -> usize {
+        self.recovery.len()
+    }
+
+    /// How many wrong codes there were since the last right one. Whoever sent them knew the password.
+    pub fn misses(&self) -> u32 {
+        self.misses
+    }
+
+    /// Whether `code`, of the device or for when it is lost, counts at `seconds`. White space and hyphens in
+    /// it are passed over. A recovery code is looked at whatever was wrong before: it cannot be guessed.
+    pub fn check(&mut self, code: &str, seconds: i64) -> Verdict {
+        let code = normalised(code);
+        let digest = digest(&code);
+        if let Some(place) = self
+            .recovery
+            .iter()
+            .position(|known| token::is_same(known, &digest))
+        {
+            self.recovery.remove(place);
+            self.misses = 0;
+            return Verdict::Right;
+        }
+        if let Some(seconds) = self.wait(seconds) {
+            return Verdict::Wait { seconds };
+        }
+        match self.secret.step_of(&code, seconds) {
+            Some(step) if step > self.last_step => {
+                self.last_step = step;
+                self.misses = 0;
+                Verdict::Right
+            }
+            _ => {
+                self.misses = self.misses.saturating_add(1);
+                self.missed_at = seconds;
+                Verdict::Wrong
+            }
+        }
+    }
+
+    /// How long the next code of the device must wait; `None` where it is looked at.
+    fn wait(&self, seconds: i64) -> Option<u32> {
+        if self.misses < FREE_MISSES {
+            return None;
+        }
+        // A clock that was set back makes nobody wait for longer.
+        let since = seconds.saturating_sub(self.missed_at).max(0);
+        let left = WAIT_SECONDS.saturating_sub(since);
+        u32::try_from(left).ok().filter(|left| *left > 0)
+    }
+
+    /// What is to be kept of it, to be sealed.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let length = 1 + SECRET_BYTES + 8 + 4 + 8 + self.recovery.len() * 32;
+        // Room for all of it at once, so that growing leaves no copy behind.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(length));
+        bytes.push(FORM);
+        bytes.extend_from_slice(self.secret.expose());
+        bytes.extend_from_slice(&self.last_step.to_be_bytes());
+        bytes.extend_from_slice(&self.misses.to_be_bytes());
+        bytes.extend_from_slice(&self.missed_at.to_be_bytes());
+        for digest in &self.recovery {
+            bytes.extend_from_slice(digest);
+        }
+        bytes
+    }
+
+    /// From what was kept; `None` for bytes that [`SecondFactor::to_bytes`] does not give.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (&form, rest) = bytes.split_first()?;
+        let (secret, rest) = rest.split_at_checked(SECRET_BYTES)?;
+        let (last_step, rest) = rest.split_first_chunk::<8>()?;
+        let (misses, rest) = rest.split_first_chunk::<4>()?;
+        let (missed_at, rest) = rest.split_first_chunk::<8>()?;
+        let (recovery, remainder) = rest.as_chunks::<32>();
+        (form == FORM && remainder.is_empty()).then_some(())?;
+        Some(Self {
+            secret: FactorSecret::from_bytes(secret)?,
+            last_step: u64::from_be_bytes(*last_step),
+            misses: u32::from_be_bytes(*misses),
+            missed_at: i64::from_be_bytes(*missed_at),
+            recovery: recovery.to_vec(),
+        })
+    }
+}
+
+impl fmt::Debug for SecondFactor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SecondFactor")
+    }
+}
+
+/// A code as it is compared, however it was typed.
+fn normalised(code: &str) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(code.len()));
+    let kept = code
+        .chars()
+        .filter(|letter| !letter.is_whitespace() && *letter != '-');
+    text.extend(kept.map(|letter| letter.to_ascii_uppercase()));
+    text
+}
+
+fn digest(code: &str) -> [u8; 32] {
+    Sha256::digest(code.as_bytes()).into()
+}
+
+/// Base 32 as of RFC 4648, for bytes that come in fives.
+fn base32(bytes: &[u8]) -> Zeroizing<String> {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut text = Zeroizing::new(String::with_capacity(bytes.len().div_ceil(5) * 8));
+    for chunk in bytes.chunks(5) {
+        let bits = chunk
+            .iter()
+            .fold(0_u64, |bits, byte| bits << 8 | u64::from(*byte));
+        for place in (0..8).rev() {
+            let letter = LETTERS[(bits >> (place * 5) & 31) as usize];
+            text.push(char::from(letter));
+        }
+    }
+    text
+}
+
+/// All but letters, digits and what needs no escape anywhere in an address.
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The secret of the vectors of RFC 6238, appendix B.
+    fn vectors_secret() -> FactorSecret {
+        FactorSecret::from_bytes(b"12345678901234567890").unwrap()
+    }
+
+    /// A second factor that was set up long before.
+    fn factor() -> (SecondFactor, RecoveryCodes) {
+        let code = vectors_secret().code_at(59);
+        let made = SecondFactor::of_device(vectors_secret(), &code, 59);
+        made.unwrap().unwrap()
+    }
+
+    const LATER: i64 = 1_111_111_109;
+
+    #[test]
+    fn codes_are_those_of_rfc_6238() {
+        // The last six of the eight digits that the vectors have.
+        for (seconds, code) in [
+            (59, "287082"),
+            (1_111_111_109, "081804"),
+            (1_111_111_111, "050471"),
+            (1_234_567_890, "005924"),
+            (2_000_000_000, "279037"),
+            (20_000_000_000, "353130"),
+        ] {
+            assert_eq!(vectors_secret().code_at(seconds), code);
+            let (mut factor, _) = factor();
+            if seconds != 59 {
+                assert_eq!(factor.check(code, seconds), Verdict::Right);
+            }
+        }
+    }
+
+    #[test]
+    fn a_secret_is_typed_as_base_32_and_read_from_an_address() {
+        assert_eq!(base32(b"fooba").as_str(), "MZXW6YTB");
+        assert_eq!(
+            vectors_secret().base32().as_str(),
+            "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+        );
+        assert_eq!(
+            vectors_secret().uri("Ada & Ünal").as_str(),
+            "otpauth://totp/Memoir:Ada%20%26%20%C3%9Cnal?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ\
+             &issuer=Memoir&algorithm=SHA1&digits=6&period=30"
+        );
+        let (one, other) = (
+            FactorSecret::generate().unwrap(),
+            FactorSecret::generate().unwrap(),
+        );
+        assert_ne!(one.expose(), other.expose());
+        assert_eq!(format!("{one:?}"), "FactorSecret");
+    }
+
+    #[test]
+    fn a_clock_may_be_one_step_off_and_no_more() {
+        for (off, verdict) in [
+            (-60, Verdict::Wrong),
+            (-30, Verdict::Right),
+            (0, Verdict::Right),
+            (30, Verdict::Right),
+            (60, Verdict::Wrong),
+        ] {
+            let (mut factor, _) = factor();
+            let code = vectors_secret().code_at(LATER + off);
+            assert_eq!(factor.check(&code, LATER), verdict, "{off}");
+        }
+        // Before 1970 there are no codes.
+        let (mut factor, _) = factor();
+        assert_eq!(factor.check("287082", -1), Verdict::Wrong);
+    }
+
+    #[test]
+    fn a_code_counts_once_and_makes_older_ones_count_no_more() {
+        let (mut factor, _) = factor();
+        let code = |seconds| vectors_secret().code_at(seconds);
+        // The one that set it up.
+        assert_eq!(factor.check(&code(59), 59), Verdict::Wrong);
+        assert_eq!(factor.check(&code(LATER), LATER), Verdict::Right);
+        assert_eq!(factor.check(&code(LATER), LATER), Verdict::Wrong);
+        assert_eq!(factor.check(&code(LATER - 30), LATER), Verdict::Wrong);
+        assert_eq!(factor.check(&code(LATER + 30), LATER), Verdict::Right);
+        let typed = code(LATER + 60);
+        let typed = format!(" {} {}\n", &typed[..3], &typed[3..]);
+        assert_eq!(factor.check(&typed, LATER + 60), Verdict::Right);
+    }
+
+    #[test]
+    fn what_is_no_code_is_wrong() {
+        let (mut factor, _) = factor();
+        for text in ["", "0818", "0818040", "08180٤", "abcdef", "+81804"] {
+            assert_eq!(factor.check(text, LATER), Verdict::Wrong, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn each_recovery_code_counts_once() {
+        let (mut factor, codes) = factor();
+        let codes: Vec<String> = codes.expose().map(|code| code.to_string()).collect();
+        assert_eq!(codes.len(), RECOVERY_CODES);
+        assert!(codes.iter().all(|code| code.len() == 19), "{codes:?}");
+        assert_eq!(factor.check(&codes[3], LATER), Verdict::Right);
+        assert_eq!(factor.check(&codes[3], LATER), Verdict::Wrong);
+        let typed = codes[4].replace('-', " ").to_uppercase();
+        assert_eq!(factor.check(&typed, LATER), Verdict::Right);
+        assert_eq!(factor.recovery_left(), RECOVERY_CODES - 2);
+        let fresh = factor.renew_recovery().unwrap();
+        assert_eq!(factor.check(&codes[0], LATER), Verdict::Wrong);
+        let fresh = fresh.expose().next().unwrap();
+        assert_eq!(factor.check(&fresh, LATER), Verdict::Right);
+    }
+
+    #[test]
+    fn after_ten_wrong_codes_the_device_waits_and_recovery_codes_do_not() {
+        let (mut factor, codes) = factor();
+        for _ in 0..FREE_MISSES {
+            assert_eq!(factor.check("000000", LATER), Verdict::Wrong);
+        }
+        assert_eq!(factor.misses(), FREE_MISSES);
+        let right = |seconds| vectors_secret().code_at(seconds);
+        for (seconds, left) in [(0, 900), (899, 1), (-5_000, 900)] {
+            let now = LATER + seconds;
+            let verdict = factor.check(&right(now), now);
+            assert_eq!(verdict, Verdict::Wait { seconds: left });
+        }
+        // One guess, and the next one waits again.
+        let now = LATER + 900;
+        assert_eq!(factor.check("000000", now), Verdict::Wrong);
+        let verdict = factor.check(&right(now), now);
+        assert_eq!(verdict, Verdict::Wait { seconds: 900 });
+        let code = codes.expose().next().unwrap();
+        assert_eq!(factor.check(&code, now), Verdict::Right);
+        assert_eq!(factor.check(&right(now), now), Verdict::Right);
+    }
+
+    #[test]
+    fn what_is_kept_is_what_there_was() {
+        let (mut factor, codes) = factor();
+        factor.check("000000", LATER);
+        let bytes = factor.to_bytes();
+        let mut read = SecondFactor::from_bytes(&bytes).unwrap();
+        assert_eq!(read.to_bytes(), bytes);
+        assert_eq!((read.misses(), read.recovery_left()), (1, RECOVERY_CODES));
+        let code = codes.expose().next().unwrap();
+        assert_eq!(read.check(&code, LATER), Verdict::Right);
+        for cut in 0..bytes.len() {
+            let whole = (cut > 40 && (cut - 41).is_multiple_of(32)).then_some(());
+            assert_eq!(SecondFactor::from_bytes(&bytes[..cut]).map(drop), whole);
+        }
+        let other_form = [&[2], &bytes[1..]].concat();
+        assert!(SecondFactor::from_bytes(&other_form).is_none());
+    }
+}

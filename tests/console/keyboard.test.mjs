@@ -1,0 +1,165 @@
+/** The console with keys alone: everything is reached in a sensible order, seen, and done. */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { House, PASSWORD } from "./support/house.mjs";
+
+let house;
+let wren;
+before(async () => {
+  house = await House.open();
+  wren = await house.agent("Wren", [
+    "The harbour lies to the west of the old town",
+    "the harbour lies to the west of the old town",
+    "Ivo taught me how to read the tide tables",
+    "We promised each other to come back in spring",
+    "Marta prefers linen thread",
+  ]);
+  await house.agent("Lark", []);
+});
+after(() => house?.close());
+
+/** A test with a window that Ada has signed in with. */
+function byKeys(name, body) {
+  test(name, async () => {
+    const page = await house.ada();
+    try {
+      await body(page);
+      house.isCalm();
+    } finally {
+      await page.context().close();
+    }
+  });
+}
+
+/** What has the focus: its role and name in short, and whether it can be seen that it has. */
+function focused(page) {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    const label = element.labels?.[0]?.textContent ?? element.getAttribute("aria-label") ?? element.textContent;
+    const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    const { width, height, top, left } = element.getBoundingClientRect();
+    return {
+      is: `${element.localName} ${label.trim().replace(/\s+/g, " ")}`,
+      isMarked: outlineStyle !== "none" && parseFloat(outlineWidth) >= 2,
+      isInSight: width > 0 && height > 0 && top >= 0 && left >= 0 && top < innerHeight && left < innerWidth,
+    };
+  });
+}
+
+/** Presses a key until what has that name has the focus; tells what had it on the way. */
+async function reach(page, name, key = "Tab") {
+  const passed = [];
+  for (let times = 0; times < 80; times++) {
+    await page.keyboard.press(key);
+    const { is, isMarked, isInSight } = await focused(page);
+    passed.push(is);
+    assert.ok(isMarked, `nobody sees that ${is} has the focus`);
+    assert.ok(isInSight, `${is} has the focus, out of sight`);
+    if (typeof name === "string" ? is === name : name.test(is)) return passed;
+  }
+  assert.fail(`${name} is not reached: ${passed.join(", ")}`);
+}
+
+test("somebody signs in by keys", async () => {
+  const page = await house.window();
+  await page.goto("/sign-in");
+  await reach(page, "input Name");
+  await page.keyboard.type("Ada");
+  assert.deepEqual(await reach(page, "input Password"), ["input Password"]);
+  await page.keyboard.type(PASSWORD);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Fleet" }).waitFor();
+  await page.context().close();
+  house.isCalm();
+});
+
+byKeys("the way through the fleet is as it is read, and may be shortened", async (page) => {
+  await page.goto("/");
+  const passed = await reach(page, "a Wren");
+  assert.equal(passed[0], "a Skip to the content");
+  const order = ["a Fleet", "a Audit", "summary Ada", "input Name of an agent", "button Search", /^a Agent/, "a Lark", "a Wren"];
+  const places = order.map((name) => passed.findIndex((is) => (typeof name === "string" ? is === name : name.test(is))));
+  assert.ok(!places.includes(-1), passed.join(", "));
+  assert.deepEqual(places, [...places].sort((left, right) => left - right), passed.join(", "));
+
+  await page.goto("/");
+  await reach(page, "a Skip to the content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  const after = await reach(page, "input Name of an agent");
+  assert.ok(!after.includes("a Audit"));
+});
+
+byKeys("the fleet is sorted and searched", async (page) => {
+  await page.goto("/");
+  await reach(page, "a Mass of budget");
+  await page.keyboard.press("Enter");
+  await page.getByRole("columnheader", { name: "Mass of budget" }).and(page.locator("[aria-sort=descending]")).waitFor();
+  await reach(page, "input Name of an agent");
+  await page.keyboard.type("lark");
+  await page.keyboard.press("Enter");
+  await page.getByText("1 agent with “lark” in the name").waitFor();
+});
+
+byKeys("the menu opens and closes, and signs out", async (page) => {
+  await page.goto("/");
+  const signOut = page.getByRole("button", { name: "Sign out", exact: true });
+  await reach(page, "summary Ada");
+  await page.keyboard.press("Enter");
+  await signOut.waitFor();
+  await page.keyboard.press("Enter");
+  await signOut.waitFor({ state: "hidden" });
+  await page.keyboard.press("Space");
+  await reach(page, "button Sign out");
+});
+
+byKeys("a session is begun, seen to its end, and rolled back", async (page) => {
+  await page.goto("/");
+  await reach(page, "a Wren");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Wren", level: 1 }).waitFor();
+  await reach(page, "select How");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.getByLabel("How", { exact: true }).inputValue(), "dedup_only");
+  await reach(page, "button Refine now");
+  await page.keyboard.press("Enter");
+  await page.getByText("The session is queued").waitFor();
+  while (!(await page.getByText("completed", { exact: true }).isVisible())) await page.keyboard.press("F5");
+  await reach(page, "a Roll back…");
+  await page.keyboard.press("Enter");
+  await page.getByText("No later change stands in the way.").waitFor();
+  await reach(page, "button Roll back");
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").getByText("The session was rolled back.").waitFor();
+});
+
+byKeys("a memory is protected, and found again", async (page) => {
+  await page.goto(wren.path);
+  await reach(page, "a Memories");
+  await page.keyboard.press("Enter");
+  await page.getByRole("row").first().waitFor();
+  await reach(page, "button Protect memory 3");
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").getByText("constitutional now").waitFor();
+  // The page opens at the memory, and the way goes on from there.
+  const passed = await reach(page, "button Unprotect memory 3");
+  assert.ok(passed.length <= 2, passed.join(", "));
+});
+
+byKeys("the audit is filtered and verified", async (page) => {
+  await page.goto("/audit");
+  await reach(page, "input Name of the agent");
+  await page.keyboard.type("Wren");
+  await page.keyboard.press("Enter");
+  await page.getByRole("table").waitFor();
+  await reach(page, "select Action");
+  await page.keyboard.type("memory saved");
+  await reach(page, "button Filter");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/action=memory_saved/);
+  await reach(page, "button Verify the chain");
+  await page.keyboard.press("Space");
+  await page.getByRole("status").getByText("Everything fits").waitFor();
+});

@@ -1,0 +1,258 @@
+/**
+ * The whole story of an administrator and an agent, in one browser: from the first sign-in to words that
+ * are read and are gone again. On the way every page, and every answer that the browser was given, is
+ * searched for the agent's words: there are none before the agent lets somebody in, none but on the pages
+ * for reading while it does, and none afterwards.
+ */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+
+import { House, holdsNoWords, signIn } from "./support/house.mjs";
+import { settled } from "./support/looks.mjs";
+import { CANARY, isTold, told } from "./support/witness.mjs";
+
+/** Two of them differ by their letters' size alone, so that there is something to refine. */
+const MEMORIES = [
+  "The harbour lies to the west of the old town",
+  "the harbour lies to the west of the old town",
+  "Ivo taught me how to read the tide tables, on the pier, with a pencil behind his ear",
+  "We promised each other to come back in spring, when the ferry runs again",
+  "Marta prefers linen thread for the spines and cotton for the rest",
+  "The keys of the boat shed are in the blue tin beside the door of the workshop",
+  "Lene calls on Thursdays and wants to hear how the seedlings fare",
+  "Aiko asked for the invoices to be sent on the first of the month",
+];
+
+/** Whether a page is one for reading under an agent's permission. */
+const isReading = (path) => /^\/access\/[^/]+\/(memories|sessions|records|prompts)/.test(path);
+
+let house;
+let page;
+/** The agent, as its own program knows it. */
+const wren = { name: "Wren" };
+/** What the browser was given by then: how many answers. */
+let now = () => house.witness.answers.length;
+
+before(async () => {
+  house = await House.open();
+  page = await house.window();
+});
+after(() => house?.close());
+
+let isBroken = false;
+
+/** A step of the story. After it no word is on the page, unless it is one for reading. */
+function step(name, body) {
+  test(name, async () => {
+    assert.ok(!isBroken, "a step before this one failed");
+    isBroken = true;
+    await body();
+    await settled(house, page);
+    if (!isReading(new URL(page.url()).pathname)) await holdsNoWords(page);
+    assert.deepEqual(house.complaints, []);
+    house.witness.sawNoWords(0, isReading);
+    isBroken = false;
+  });
+}
+
+/** A request of the agent's own program. */
+const call = (method, path, body) => house.call(method, path, body, wren.token);
+
+/** Every page of the agent that shows no words. */
+async function tour() {
+  const paths = ["", "/memories?discarded=yes", "/sessions", "/time", "/settings", "/access", "/mass"].map(
+    (path) => wren.path + path,
+  );
+  for (const path of ["/", ...paths, ...wren.sessions, `/audit?agent=${wren.id}`]) {
+    await page.goto(path);
+    await settled(house, page);
+    await holdsNoWords(page);
+  }
+}
+
+/** Asks the agent on its page to show the core memories for a minute, and has it answer. */
+async function letIn(purpose, reason) {
+  await page.goto(wren.path);
+  await page.getByRole("link", { name: "Access" }).click();
+  await page.getByLabel("What for").fill(purpose);
+  await page.getByLabel("Minutes").fill("1");
+  await page.getByRole("button", { name: "Ask the agent" }).click();
+  await page.getByText("Wren has not answered yet.").waitFor();
+  const { items } = await call("GET", `/v1/agents/${wren.id}/access-requests`);
+  const [request] = items;
+  assert.equal(request.purpose, purpose);
+  assert.equal(request.state, "asked");
+  await call("POST", `/v1/access-requests/${request.id}/answer`, { granted: true, reason });
+  // The open page notices.
+  await page.getByText(reason).waitFor();
+  return request.id;
+}
+
+/** Opens what the agent shows, and checks that it is there, under the banner. */
+async function read(purpose) {
+  await page.getByRole("link", { name: "Read", exact: true }).click();
+  const banner = page.getByRole("complementary", { name: "Access" });
+  await banner.getByText(purpose).waitFor();
+  await banner.getByText("Ada").waitFor();
+  assert.match(await banner.getByRole("timer").innerText(), /^[01]:\d\d$/);
+  for (const text of [MEMORIES[2], MEMORIES[6]]) await page.getByText(told(text)).waitFor();
+  assert.ok(isTold(await page.content()));
+  return banner;
+}
+
+/** That the open page has closed by itself, and nothing in the browser gives the words back. */
+async function isClosed(why) {
+  await page.getByRole("alert").getByText(why).waitFor({ timeout: 90_000 });
+  await holdsNoWords(page);
+  const reading = page.url();
+  const closed = now();
+  assert.equal(await page.getByRole("complementary", { name: "Access" }).count(), 0);
+  await page.getByRole("link", { name: "Back to the request" }).click();
+  await settled(house, page);
+  await holdsNoWords(page);
+  // Neither the way back nor the address opens it again.
+  await page.goBack();
+  await settled(house, page);
+  await holdsNoWords(page);
+  await page.goto(reading);
+  await settled(house, page);
+  await holdsNoWords(page);
+  house.witness.sawNoWords(closed);
+}
+
+step("an administrator signs in", async () => {
+  await signIn(page, "Ada");
+  await page.getByText("There are no agents yet.").waitFor();
+});
+
+step("makes an agent, and its token", async () => {
+  await page.getByRole("link", { name: "New agent" }).click();
+  await page.getByLabel("Name", { exact: true }).fill(wren.name);
+  await page.getByLabel("Model", { exact: true }).fill("builtin:careful");
+  await page.getByRole("button", { name: "Make the agent" }).click();
+  await page.getByRole("heading", { name: wren.name, level: 1 }).waitFor();
+  wren.path = new URL(page.url()).pathname;
+  wren.id = wren.path.split("/").at(-1);
+  await page.getByRole("link", { name: "Settings", exact: true }).click();
+  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByText("It is shown this once.").waitFor();
+  wren.token = (await page.locator("pre").innerText()).trim();
+  // Shown once: it is not there again.
+  await page.goto(`${wren.path}/settings`);
+  assert.ok(!(await page.content()).includes(wren.token));
+});
+
+step("the agent saves memories and writes its own prompt", async () => {
+  const memories = MEMORIES.map((text) => ({
+    content: told(text),
+    kind: "core",
+    tags: [CANARY],
+    source: `a letter from ${CANARY}`,
+  }));
+  await call("POST", `/v1/agents/${wren.id}/memories/batch`, { memories });
+  for (const field of ["system_prompt", "refinement_prompt"]) {
+    await call("PUT", `/v1/agents/${wren.id}/self/${field}`, { value: `I live in ${CANARY}.` });
+  }
+  await page.goto(wren.path);
+  await page.getByText("8", { exact: true }).first().waitFor();
+});
+
+step("a session of the built-in refiner is seen to its end without loading the page again", async () => {
+  await page.getByRole("button", { name: "Refine now" }).click();
+  await page.waitForURL(/\/sessions\/[^/]+$|\/sessions\/.*done=queued/);
+  wren.sessions = [new URL(page.url()).pathname];
+  let loads = 0;
+  page.on("load", () => loads++);
+  await page.getByText("completed", { exact: true }).waitFor();
+  await page.getByRole("row").filter({ hasText: "memory refinement complete" }).waitFor();
+  assert.ok(loads <= 1, "the page was loaded again");
+  const session = await house.call("GET", `/v1${wren.sessions[0]}`);
+  assert.equal(session.edits, 1);
+});
+
+step("a session that the agent runs is watched edit by edit, and closed by the breaker", async () => {
+  const { id } = await call("POST", `/v1/agents/${wren.id}/sessions`, { driver: "agent" });
+  wren.sessions.push(`/sessions/${id}`);
+  await page.goto(`/sessions/${id}`);
+  await page.getByText("This page follows the session.").waitFor();
+  let loads = 0;
+  page.on("load", () => loads++);
+  const tool = (name, body) => call("POST", `/v1/sessions/${id}/tools/${name}`, body);
+  const rows = page.getByRole("row");
+  const [first] = (await call("GET", `/v1/agents/${wren.id}/memories?kind=core`)).items;
+  await tool("delete_memory", { id: first.number });
+  await rows.filter({ hasText: "memory refinement delete" }).filter({ hasText: `#${first.number}` }).waitFor();
+  await tool("update_memory", { id: 5, content: told("Marta prefers linen thread") });
+  await rows.filter({ hasText: "memory refinement update" }).filter({ hasText: "#5" }).waitFor();
+  await page.getByText("running", { exact: true }).waitFor();
+  const tripped = await tool("consolidate_memories", { ids: [3, 4, 6], content: told("So it was") });
+  assert.equal(tripped.type, "refinement_rolled_back");
+  await rows.filter({ hasText: "memory refinement rollback" }).waitFor();
+  await page.getByText("rolled back", { exact: true }).waitFor();
+  assert.equal(loads, 0, "the page was loaded again");
+});
+
+step("the first session is rolled back, past what stands in the way", async () => {
+  const merged = await house.call("GET", `/v1${wren.sessions[0]}`);
+  assert.equal(merged.state, "completed");
+  const { items } = await call("GET", `/v1/agents/${wren.id}/memories?include=discarded&limit=50`);
+  const changed = items.find((memory) => memory.discarded_at !== null);
+  await house.call("POST", `/v1/agents/${wren.id}/memories/${changed.number}/restore`);
+  await page.goto(wren.sessions[0]);
+  await page.getByRole("link", { name: "Roll back…" }).click();
+  await page.getByText("1 later change of the same memories stands in the way").waitFor();
+  await holdsNoWords(page);
+  await page.getByLabel("Undo these later changes too").check();
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await page.getByText("The session was rolled back.").waitFor();
+  const undone = await house.call("GET", `/v1${wren.sessions[0]}`);
+  assert.notEqual(undone.undone_at, null);
+});
+
+step("a memory is protected", async () => {
+  await page.goto(`${wren.path}/memories`);
+  await page.getByRole("button", { name: "Protect memory 3" }).click();
+  await page.getByRole("status").getByText("constitutional now").waitFor();
+  await page.getByRole("button", { name: "Unprotect memory 3" }).waitFor();
+});
+
+step("no page shows a word, and the log verifies", async () => {
+  await tour();
+  await page.goto(`/audit?agent=${wren.id}`);
+  await page.getByRole("button", { name: "Verify the chain" }).click();
+  await page.getByRole("status").getByText("Everything fits").waitFor();
+  // Not even on a page for reading, as long as nobody was let in.
+  house.witness.sawNoWords();
+});
+
+step("the agent lets the administrator in, and closes the open page by taking it back", async () => {
+  const request = await letIn("To see why the first session was undone", "Look, but not for long.");
+  await read("To see why the first session was undone");
+  await call("POST", `/v1/access-requests/${request}/revoke`);
+  await isClosed("Wren took it back.");
+});
+
+step("a second permission runs out in the open page", async () => {
+  const begun = now();
+  await letIn("To see whether the keys are still in the tin", "Once more, then.");
+  const banner = await read("To see whether the keys are still in the tin");
+  const left = () => banner.getByRole("timer").innerText();
+  const first = await left();
+  while ((await left()) === first) await wait(200);
+  await isClosed("Its time is over.");
+  const words = house.witness.answers.slice(begun).filter((answer) => isTold(answer.text));
+  assert.deepEqual([...new Set(words.map((answer) => isReading(answer.path)))], [true]);
+});
+
+step("nothing is left of it, but that it was read is on the record, and told to the agent", async () => {
+  const after = now();
+  await tour();
+  house.witness.sawNoWords(after);
+  await page.goto(`/audit?agent=${wren.id}&action=access_used`);
+  await page.getByRole("cell", { name: "access used" }).first().waitFor();
+  const { items } = await call("GET", `/v1/agents/${wren.id}/memories?kind=journal&limit=50`);
+  const entries = items.filter((entry) => entry.content.includes("To see whether the keys are still in the tin"));
+  assert.equal(entries.length, 1);
+});

@@ -1,0 +1,73 @@
+/** What is measured of an open page: whether everybody can use it, and whether it stays where it is. */
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { readFile } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** The guidelines for content that everybody can use, up to 2.2 AA, and what is good practice besides. */
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** What bars somebody from using the page, a line each. */
+export async function barriers(page) {
+  // The policy of the pages lets no script in; this comes by the door of the browser's own tools.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(
+    (values) => window.axe.run(document, { runOnly: { type: "tag", values }, resultTypes: ["violations"] }),
+    TAGS,
+  );
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map((node) => `${id}: ${help}; ${node.html.slice(0, 200)}; ${node.failureSummary ?? ""}`),
+  );
+}
+
+/** How many pixels of the page can only be seen by scrolling sideways. */
+export function overhang(page) {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth - clientWidth;
+  });
+}
+
+/** How much of the page moved by itself since it was opened, as browsers count it, and what did. */
+export function shift(page) {
+  return page.evaluate(async () => {
+    const found = [];
+    const observer = new PerformanceObserver((list) => found.push(...list.getEntries()));
+    observer.observe({ type: "layout-shift", buffered: true });
+    // What is buffered comes with the next task.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    found.push(...observer.takeRecords());
+    observer.disconnect();
+    return found
+      .filter((entry) => !entry.hadRecentInput)
+      .map(({ value, sources }) => {
+        const moved = sources.map(({ node }) => node?.nodeName.toLowerCase() + (node?.className ? `.${node.className}` : ""));
+        return `${value.toFixed(4)}: ${moved.join(", ")}`;
+      });
+  });
+}
+
+/** Until the page has all that it loads, and has drawn it. */
+export async function settled(house, page) {
+  await page.waitForLoadState("load");
+  const isLoading = () =>
+    house.witness.answers.some((answer) => !answer.isOver && !answer.type.startsWith("text/event-stream"));
+  do await wait(60);
+  while (isLoading());
+  await page.evaluate(async () => {
+    await document.fonts.ready;
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    await frame();
+    await frame();
+  });
+}
+
+/** That everybody can use the page, on this screen and in these colours, and that nothing on it moves. */
+export async function isSound(page, where) {
+  assert.deepEqual(await barriers(page), [], where);
+  assert.equal(await overhang(page), 0, `${where} is wider than its window`);
+  assert.deepEqual(await shift(page), [], `${where} moves`);
+}
