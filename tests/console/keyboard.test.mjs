@@ -125,8 +125,8 @@ byKeys("a session is begun, seen to its end, and rolled back", async (page) => {
   assert.equal(await page.getByLabel("How", { exact: true }).inputValue(), "dedup_only");
   await reach(page, "button Refine now");
   await page.keyboard.press("Enter");
-  await page.getByText("The session is queued").waitFor();
-  while (!(await page.getByText("completed", { exact: true }).isVisible())) await page.keyboard.press("F5");
+  await page.getByText("The session was queued").waitFor();
+  await page.getByText("completed", { exact: true }).waitFor();
   await reach(page, "a Roll back…");
   await page.keyboard.press("Enter");
   await page.getByText("No later change stands in the way.").waitFor();

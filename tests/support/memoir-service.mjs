@@ -31,6 +31,8 @@ export class Service {
     this.environment = environment;
     this.url = "";
     this.admin = "";
+    /** What it has printed so far. @type {string[]} */
+    this.printed = [];
     /** @type {import("node:child_process").ChildProcess | undefined} */
     this.process = undefined;
   }
@@ -55,7 +57,9 @@ export class Service {
       stdio: ["ignore", "pipe", "ignore"],
     });
     service.process = child;
-    const [line] = await once(createInterface({ input: child.stdout }), "line");
+    const lines = createInterface({ input: child.stdout });
+    lines.on("line", (line) => service.printed.push(line));
+    const [line] = await once(lines, "line");
     if (!String(line).startsWith("listening on http://")) throw new Error("the service did not start");
     service.url = String(line).slice("listening on ".length).trim();
     return service;

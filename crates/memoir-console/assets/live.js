@@ -87,11 +87,12 @@
   /** Puts what is in `other` into `part`, without taking the keyboard from whoever is there. */
   function replace(part, other) {
     if (part.innerHTML === other.innerHTML) return;
-    const wasHere = part.contains(document.activeElement);
+    const left = part.contains(document.activeElement) ? document.activeElement.textContent : null;
     part.replaceChildren(...other.childNodes);
-    if (!wasHere) return;
-    const next = part.querySelector("a, button") ?? document.getElementById("heading");
-    next.focus();
+    if (left === null) return;
+    // To the same button where it is still there, and to none that does something else.
+    const same = [...part.querySelectorAll("a, button")].find((one) => one.textContent === left);
+    (same ?? document.getElementById("heading")).focus();
   }
 
   /** Appends the records that are new: the others never change. */

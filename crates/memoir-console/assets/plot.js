@@ -4,6 +4,7 @@
 "use strict";
 
 (() => {
+  const MINUTE = 60;
   const DAY = 86_400;
   /** Half of a mark's width, in dots of the page. */
   const MARK = 4;
@@ -15,9 +16,9 @@
 
   const number = (count) => NUMBERS.format(count);
 
-  /** As the service writes times: to the minute, in UTC. */
-  const minute = (seconds) =>
-    new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
+  /** As the service writes times: in UTC, to the minute, or to the second where minutes are too long. */
+  const written = (seconds, step) =>
+    new Date(seconds * 1000).toISOString().slice(0, step < MINUTE ? 19 : 16).replace("T", " ");
 
   const colour = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -274,10 +275,11 @@
 
     massAt(place) {
       const { at, mass, low, high, line } = this.curve;
-      let text = `${minute(at[place])}: ${number(mass[place])} tokens`;
+      const time = (one) => written(at[one], at[1] - at[0]);
+      let text = `${time(place)}: ${number(mass[place])} tokens`;
       if (line) text += `, ${Math.round((mass[place] * 100) / line)} % of the ${this.line}`;
       if (low[place] < high[place] && place > 0) {
-        text += `, between ${number(low[place])} and ${number(high[place])} since ${minute(at[place - 1])}`;
+        text += `, between ${number(low[place])} and ${number(high[place])} since ${time(place - 1)}`;
       }
       return text;
     }
@@ -289,8 +291,9 @@
   const TIMES = {
     space: (_, _axis, _least, _most, width) => (width < NARROW ? 64 : 110),
     values: (drawn, times, _axis, _space, step) => {
-      const from = drawn.width < NARROW ? 5 : 0;
-      return times.map((time) => (step >= DAY ? minute(time).slice(from, 10) : minute(time).slice(5)));
+      // A day without its time, or a time without its year.
+      const part = step >= DAY ? [drawn.width < NARROW ? 5 : 0, 10] : [step < MINUTE ? 11 : 5];
+      return times.map((time) => written(time, step).slice(...part));
     },
   };
   const STEPS = {

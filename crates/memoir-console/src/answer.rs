@@ -10,6 +10,7 @@ use maud::{Markup, html};
 use memoir_app::{Error, SignedIn};
 
 use crate::{
+    field::with_code,
     parts::{self, Place, Sheet},
     words,
 };
@@ -104,14 +105,28 @@ impl Failure {
             _ => Place::Fleet,
         };
         let heading = heading(self.status);
-        let shown = Sheet::new(visitor, heading, place).show(self.content(heading));
-        page_of(self.status, shown)
+        let content = self.content(heading, self.way_back(path));
+        page_of(self.status, Sheet::new(visitor, heading, place).show(content))
     }
 
-    fn content(&self, heading: &str) -> Markup {
+    /// The page that somebody most likely came from, and what it is called; `None` where it is not there
+    /// either.
+    fn way_back(&self, path: &str) -> Option<(String, &'static str)> {
+        let is_gone = matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE);
+        let mut parts = path.split('/').skip(1);
+        match (parts.next()?, parts.next()?, parts.next()?) {
+            _ if is_gone => None,
+            ("agents", agent, _) => Some((format!("/agents/{agent}"), "Back to the agent")),
+            ("sessions", session, _) => Some((format!("/sessions/{session}"), "Back to the session")),
+            _ => None,
+        }
+    }
+
+    fn content(&self, heading: &str, way_back: Option<(String, &str)>) -> Markup {
         html! {
             h1 { (heading) }
-            p { (self.message) }
+            p { (with_code(&self.message)) }
+            @if let Some((path, text)) = way_back { p { a href=(path) { (text) } } }
             p { a href="/" { "Back to the fleet" } }
         }
     }
@@ -132,7 +147,7 @@ impl From<Error> for Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let heading = heading(self.status);
-        let markup = parts::bare(heading, self.content(heading));
+        let markup = parts::bare(heading, self.content(heading, None));
         let mut response = page_of(self.status, page(markup));
         response.extensions_mut().insert(self);
         response

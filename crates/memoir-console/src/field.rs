@@ -55,7 +55,7 @@ impl Faults {
                     p { (heading) }
                     ul {
                         @for fault in &self.0 {
-                            li { a href={ "#" (fault.id) } { (fault.label) } ": " (fault.problem) }
+                            li { a href={ "#" (fault.id) } { (fault.label) } ": " (with_code(&fault.problem)) }
                         }
                     }
                 }
@@ -215,7 +215,7 @@ impl<'a> Labelled<'a> {
 
     fn told(&self) -> Markup {
         html! {
-            @if let Some(fault) = self.fault { p.fault id={ (self.id) "-fault" } { (fault) } }
+            @if let Some(fault) = self.fault { p.fault id={ (self.id) "-fault" } { (with_code(fault)) } }
             @if self.has_hint() { p.hint id={ (self.id) "-hint" } { (self.hint) } }
         }
     }
@@ -234,5 +234,26 @@ impl<'a> Labelled<'a> {
         let hint = self.has_hint().then(|| format!("{}-hint", self.id));
         let ids: Vec<String> = fault.into_iter().chain(hint).collect();
         (!ids.is_empty()).then(|| ids.join(" "))
+    }
+}
+
+/// A text in which what stands between backticks is code.
+pub(crate) fn with_code(text: &str) -> Markup {
+    html! {
+        @for (place, part) in text.split('`').enumerate() {
+            @if place % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        let shown = with_code("`<a>` is none; write `b`, or `c");
+        let expected = "<code>&lt;a&gt;</code> is none; write <code>b</code>, or <code>c</code>";
+        assert_eq!(shown.into_string(), expected);
     }
 }

@@ -236,7 +236,9 @@ pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup 
             rect.track width="100" height="6" {}
             rect class=(fill) width=(width) height="6" {}
             @if let Some(line) = line {
-                rect.line x=(words::percent(line, whole).min(99)) width="1" height="6" {}
+                @let path = format!("M{} 0v6", words::percent(line, whole).min(100));
+                path.gap d=(path) {}
+                path.line d=(path) {}
             }
         }
     }
@@ -280,12 +282,14 @@ pub(crate) fn pair(name: &str, value: Markup) -> Markup {
 /// What memories become where something is taken back, in a list of pairs.
 pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
     let told = changes.returning + changes.discarded + changes.reworded;
+    let other = changes.changed.saturating_sub(told);
     let parts = [
         ("Kept again", changes.returning),
         ("Discarded", changes.discarded),
         ("Reworded", changes.reworded),
-        ("Changed otherwise", changes.changed.saturating_sub(told)),
     ];
+    let parts = parts.into_iter();
+    let parts = parts.chain((other > 0).then_some(("Changed otherwise", other)));
     html! {
         (pair("Mass", html! {
             (words::number(changes.core_tokens_before)) " → "

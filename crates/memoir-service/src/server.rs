@@ -3,7 +3,7 @@
 use std::{
     convert::Infallible,
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     sync::{
         Arc,
@@ -17,7 +17,7 @@ use axum::{
     Router,
     body::{Body, Bytes, HttpBody},
     extract::Request,
-    http::StatusCode,
+    http::{HeaderMap, StatusCode, header, uri::Authority},
     response::{IntoResponse, Response},
 };
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -47,6 +47,20 @@ const STOP_BODY_TIME: Duration = Duration::from_secs(5);
 /// Who is at the other end of the connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// Whether a request is sent to a loopback address, or to `localhost`. A page of another site whose name points
+/// to this machine (DNS rebinding) sends that name.
+pub(crate) fn is_sent_to_loopback(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST);
+    let authority = host.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    authority.is_some_and(|authority| {
+        let host = authority.host();
+        let literal = host.trim_start_matches('[').trim_end_matches(']');
+        let address = literal.parse::<IpAddr>();
+        host.eq_ignore_ascii_case("localhost")
+            || address.is_ok_and(|address| address.to_canonical().is_loopback())
+    })
+}
 
 /// Serves until `stop` is done, and then ends in order: no new connections, running requests finish,
 /// running sessions are handed back.

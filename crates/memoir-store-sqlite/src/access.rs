@@ -46,15 +46,17 @@ pub(crate) fn tokens(connection: &Connection, account: AccountId) -> Result<Vec<
     )
 }
 
+const AGENT_TOKENS: &str = concat!(
+    "SELECT ",
+    token_columns!(),
+    " FROM tokens WHERE agent_id = ?1 AND account_id = ?2 ORDER BY created_at, id"
+);
+
 /// The agent's tokens, oldest first.
 pub(crate) fn agent_tokens(connection: &Connection, scope: AgentScope) -> Result<Vec<TokenRow>> {
     all(
         connection,
-        concat!(
-            "SELECT ",
-            token_columns!(),
-            " FROM tokens WHERE agent_id = ?1 AND account_id = ?2 ORDER BY created_at, id"
-        ),
+        AGENT_TOKENS,
         [scope.agent.as_bytes(), scope.account.as_bytes()],
         decode::token,
     )
@@ -371,4 +373,18 @@ pub(crate) fn forget_replies(
     };
     fault::point("reply.forgotten");
     Ok(Outcome::written(forgotten))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{agent::plan, open};
+
+    #[test]
+    fn an_agents_tokens_are_found_without_looking_at_those_of_others() {
+        let connection = open::in_memory().unwrap();
+        let steps = plan(&connection, AGENT_TOKENS);
+        let expected = "SEARCH tokens USING INDEX tokens_by_agent (agent_id=?)";
+        assert_eq!(steps[0], expected, "{steps:?}");
+    }
 }

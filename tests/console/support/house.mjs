@@ -96,18 +96,17 @@ class Clock {
 
 export class House {
   /**
-   * A service without agents, one administrator, Ada, and a browser.
-   * @param {{ clock?: boolean, environment?: Record<string, string> }} [options]
+   * A service without agents, an administrator named Ada unless there is to be none, and a browser.
+   * @param {{ clock?: boolean, administrator?: boolean }} [options]
    */
-  static async open({ clock = false, environment = {} } = {}) {
+  static async open({ clock = false, administrator = true } = {}) {
     const house = new House();
     try {
       if (clock) house.clock = await Clock.make();
-      const more = { MEMOIR_PASSWORD: PASSWORD, ...environment, ...house.clock?.environment };
-      house.service = await Service.start(more);
+      house.service = await Service.start({ MEMOIR_PASSWORD: PASSWORD, ...house.clock?.environment });
       house.witness = await Witness.of(house.service.url);
       house.browser = await launch();
-      await house.service.memoir("user", "add", "Ada");
+      if (administrator) await house.service.memoir("user", "add", "Ada");
     } catch (error) {
       await house.close();
       throw error;

@@ -24,6 +24,8 @@ pub struct RollBackPreview {
     pub changes: RewindPreview,
     /// Later changes of the same memories, which would be undone too; none for a session that runs.
     pub obstacles: Vec<Obstacle>,
+    /// The place of the agent's newest record, which says of when this is.
+    pub newest_seq: u64,
 }
 
 impl AgentHandle {
@@ -40,12 +42,29 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<SessionView> {
         for _ in 0..crate::ATTEMPTS {
-            match self.attempt_roll_back(id, cascade, actor).await {
+            match self.attempt_roll_back(id, cascade, None, actor).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 done => return done,
             }
         }
         Err(Error::Contended)
+    }
+
+    /// Undoes a session, and the later changes of the same memories, where the record at `newest_seq` is still
+    /// the newest: then it does what [`AgentHandle::preview_roll_back`] said.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] where another record was written since; and as for [`AgentHandle::roll_back`].
+    pub async fn roll_back_as_seen(
+        &self,
+        id: SessionId,
+        newest_seq: u64,
+        actor: &Actor,
+    ) -> Result<SessionView> {
+        match self.attempt_roll_back(id, true, Some(newest_seq), actor).await {
+            Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
+            done => done,
+        }
     }
 
     /// What [`AgentHandle::roll_back`] would do, later changes of the same memories included: what stands
@@ -63,6 +82,7 @@ impl AgentHandle {
                     return Ok(RollBackPreview {
                         changes: RewindPreview::of(&before, &after, &decision.changes),
                         obstacles,
+                        newest_seq: newest_seq(&loaded),
                     });
                 }
             }
@@ -74,9 +94,13 @@ impl AgentHandle {
         &self,
         id: SessionId,
         cascade: bool,
+        newest: Option<u64>,
         actor: &Actor,
     ) -> Result<SessionView> {
         let (loaded, decision, _) = self.plan_roll_back(id, cascade, actor).await?;
+        if newest.is_some_and(|seq| seq != newest_seq(&loaded)) {
+            return Err(Error::Changed);
+        }
         let undone = decision
             .sessions
             .iter()
@@ -195,6 +219,10 @@ impl AgentHandle {
             .map(|memory| (memory.number, memory))
             .collect())
     }
+}
+
+fn newest_seq(loaded: &Loaded) -> u64 {
+    loaded.agent.next_seq.saturating_sub(1)
 }
 
 fn check_undoable(session: &Session) -> Result<()> {

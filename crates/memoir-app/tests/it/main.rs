@@ -32,5 +32,6 @@ mod story;
 mod tampering;
 mod time_machine;
 mod undoing;
+mod users;
 mod world;
 mod year;

@@ -217,8 +217,8 @@ fn facts(asked: &Asked) -> Markup {
                 (parts::pair("Ended", parts::time_or(request.ended_at, "–")))
             }
             @if request.scope.is_some() {
-                (parts::pair("Looks", html! {
-                    (words::number(request.reads)) ": "
+                (parts::pair("Read", html! {
+                    (words::counted(request.reads, "look", "looks")) ", "
                     (words::counted(request.memories_read, "memory", "memories")) ", "
                     (words::counted(request.tokens_read, "token", "tokens"))
                 }))

@@ -93,7 +93,7 @@ pub(crate) async fn show(
     let content = html! {
         div.headline {
             h1 { "Fleet" }
-            div.row {
+            div.told-by {
                 (search(&wanted))
                 a.button href="/agents/new" { "New agent" }
             }

@@ -58,20 +58,22 @@ impl Wanted {
     }
 }
 
+/// The mass over these days in so many parts, or in fewer that are not shorter than that.
 async fn told(
     agent: &AgentHandle,
     now: Timestamp,
     days: Option<u32>,
     parts: usize,
+    least_seconds: i64,
 ) -> Result<Told, Failure> {
     let view = agent.show_to_administrator().await?;
-    let history = match days {
+    // Nothing is to be seen of the time before it was made.
+    let since = days.map(|days| now.plus_days(-i64::from(days)).max(view.created_at));
+    let seconds = now.seconds_since(since.unwrap_or(view.created_at));
+    let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
+    let history = match since {
         None => agent.stats(None, Some(now), parts).await?.history,
-        Some(days) => {
-            // Nothing is to be seen of the time before it was made.
-            let since = now.plus_days(-i64::from(days)).max(view.created_at);
-            agent.mass_history(since, now, parts).await?
-        }
+        Some(since) => agent.mass_history(since, now, parts).await?,
     };
     Ok(Told {
         history,
@@ -88,7 +90,7 @@ pub(crate) async fn curve(
     let wanted: Wanted = form::query(query.as_deref())?;
     let (days, ..) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;
-    let told = told(&agent, console.memoir().now(), days, PARTS).await?;
+    let told = told(&agent, console.memoir().now(), days, PARTS, 1).await?;
     Ok(Json(plot::over_time(&told.history, told.budget)).into_response())
 }
 
@@ -109,7 +111,7 @@ pub(super) fn section(agent: &AgentHandle) -> Markup {
         section aria-labelledby="mass" {
             h2 #mass { "Mass over time" }
             (figure.show())
-            p { a href={ (path) "/mass?days=90" } { "The same in figures" } }
+            p { a href={ (path) "/mass?days=90" } { "In figures" } }
         }
     }
 }
@@ -123,7 +125,7 @@ pub(crate) async fn show(
     let wanted: Wanted = form::query(query.as_deref())?;
     let (days, _, rows) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;
-    let told = told(&agent, console.memoir().now(), days, rows).await?;
+    let told = told(&agent, console.memoir().now(), days, rows, 3_600).await?;
     let path = format!("{}/mass", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(&agent, Tab::Overview))

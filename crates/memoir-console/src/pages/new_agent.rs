@@ -105,7 +105,7 @@ fn page(console: &Console, visitor: &Visitor, form: &Form, faults: &Faults) -> R
             }
             div.buttons {
                 button.main type="submit" { "Make the agent" }
-                a.button href="/" { "Leave it" }
+                a.button href="/" { "Back to the fleet" }
             }
         }
     };
@@ -120,6 +120,6 @@ fn one(around: &Around<'_>, field: Field, form: &Form) -> Markup {
     let typed = form.field(field.as_str());
     match field.is_text() {
         true => fields::prompt(around, field, typed),
-        false => fields::plain(around, field, typed, html! {}),
+        false => fields::plain(around, field, typed, None),
     }
 }

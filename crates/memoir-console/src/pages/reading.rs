@@ -491,8 +491,16 @@ async fn records_after(
     })
 }
 
-/// What a record says of its own in the data beside counts and codes.
-const WORDS_OF_A_RECORD: [&str; 4] = ["summary", "reason_text", "lost_details", "merged"];
+/// What is not listed with the counts and codes of a record: its words, which are told beside them, and what
+/// nobody here needs to see again.
+const NOT_LISTED: [&str; 6] = [
+    "summary",
+    "reason_text",
+    "lost_details",
+    "merged",
+    "request",
+    "core_tokens_after",
+];
 
 fn record_words(record: &RecordView) -> Markup {
     let data = record.data.expose();
@@ -525,7 +533,7 @@ fn record_words(record: &RecordView) -> Markup {
                     (said(memory.get("content").and_then(Value::as_str).unwrap_or_default())) }
             }
         }
-        (facts(record, &WORDS_OF_A_RECORD))
+        (facts(record, &NOT_LISTED))
     }
 }
 

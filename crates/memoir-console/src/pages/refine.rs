@@ -25,6 +25,8 @@ use crate::{
     parts,
 };
 
+/// Where on the page it is, whether there is a form or only why there is none.
+const PLACE: &str = "actions";
 /// The fields.
 const MODE: &str = "mode";
 const REHEARSAL: &str = "rehearsal";
@@ -86,8 +88,8 @@ pub(super) fn section(
     let path = agent_path(view.id);
     let settings = format!("{path}/settings");
     html! {
-        section aria-labelledby="actions" {
-            h2 #actions { "Refining" }
+        section aria-labelledby=(PLACE) {
+            h2 id=(PLACE) { "Refining" }
             @match Hindrance::of(view, latest) {
                 Some(hindrance) => (hindrance.told(&settings)),
                 None => (begin(console, visitor, view, draft)),
@@ -174,7 +176,7 @@ pub(crate) async fn refine(
                 if failure.status() != StatusCode::CONFLICT {
                     return Err(failure);
                 }
-                faults.add(MODE, "No session was begun", failure.message());
+                faults.add(PLACE, "No session was begun", failure.message());
             }
         }
     }

@@ -54,7 +54,7 @@ fn table(changes: &[BlindChange]) -> Markup {
         table.cards role="table" {
             caption.hidden { "Memories that would become different, without their words" }
             thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" class="figure" { "Memory" }
+                th role="columnheader" scope="col" { "Memory" }
                 th role="columnheader" scope="col" { "What" }
                 th role="columnheader" scope="col" class="figure" { "Tokens" }
                 th role="columnheader" scope="col" { "Flags" }
@@ -70,7 +70,7 @@ fn row(change: &BlindChange) -> Markup {
     let is_kept = after.discarded_at.is_none();
     html! {
         tr role="row" {
-            th role="rowheader" scope="row" class="figure" data-label="Memory" {
+            th role="rowheader" scope="row" data-label="Memory" {
                 @if change.before.is_some() { "#" (after.number.0) } @else { span.of { "new" } }
             }
             td role="cell" data-label="What" { span { (what(change)) } }

@@ -193,9 +193,11 @@ fn outcome(console: &Console, session: &SessionView) -> Markup {
             @if let Some(code) = session.end_reason {
                 (parts::pair("It ended because", html! { (words::end_reason(code)) " (" code { (code) } ")" }))
             }
-            (parts::pair("Mass", html! {
-                (tokens(session.pre_session_tokens)) " → " (tokens(session.post_session_tokens)) " tokens"
-            }))
+            @if session.post_session_tokens.is_some() {
+                (parts::pair("Mass", html! {
+                    (tokens(session.pre_session_tokens)) " → " (tokens(session.post_session_tokens)) " tokens"
+                }))
+            }
             @if let Some(threshold) = session.threshold {
                 (parts::pair("Breaker line", html! { (words::share(threshold)) " of the mass at its start" }))
             }
@@ -209,12 +211,15 @@ fn outcome(console: &Console, session: &SessionView) -> Markup {
             (parts::pair("Begun", html! { (parts::time(session.started_at)) ", " (trigger(session.trigger)) }))
             (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }
-            (parts::pair("Used", html! {
-                (words::counted(session.usage.calls, "call", "calls")) ", "
-                (words::number(session.usage.input_tokens)) " tokens in, "
-                (words::number(session.usage.output_tokens)) " out"
-                @if let Some(cost) = cost(console, session) { ", at a cost of " (cost) }
-            }))
+            // What an agent that drives itself uses is not known.
+            @if session.driver == Driver::Model {
+                (parts::pair("Used", html! {
+                    (words::counted(session.usage.calls, "call", "calls")) ", "
+                    (words::number(session.usage.input_tokens)) " tokens in, "
+                    (words::number(session.usage.output_tokens)) " out"
+                    @if let Some(cost) = cost(console, session) { ", at a cost of " (cost) }
+                }))
+            }
         }
     }
 }

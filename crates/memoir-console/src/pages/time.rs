@@ -198,6 +198,8 @@ fn curve(view: &LookBack) -> Markup {
     let size = format!("0 0 {WIDTH} {HEIGHT}");
     html! {
         figure {
+            figcaption.hint { "The mass after each record, "
+                (words::counted(highest, "token", "tokens")) " at its highest; darker where a session ran." }
             svg.curve viewBox=(size) preserveAspectRatio="none" aria-hidden="true" focusable="false" {
                 @for span in bands {
                     rect.band x=(across(span.first_seq.saturating_sub(1))) height=(HEIGHT)
@@ -207,8 +209,6 @@ fn curve(view: &LookBack) -> Markup {
                 polyline.line points=(line) {}
                 line #here.here x1=(across(view.seq)) x2=(across(view.seq)) y1="0" y2=(HEIGHT) {}
             }
-            figcaption.hint { "The mass after each record, "
-                (words::counted(highest, "token", "tokens")) " at its highest; darker where a session ran." }
         }
     }
 }
@@ -243,10 +243,15 @@ fn moment(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
             @else { "After record " (words::number(view.seq)) }
         }
         @if let Some(record) = &view.record { (origin(path, view.seq, record)) }
-        (counts(&view.then, &view.now))
-        section aria-labelledby="return" {
-            h3 #return { "Going back to this point" }
-            (going_back(visitor, path, view))
+        div.beside {
+            section aria-labelledby="counted" {
+                h3 #counted { "What is counted" }
+                (counts(&view.then, &view.now))
+            }
+            section aria-labelledby="return" {
+                h3 #return { "Going back to this point" }
+                (going_back(visitor, path, view))
+            }
         }
     }
 }
@@ -259,7 +264,7 @@ fn origin(path: &str, seq: u64, record: &RecordMark) -> Markup {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }))
             (parts::pair("What", html! { (words::spaced(record.action.as_str()))
-                @if let Some(number) = record.memory { " of #" (number.0) } }))
+                @if let Some(number) = record.memory { span.of { " · " } "#" (number.0) } }))
             (parts::pair("Who", html! { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } }))
             (parts::pair("Session", html! {
                 @match record.session_id {
@@ -285,7 +290,7 @@ fn counts(then: &Tally, now: &Tally) -> Markup {
         ("Discarded", then.discarded_count, now.discarded_count),
     ];
     html! {
-        table.plain.then {
+        table.plain {
             caption.hidden { "What was counted then, and what is counted now" }
             thead { tr {
                 th scope="col" { "Counted" }

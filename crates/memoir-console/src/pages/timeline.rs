@@ -21,8 +21,9 @@ use crate::{
 const AT_ONCE: u32 = 200;
 /// What the marks on the curve stand for.
 const LEGEND: [(Kind, &str); 2] = [(Kind::Done, "record"), (Kind::Back, "taken back")];
-/// What records say of the mass, which is told beside them.
+/// What records say of the mass after them, and of that before, which is told beside them.
 const MASSES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
+const TOLD_BESIDE: [&str; 4] = [MASSES[0], MASSES[1], MASSES[2], "core_tokens_before"];
 
 /// Some records of a session, oldest first.
 pub(super) struct Page {
@@ -65,7 +66,7 @@ impl Page {
         html! {
             div data-part="curve" {
                 @if let Some(curve) = self.curve(live) {
-                    section aria-labelledby="mass" {
+                    section.scripted aria-labelledby="mass" {
                         h2 #mass { "Mass" }
                         (figure(&curve))
                     }
@@ -162,7 +163,7 @@ fn mark(place: usize, record: &RecordView, mass: u64, line: Option<u64>) -> Mark
         words::spaced(record.action.as_str())
     );
     if let Some(number) = record.memory {
-        told += &format!(" of #{}", number.0);
+        told += &format!(" (#{})", number.0);
     }
     told += &format!(", {} tokens", words::number(mass));
     if let Some(line) = line {
@@ -234,7 +235,7 @@ fn row(record: &RecordView, live: &LiveSession) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record, &MASSES)) }
+            td role="cell" data-label="Counts" { (facts(record, &TOLD_BESIDE)) }
         }
     }
 }

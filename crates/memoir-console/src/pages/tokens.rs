@@ -15,7 +15,7 @@ use crate::{
     Console,
     answer::{Answer, Failure, see_other},
     browser::Visitor,
-    field::Labelled,
+    field::{Labelled, with_code},
     form::Form,
     parts::{self, Place, Sheet},
     words,
@@ -47,11 +47,11 @@ pub(super) fn section(
                  after it was made. You make them while the agent has no memories; later ones it makes \
                  itself, or allows when you "
                 a href={ (path) "/access" } { "ask for one" } "." }
-            @if tokens.is_empty() { p.empty { "It has no token yet." } }
+            @if tokens.is_empty() { p.hint { "It has no token yet." } }
             @else { (table(visitor, view, (tokens, now))) }
             @if let Some(refusal) = refusal {
                 div.problem role="alert" {
-                    p { (refusal.message()) " " a href={ (path) "/access" } { "Ask it for one" } "." }
+                    p { (with_code(refusal.message())) " " a href={ (path) "/access" } { "Ask it for one" } "." }
                 }
             }
             form.row method="post" action={ (path) "/tokens" } {

@@ -1,13 +1,13 @@
 //! `/sessions/{session}/roll-back`: what stands in the way first, then the undoing.
 
-use axum::{Extension, extract::Path};
+use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
-use memoir_app::sessions::RollBackPreview;
+use memoir_app::{AgentHandle, Error, sessions::RollBackPreview};
 use memoir_domain::{SessionId, rollback::Obstacle};
 
 use super::{Tab, agent_head};
 use crate::{
-    answer::{Answer, see_other},
+    answer::{Answer, Failure, page_of, see_other},
     browser::Visitor,
     form::Form,
     parts::{self, Place, Sheet},
@@ -19,26 +19,35 @@ pub(crate) async fn preview(
     Path(session): Path<String>,
 ) -> Answer {
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    let RollBackPreview { changes, obstacles } =
-        agent.preview_roll_back(id, &visitor.actor()).await?;
+    page(&visitor, &agent, id, None).await
+}
+
+async fn page(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    id: SessionId,
+    problem: Option<&str>,
+) -> Answer {
+    let preview = agent.preview_roll_back(id, &visitor.actor()).await?;
     let session = agent.blind_session(id).await?;
     let content = html! {
-        (agent_head(&agent, Tab::Sessions))
+        (agent_head(agent, Tab::Sessions))
+        @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         h2 { "Roll back the session of " (parts::time(session.started_at)) }
         p { "Every memory that it changed becomes what it was before: "
             (session.stats) ". Doubles that were cleaned before its first edit stay cleaned. \
              Rolling back is on the record, and can be undone itself." }
-        dl.facts { (parts::become_different(&changes)) }
-        @if obstacles.is_empty() {
+        dl.facts { (parts::become_different(&preview.changes)) }
+        @if preview.obstacles.is_empty() {
             p { "No later change stands in the way." }
         } @else {
             p { "This is what it comes to with later changes undone too." }
-            (in_the_way(&obstacles))
+            (in_the_way(&preview.obstacles))
         }
-        (form(&visitor, id, &obstacles))
+        (form(visitor, id, &preview))
     };
     let title = format!("Roll back a session of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Place::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, Place::Fleet).show(content))
 }
 
 fn in_the_way(obstacles: &[Obstacle]) -> Markup {
@@ -76,11 +85,12 @@ fn in_the_way(obstacles: &[Obstacle]) -> Markup {
     }
 }
 
-fn form(visitor: &Visitor, id: SessionId, obstacles: &[Obstacle]) -> Markup {
+fn form(visitor: &Visitor, id: SessionId, preview: &RollBackPreview) -> Markup {
     html! {
         form.row method="post" action={ "/sessions/" (id) "/roll-back" } {
             (parts::form_token(visitor))
-            @if !obstacles.is_empty() {
+            @if !preview.obstacles.is_empty() {
+                input type="hidden" name="newest" value=(preview.newest_seq);
                 div.check {
                     input #cascade name="cascade" type="checkbox" value="yes" required;
                     label for="cascade" { "Undo these later changes too" }
@@ -98,8 +108,24 @@ pub(crate) async fn roll_back(
     Path(session): Path<String>,
 ) -> Answer {
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    agent
-        .roll_back(id, form.is_ticked("cascade"), &visitor.actor())
-        .await?;
-    Ok(see_other(&format!("/sessions/{id}?done=rolled-back")))
+    let actor = visitor.actor();
+    let done = match (form.is_ticked("cascade"), form.number("newest")) {
+        (false, _) => agent.roll_back(id, false, &actor).await,
+        (true, Some(newest)) => agent.roll_back_as_seen(id, newest, &actor).await,
+        (true, None) => return Err(Failure::invalid("The form does not say what was shown.")),
+    };
+    let problem = match done {
+        Err(Error::InTheWay { .. }) => {
+            "Nothing was done: later changes of the same memories stand in the way."
+        }
+        Err(Error::Changed) => {
+            "Nothing was done: something was written since this was shown. This is what rolling back would do now."
+        }
+        done => {
+            done?;
+            return Ok(see_other(&format!("/sessions/{id}?done=rolled-back")));
+        }
+    };
+    let shown = page(&visitor, &agent, id, Some(problem)).await?;
+    Ok(page_of(StatusCode::CONFLICT, shown))
 }

@@ -8,7 +8,7 @@ use axum::{
 use memoir_app::{DEFAULT_ACCOUNT, Error};
 use prometheus::{TEXT_FORMAT, TextEncoder};
 
-use crate::{Problem, Service, caller::Caller, server::Peer};
+use crate::{Problem, Service, caller::Caller, server::{Peer, is_sent_to_loopback}};
 
 /// What proxies add to a request.
 const FORWARDED: [&str; 5] = [
@@ -47,10 +47,12 @@ pub(super) async fn show(
     Ok((headers, text).into_response())
 }
 
-/// Whether the request comes from this machine, and not through a proxy on it.
+/// Whether the request comes from this machine, and neither through a proxy on it nor from another site's page in
+/// a browser on it.
 fn is_of_this_machine(parts: &Parts) -> bool {
     let peer = parts.extensions.get::<Peer>();
     peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback())
+        && is_sent_to_loopback(&parts.headers)
         && !is_forwarded(&parts.headers)
 }
 
@@ -77,19 +79,28 @@ mod tests {
 
     #[test]
     fn this_machine_is_a_loopback_address_without_a_proxy() {
-        for (peer, header, expected) in [
-            (Some("127.0.0.1:1"), None, true),
-            (Some("[::1]:1"), None, true),
-            (Some("[::ffff:127.0.0.1]:1"), None, true),
-            (Some("127.0.0.1:1"), Some("X-Forwarded-For"), false),
-            (Some("10.0.0.7:1"), None, false),
-            (Some("[fe80::1]:1"), None, false),
-            (None, None, false),
+        let here = "127.0.0.1:8750";
+        for (peer, host, header, expected) in [
+            (Some("127.0.0.1:1"), here, None, true),
+            (Some("127.0.0.1:1"), "LocalHost:8750", None, true),
+            (Some("127.0.0.1:1"), "localhost", None, true),
+            (Some("[::1]:1"), "[::1]:8750", None, true),
+            (Some("[::ffff:127.0.0.1]:1"), here, None, true),
+            (Some("127.0.0.1:1"), here, Some("X-Forwarded-For"), false),
+            (Some("127.0.0.1:1"), "evil.example:8750", None, false),
+            (Some("127.0.0.1:1"), "localhost.evil.example", None, false),
+            (Some("127.0.0.1:1"), "", None, false),
+            (Some("10.0.0.7:1"), here, None, false),
+            (Some("[fe80::1]:1"), here, None, false),
+            (None, here, None, false),
         ] {
             let mut request = Request::new(axum::body::Body::empty());
             if let Some(peer) = peer {
                 request.extensions_mut().insert(Peer(peer.parse().unwrap()));
             }
+            request
+                .headers_mut()
+                .insert(header::HOST, header::HeaderValue::from_static(host));
             if let Some(name) = header {
                 let name = header::HeaderName::try_from(name).unwrap();
                 request
@@ -97,7 +108,7 @@ mod tests {
                     .insert(name, header::HeaderValue::from_static("10.0.0.7"));
             }
             let (parts, _) = request.into_parts();
-            assert_eq!(is_of_this_machine(&parts), expected, "{peer:?} {header:?}");
+            assert_eq!(is_of_this_machine(&parts), expected, "{peer:?} {host:?} {header:?}");
         }
     }
 }

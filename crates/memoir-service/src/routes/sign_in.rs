@@ -23,7 +23,7 @@ use crate::{
     Problem, Service,
     extract::{self, Object},
     limits,
-    server::Peer,
+    server::{Peer, is_sent_to_loopback},
 };
 
 /// How long the token lasts.
@@ -364,8 +364,14 @@ pub(crate) fn check_transport(
         let is_near = peer.is_some_and(|peer| peer.to_canonical().is_loopback());
         service.is_local && is_near && is_sealed
     };
-    if is_safe {
+    if is_safe && (service.options.behind_proxy || is_sent_to_loopback(headers)) {
         return Ok(());
+    }
+    if is_safe {
+        return Err(Problem::forbidden(
+            "passwords are not taken under a name that another site can let point to this machine",
+        )
+        .hint("go to 127.0.0.1 or localhost, at the same port"));
     }
     let hint = if service.options.behind_proxy {
         "use HTTPS; the proxy says so with `X-Forwarded-Proto: https`"

@@ -208,7 +208,7 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
         check_reading(&story, page, &answer);
     }
     let request = story.browser.get(&path).await.text;
-    assert!(request.contains("5: "), "{request}");
+    assert!(request.contains("5 looks, "), "{request}");
     for text in ["&lt;b&gt;why", "you", "Stop looking", "Closes"] {
         assert!(request.contains(text), "{text}: {request}");
     }

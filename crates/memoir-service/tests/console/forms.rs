@@ -202,8 +202,24 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     let told = "1 later change of the same memories stands in the way";
     assert!(preview.text.contains(told), "{}", preview.text);
     preview.document().check(&undo);
-    assert_eq!(browser.press(&undo, &undo, &[]).await.status, 409);
-    let done = browser.press(&undo, &undo, &[("cascade", "yes")]).await;
+    let in_the_way = browser.press(&undo, &undo, &[]).await;
+    assert_eq!(in_the_way.status, 409);
+    in_the_way.document().check(&undo);
+    // What is undone with it is what was shown, and no more.
+    let cascade = ("cascade", "yes");
+    let newest = preview.document().hidden("newest").unwrap().to_owned();
+    agent.discard(gone.number, &owner()).await.unwrap();
+    for (fields, status) in [
+        (vec![cascade], 400),
+        (vec![cascade, ("newest", newest.as_str())], 409),
+    ] {
+        assert_eq!(browser.press(&undo, &undo, &fields).await.status, status);
+    }
+    let anew = browser.page(&undo).await;
+    let newest = anew.hidden("newest").unwrap();
+    let done = browser
+        .press(&undo, &undo, &[cascade, ("newest", newest)])
+        .await;
     assert_eq!(done.leads_to(), format!("{session}?done=rolled-back"));
     let text = browser.get(&session).await.text;
     assert!(
@@ -324,6 +340,11 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
     assert_eq!(rows("&since=2026-03-05").await, 0);
     assert_eq!(rows("&until=2026-03-03").await, 0);
     assert_eq!(rows("&until=2026-03-04&actor=agent&before=40").await, 38);
+    assert_eq!(rows("&until=2026-03-04T12:00&since=2026-03-04T12:00").await, 50);
+    assert_eq!(rows("&since=2026-03-04T12:01").await, 0);
+    assert_eq!(rows("&name=WREN&before=12").await, 10);
+    assert_eq!(rows("&name=test").await, 1);
+    assert_eq!(rows("&name=%25").await, 0);
     for wrong in [
         "action=x",
         "actor=x",
@@ -335,4 +356,40 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
         let answer = browser.get(&format!("/audit?agent=wren&{wrong}")).await;
         assert_eq!(answer.status, 400, "{wrong}");
     }
+}
+
+#[tokio::test]
+async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &["One"]).await;
+    let browser = house.ada().await;
+    let path = format!(
+        "/audit?agent={}&action=memory_saved&actor=agent&name=Wr%26n&session=%3Cb%3E&since=2026-03-04",
+        agent.scope().agent
+    );
+    let answer = browser.get(&path).await;
+    assert_eq!(answer.status, 400);
+    let document = answer.document();
+    document.check(&path);
+    for (id, value) in [
+        ("name", "Wr&n"),
+        ("session", "<b>"),
+        ("since", "2026-03-04T00:00"),
+    ] {
+        let field = document.by_id(id);
+        assert_eq!(field.attribute("value"), Some(value), "{id}");
+        let expected = (id == "session").then_some("true");
+        assert_eq!(field.attribute("aria-invalid"), expected, "{id}");
+    }
+    let chosen: Vec<_> = document
+        .all("option")
+        .filter(|option| option.attribute("selected").is_some())
+        .map(|option| option.attribute("value").unwrap())
+        .collect();
+    assert_eq!(chosen, ["memory_saved", "agent"]);
+    let told = "It must be the identifier of a session.";
+    assert_eq!(document.by_id("session-fault").text, told);
+    // The log's end is told without looking at the rest of it.
+    let newest = agent.search_records(&Default::default(), None, 1).await.unwrap();
+    assert!(answer.text.contains(&newest[0].hash), "{}", answer.text);
 }

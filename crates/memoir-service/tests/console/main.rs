@@ -7,9 +7,11 @@
 )]
 
 mod access;
+mod account;
 mod agents;
 mod assets;
 mod document;
+mod first;
 mod forms;
 mod house;
 mod live;
@@ -17,6 +19,7 @@ mod nothing;
 mod pages;
 mod rehearsals;
 mod plots;
+mod second_factor;
 mod settings;
 mod signing_in;
 mod time_machine;

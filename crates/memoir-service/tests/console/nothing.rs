@@ -86,6 +86,14 @@ async fn a_failure_keeps_the_frame_of_whoever_is_signed_in() {
     let field = document.by_id("agent");
     assert_eq!(field.attribute("value"), Some("nobody"));
     assert_eq!(field.attribute("aria-invalid"), Some("true"));
+    // What cannot be done with an agent leads back to it.
+    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let token = [("form_token", "x")];
+    let wrong = browser.post(&format!("{page}/pause"), &token).await;
+    assert_eq!(wrong.status, 403);
+    wrong.document().check(&page);
+    assert!(wrong.document().links().contains(&page), "{}", wrong.text);
     let name = "<script>alert(1)</script>";
     let answer = browser.get(&format!("/agents/{name}")).await;
     assert_eq!(answer.status, 404);

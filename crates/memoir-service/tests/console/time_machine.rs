@@ -16,6 +16,14 @@ const MEMORIES: [&str; 4] = [
     "Mara keeps the lighthouse",
 ];
 
+/// So many that a session may remove one.
+const MORE: [&str; 4] = [
+    "The bread is baked on Tuesdays and on Fridays",
+    "Nobody opens the third drawer",
+    "The stairs creak only on the way down",
+    "Letters go out with the boat at noon",
+];
+
 /// What is told in pairs on a page, by its name.
 fn told(document: &Document, name: &str) -> String {
     let pairs = document.all("div").filter(|pair| pair.text.starts_with(name));
@@ -48,7 +56,9 @@ async fn kept(agent: &memoir_app::AgentHandle) -> Vec<u64> {
 #[tokio::test]
 async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_taken_back() {
     let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
+    let agent = house
+        .agent(&house.account, "Wren", &[MEMORIES, MORE].concat())
+        .await;
     let browser = house.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
@@ -73,7 +83,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     page.check(&before);
     assert_eq!(by_session.hidden("point"), page.hidden("point"));
     let mass = agent.show_to_administrator().await.unwrap().tally.core_tokens;
-    assert_eq!(row(&page, "Core memories"), "43");
+    assert_eq!(row(&page, "Core memories"), "87", "8 then, 7 now");
     assert_eq!(told(&page, "Kept again"), "1 memory");
     assert_eq!(told(&page, "Reworded"), "1 memory");
     // The journal entry that tells of the session is newer.
@@ -88,8 +98,8 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     let back = done.leads_to().to_owned();
     assert_eq!(back, format!("{path}?record={}&done=rewound", last + 1));
     let tally = agent.show_to_administrator().await.unwrap().tally;
-    assert_eq!((tally.core_tokens, tally.core_count), (to, 4));
-    assert_eq!(kept(&agent).await, [1, 2, 3, 4]);
+    assert_eq!((tally.core_tokens, tally.core_count), (to, 8));
+    assert_eq!(kept(&agent).await, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert!(agent.blind_session(session.id).await.unwrap().undone_at.is_some());
     let records = agent.search_records(&Default::default(), None, 1).await.unwrap();
     assert_eq!(records[0].actor, Actor::administrator("user Ada"));
@@ -103,7 +113,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     assert_eq!(again, format!("{path}?record={last}"));
     go_back(&browser, &again, &path).await.leads_to();
     let tally = agent.show_to_administrator().await.unwrap().tally;
-    assert_eq!((tally.core_tokens, tally.core_count), (mass, 3));
+    assert_eq!((tally.core_tokens, tally.core_count), (mass, 7));
     assert!(agent.blind_session(session.id).await.unwrap().undone_at.is_none());
     assert!(agent.verify().await.unwrap().valid);
 }

@@ -186,6 +186,19 @@ async fn a_password_travels_over_this_machine_only_or_sealed() {
 }
 
 #[tokio::test]
+async fn a_name_that_another_site_lets_point_here_is_not_signed_in_under() {
+    let house = House::open().await;
+    with_ada(&house).await;
+    for (name, status) in [("evil.example:8750", 403), ("localhost:8750", 201)] {
+        let answer = sign_in(&house, &right(), &[("host", name)]).await;
+        assert_eq!(answer.status, status, "{name}");
+        if status == 403 {
+            assert_eq!(answer.code(), "forbidden");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_sign_in_is_refused_and_says_nothing_of_the_password() {
     let house = House::open().await;
     with_ada(&house).await;

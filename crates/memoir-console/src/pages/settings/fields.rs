@@ -64,7 +64,7 @@ pub(in crate::pages) fn label(field: Field) -> &'static str {
 fn purpose(field: Field) -> &'static str {
     match field {
         Field::Name => "1 to 100 characters, unique in the account whatever the case.",
-        Field::Model => "With its provider, such as `ollama:qwen3:8b`.",
+        Field::Model => "With its provider, such as ",
         Field::SystemPrompt => "Who the agent is.",
         Field::ReflectionPrompt => "What to keep of conversations.",
         Field::MemoryReflectionPrompt => "What to promote from the journal to core.",
@@ -184,10 +184,10 @@ pub(in crate::pages) fn plain(
     around: &Around<'_>,
     field: Field,
     value: &str,
-    beside: Markup,
+    set_by: Option<Markup>,
 ) -> Markup {
     let labelled = Labelled::new(field.as_str(), label(field))
-        .hint(hint(around, field, beside))
+        .hint(hint(around, field, set_by))
         .faults(around.faults);
     match field {
         Field::Paused | Field::Active => labelled.tick(value == "yes"),
@@ -201,19 +201,31 @@ pub(in crate::pages) fn plain(
     }
 }
 
-/// What a setting takes; below it how it stands.
-fn hint(around: &Around<'_>, field: Field, beside: Markup) -> Markup {
-    let default = default(around.memoir, field).map(|value| format!("Default: {value}"));
-    let in_force = around.view.and_then(|view| in_force(view, field));
-    let in_force = in_force.map(|value| format!("In force: {value}"));
-    let stands: Vec<String> = default.into_iter().chain(in_force).collect();
+/// What a setting takes; below it how it stands, and by whom it was set.
+fn hint(around: &Around<'_>, field: Field, set_by: Option<Markup>) -> Markup {
+    let stands = stands(around, field);
     html! {
         (purpose(field))
         @if field == Field::Model {
-            " Providers: " (around.memoir.providers().join(", ")) "."
+            code { "ollama:qwen3:8b" } ". Providers: " (around.memoir.providers().join(", ")) "."
         }
-        span.stands { (stands.join(" · ")) (beside) }
+        span.stands {
+            @if let Some(stands) = &stands { (stands) }
+            @if stands.is_some() && set_by.is_some() { " · " }
+            @if let Some(set_by) = set_by { (set_by) }
+        }
     }
+}
+
+/// The default of a setting that has one, and what is in force.
+fn stands(around: &Around<'_>, field: Field) -> Option<String> {
+    let default = default(around.memoir, field)?;
+    let in_force = around.view.and_then(|view| in_force(view, field));
+    Some(match in_force {
+        Some(value) if value == default => format!("Default and in force: {value}"),
+        Some(value) => format!("Default: {default} · In force: {value}"),
+        None => format!("Default: {default}"),
+    })
 }
 
 /// The models that a browser suggests.

@@ -332,9 +332,9 @@ async fn page(console: &Console, visitor: &Visitor, agent: &AgentHandle, told: &
             (history(&standing))
         }
         section aria-labelledby="end" {
-            h2 #end { "End" }
-            p { "An agent that is erased is gone for good: its key is destroyed." }
-            p { a href={ (agent_path(standing.view.id)) "/erase" } { "Erase this agent…" } }
+            h2 #end { "Erasing" }
+            p { "An agent that is erased is gone for good: its key is destroyed. "
+                a href={ (agent_path(standing.view.id)) "/erase" } { "Erase this agent…" } }
         }
     };
     let failed = if draft.faults.is_empty() { "" } else { "Not saved: " };
@@ -406,12 +406,9 @@ fn plain(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft) 
 }
 
 /// Who set a setting last, where that is among the latest changes.
-fn set_by(standing: &Standing, field: Field) -> Markup {
-    html! {
-        @if let Some(change) = standing.last_of(field) {
-            " · Set by " (who(&change.actor)) ", " (parts::time(change.recorded_at))
-        }
-    }
+fn set_by(standing: &Standing, field: Field) -> Option<Markup> {
+    let change = standing.last_of(field)?;
+    Some(html! { "Set by " (who(&change.actor)) ", " (parts::time(change.recorded_at)) })
 }
 
 /// A prompt: by whom, and how long; new words for it, or none.
@@ -433,7 +430,7 @@ fn prompt(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft)
                     }
                     Some(_) => (nothing_set(field)),
                 }
-                span.stands { (set_by(standing, field)) }
+                @if let Some(set_by) = set_by(standing, field) { span.stands { (set_by) } }
             }
             details open[around.faults.of(field.as_str()).is_some() || !typed.is_empty() || *is_reset] {
                 summary { "Change the " (label(field).to_lowercase()) }

@@ -1,0 +1,547 @@
+//! Administrators: their second factor, their sign-ins, and rows of theirs that somebody else wrote
+//! (SPEC 5.5).
+
+use std::time::Duration;
+
+use memoir_app::{Account, Error, Memoir, NewToken, Proof, Proven, SignIn, SignedIn};
+use memoir_domain::{PrivateText, Timestamp};
+use memoir_vault::{password::Password, second_factor::FactorSecret};
+
+use crate::lab::{Lab, intrude};
+
+const PASSWORD: &str = "correct horse battery";
+const OTHER: &str = "another horse battery";
+const IDLE_SECONDS: i64 = 7_200;
+
+fn password(text: &str) -> Password {
+    Password::from_text(text).unwrap()
+}
+
+struct Door {
+    lab: Lab,
+    memoir: Memoir,
+    account: Account,
+}
+
+/// What a user has at hand.
+struct Device {
+    secret: FactorSecret,
+    recovery: Vec<String>,
+}
+
+impl Device {
+    fn code(&self, at: Timestamp) -> PrivateText {
+        self.secret
+            .code_at(at.microseconds() / 1_000_000)
+            .as_str()
+            .into()
+    }
+}
+
+/// The secret that a page shows to be typed.
+fn typed(text: &str) -> FactorSecret {
+    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
+    for letter in text.chars() {
+        bits = bits << 5 | LETTERS.find(letter).unwrap() as u32;
+        held += 5;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held & 0xFF) as u8);
+        }
+    }
+    FactorSecret::from_bytes(&bytes).unwrap()
+}
+
+impl Door {
+    async fn new() -> Self {
+        let lab = Lab::new();
+        let memoir = lab.memoir_at(&lab.database());
+        let account = memoir.account("default").await.unwrap();
+        let door = Self {
+            lab,
+            memoir,
+            account,
+        };
+        for name in ["Ada", "Grace"] {
+            let made = door.account.create_user(name, password(PASSWORD));
+            made.await.unwrap();
+        }
+        door
+    }
+
+    fn ends(&self) -> Timestamp {
+        self.lab.now().plus_seconds(3_600)
+    }
+
+    fn wait(&self) {
+        self.lab.clock.advance(Duration::from_secs(30));
+    }
+
+    async fn by_browser(&self, name: &str, with: &str) -> SignIn {
+        let attempt = self
+            .memoir
+            .sign_in_with_browser(None, name, password(with), self.ends());
+        attempt.await.unwrap()
+    }
+
+    async fn by_rest(&self, name: &str, with: &str, code: Option<&PrivateText>) -> SignIn {
+        let attempt = self
+            .memoir
+            .sign_in(None, name, password(with), code, self.ends());
+        attempt.await.unwrap()
+    }
+
+    async fn enters(&self, token: &NewToken) -> Option<SignedIn> {
+        let entered = self
+            .memoir
+            .enter_with_browser(token.secret.expose(), IDLE_SECONDS);
+        entered.await.unwrap()
+    }
+
+    /// Ada, signed in by a password alone.
+    async fn ada(&self) -> SignedIn {
+        let SignIn::In(made) = self.by_browser("Ada", PASSWORD).await else {
+            panic!("no code is needed");
+        };
+        self.enters(&made).await.unwrap()
+    }
+
+    /// Sets a second factor up for whoever is signed in, who is signed in anew by it.
+    async fn set_up(&self, visitor: &SignedIn) -> (Device, SignedIn) {
+        let offer = visitor.offer_second_factor().await.unwrap();
+        let secret = typed(&offer.typed);
+        let code = secret.code_at(self.lab.now().microseconds() / 1_000_000);
+        let (proven, code) = (proven(visitor, "").await, code.as_str().into());
+        let turned = visitor.turn_on_second_factor(proven, &offer.sealed, &code);
+        let (made, codes) = turned.await.unwrap().unwrap();
+        let recovery = codes.expose().map(|code| code.to_string()).collect();
+        let device = Device { secret, recovery };
+        (device, self.enters(&made).await.unwrap())
+    }
+}
+
+async fn proven(visitor: &SignedIn, code: &str) -> Proven {
+    match visitor.prove(password(PASSWORD), &code.into()).await {
+        Ok(Proof::Right(proven)) => *proven,
+        _ => panic!("the proof is right"),
+    }
+}
+
+fn is_in(came_to: &SignIn) -> bool {
+    matches!(came_to, SignIn::In(_))
+}
+
+fn is_refused(came_to: &SignIn) -> bool {
+    matches!(came_to, SignIn::Refused)
+}
+
+#[tokio::test]
+async fn with_a_second_factor_a_password_alone_lets_nobody_in_by_any_door() {
+    let door = Door::new().await;
+    let (device, _) = door.set_up(&door.ada().await).await;
+    door.wait();
+    let code = device.code(door.lab.now());
+    assert!(matches!(
+        door.by_rest("Ada", PASSWORD, None).await,
+        SignIn::CodeNeeded(_)
+    ));
+    assert!(matches!(
+        door.by_browser("ada", PASSWORD).await,
+        SignIn::CodeNeeded(_)
+    ));
+    // Whoever does not know the password learns nothing of the code.
+    assert!(is_refused(&door.by_rest("Ada", OTHER, Some(&code)).await));
+    assert!(is_refused(&door.by_rest("Ada", PASSWORD, Some(&"000000".into())).await));
+    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&code)).await));
+    // Others are as they were, and a code is no hindrance.
+    assert!(is_in(&door.by_rest("Grace", PASSWORD, None).await));
+    assert!(is_in(&door.by_rest("Grace", PASSWORD, Some(&code)).await));
+}
+
+#[tokio::test]
+async fn a_code_counts_once_in_all_processes_and_at_the_same_time() {
+    let door = Door::new().await;
+    let (device, _) = door.set_up(&door.ada().await).await;
+    // The one that set it up.
+    let code = device.code(door.lab.now());
+    assert!(is_refused(&door.by_rest("Ada", PASSWORD, Some(&code)).await));
+    door.wait();
+    let code = device.code(door.lab.now());
+    let other = door.lab.memoir_at(&door.lab.database());
+    let attempts = [&door.memoir, &other, &door.memoir, &other].map(|memoir| {
+        let (memoir, code, ends) = (memoir.clone(), code.clone(), door.ends());
+        tokio::spawn(async move {
+            let attempt = memoir.sign_in(None, "Ada", password(PASSWORD), Some(&code), ends);
+            is_in(&attempt.await.unwrap())
+        })
+    });
+    let mut let_in = 0;
+    for attempt in attempts {
+        let_in += u32::from(attempt.await.unwrap());
+    }
+    assert_eq!(let_in, 1);
+    // Nor the one before it.
+    let older = device.code(door.lab.now().plus_seconds(-30));
+    assert!(is_refused(&door.by_rest("Ada", PASSWORD, Some(&older)).await));
+}
+
+#[tokio::test]
+async fn each_recovery_code_lets_in_once() {
+    let door = Door::new().await;
+    let (device, visitor) = door.set_up(&door.ada().await).await;
+    let code: PrivateText = device.recovery[0].as_str().into();
+    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&code)).await));
+    assert!(is_refused(&door.by_rest("Ada", PASSWORD, Some(&code)).await));
+    assert_eq!(visitor.second_factor().await.unwrap(), Some((9, 1)));
+    let proven = proven(&visitor, &device.recovery[1]).await;
+    let fresh = visitor.renew_recovery_codes(proven).await.unwrap().unwrap();
+    let old: PrivateText = device.recovery[2].as_str().into();
+    assert!(is_refused(&door.by_rest("Ada", PASSWORD, Some(&old)).await));
+    let fresh: PrivateText = fresh.expose().next().unwrap().as_str().into();
+    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&fresh)).await));
+}
+
+#[tokio::test]
+async fn guessing_codes_is_slowed_down_for_good_and_a_recovery_code_helps() {
+    let door = Door::new().await;
+    let (device, _) = door.set_up(&door.ada().await).await;
+    let wrong: PrivateText = "000000".into();
+    for _ in 0..10 {
+        assert!(is_refused(&door.by_rest("Ada", PASSWORD, Some(&wrong)).await));
+    }
+    door.wait();
+    // In another process, which counted nothing itself.
+    let other = door.lab.memoir_at(&door.lab.database());
+    let right = device.code(door.lab.now());
+    let attempt = other.sign_in(None, "Ada", password(PASSWORD), Some(&right), door.ends());
+    let waits = attempt.await.unwrap();
+    assert!(matches!(waits, SignIn::Wait { seconds: 870 }), "{waits:?}");
+    let code: PrivateText = device.recovery[0].as_str().into();
+    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&code)).await));
+    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&right)).await));
+}
+
+#[tokio::test]
+async fn what_a_password_alone_gives_opens_nothing_and_ends_soon() {
+    let door = Door::new().await;
+    let (device, _) = door.set_up(&door.ada().await).await;
+    let half = async || match door.by_browser("Ada", PASSWORD).await {
+        SignIn::CodeNeeded(passage) => passage.expose().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let passage = half().await;
+    let entered = door.memoir.enter_with_browser(&passage, IDLE_SECONDS);
+    assert!(entered.await.unwrap().is_none());
+    assert!(door.memoir.authenticate(&passage).await.unwrap().is_none());
+    let resumed = door.memoir.half_signed_in(&passage).await.unwrap().unwrap();
+    assert_eq!((resumed.account_name(), resumed.name.as_str()), ("default", "Ada"));
+    door.wait();
+    let code = device.code(door.lab.now());
+    let attempt = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
+    let SignIn::In(made) = attempt.await.unwrap() else {
+        panic!("the code is right");
+    };
+    assert_eq!(door.enters(&made).await.unwrap().user.name, "Ada");
+    // Changed in any place, or cut off.
+    for place in 0..passage.len() {
+        let mut other = passage.clone().into_bytes();
+        other[place] = if other[place] == b'A' { b'B' } else { b'A' };
+        let other = String::from_utf8(other).unwrap();
+        assert!(door.memoir.half_signed_in(&other).await.unwrap().is_none());
+        let cut = &passage[..place];
+        assert!(door.memoir.half_signed_in(cut).await.unwrap().is_none());
+    }
+    door.lab.clock.advance(Duration::from_secs(300));
+    assert!(door.memoir.half_signed_in(&passage).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
+    let door = Door::new().await;
+    let (device, _) = door.set_up(&door.ada().await).await;
+    let half = async |with: &str| match door.by_browser("Ada", with).await {
+        SignIn::CodeNeeded(passage) => passage.expose().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let enter = async |with: &str| {
+        door.wait();
+        let code = device.code(door.lab.now());
+        let passage = half(with).await;
+        let resumed = door.memoir.half_signed_in(&passage).await.unwrap().unwrap();
+        let attempt = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
+        let SignIn::In(made) = attempt.await.unwrap() else {
+            panic!("the code is right");
+        };
+        (door.enters(&made).await.unwrap(), made)
+    };
+    for what in ["everywhere", "password", "owner", "off"] {
+        let with = if what == "off" { OTHER } else { PASSWORD };
+        let (visitor, made) = enter(with).await;
+        let waiting = half(with).await;
+        let resumed = door.memoir.half_signed_in(&waiting).await.unwrap().unwrap();
+        door.wait();
+        let code = device.code(door.lab.now());
+        match what {
+            "everywhere" => {
+                visitor.sign_out_everywhere().await.unwrap();
+            }
+            "password" => {
+                let proven = proven(&visitor, code.expose()).await;
+                let changed = visitor.change_password(proven, &PASSWORD.into()).await;
+                changed.unwrap();
+            }
+            "owner" => {
+                let set = door.account.set_password("ada", password(OTHER));
+                set.await.unwrap();
+            }
+            _ => {
+                door.account.reset_second_factor("ada").await.unwrap();
+            }
+        }
+        assert!(door.enters(&made).await.is_none(), "{what}");
+        let after = door.memoir.half_signed_in(&waiting).await.unwrap();
+        assert!(after.is_none(), "{what}");
+        // Nor for whoever looked a moment before.
+        door.wait();
+        let code = device.code(door.lab.now());
+        let late = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
+        assert!(is_refused(&late.await.unwrap()), "{what}");
+    }
+    // It was reset: the password is enough.
+    assert!(is_in(&door.by_browser("Ada", OTHER).await));
+}
+
+#[tokio::test]
+async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
+    let door = Door::new().await;
+    let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
+        panic!("no code is needed");
+    };
+    let theirs = door.by_rest("Grace", PASSWORD, None).await;
+    let SignIn::In(theirs) = theirs else {
+        panic!("no code is needed");
+    };
+    let enters = async |token: &NewToken| {
+        let entered = door.memoir.authenticate(token.secret.expose()).await;
+        entered.unwrap().is_some()
+    };
+    assert!(enters(&token).await);
+    // What made it end is one write; that its row says so too comes after it, and may not come at all.
+    let visitor = door.ada().await;
+    intrude(&door.lab.database(), |connection| {
+        let refuse = "CREATE TRIGGER no_revoking BEFORE UPDATE OF revoked_at ON tokens \
+             BEGIN SELECT RAISE(ABORT, 'no'); END";
+        connection.execute_batch(refuse).unwrap();
+    });
+    assert!(visitor.sign_out_everywhere().await.is_err());
+    assert!(!enters(&token).await && enters(&theirs).await);
+}
+
+#[tokio::test]
+async fn a_new_password_goes_with_this_browser_alone() {
+    let door = Door::new().await;
+    let (one, other) = (door.ada().await, door.ada().await);
+    assert!(matches!(
+        one.prove(password(OTHER), &"".into()).await.unwrap(),
+        Proof::Wrong
+    ));
+    let short = one.change_password(proven(&one, "").await, &"short".into()).await;
+    assert!(matches!(short, Err(Error::Invalid(_))));
+    let made = one
+        .change_password(proven(&one, "").await, &OTHER.into())
+        .await
+        .unwrap();
+    let again = door.enters(&made).await.unwrap();
+    assert_eq!(again.sign_ins().await.unwrap().len(), 1);
+    assert!(!one.is_still_let_in().await.unwrap() && !other.is_still_let_in().await.unwrap());
+    // It ends when it would have ended.
+    assert_eq!(again.ends_at, one.ends_at);
+    assert!(is_refused(&door.by_browser("Ada", PASSWORD).await));
+    assert!(is_in(&door.by_browser("Ada", OTHER).await));
+    // A proof counts for the state that it was given in.
+    let (early, late) = (proven_with(&again, OTHER).await, proven_with(&again, OTHER).await);
+    again.change_password(early, &PASSWORD.into()).await.unwrap();
+    let changed = again.change_password(late, &OTHER.into()).await;
+    assert!(matches!(changed, Err(Error::Changed)));
+}
+
+async fn proven_with(visitor: &SignedIn, with: &str) -> Proven {
+    match visitor.prove(password(with), &"".into()).await {
+        Ok(Proof::Right(proven)) => *proven,
+        _ => panic!("the proof is right"),
+    }
+}
+
+#[tokio::test]
+async fn somebody_sees_and_ends_its_own_sign_ins_only() {
+    let door = Door::new().await;
+    let visitor = door.ada().await;
+    door.lab.tick();
+    let SignIn::In(theirs) = door.by_browser("Grace", PASSWORD).await else {
+        panic!("no code is needed");
+    };
+    let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
+        panic!("no code is needed");
+    };
+    let seen = visitor.sign_ins().await.unwrap();
+    let told: Vec<_> = seen
+        .iter()
+        .map(|sign_in| (sign_in.by_browser, sign_in.is_own))
+        .collect();
+    assert_eq!(told, [(false, false), (true, true)]);
+    let refused = visitor.end_sign_in(theirs.view.id).await;
+    assert!(matches!(refused, Err(Error::NoToken(_))));
+    visitor.end_sign_in(token.view.id).await.unwrap();
+    let entered = door.memoir.authenticate(token.secret.expose()).await;
+    assert!(entered.unwrap().is_none());
+    assert_eq!(visitor.sign_ins().await.unwrap().len(), 1);
+    assert!(door.enters(&theirs).await.is_some());
+}
+
+#[tokio::test]
+async fn an_offer_is_for_one_user_and_a_while() {
+    let door = Door::new().await;
+    let visitor = door.ada().await;
+    let SignIn::In(theirs) = door.by_browser("Grace", PASSWORD).await else {
+        panic!("no code is needed");
+    };
+    let grace = door.enters(&theirs).await.unwrap();
+    let offer = visitor.offer_second_factor().await.unwrap();
+    let code = typed(&offer.typed).code_at(door.lab.now().microseconds() / 1_000_000);
+    let code: PrivateText = code.as_str().into();
+    assert!(visitor.fits_offer(&offer.sealed, &code).await.unwrap());
+    assert!(!visitor.fits_offer(&offer.sealed, &"000000".into()).await.unwrap());
+    assert!(!grace.fits_offer(&offer.sealed, &code).await.unwrap());
+    let again = visitor.offered(&offer.sealed).await.unwrap().unwrap();
+    assert_eq!(*again.typed, *offer.typed);
+    // What shows that a password was right is no offer.
+    let turned = visitor.turn_on_second_factor(proven(&visitor, "").await, "AAAA", &code);
+    assert!(turned.await.unwrap().is_none());
+    door.lab.clock.advance(Duration::from_secs(900));
+    assert!(visitor.offered(&offer.sealed).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn the_last_administrator_stays_and_whoever_is_removed_is_out() {
+    let door = Door::new().await;
+    let visitor = door.ada().await;
+    let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
+        panic!("no code is needed");
+    };
+    let nobody = door.account.remove_user("nobody").await;
+    assert!(matches!(nobody, Err(Error::NoUser(_))));
+    door.account.remove_user(" ADA ").await.unwrap();
+    assert!(!visitor.is_still_let_in().await.unwrap());
+    let entered = door.memoir.authenticate(token.secret.expose()).await;
+    assert!(entered.unwrap().is_none());
+    assert!(is_refused(&door.by_browser("Ada", PASSWORD).await));
+    let last = door.account.remove_user("Grace").await;
+    assert!(matches!(last, Err(Error::LastUser(_))));
+    assert!(door.memoir.has_users().await.unwrap());
+    let names = async || {
+        let users = door.account.users().await.unwrap();
+        users.into_iter().map(|user| user.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names().await, ["Grace"]);
+    // Somebody else of the name is somebody else.
+    door.lab.tick();
+    let made = door.account.create_user("Ada", password(OTHER));
+    made.await.unwrap();
+    assert_eq!(names().await, ["Grace", "Ada"]);
+    assert!(!visitor.is_still_let_in().await.unwrap());
+    // In another account too, as long as one stays anywhere.
+    door.memoir.create_account("lab").await.unwrap();
+    let lab = door.memoir.account("lab").await.unwrap();
+    lab.create_user("Ivo", password(OTHER)).await.unwrap();
+    lab.remove_user("Ivo").await.unwrap();
+}
+
+#[tokio::test]
+async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
+    let lab = Lab::new();
+    let memoirs = [lab.memoir_at(&lab.database()), lab.memoir_at(&lab.database())];
+    let mut tasks = Vec::new();
+    for number in 0..4 {
+        let account = memoirs[number % 2].account("default").await.unwrap();
+        tasks.push(tokio::spawn(async move {
+            let name = format!("user {number}");
+            let made = account.create_first_user(&name, password(PASSWORD));
+            made.await.unwrap().is_some()
+        }));
+    }
+    let mut made = 0;
+    for task in tasks {
+        made += u32::from(task.await.unwrap());
+    }
+    assert_eq!(made, 1);
+    let account = memoirs[0].account("default").await.unwrap();
+    assert_eq!(account.users().await.unwrap().len(), 1);
+    account.create_user("Ada", password(PASSWORD)).await.unwrap();
+}
+
+/// What somebody who can write to the database tries, and what nobody is let in by.
+#[tokio::test]
+async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
+    for change in [
+        // The factor taken out, in each way that there is.
+        "UPDATE users SET seal = zeroblob(0) WHERE name = 'Ada'",
+        "UPDATE users SET seal = substr(seal, 1, 41) WHERE name = 'Ada'",
+        "UPDATE users SET seal = (SELECT seal FROM users WHERE name = 'Grace') WHERE name = 'Ada'",
+        // Somebody else's row as one's own.
+        "UPDATE users SET seal = (SELECT seal FROM users WHERE name = 'Grace'), \
+             password_hash = (SELECT password_hash FROM users WHERE name = 'Grace'), \
+             version = (SELECT version FROM users WHERE name = 'Grace'), \
+             generation = (SELECT generation FROM users WHERE name = 'Grace') WHERE name = 'Ada'",
+        "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE name = 'Grace') \
+             WHERE name = 'Ada'",
+        "UPDATE users SET version = version - 1 WHERE name = 'Ada'",
+        "UPDATE users SET version = version + 1 WHERE name = 'Ada'",
+        "UPDATE users SET generation = generation - 1 WHERE name = 'Ada'",
+        "UPDATE users SET generation = generation + 1 WHERE name = 'Ada'",
+        "UPDATE users SET created_at = created_at + 1 WHERE name = 'Ada'",
+        "UPDATE users SET removed_at = created_at WHERE name = 'Ada'",
+    ] {
+        let door = Door::new().await;
+        let (device, visitor) = door.set_up(&door.ada().await).await;
+        door.wait();
+        intrude(&door.lab.database(), |connection| {
+            connection.execute_batch(change).unwrap();
+        });
+        let code = device.code(door.lab.now());
+        assert!(is_refused(&door.by_rest("Ada", PASSWORD, None).await), "{change}");
+        let with = door.by_rest("Ada", PASSWORD, Some(&code)).await;
+        assert!(is_refused(&with), "{change}");
+        assert!(is_refused(&door.by_browser("Ada", PASSWORD).await), "{change}");
+        assert!(!visitor.is_still_let_in().await.unwrap(), "{change}");
+        // The list says which it is; the one that is untouched is as it was.
+        let users = door.account.users().await.unwrap();
+        let ada = users.iter().find(|user| user.name == "Ada");
+        assert_eq!(ada.and_then(|user| user.second_factor), None, "{change}");
+        assert!(is_in(&door.by_browser("Grace", PASSWORD).await), "{change}");
+        let reset = door.account.reset_second_factor("Ada").await;
+        assert!(
+            matches!(reset, Err(Error::Sealed(_) | Error::NoUser(_))),
+            "{change}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn spec_5_3_the_files_hold_no_secret_of_a_second_factor() {
+    let door = Door::new().await;
+    let (device, _) = door.set_up(&door.ada().await).await;
+    let typed = device.secret.base32().to_string();
+    let mut secrets = vec![device.secret.expose().to_vec(), typed.into_bytes()];
+    secrets.extend(device.recovery.iter().map(|code| code.clone().into_bytes()));
+    let plain = device.recovery.iter().map(|code| code.replace('-', ""));
+    secrets.extend(plain.map(String::into_bytes));
+    for file in std::fs::read_dir(door.lab.path()).unwrap() {
+        let path = file.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        for secret in &secrets {
+            let found = bytes.windows(secret.len()).any(|window| window == secret);
+            assert!(!found, "{}", path.display());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What somebody who is signed in changes about how it signs in.
+
+use serde_json::json;
+
+use crate::{
+    house::{Browser, House, PASSWORD},
+    second_factor::cookie,
+};
+
+const NEW: &str = "another horse battery";
+
+async fn is_in(browser: &Browser) -> bool {
+    browser.get("/").await.status == 200
+}
+
+#[tokio::test]
+async fn a_new_password_takes_the_old_one_and_signs_everything_else_out() {
+    let house = House::open().await;
+    let (mut browser, other) = (house.ada().await, house.ada().await);
+    let path = "/account/password";
+    browser.page(path).await.check(path);
+    for (password, new, again, status) in [
+        (PASSWORD, "short", "short", 400),
+        (PASSWORD, NEW, "another horse batterx", 400),
+        ("wrong horse battery", NEW, NEW, 401),
+        ("", NEW, NEW, 401),
+    ] {
+        let fields = [("password", password), ("new", new), ("again", again)];
+        let answer = browser.fill_in(path, path, &fields).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+        answer.document().check(path);
+        for typed in [password, new, again] {
+            assert!(typed.is_empty() || !answer.text.contains(typed), "{typed}");
+        }
+    }
+    let fields = [("password", PASSWORD), ("new", NEW), ("again", NEW)];
+    let answer = browser.fill_in(path, path, &fields).await;
+    assert_eq!(answer.leads_to(), "/account?done=password");
+    let before = browser.clone();
+    browser.cookie = cookie(&answer, "memoir");
+    assert!(is_in(&browser).await && !is_in(&other).await && !is_in(&before).await);
+    let mut stranger = house.browser();
+    assert_eq!(stranger.sign_in("Ada", PASSWORD).await.status, 401);
+    assert_eq!(stranger.sign_in("Ada", NEW).await.leads_to(), "/");
+}
+
+#[tokio::test]
+async fn wrong_passwords_in_an_open_browser_are_counted_too() {
+    let house = House::open().await;
+    let browser = house.ada().await;
+    let path = "/account/password";
+    let guess = [("password", "wrong horse battery"), ("new", NEW), ("again", NEW)];
+    for _ in 0..5 {
+        assert_eq!(browser.fill_in(path, path, &guess).await.status, 401);
+    }
+    let right = [("password", PASSWORD), ("new", NEW), ("again", NEW)];
+    assert_eq!(browser.fill_in(path, path, &right).await.status, 429);
+    assert_eq!(house.browser().sign_in("Ada", PASSWORD).await.status, 429);
+}
+
+#[tokio::test]
+async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
+    let house = House::open().await;
+    let (one, other) = (house.ada().await, house.ada().await);
+    house.administrator("Grace").await;
+    let mut grace = house.browser();
+    grace.sign_in("Grace", PASSWORD).await;
+    let rest = reqwest::Client::new().post(format!("{}/v1/sign-in", house.address));
+    let rest = rest.json(&json!({"name": "Ada", "password": PASSWORD}));
+    assert_eq!(rest.send().await.unwrap().status(), 201);
+    let page = one.page("/account").await;
+    page.check("/account");
+    let rows: Vec<String> = page
+        .all("tr")
+        .skip(1)
+        .map(|row| row.text.clone())
+        .collect();
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    assert!(rows[0].contains("a token") && rows[1].contains("a browser"));
+    let own: Vec<bool> = rows.iter().map(|row| row.contains("this one")).collect();
+    assert_eq!(own, [false, false, true]);
+    let ends: Vec<String> = page.forms();
+    let ends: Vec<&String> = ends.iter().filter(|path| path.ends_with("/end")).collect();
+    assert_eq!(ends.len(), 3);
+    let answer = one.press("/account", ends[1], &[]).await;
+    assert_eq!(answer.leads_to(), "/account?done=ended");
+    assert!(is_in(&one).await && !is_in(&other).await);
+    // Somebody else's is not there.
+    let page = grace.page("/account").await;
+    let token = page.hidden("form_token").unwrap();
+    let answer = grace.post(ends[2], &[("form_token", token)]).await;
+    assert_eq!(answer.status, 404);
+    assert!(is_in(&one).await);
+    let answer = one.press("/account", ends[2], &[]).await;
+    assert_eq!(answer.leads_to(), "/account?done=ended");
+    assert!(!is_in(&one).await && is_in(&grace).await);
+}
+
+#[tokio::test]
+async fn whoever_is_not_signed_in_gets_to_none_of_it() {
+    let house = House::open().await;
+    house.administrator("Ada").await;
+    let stranger = house.browser();
+    for path in [
+        "/account",
+        "/account/password",
+        "/account/second-factor",
+        "/account/second-factor/off",
+        "/account/recovery-codes",
+    ] {
+        let answer = stranger.get(path).await;
+        assert!(answer.leads_to().starts_with("/sign-in?next="), "{path}");
+        if path != "/account" {
+            let posted = stranger.post(path, &[("password", PASSWORD)]).await;
+            assert_eq!(posted.leads_to(), "/sign-in", "{path}");
+        }
+    }
+}

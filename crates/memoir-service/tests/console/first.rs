@@ -1,0 +1,157 @@
+//! The first administrator, by the link that the service prints (SPEC 5.5).
+
+use std::sync::Arc;
+
+use memoir_service::Options;
+use memoir_vault::{password::Password, token::TokenSecret};
+
+use crate::{
+    house::{Answer, Browser, House, PASSWORD},
+    second_factor::cookie,
+};
+
+fn secret() -> Arc<TokenSecret> {
+    Arc::new(TokenSecret::generate_for_link().unwrap())
+}
+
+/// A house that has no administrator, and the path of its link.
+async fn empty(options: Options) -> (House, String) {
+    let link = secret();
+    let house = House::with(Options {
+        first_link: Some(link.clone()),
+        ..options
+    })
+    .await;
+    (house, format!("/first/{}", link.expose()))
+}
+
+async fn create(browser: &Browser, path: &str, name: &str) -> Answer {
+    let fields = [("name", name), ("password", PASSWORD), ("again", PASSWORD)];
+    browser.post(path, &fields).await
+}
+
+#[tokio::test]
+async fn the_link_makes_one_administrator_who_is_signed_in_and_is_dead_then() {
+    let (house, path) = empty(Options::default()).await;
+    let mut browser = house.browser();
+    let page = browser.page(&path).await;
+    page.check("/first/SECRET");
+    assert_eq!(page.forms(), [path.clone()]);
+    for (name, password, again) in [
+        ("", PASSWORD, PASSWORD),
+        ("Ada", "short", "short"),
+        ("Ada", PASSWORD, "correct horse batterx"),
+        ("A\u{7}da", PASSWORD, PASSWORD),
+    ] {
+        let fields = [("name", name), ("password", password), ("again", again)];
+        let answer = browser.post(&path, &fields).await;
+        assert_eq!(answer.status, 400, "{}", answer.text);
+        answer.document().check("/first/SECRET");
+        assert!(!answer.text.contains(password));
+    }
+    let fields = [
+        ("name", "Ada"),
+        ("password", PASSWORD),
+        ("again", PASSWORD),
+        ("account", "nowhere"),
+    ];
+    assert_eq!(browser.post(&path, &fields).await.status, 404);
+    assert!(!house.memoir.has_users().await.unwrap());
+    let answer = create(&browser, &path, "Ada").await;
+    assert_eq!(answer.leads_to(), "/account?done=first");
+    browser.cookie = cookie(&answer, "memoir");
+    let account = browser.get("/account?done=first").await;
+    assert!(account.text.contains("You are the first administrator"));
+    let gone = house.browser().get(&path).await;
+    assert_eq!(gone.status, 404);
+    gone.document().check("/first/SECRET");
+    assert_eq!(create(&house.browser(), &path, "Eve").await.status, 404);
+    assert_eq!(house.account.users().await.unwrap().len(), 1);
+    assert_eq!(house.browser().sign_in("Ada", PASSWORD).await.leads_to(), "/");
+}
+
+#[tokio::test]
+async fn a_wrong_link_is_answered_as_a_used_one() {
+    let (house, path) = empty(Options::default()).await;
+    let browser = house.browser();
+    let wrong = format!("/first/{}", secret().expose());
+    let (before, posted) = (browser.get(&wrong).await, create(&browser, &wrong, "Eve").await);
+    house.administrator("Ada").await;
+    let used = browser.get(&path).await;
+    let used_posted = create(&browser, &path, "Eve").await;
+    for answer in [&before, &posted, &used_posted] {
+        assert_eq!((answer.status, &answer.text), (used.status, &used.text));
+    }
+    assert_eq!(used.status, 404);
+    assert!(used.text.contains("memoir user add NAME"));
+    assert_eq!(house.account.users().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_administrator_who_was_made_otherwise_ends_the_link_for_good() {
+    let (house, path) = empty(Options::default()).await;
+    house.memoir.create_account("lab").await.unwrap();
+    let lab = house.memoir.account("lab").await.unwrap();
+    let password = Password::from_text(PASSWORD).unwrap();
+    assert_eq!(house.browser().get(&path).await.status, 200);
+    lab.create_user("Ada", password).await.unwrap();
+    assert_eq!(create(&house.browser(), &path, "Eve").await.status, 404);
+    assert_eq!(house.account.users().await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn of_two_who_come_at_once_one_is_made() {
+    let (house, path) = empty(Options::default()).await;
+    let tasks: Vec<_> = ["Ada", "Grace", "Eve"]
+        .into_iter()
+        .map(|name| {
+            let (browser, path) = (house.browser(), path.clone());
+            tokio::spawn(async move { create(&browser, &path, name).await.status.as_u16() })
+        })
+        .collect();
+    let mut told = Vec::new();
+    for task in tasks {
+        told.push(task.await.unwrap());
+    }
+    told.sort_unstable();
+    assert_eq!(told, [303, 404, 404]);
+    assert_eq!(house.account.users().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn links_are_not_tried_out_and_come_by_a_safe_way_from_this_host() {
+    let (house, path) = empty(Options::default()).await;
+    let browser = house.browser();
+    let fields = [("name", "Eve"), ("password", PASSWORD), ("again", PASSWORD)];
+    let foreign = [("sec-fetch-site", "cross-site")];
+    assert_eq!(browser.send(&path, &fields, &foreign).await.status, 403);
+    for _ in 0..5 {
+        let wrong = format!("/first/{}", secret().expose());
+        assert_eq!(browser.get(&wrong).await.status, 404);
+    }
+    let limited = browser.get(&path).await;
+    assert_eq!(limited.status, 429, "the right one too");
+    limited.document().check("/first/SECRET");
+
+    let behind = Options {
+        behind_proxy: true,
+        ..Options::default()
+    };
+    let (house, path) = empty(behind).await;
+    let open = house.browser().get(&path).await;
+    assert_eq!(open.status, 403);
+    assert!(open.document().forms().is_empty(), "no password is asked for");
+    assert_eq!(create(&house.browser(), &path, "Eve").await.status, 403);
+    let sealed = [("sec-fetch-site", "same-origin"), ("x-forwarded-proto", "https")];
+    let answer = house.browser().send(&path, &fields, &sealed).await;
+    assert_eq!(answer.leads_to(), "/account?done=first");
+    assert!(cookie(&answer, "__Host-memoir").len() > 40);
+}
+
+#[tokio::test]
+async fn without_a_link_nothing_opens() {
+    let house = House::open().await;
+    for path in ["/first/", "/first/x", "/first"] {
+        assert_eq!(house.browser().get(path).await.status, 404, "{path}");
+    }
+}

@@ -1,0 +1,477 @@
+//! The second factor: setting it up, signing in with it, and what it does not let through (SPEC 5.5).
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use memoir_service::Options;
+use memoir_vault::second_factor::FactorSecret;
+use serde_json::{Value, json};
+use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::{
+    document::Document,
+    house::{Answer, Browser, House, PASSWORD},
+};
+
+const PATH: &str = "/account/second-factor";
+
+/// A device that was set up, and the codes for when it is lost.
+pub struct Device {
+    secret: FactorSecret,
+    pub recovery: Vec<String>,
+}
+
+impl Device {
+    /// What it shows so many seconds from now.
+    fn code_in(&self, house: &House, seconds: i64) -> String {
+        let now = house.memoir.now().microseconds() / 1_000_000;
+        self.secret.code_at(now + seconds)
+    }
+
+    /// What it shows once the code before is over.
+    pub fn next_code(&self, house: &House) -> String {
+        house.clock.advance(Duration::from_secs(30));
+        self.code_in(house, 0)
+    }
+}
+
+/// The secret that a page shows to be typed.
+fn typed(page: &Document) -> FactorSecret {
+    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut codes = page.all("code");
+    let shown = codes.find(|code| code.attribute("class") == Some("typed"));
+    let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
+    for letter in shown.unwrap().text.chars().filter(|letter| *letter != ' ') {
+        bits = bits << 5 | LETTERS.find(letter).unwrap() as u32;
+        held += 5;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held & 0xFF) as u8);
+        }
+    }
+    FactorSecret::from_bytes(&bytes).unwrap()
+}
+
+/// The cookie of that name which an answer sets.
+pub fn cookie(answer: &Answer, name: &str) -> String {
+    let set = answer.headers.get_all("set-cookie").into_iter();
+    let pairs = set.map(|value| value.to_str().unwrap().split(';').next().unwrap().to_owned());
+    let begin = format!("{name}=");
+    let mut own = pairs.filter(|pair| pair.starts_with(&begin));
+    own.next().unwrap_or_default()
+}
+
+/// Sets a device up with a browser that is signed in by a password, and signs it in anew.
+pub async fn set_up(house: &House, browser: &mut Browser) -> Device {
+    let page = browser.page(PATH).await;
+    let secret = typed(&page);
+    let code = secret.code_at(house.memoir.now().microseconds() / 1_000_000);
+    let fields = [("fresh", code.as_str()), ("password", PASSWORD)];
+    let answer = browser.send_filled_in(&page, PATH, &fields).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    browser.cookie = cookie(&answer, "memoir");
+    let shown = answer.document();
+    shown.check(PATH);
+    let recovery = shown.all("pre").next().unwrap().text.lines();
+    let recovery: Vec<String> = recovery.map(str::to_owned).collect();
+    assert_eq!(recovery.len(), 10);
+    Device { secret, recovery }
+}
+
+/// A browser that knew the password, and waits for the code.
+async fn half(house: &House) -> Browser {
+    let mut browser = house.browser();
+    let fields = [("name", "Ada"), ("password", PASSWORD)];
+    let answer = browser.post("/sign-in", &fields).await;
+    assert_eq!(answer.leads_to(), "/sign-in/code");
+    assert_eq!(cookie(&answer, "memoir"), "", "nobody is in yet");
+    browser.cookie = cookie(&answer, "memoir-code");
+    browser
+}
+
+async fn give(browser: &Browser, code: &str) -> Answer {
+    let path = "/sign-in/code";
+    browser.fill_in(path, path, &[("code", code)]).await
+}
+
+async fn is_in(browser: &Browser) -> bool {
+    browser.get("/").await.status == 200
+}
+
+async fn rest(house: &House, body: &Value) -> (u16, Value) {
+    let asked = reqwest::Client::new().post(format!("{}/v1/sign-in", house.address));
+    let answer = asked.json(body).send().await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn it_is_on_once_the_device_has_shown_a_right_code_and_other_sign_ins_are_over() {
+    let house = House::open().await;
+    let (mut browser, other) = (house.ada().await, house.ada().await);
+    let overview = browser.page("/account").await;
+    overview.check("/account");
+    assert!(overview.links().contains(&PATH.to_owned()));
+    let page = browser.page(PATH).await;
+    page.check(PATH);
+    let code = typed(&page).code_at(house.memoir.now().microseconds() / 1_000_000);
+    for (fresh, password, status) in [
+        ("000000", PASSWORD, 400),
+        (code.as_str(), "wrong horse battery", 401),
+        ("", "", 400),
+    ] {
+        let fields = [("fresh", fresh), ("password", password)];
+        let answer = browser.send_filled_in(&page, PATH, &fields).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+        let again = answer.document();
+        again.check(PATH);
+        // The same secret, so that a device that was set up already still fits.
+        assert_eq!(typed(&again).expose(), typed(&page).expose());
+        assert!(!answer.text.contains("horse"));
+        // Nothing takes a code yet.
+        assert!(is_in(&house.ada().await).await);
+    }
+    let device = set_up(&house, &mut browser).await;
+    assert!(is_in(&browser).await && !is_in(&other).await);
+    let overview = browser.get("/account").await.text;
+    assert!(overview.contains("10 recovery codes"), "{overview}");
+    // Nothing shows the secret or the codes again.
+    for path in ["/account", PATH, "/account/recovery-codes", "/account/second-factor/off"] {
+        let answer = browser.get(path).await;
+        answer.document().check(path);
+        let text = answer.text.replace(' ', "");
+        assert!(!text.contains(device.secret.base32().as_str()), "{path}");
+        assert!(!device.recovery.iter().any(|code| text.contains(code)));
+    }
+}
+
+#[tokio::test]
+async fn a_picture_of_yesterday_is_not_taken() {
+    let house = House::open().await;
+    let browser = house.ada().await;
+    let page = browser.page(PATH).await;
+    house.clock.advance(Duration::from_secs(16 * 60));
+    let code = typed(&page).code_at(house.memoir.now().microseconds() / 1_000_000);
+    let fields = [("fresh", code.as_str()), ("password", PASSWORD)];
+    let answer = browser.send_filled_in(&page, PATH, &fields).await;
+    assert_eq!(answer.status, 400);
+    assert_ne!(typed(&answer.document()).expose(), typed(&page).expose());
+    assert!(is_in(&house.ada().await).await);
+}
+
+#[tokio::test]
+async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
+    let house = House::open().await;
+    let mut browser = house.ada().await;
+    let device = set_up(&house, &mut browser).await;
+    let fields = [("name", "Ada"), ("password", PASSWORD), ("next", "/audit")];
+    let answer = house.browser().post("/sign-in", &fields).await;
+    assert_eq!(answer.leads_to(), "/sign-in/code?next=%2Faudit");
+    let set = answer.header("set-cookie").to_owned();
+    assert!(set.ends_with("; Path=/; HttpOnly; SameSite=Strict; Max-Age=300"), "{set}");
+    let mut waiting = house.browser();
+    waiting.cookie = cookie(&answer, "memoir-code");
+    let page = waiting.page("/sign-in/code?next=%2Faudit").await;
+    page.check("/sign-in/code");
+    waiting
+        .page("/sign-in/code?recovery=yes")
+        .await
+        .check("/sign-in/code?recovery=yes");
+    // What it holds is no sign-in, under its own name or another.
+    assert!(!is_in(&waiting).await);
+    let value = waiting.cookie.split_once('=').unwrap().1;
+    let mut thief = house.browser();
+    thief.cookie = format!("memoir={value}");
+    assert!(!is_in(&thief).await);
+    let code = device.next_code(&house);
+    let fields = [("code", code.as_str())];
+    let foreign = [("sec-fetch-site", "cross-site")];
+    let refused = waiting.send("/sign-in/code", &fields, &foreign).await;
+    assert_eq!(refused.status, 403);
+    let answer = waiting.send_filled_in(&page, "/sign-in/code", &fields).await;
+    assert_eq!(answer.leads_to(), "/audit");
+    assert_eq!(cookie(&answer, "memoir-code"), "memoir-code=");
+    waiting.cookie = cookie(&answer, "memoir");
+    assert!(is_in(&waiting).await);
+}
+
+#[tokio::test]
+async fn a_code_counts_once_and_a_clock_may_be_one_step_off() {
+    let house = House::open().await;
+    let mut browser = house.ada().await;
+    let device = set_up(&house, &mut browser).await;
+    house.clock.advance(Duration::from_secs(120));
+    for (seconds, status) in [
+        (-60, 401),
+        (-30, 303),
+        (-30, 401),
+        (0, 303),
+        (-30, 401),
+        (60, 401),
+        (30, 303),
+        (0, 401),
+    ] {
+        let waiting = half(&house).await;
+        let code = device.code_in(&house, seconds);
+        let answer = give(&waiting, &code).await;
+        assert_eq!(answer.status, status, "{seconds}: {}", answer.text);
+        if status == 401 {
+            answer.document().check("/sign-in/code");
+            assert!(!answer.text.contains(&code));
+            assert!(!is_in(&waiting).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_recovery_code_lets_in_once() {
+    let house = House::open().await;
+    let mut browser = house.ada().await;
+    let device = set_up(&house, &mut browser).await;
+    let code = &device.recovery[7];
+    assert_eq!(give(&half(&house).await, code).await.leads_to(), "/");
+    assert_eq!(give(&half(&house).await, code).await.status, 401);
+    let typed = device.recovery[8].to_uppercase().replace('-', "");
+    assert_eq!(give(&half(&house).await, &typed).await.leads_to(), "/");
+    let overview = browser.get("/account").await.text;
+    assert!(overview.contains("8 recovery codes"), "{overview}");
+    // New ones take the place of the old.
+    let path = "/account/recovery-codes";
+    let now = device.next_code(&house);
+    let fields = [("password", PASSWORD), ("code", "1")];
+    assert_eq!(browser.fill_in(path, path, &fields).await.status, 401);
+    let fields = [("password", PASSWORD), ("code", now.as_str())];
+    let answer = browser.fill_in(path, path, &fields).await;
+    assert_eq!(answer.status, 200);
+    let shown = answer.document();
+    shown.check(path);
+    let fresh = shown.all("pre").next().unwrap().text.lines().next().unwrap().to_owned();
+    assert_eq!(give(&half(&house).await, &device.recovery[0]).await.status, 401);
+    assert_eq!(give(&half(&house).await, &fresh).await.leads_to(), "/");
+}
+
+#[tokio::test]
+async fn wrong_codes_are_counted_with_wrong_passwords() {
+    let house = House::open().await;
+    let mut browser = house.ada().await;
+    let device = set_up(&house, &mut browser).await;
+    // The right password counts too, as long as nobody is in.
+    let waiting = half(&house).await;
+    for _ in 0..4 {
+        assert_eq!(give(&waiting, "000000").await.status, 401);
+    }
+    let code = device.next_code(&house);
+    assert_eq!(give(&waiting, &code).await.status, 429);
+    let body = json!({"name": "Ada", "password": PASSWORD, "code": code});
+    let (status, told) = rest(&house, &body).await;
+    assert_eq!((status, told["code"].as_str()), (429, Some("rate_limited")));
+    // Nor on the page of whoever is signed in.
+    let path = "/account/second-factor/off";
+    let fields = [("password", PASSWORD), ("code", code.as_str())];
+    assert_eq!(browser.fill_in(path, path, &fields).await.status, 429);
+    let overview = browser.get("/account").await.text;
+    assert!(overview.contains("4 wrong codes"), "{overview}");
+}
+
+#[tokio::test]
+async fn rest_is_no_way_around_it() {
+    let house = House::open().await;
+    let mut browser = house.ada().await;
+    let device = set_up(&house, &mut browser).await;
+    let sign_in = async |password: &str, code: Value| {
+        let body = json!({"name": "Ada", "password": password, "code": code});
+        rest(&house, &body).await
+    };
+    let (status, told) = sign_in(PASSWORD, Value::Null).await;
+    assert_eq!((status, told["code"].as_str()), (401, Some("second_factor_needed")));
+    // Only whoever knows the password is told so, and a wrong code says nothing of the password.
+    let code = device.next_code(&house);
+    let (_, nobody) = sign_in("wrong horse battery", Value::Null).await;
+    assert_eq!(nobody["code"], "unauthorized");
+    let wrong_password = sign_in("wrong horse battery", json!(code)).await;
+    assert_eq!(sign_in(PASSWORD, json!("000000")).await, wrong_password);
+    assert_eq!(wrong_password.0, 401);
+    let (status, made) = sign_in(PASSWORD, json!(code)).await;
+    assert_eq!(status, 201, "{made}");
+    assert_eq!(sign_in(PASSWORD, json!(code)).await, wrong_password);
+    let (status, _) = sign_in(PASSWORD, json!(device.recovery[0])).await;
+    assert_eq!(status, 201);
+    let agents = reqwest::Client::new().get(format!("{}/v1/agents", house.address));
+    let agents = agents.bearer_auth(made["token"].as_str().unwrap());
+    let asked = async || agents.try_clone().unwrap().send().await.unwrap().status();
+    assert_eq!(asked().await, 200);
+    browser.press("/", "/sign-out-everywhere", &[]).await.leads_to();
+    assert_eq!(asked().await, 401);
+}
+
+#[tokio::test]
+async fn half_a_sign_in_ends_after_five_minutes_or_when_everything_ends() {
+    let house = House::open().await;
+    let mut browser = house.ada().await;
+    let device = set_up(&house, &mut browser).await;
+    let waiting = half(&house).await;
+    house.clock.advance(Duration::from_secs(5 * 60));
+    let late = waiting.get("/sign-in/code").await;
+    assert_eq!(late.leads_to(), "/sign-in?done=start-over");
+    let told = house.browser().get(late.leads_to()).await;
+    assert!(told.text.contains("took too long"));
+    let waiting = half(&house).await;
+    browser.press("/", "/sign-out-everywhere", &[]).await.leads_to();
+    let code = device.next_code(&house);
+    let answer = waiting.post("/sign-in/code", &[("code", &code)]).await;
+    assert_eq!(answer.leads_to(), "/sign-in?done=start-over");
+    let nobody = house.browser();
+    let answer = nobody.post("/sign-in/code", &[("code", &code)]).await;
+    assert_eq!(answer.leads_to(), "/sign-in?done=start-over");
+}
+
+#[tokio::test]
+async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
+    let house = House::open().await;
+    let mut browser = house.ada().await;
+    let old = set_up(&house, &mut browser).await;
+    let page = browser.page(PATH).await;
+    let secret = typed(&page);
+    let fresh = |house: &House| secret.code_at(house.memoir.now().microseconds() / 1_000_000);
+    let code = old.next_code(&house);
+    for (password, code, status) in [
+        (PASSWORD, "", 401),
+        (PASSWORD, "000000", 401),
+        ("wrong horse battery", code.as_str(), 401),
+        (PASSWORD, code.as_str(), 200),
+    ] {
+        let now = fresh(&house);
+        let fields = [("fresh", now.as_str()), ("password", password), ("code", code)];
+        let answer = browser.send_filled_in(&page, PATH, &fields).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+        if status == 200 {
+            browser.cookie = cookie(&answer, "memoir");
+        }
+    }
+    // The old device and its codes are of no use any more.
+    let gone = old.next_code(&house);
+    assert_eq!(give(&half(&house).await, &gone).await.status, 401);
+    assert_eq!(give(&half(&house).await, &old.recovery[0]).await.status, 401);
+    assert_eq!(give(&half(&house).await, &fresh(&house)).await.leads_to(), "/");
+    let off = "/account/second-factor/off";
+    let no_code = browser.fill_in(off, off, &[("password", PASSWORD)]).await;
+    assert_eq!(no_code.status, 401);
+    no_code.document().check(off);
+    house.clock.advance(Duration::from_secs(30));
+    let now = fresh(&house);
+    let fields = [("password", PASSWORD), ("code", now.as_str())];
+    let answer = browser.fill_in(off, off, &fields).await;
+    assert_eq!(answer.leads_to(), "/account?done=factor-off");
+    browser.cookie = cookie(&answer, "memoir");
+    assert!(is_in(&browser).await && is_in(&house.ada().await).await);
+}
+
+#[tokio::test]
+async fn behind_a_proxy_with_tls_what_waits_for_the_code_is_of_this_host_alone() {
+    let house = House::with(Options {
+        behind_proxy: true,
+        ..Options::default()
+    })
+    .await;
+    house.administrator("Ada").await;
+    let sealed = [("sec-fetch-site", "same-origin"), ("x-forwarded-proto", "https")];
+    let mut browser = house.browser();
+    let fields = [("name", "Ada"), ("password", PASSWORD)];
+    let answer = browser.send("/sign-in", &fields, &sealed).await;
+    browser.cookie = cookie(&answer, "__Host-memoir");
+    let page = browser.page(PATH).await;
+    let code = typed(&page).code_at(house.memoir.now().microseconds() / 1_000_000);
+    let form_token = page.hidden("form_token").unwrap();
+    let offered = page.hidden("offered").unwrap();
+    let filled = [
+        ("form_token", form_token),
+        ("offered", offered),
+        ("fresh", code.as_str()),
+        ("password", PASSWORD),
+    ];
+    let open = browser.post(PATH, &filled).await;
+    assert_eq!(open.status, 403, "no password in the open");
+    assert_eq!(browser.send(PATH, &filled, &sealed).await.status, 200);
+    let answer = browser.send("/sign-in", &fields, &sealed).await;
+    assert_eq!(answer.leads_to(), "/sign-in/code");
+    let set = answer.header("set-cookie");
+    assert!(set.starts_with("__Host-memoir-code="), "{set}");
+    assert!(
+        set.ends_with("; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=300"),
+        "{set}"
+    );
+}
+
+/// What is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
+    let log = Log::default();
+    let writing = log.clone();
+    tracing_subscriber::registry()
+        .with(tracing_subscriber::fmt::layer().with_writer(move || writing.clone()))
+        .with(filter_fn(memoir_service::may_be_logged))
+        .init();
+    tracing::trace!(target: "memoir_console", "what is logged is seen");
+    let link = Arc::new(memoir_vault::token::TokenSecret::generate_for_link().unwrap());
+    let house = House::with(Options {
+        first_link: Some(link.clone()),
+        ..Options::default()
+    })
+    .await;
+    let path = format!("/first/{}", link.expose());
+    let mut browser = house.browser();
+    browser.page(&path).await;
+    let wrong = "a wrong link of somebody";
+    browser.get(&format!("/first/{}", wrong.replace(' ', "-"))).await;
+    let fields = [("name", "Ada"), ("password", PASSWORD), ("again", PASSWORD)];
+    let answer = browser.post(&path, &fields).await;
+    browser.cookie = cookie(&answer, "memoir");
+    let device = set_up(&house, &mut browser).await;
+    let code = device.next_code(&house);
+    let waiting = half(&house).await;
+    give(&waiting, "123456").await;
+    let entered = give(&waiting, &code).await;
+    let body = json!({"name": "Ada", "password": PASSWORD, "code": device.recovery[0]});
+    let (_, made) = rest(&house, &body).await;
+    let metrics = reqwest::get(format!("{}/metrics", house.address)).await.unwrap();
+    let metrics = metrics.text().await.unwrap();
+    let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    assert!(logged.contains("what is logged is seen"));
+    assert!(logged.contains("an administrator signed in"), "{logged}");
+    let cookies = [&browser.cookie, &waiting.cookie, &cookie(&entered, "memoir")];
+    let cookies = cookies.map(|pair| pair.split_once('=').unwrap().1.to_owned());
+    let base32 = device.secret.base32().to_string();
+    let mut secrets: Vec<&str> = vec![
+        PASSWORD,
+        "123456",
+        "wrong-link",
+        link.expose(),
+        &base32,
+        made["token"].as_str().unwrap(),
+    ];
+    secrets.extend(cookies.iter().map(String::as_str));
+    secrets.extend(device.recovery.iter().map(String::as_str));
+    for secret in secrets {
+        assert!(secret.len() > 5);
+        assert!(!logged.contains(secret) && !metrics.contains(secret), "{secret}");
+    }
+    // A code is short: it may stand in an identifier by chance, and so is looked for as a word.
+    let is_there = |text: &str| text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == code);
+    assert!(!is_there(&logged) && !is_there(&metrics));
+}
