@@ -8,16 +8,23 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { once } from "node:events";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 
 import { settle } from "./support/fleet.mjs";
-import { DESKTOP, House, PHONE } from "./support/house.mjs";
+import { code } from "./support/device.mjs";
+import { DESKTOP, House, PASSWORD, PHONE, askToRead, signIn } from "./support/house.mjs";
 import { barriers, isSound, overhang, settled, shift } from "./support/looks.mjs";
+import { told } from "./support/witness.mjs";
 
 const pictures =
   process.env.MEMOIR_SCREENSHOTS ?? fileURLToPath(new URL("../../target/screenshots", import.meta.url));
+
+/** Where the pictures of the README are made anew; nowhere unless it is named. */
+const shown = process.env.MEMOIR_PICTURES && resolve(fileURLToPath(new URL("../..", import.meta.url)), process.env.MEMOIR_PICTURES);
+/** Which they are. */
+const SHOWN = ["fleet-light-desktop", "agent-dark-desktop", "session-rolled-back-light-desktop", "reading-memories-light-phone"];
 
 /** What the first page may weigh, with all that it loads. */
 const MOST_BYTES = 100_000;
@@ -30,19 +37,41 @@ const looks = ["light", "dark"].flatMap((colorScheme) => [
   },
 ]);
 
+/** Whether a page is one for reading under an agent's permission. */
+const isReading = (path) => /^\/access\/[^/]+\/(memories|sessions|records|prompts)/.test(path);
+
 let house;
 /** The addresses of what is looked at. */
 const at = {};
+/** What Grace's browser holds, of an account without agents. */
+let grace;
 before(async () => {
   await mkdir(pictures, { recursive: true });
   house = await House.open({ clock: true });
   const fleet = await settle(house);
-  const { wren } = fleet;
-  at.agent = `/agents/${wren.id}`;
-  at.empty = `/agents/${fleet["old-lighthouse"].id}`;
+  const { wren, greenhouse, "studio-mina": mina, "night-archivist": archivist } = fleet;
+  at.agent = wren.path;
+  at.id = wren.id;
+  at.empty = fleet["old-lighthouse"].path;
   at.session = await latest(wren);
   at.rolledBack = await latest(fleet["field-notes"]);
-  at.running = `/sessions/${await working(fleet["harbour-desk"])}`;
+  await archivist.save(["Silas reads the almanac", "silas reads the almanac."].map(told));
+  await archivist.refine({ rehearsal: true });
+  at.rehearsal = await latest(archivist);
+  at.blocked = await blocked(fleet["tutor-anselm"]);
+  at.running = `/sessions/${await working(greenhouse)}`;
+  const ada = await house.ada();
+  at.waiting = `/access/${await askToRead(ada, wren, "To see why the last session was so short", { minutes: 15 })}`;
+  const request = await askToRead(ada, mina, "A customer says that her wishes were mixed up with another’s", {
+    scope: "all",
+    minutes: 60,
+  });
+  at.granted = `/access/${request}`;
+  const answer = { granted: true, reason: "Look at the letters, and leave the diary alone." };
+  await mina.call("POST", `/v1/access-requests/${request}/answer`, answer);
+  at.readSession = `${at.granted}${await latest(mina)}`;
+  await ada.context().close();
+  grace = await newcomer();
 });
 after(() => house?.close());
 
@@ -52,32 +81,137 @@ async function latest(agent) {
   return `/sessions/${items[0].id}`;
 }
 
-/** A session that the agent is in the middle of. */
-async function working(agent) {
-  const session = await agent.open();
-  for (const id of [3, 9, 12, 15]) await agent.use(session, "delete_memory", { id });
+/** The page of a session whose memories were changed since. */
+async function blocked(agent) {
+  const session = await latest(agent);
+  const { items } = await agent.call("GET", `/v1/agents/${agent.id}/audit?session=${session.split("/").at(-1)}`);
+  const { memory } = items.find((record) => record.action === "memory_refinement_delete");
+  await house.call("POST", `/v1/agents/${agent.id}/memories/${memory}/restore`);
   return session;
 }
 
-/** Every page: its name, where it is, and whether one has to be signed in. */
+/** A session that the agent is in the middle of. */
+async function working(agent) {
+  const session = await agent.open();
+  for (const id of [2, 4, 5, 7, 9]) {
+    const { type } = await agent.use(session, "delete_memory", { id });
+    assert.equal(type, "deleted");
+  }
+  return session;
+}
+
+/** An administrator of another account, with a second factor. */
+async function newcomer() {
+  await house.service.memoir("account", "create", "lab");
+  await house.service.memoir("--account", "lab", "user", "add", "Grace");
+  const page = await house.window();
+  await signIn(page, "Grace", "lab");
+  await page.goto("/account/second-factor");
+  await page.getByLabel("Code of the new device").fill(code(await page.locator("code.typed").innerText()));
+  await page.getByLabel("Your password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Turn it on" }).click();
+  await page.getByRole("heading", { name: "The second factor is on" }).waitFor();
+  const state = await page.context().storageState();
+  await page.context().close();
+  return state;
+}
+
+/** Goes to an address that is known by then. */
+const go = (address) => (page) => page.goto(typeof address === "function" ? address() : address);
+
+/** Presses a button of a page. */
+const press = (address, name) => async (page) => {
+  await go(address)(page);
+  await page.getByRole("button", { name, exact: true }).click();
+};
+
+/** Every page: its name, how one comes to it, and who looks where it is not Ada. */
 const pages = [
-  ["sign-in", () => "/sign-in", false],
-  ["fleet", () => "/"],
-  ["fleet-searched", () => "/?q=o&sort=mass"],
-  ["fleet-nobody", () => "/?q=nobody+of+this+name"],
-  ["agent", () => at.agent],
-  ["agent-empty", () => at.empty],
-  ["memories", () => `${at.agent}/memories`],
-  ["memories-discarded", () => `${at.agent}/memories?discarded=yes&done=protect#memory-2`],
-  ["sessions", () => `${at.agent}/sessions`],
-  ["session", () => at.session],
-  ["session-rolled-back", () => at.rolledBack],
-  ["session-running", () => at.running],
-  ["roll-back", () => `${at.session}/roll-back`],
-  ["audit", () => "/audit"],
-  ["audit-of-an-agent", () => `/audit?agent=${at.agent.split("/").at(-1)}`],
-  ["not-there", () => "/agents/nobody"],
+  ["sign-in", go("/sign-in"), "nobody"],
+  ["sign-in-refused", refusedSignIn, "nobody"],
+  ["sign-in-code", (page) => signIn(page, "Grace", "lab"), "nobody"],
+  ["first-link-used", go("/first/none"), "nobody"],
+  ["fleet", go("/")],
+  ["fleet-searched", go("/?q=o&sort=mass")],
+  ["fleet-nobody", go("/?q=nobody+of+this+name")],
+  ["fleet-empty", go("/"), "Grace"],
+  ["new-agent", go("/agents/new")],
+  ["new-agent-refused", refusedAgent],
+  ["agent", go(() => at.agent)],
+  ["agent-empty", go(() => at.empty)],
+  ["mass", go(() => `${at.agent}/mass`)],
+  ["memories", go(() => `${at.agent}/memories`)],
+  ["memories-discarded", go(() => `${at.agent}/memories?discarded=yes&done=protect#memory-2`)],
+  ["shred", go(() => `${at.agent}/memories/3/shred`)],
+  ["sessions", go(() => `${at.agent}/sessions`)],
+  ["session", go(() => at.session)],
+  ["session-rolled-back", go(() => at.rolledBack)],
+  ["session-rehearsal", go(() => at.rehearsal)],
+  ["session-running", go(() => at.running)],
+  ["roll-back", go(() => `${at.session}/roll-back`)],
+  ["roll-back-blocked", go(() => `${at.blocked}/roll-back`)],
+  ["time", go(() => `${at.agent}/time`)],
+  ["time-earlier", go(() => `${at.agent}/time?record=40`)],
+  ["settings", go(() => `${at.agent}/settings`)],
+  ["settings-refused", refusedSettings],
+  ["token", press(() => `${at.empty}/settings`, "Make a token")],
+  ["erase", go(() => `${at.agent}/erase`)],
+  ["access", go(() => `${at.agent}/access`)],
+  ["access-refused", press(() => `${at.agent}/access`, "Ask the agent")],
+  ["access-token", go(() => `${at.agent}/access/token`)],
+  ["access-waiting", go(() => at.waiting)],
+  ["access-granted", go(() => at.granted)],
+  ["reading-memories", go(() => `${at.granted}/memories`)],
+  ["reading-sessions", go(() => `${at.granted}/sessions`)],
+  ["reading-session", go(() => at.readSession)],
+  ["reading-records", go(() => `${at.granted}/records`)],
+  ["reading-prompts", go(() => `${at.granted}/prompts`)],
+  ["audit", go("/audit")],
+  ["audit-of-an-agent", go(() => `/audit?agent=${at.id}`)],
+  ["audit-verified", press(() => `/audit?agent=${at.id}`, "Verify the chain")],
+  ["checkpoint", press("/audit", "Take a checkpoint")],
+  ["account", go("/account")],
+  ["account-second-factor", go("/account"), "Grace"],
+  ["password", go("/account/password")],
+  ["second-factor", go("/account/second-factor")],
+  ["second-factor-another", go("/account/second-factor"), "Grace"],
+  ["second-factor-off", go("/account/second-factor/off"), "Grace"],
+  ["recovery-codes", go("/account/recovery-codes"), "Grace"],
+  ["not-there", go("/agents/nobody")],
 ];
+
+async function refusedSignIn(page) {
+  await page.goto("/sign-in");
+  await page.getByLabel("Name", { exact: true }).fill("Ada");
+  await page.getByLabel("Password").fill("not this one");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+}
+
+async function refusedAgent(page) {
+  await page.goto("/agents/new");
+  await page.getByLabel("Name", { exact: true }).fill("wren");
+  await page.getByLabel("Core token budget").fill("plenty");
+  await page.getByRole("button", { name: "Make the agent" }).click();
+  await page.getByRole("alert").waitFor();
+}
+
+async function refusedSettings(page) {
+  await page.goto(`${at.agent}/settings`);
+  await page.getByLabel("Refinement threshold").fill("high");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").waitFor();
+}
+
+/** Windows of everybody who looks, of that kind. */
+async function windows(options) {
+  const states = { nobody: undefined, Ada: house.signedIn, Grace: grace };
+  const opened = Object.entries(states).map(async ([who, storageState]) => [
+    who,
+    await house.window({ ...options, storageState }),
+  ]);
+  return Object.fromEntries(await Promise.all(opened));
+}
 
 /** What stands for the parts of an address that name one thing among many. */
 function kind(address) {
@@ -103,34 +237,46 @@ test("what measures the pages notices what is wrong", async () => {
   server.close();
 });
 
-for (const { look, options } of looks) {
-  test(`every page, ${look}`, async (t) => {
-    const stranger = await house.window(options);
-    const ada = await house.ada(options);
-    for (const [name, path, isSignedIn = true] of pages) {
-      await t.test(name, async () => {
-        const page = isSignedIn ? ada : stranger;
-        await page.goto(path());
-        await settled(house, page);
-        await page.screenshot({ path: join(pictures, `${name}-${look}.png`), fullPage: true });
-        await isSound(page, `${name}, ${look}`);
-      });
-    }
-    await stranger.context().close();
-    await ada.context().close();
-    house.isCalm();
-  });
+// Two at a time: one is drawn while the other is searched.
+describe("every page", { concurrency: 2 }, () => {
+  for (const { look, options } of looks) {
+    test(look, async (t) => {
+      const open = await windows(options);
+      for (const [name, come, who = "Ada"] of pages) {
+        await t.test(name, async () => {
+          const page = open[who];
+          await come(page);
+          await settled(house, page);
+          await picture(page, `${name}-${look}`);
+          await isSound(page, `${name}, ${look}`);
+        });
+      }
+      for (const page of Object.values(open)) await page.context().close();
+      house.isCalm(isReading);
+    });
+  }
+});
+
+/** Leaves a picture of the page. */
+async function picture(page, name) {
+  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+  if (shown && SHOWN.includes(name)) await page.screenshot({ path: join(shown, `${name}.png`) });
 }
 
 test("no page is forgotten above", async () => {
-  const page = await house.ada();
-  const known = new Set(pages.map(([, path]) => kind(path())));
-  for (const [name, path] of pages) {
-    await page.goto(path());
-    const links = await page.locator("main a[href], header a[href]").evaluateAll((found) => found.map((link) => link.href));
-    for (const link of links) assert.ok(known.has(kind(link)), `${name} leads to ${link}, which is not looked at`);
+  const { Ada: page, Grace, nobody } = await windows({});
+  const known = new Set();
+  const links = new Map();
+  for (const [name, come, who = "Ada"] of pages) {
+    const window = { Ada: page, Grace, nobody }[who];
+    await come(window);
+    known.add(kind(window.url()));
+    const found = window.locator("main a[href], header a[href]");
+    for (const link of await found.evaluateAll((all) => all.map(({ href }) => href))) links.set(kind(link), name);
   }
-  await page.context().close();
+  const forgotten = [...links].filter(([link]) => !known.has(link)).map(([link, name]) => `${link}, from ${name}`);
+  assert.deepEqual(forgotten, []);
+  for (const window of [page, Grace, nobody]) await window.context().close();
 });
 
 test("the first page weighs less than 100 kB, and what it loads is loaded once", async () => {

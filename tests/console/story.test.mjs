@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 
 import { code } from "./support/device.mjs";
-import { House, PASSWORD, holdsNoWords } from "./support/house.mjs";
+import { House, PASSWORD, askToRead, holdsNoWords } from "./support/house.mjs";
 import { settled } from "./support/looks.mjs";
 import { CANARY, isTold, told } from "./support/witness.mjs";
 
@@ -75,20 +75,14 @@ async function tour() {
 
 /** Asks the agent on its page to show the core memories for a minute, and has it answer. */
 async function letIn(purpose, reason) {
-  await page.goto(wren.path);
-  await page.getByRole("link", { name: "Access" }).click();
-  await page.getByLabel("What for").fill(purpose);
-  await page.getByLabel("Minutes").fill("1");
-  await page.getByRole("button", { name: "Ask the agent" }).click();
-  await page.getByText("Wren has not answered yet.").waitFor();
+  const id = await askToRead(page, wren, purpose);
   const { items } = await call("GET", `/v1/agents/${wren.id}/access-requests`);
   const [request] = items;
-  assert.equal(request.purpose, purpose);
-  assert.equal(request.state, "asked");
-  await call("POST", `/v1/access-requests/${request.id}/answer`, { granted: true, reason });
+  assert.deepEqual([request.id, request.purpose, request.state], [id, purpose, "asked"]);
+  await call("POST", `/v1/access-requests/${id}/answer`, { granted: true, reason });
   // The open page notices.
   await page.getByText(reason).waitFor();
-  return request.id;
+  return id;
 }
 
 /** Opens what the agent shows, and checks that it is there, under the banner. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { House, PASSWORD, holdsNoWords } from "./support/house.mjs";
+import { House, PASSWORD, askToRead, holdsNoWords } from "./support/house.mjs";
 import { isTold, told } from "./support/witness.mjs";
 
 const MEMORIES = [
@@ -247,12 +247,8 @@ silently("an agent is asked to let somebody in, answers, and its words close by 
   await page.getByRole("button", { name: "Ask the agent" }).click();
   await page.getByRole("alert").getByText("60").waitFor();
   assert.equal(await page.getByLabel("What for").inputValue(), "To see whether the ferry is noted");
-  await page.getByLabel("Minutes").fill("1");
-  await page.getByRole("button", { name: "Ask the agent" }).click();
-  await page.getByText("Robin has not answered yet.").waitFor();
-  const { items } = await robin.call("GET", `/v1/agents/${robin.id}/access-requests`);
-  const answer = { granted: true, reason: "You may look." };
-  await robin.call("POST", `/v1/access-requests/${items[0].id}/answer`, answer);
+  const request = await askToRead(page, robin, "To see whether the ferry is noted");
+  await robin.call("POST", `/v1/access-requests/${request}/answer`, { granted: true, reason: "You may look." });
   await page.reload();
   await page.getByText("You may look.").waitFor();
   await page.getByRole("link", { name: "Read", exact: true }).click();

@@ -603,11 +603,13 @@ impl Account {
     pub(crate) async fn end_access_of(&self, gone: &Actor) -> Result<()> {
         let store = &self.memoir.store;
         let open = store.open_access().await?;
-        for open in open.into_iter().filter(|open| open.scope.account == self.id) {
+        for open in open
+            .into_iter()
+            .filter(|open| open.scope.account == self.id)
+        {
             let row = store.access_request(open.scope, open.id).await?;
-            let is_theirs = |row: &AccessRow| {
-                row.asked_by_kind == gone.kind && row.asked_by_name == gone.name
-            };
+            let is_theirs =
+                |row: &AccessRow| row.asked_by_kind == gone.kind && row.asked_by_name == gone.name;
             if row.as_ref().is_some_and(is_theirs) {
                 let agent = self.memoir.handle(open.scope);
                 agent.revoke_access(open.id, &Actor::system()).await?;

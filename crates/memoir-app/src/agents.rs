@@ -303,10 +303,34 @@ impl AgentHandle {
         is_expected: impl Fn(&AgentView) -> bool,
         actor: &Actor,
     ) -> Result<AgentView> {
+        let is_expected = |agent: &Agent| is_expected(&self.memoir.administrators_view(agent));
+        self.configure_if(assignments, is_expected, actor).await
+    }
+
+    /// As [`AgentHandle::configure`], where the record at `newest_seq` is still the newest.
+    ///
+    /// # Errors
+    /// As [`AgentHandle::configure`]; [`Error::Changed`] where another record was written since.
+    pub async fn configure_as_seen(
+        &self,
+        assignments: &[Assignment<'_>],
+        newest_seq: u64,
+        actor: &Actor,
+    ) -> Result<AgentView> {
+        let is_expected = |agent: &Agent| agent.next_seq == newest_seq.saturating_add(1);
+        self.configure_if(assignments, is_expected, actor).await
+    }
+
+    async fn configure_if(
+        &self,
+        assignments: &[Assignment<'_>],
+        is_expected: impl Fn(&Agent) -> bool,
+        actor: &Actor,
+    ) -> Result<AgentView> {
         check_model(assignments)?;
         let configured = self
             .decide(&Wanted::default(), |loaded, now| {
-                if !is_expected(&self.memoir.administrators_view(&loaded.agent)) {
+                if !is_expected(&loaded.agent) {
                     return Err(Error::Changed);
                 }
                 let unchanged = loaded.agent.clone();

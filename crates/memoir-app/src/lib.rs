@@ -87,9 +87,7 @@ pub use replies::{KeptReply, ReplyKey};
 pub use rewind::{Point, Rewound};
 pub use settings::{Limits, Price, Settings};
 pub use shred::Shredded;
-pub use sign_in::{
-    HalfSignedIn, Offer, Passage, Proof, Proven, RecoveryCodes, SignIn, SignInView,
-};
+pub use sign_in::{HalfSignedIn, Offer, Passage, Proof, Proven, RecoveryCodes, SignIn, SignInView};
 pub use spans::TARGET as SPANS;
 pub use stats::{AgentStats, ErosionView, MassHistory, Return, SessionCounts, SessionMark};
 pub use users::{UserView, check_new_password};

@@ -83,7 +83,7 @@ pub(crate) async fn fits(password: Password, hash: Option<String>) -> Result<boo
 }
 
 impl Memoir {
-    /// Whether text on this machine is for agents alone: once there is an administrator with a name.
+    /// Whether text on this machine is for agents alone: once there was an administrator with a name.
     ///
     /// # Errors
     /// The store fails.
@@ -224,12 +224,17 @@ impl Account {
     /// taken back, and the name is free.
     ///
     /// # Errors
-    /// [`Error::LastUser`], so that an installation that is closed is not open again to everybody on its
-    /// machine; otherwise as [`Account::set_password`].
+    /// [`Error::LastUser`], so that an installation that is closed is not left with nobody who could sign in;
+    /// [`Error::NoUser`]; the store fails.
     pub async fn remove_user(&self, name: &str) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let now = self.memoir.now();
-        let changed = self.change_user(id, |user| {
+        // Also one whose row is not believed: there is no other way to be rid of it.
+        let any = |key: &AgentKey, row: UserRow| {
+            let found = believed(key, row.clone());
+            Ok(found.unwrap_or(User { row, factor: None }))
+        };
+        let changed = self.change_read_user(id, any, |user| {
             user.row.removed_at = Some(now);
             user.row.password_hash.clear();
             user.factor = None;
@@ -285,12 +290,22 @@ impl Account {
 
     /// Changes a user, again where somebody else was faster.
     async fn change_user(&self, id: UserId, change: impl Fn(&mut User)) -> Result<User> {
+        self.change_read_user(id, open, change).await
+    }
+
+    /// As [`Account::change_user`], of a row that is read in a way of one's own.
+    async fn change_read_user(
+        &self,
+        id: UserId,
+        read: impl Fn(&AgentKey, UserRow) -> Result<User, OpenError>,
+        change: impl Fn(&mut User),
+    ) -> Result<User> {
         let key = self.memoir.account_key(self.id).await?;
         for _ in 0..crate::ATTEMPTS {
             let row = self.memoir.store.user(self.id, id).await?;
             let row = row.filter(|row| row.removed_at.is_none());
             let row = row.ok_or_else(|| Error::NoUser(id.to_string()))?;
-            let mut user = open(&key, row)?;
+            let mut user = read(&key, row)?;
             change(&mut user);
             if self.write_user(&mut user).await? {
                 return Ok(user);

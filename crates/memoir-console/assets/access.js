@@ -10,6 +10,8 @@
   /** How often the server is asked, and for how long it may be silent, in milliseconds. */
   const ASK_EVERY = 3000;
   const SILENCE = 10000;
+  /** How long before the end a browser without scripts has not gone elsewhere yet, in milliseconds. */
+  const STAY = 3000;
   /** For how long a page that waits for an answer asks by itself. */
   const PATIENCE = 15 * 60 * 1000;
   /** What is read out, at so many seconds before the end. */
@@ -48,10 +50,14 @@
     let heardAt = Date.now();
     let spoken = Infinity;
     let isOver = false;
+    let isStaying = false;
     let isAsking = false;
 
     const remaining = () => Math.min(end - performance.now(), begun + end - Date.now());
     const silence = () => Math.max(performance.now() - heard, Date.now() - heardAt);
+
+    /** Where no script ran, the browser would go elsewhere shortly before the end; here the page closes itself. */
+    const stay = () => window.stop();
 
     const hide = (isHidden) => {
       if (words.hidden === isHidden) return;
@@ -70,8 +76,7 @@
       banner.remove();
       outOfReach.hidden = true;
       aloud.textContent = "";
-      // The page would go elsewhere by itself at the end of the time; it has closed already.
-      window.stop();
+      stay();
       const why = document.createElement("p");
       why.className = "notice";
       const text = document.createElement("span");
@@ -102,6 +107,10 @@
       if (!(now > 0)) {
         runOut();
         return;
+      }
+      if (now < STAY && !isStaying) {
+        isStaying = true;
+        stay();
       }
       const seconds = Math.floor(now / 1000);
       clock.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

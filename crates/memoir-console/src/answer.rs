@@ -106,7 +106,10 @@ impl Failure {
         };
         let heading = heading(self.status);
         let content = self.content(heading, self.way_back(path));
-        page_of(self.status, Sheet::new(visitor, heading, place).show(content))
+        page_of(
+            self.status,
+            Sheet::new(visitor, heading, place).show(content),
+        )
     }
 
     /// The page that somebody most likely came from, and what it is called; `None` where it is not there
@@ -117,7 +120,9 @@ impl Failure {
         match (parts.next()?, parts.next()?, parts.next()?) {
             _ if is_gone => None,
             ("agents", agent, _) => Some((format!("/agents/{agent}"), "Back to the agent")),
-            ("sessions", session, _) => Some((format!("/sessions/{session}"), "Back to the session")),
+            ("sessions", session, _) => {
+                Some((format!("/sessions/{session}"), "Back to the session"))
+            }
             _ => None,
         }
     }

@@ -49,15 +49,7 @@ static SLIDER: LazyLock<File> =
     LazyLock::new(|| File::new("slider", Kind::Script, include_str!("../assets/slider.js")));
 
 /// Every file, by which it is found.
-static FILES: [&LazyLock<File>; 7] = [
-    &STYLE,
-    &UPLOT_STYLE,
-    &UPLOT,
-    &PLOT,
-    &LIVE,
-    &ACCESS,
-    &SLIDER,
-];
+static FILES: [&LazyLock<File>; 7] = [&STYLE, &UPLOT_STYLE, &UPLOT, &PLOT, &LIVE, &ACCESS, &SLIDER];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -179,7 +171,10 @@ mod tests {
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
                 .collect();
-            assert!(readme.contains(&format!("{sum}  {name}\n")), "{name}: {sum}");
+            assert!(
+                readme.contains(&format!("{sum}  {name}\n")),
+                "{name}: {sum}"
+            );
         }
         let banner = UPLOT.text.lines().next().unwrap();
         assert!(banner.contains("(v1.6.32)") && readme.starts_with("# uPlot 1.6.32\n"));

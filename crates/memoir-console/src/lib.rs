@@ -37,15 +37,24 @@ pub(crate) type Console = Arc<dyn Host>;
 pub fn router(host: Arc<dyn Host>) -> Router {
     let guarded = Router::new()
         .route("/", get(pages::fleet::show))
-        .route("/agents/new", get(pages::new_agent::show).post(pages::new_agent::create))
+        .route(
+            "/agents/new",
+            get(pages::new_agent::show).post(pages::new_agent::create),
+        )
         .route("/agents/{agent}", get(pages::agent::show))
         .route(
             "/agents/{agent}/settings",
             get(pages::settings::show).post(pages::settings::change),
         )
         .route("/agents/{agent}/tokens", post(pages::tokens::make))
-        .route("/agents/{agent}/tokens/{token}/revoke", post(pages::tokens::revoke))
-        .route("/agents/{agent}/erase", get(pages::erase::show).post(pages::erase::erase))
+        .route(
+            "/agents/{agent}/tokens/{token}/revoke",
+            post(pages::tokens::revoke),
+        )
+        .route(
+            "/agents/{agent}/erase",
+            get(pages::erase::show).post(pages::erase::erase),
+        )
         .route("/agents/{agent}/refine", post(pages::refine::refine))
         .route("/agents/{agent}/pause", post(pages::agent::pause))
         .route("/agents/{agent}/resume", post(pages::agent::resume))
@@ -130,7 +139,10 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             "/sign-in",
             get(pages::sign_in::show).post(pages::sign_in::sign_in),
         )
-        .route("/sign-in/code", get(pages::code::show).post(pages::code::give))
+        .route(
+            "/sign-in/code",
+            get(pages::code::show).post(pages::code::give),
+        )
         .route(
             "/first/{secret}",
             get(pages::first::show).post(pages::first::create),

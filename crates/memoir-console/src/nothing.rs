@@ -16,7 +16,11 @@ use crate::{
 /// Whether whoever asks wants a page: browsers say so, programs do not.
 pub fn wants_page(headers: &HeaderMap) -> bool {
     let mut sent = headers.get_all(header::ACCEPT).into_iter();
-    sent.any(|accept| accept.to_str().is_ok_and(|kinds| kinds.contains("text/html")))
+    sent.any(|accept| {
+        accept
+            .to_str()
+            .is_ok_and(|kinds| kinds.contains("text/html"))
+    })
 }
 
 /// The page for a request with this head that nothing answers, with that status.

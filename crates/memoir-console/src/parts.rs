@@ -22,21 +22,30 @@ pub(crate) enum Place {
 
 /// What was just done, by the word that stands in the address after a form was carried out.
 const DONE: &[(&str, &str)] = &[
-    ("created", "The agent is made. Under Settings you make its token, which lets it in."),
+    (
+        "created",
+        "The agent is made. Under Settings you make its token, which lets it in.",
+    ),
     ("configured", "The settings are saved."),
-    ("unchanged", "Nothing was different, so nothing was changed."),
-    ("revoked", "The token is revoked: it lets nobody in any more."),
-    ("erased", "The agent is erased. Its key is destroyed, and its name is free again."),
+    (
+        "unchanged",
+        "Nothing was different, so nothing was changed.",
+    ),
+    (
+        "revoked",
+        "The token is revoked: it lets nobody in any more.",
+    ),
+    (
+        "erased",
+        "The agent is erased. Its key is destroyed, and its name is free again.",
+    ),
     (
         "rewound",
         "The agent’s memories are what they were at that point. This is the record that tells of it.",
     ),
     ("paused", "The schedule leaves the agent alone now."),
     ("resumed", "The schedule asks the agent again."),
-    (
-        "queued",
-        "The session was queued; a worker takes it up.",
-    ),
+    ("queued", "The session was queued; a worker takes it up."),
     (
         "protect",
         "The memory is constitutional now: no session can delete or merge it.",
@@ -64,10 +73,19 @@ const DONE: &[(&str, &str)] = &[
         "You are signed out everywhere: other browsers and tokens that you signed in for included.",
     ),
     ("signed-in", "You are signed in."),
-    ("start-over", "That took too long, or you were signed out meanwhile. Sign in once more."),
+    (
+        "start-over",
+        "That took too long, or you were signed out meanwhile. Sign in once more.",
+    ),
     ("ended", "It is signed out."),
-    ("password", "The password is changed, and everything else is signed out."),
-    ("factor-off", "The second factor is off, and everything else is signed out."),
+    (
+        "password",
+        "The password is changed, and everything else is signed out.",
+    ),
+    (
+        "factor-off",
+        "The second factor is off, and everything else is signed out.",
+    ),
     (
         "first",
         "You are the first administrator, and the link opens nothing any more. A second factor makes your account safer.",
@@ -155,7 +173,7 @@ impl<'a> Sheet<'a> {
                         (content)
                     }
                     footer { p { "Times are in UTC. "
-                        @if self.banner.is_some() { "The agent lets you read what is on this page; each look is on its record." }
+                        @if self.banner.is_some() { "Words are on this page while the agent lets you read them; each look is on its record." }
                         @else { "No word of an agent’s memory is on these pages." }
                     } }
                 }

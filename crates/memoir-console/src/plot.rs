@@ -109,7 +109,12 @@ fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
 /// out.
 pub(crate) fn happenings(history: &MassHistory) -> BTreeMap<usize, Vec<Happening>> {
     let last = history.points.len().saturating_sub(1);
-    let place = |at: Timestamp| history.points.partition_point(|point| point.at < at).min(last);
+    let place = |at: Timestamp| {
+        history
+            .points
+            .partition_point(|point| point.at < at)
+            .min(last)
+    };
     let mut found: BTreeMap<usize, Vec<Happening>> = BTreeMap::new();
     for session in history.sessions.iter().filter(|session| !session.rehearsal) {
         let at = session.ended_at.unwrap_or(session.started_at);
@@ -183,7 +188,9 @@ pub(crate) struct Figure<'a> {
 
 impl Figure<'_> {
     pub(crate) fn show(&self) -> Markup {
-        let curve = self.curve.and_then(|curve| serde_json::to_string(curve).ok());
+        let curve = self
+            .curve
+            .and_then(|curve| serde_json::to_string(curve).ok());
         html! {
             figure.plot aria-labelledby=(self.about) data-line=(self.line) data-source=[self.source]
                 data-curve=[curve] {
@@ -237,7 +244,9 @@ mod tests {
     use super::*;
 
     fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_microseconds(0).unwrap().plus_seconds(seconds)
+        Timestamp::from_microseconds(0)
+            .unwrap()
+            .plus_seconds(seconds)
     }
 
     fn session(ended_at: i64, state: State) -> SessionMark {
@@ -328,7 +337,10 @@ mod tests {
             ]
         );
         assert_eq!(curve.at, [0, 10, 20, 30, 40]);
-        assert_eq!((curve.low[1], curve.high[1], curve.line), (60, 130, Some(5_000)));
+        assert_eq!(
+            (curve.low[1], curve.high[1], curve.line),
+            (60, 130, Some(5_000))
+        );
     }
 
     #[test]

@@ -283,10 +283,10 @@ pub(crate) fn user(
     )
 }
 
-/// Whether any account has a user that is not removed.
+/// Whether any account has a user, removed or not.
 pub(crate) fn has_users(connection: &Connection) -> Result<bool> {
     Ok(connection
-        .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL LIMIT 1")?
+        .prepare_cached("SELECT 1 FROM users LIMIT 1")?
         .exists([])?)
 }
 

@@ -271,7 +271,7 @@ pub trait Access: Send + Sync {
     /// The account's user of that identifier, removed or not.
     async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>>;
 
-    /// Whether any account has a user that is not removed.
+    /// Whether any account has a user, removed or not: where there was one, one always stays.
     async fn has_users(&self) -> Result<bool>;
 
     /// Enters a request whose answer is not known yet; that of the row given is passed over. What is

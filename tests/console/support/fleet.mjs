@@ -61,12 +61,14 @@ class Past {
 
   async begin() {
     const { name, budget, begins } = this.plan;
-    const settings = { name, model: "builtin:careful", core_token_budget: budget };
+    // The schedule leaves it alone until its past is made: what happens when is decided here.
+    const settings = { name, model: "builtin:careful", core_token_budget: budget, paused: true };
     const agent = await this.house.call("POST", "/v1/agents", {
       ...settings,
       system_prompt: `You are ${name}. You remember for the people of ${CANARY}.`,
     });
     this.id = agent.id;
+    this.path = `/agents/${agent.id}`;
     this.token = (await this.house.call("POST", `/v1/agents/${name}/tokens`, {})).token;
     if (begins > 0) await this.save(this.fresh(begins));
   }
@@ -95,8 +97,8 @@ class Past {
   }
 
   /** A session that Memoir drives, to its end. */
-  async refine() {
-    const { id } = await this.house.call("POST", `/v1/agents/${this.id}/sessions`, { driver: "model" });
+  async refine(options = {}) {
+    const { id } = await this.house.call("POST", `/v1/agents/${this.id}/sessions`, { driver: "model", ...options });
     let session;
     do session = await this.house.call("GET", `/v1/sessions/${id}`);
     while (["queued", "asking", "open"].includes(session.state));
@@ -155,7 +157,7 @@ export async function settle(house) {
     await house.call("PUT", `/v1/agents/wren/memories/${number}/protection`);
   }
   await house.call("POST", "/v1/agents/wren/memories/9/discard");
-  const paused = fleet.filter((agent) => agent.plan.paused);
-  for (const agent of paused) await house.call("PATCH", `/v1/agents/${agent.id}`, { paused: true });
+  const watched = fleet.filter((agent) => !agent.plan.paused);
+  for (const agent of watched) await house.call("PATCH", `/v1/agents/${agent.id}`, { paused: false });
   return byName;
 }

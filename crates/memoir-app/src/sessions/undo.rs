@@ -61,7 +61,10 @@ impl AgentHandle {
         newest_seq: u64,
         actor: &Actor,
     ) -> Result<SessionView> {
-        match self.attempt_roll_back(id, true, Some(newest_seq), actor).await {
+        match self
+            .attempt_roll_back(id, true, Some(newest_seq), actor)
+            .await
+        {
             Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
             done => done,
         }

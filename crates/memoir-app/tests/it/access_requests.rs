@@ -152,6 +152,53 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
 }
 
 #[tokio::test]
+async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
+    let world = World::new(&MEMORIES).await;
+    let entry = [journal("A day of waiting.")];
+    world.agent.save(&entry, &wren()).await.unwrap();
+    let core = granted(&world, &reading(AccessScope::Core, 30)).await;
+    let all = granted(&world, &reading(AccessScope::All, 30)).await;
+    let under = |id| mechanic(&world).under(id);
+    let shows = async |id, number| {
+        let seen = under(id).memory(Number(number)).await.unwrap();
+        matches!(seen, SeenMemory::Words(_))
+    };
+    assert!(shows(core.id, 1).await && !shows(core.id, 5).await);
+    assert!(shows(all.id, 1).await && shows(all.id, 5).await);
+    assert_eq!(now(&world, core.id).await.reads, 1);
+    assert_eq!(now(&world, all.id).await.reads, 2);
+    world.agent.revoke_access(core.id, &wren()).await.unwrap();
+    assert!(!shows(core.id, 1).await && shows(all.id, 1).await);
+}
+
+#[tokio::test]
+async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_less() {
+    let world = World::new(&MEMORIES).await;
+    let waiting = asked(&world, &reading(AccessScope::Core, 30)).await;
+    let left = |request: &AccessRequestView| world.agent.access_time_left(request);
+    assert_eq!(left(&waiting), Duration::ZERO);
+    let request = answer(&world, waiting.id, true).await.unwrap();
+    assert_eq!(left(&request), 30 * MINUTE);
+    world.clock.advance(10 * MINUTE);
+    assert_eq!(left(&request), 20 * MINUTE);
+    // The time of day stands still.
+    world.clock.pass(5 * MINUTE);
+    assert_eq!(left(&request), 15 * MINUTE);
+    world.clock.put_forward(10 * MINUTE);
+    assert_eq!(left(&request), 10 * MINUTE);
+    let ended = world.agent.revoke_access(request.id, &person()).await;
+    let ended = ended.unwrap();
+    assert_eq!(left(&ended), Duration::ZERO);
+    let by = world.agent.access_taken_back_by(&ended).await.unwrap();
+    assert_eq!(by, Some(person()));
+    let request = granted(&world, &reading(AccessScope::Core, 1)).await;
+    assert_eq!(
+        world.agent.access_taken_back_by(&request).await.unwrap(),
+        None
+    );
+}
+
+#[tokio::test]
 async fn spec_5_2_access_ends_by_itself_and_so_does_a_request_without_an_answer() {
     let world = World::new(&MEMORIES).await;
     let unanswered = asked(&world, &reading(AccessScope::All, 60)).await;

@@ -182,7 +182,11 @@ async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
         "{seen:?}"
     );
     assert!(seen.changes.iter().all(|change| !change.changed_since));
-    let queued = world.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    let queued = world
+        .agent
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
     let running = look().await.outcome.unwrap_err();
     assert_eq!(running.code(), "session_open", "{running}");
     world.agent.cancel(queued.id, &person()).await.unwrap();

@@ -116,7 +116,8 @@ impl<'a> Draft<'a> {
         let scope = self.scope.parse().ok();
         let minutes = self.minutes.trim().parse().ok();
         if scope.is_none() {
-            self.faults.add(SCOPE.0, SCOPE.1, "is not among those to choose from");
+            self.faults
+                .add(SCOPE.0, SCOPE.1, "is not among those to choose from");
         }
         if minutes.is_none() {
             let problem = format!("must be a whole number, 1 to {MINUTES_LIMIT}");
@@ -161,11 +162,13 @@ impl<'a> Draft<'a> {
                 Ok(None)
             }
             Err(error @ (Error::Access(AccessRefusal::TooManyWaiting) | Error::Change(_))) => {
-                self.faults.add(PURPOSE.0, "Not asked", &words::message(&error));
+                self.faults
+                    .add(PURPOSE.0, "Not asked", &words::message(&error));
                 Ok(None)
             }
             Err(Error::NoSession(_)) => {
-                self.faults.add(SCOPE.0, SCOPE.1, "There is no such session of this agent.");
+                self.faults
+                    .add(SCOPE.0, SCOPE.1, "There is no such session of this agent.");
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -212,12 +215,7 @@ pub(super) fn path_of(request: AccessRequestId) -> String {
     format!("/access/{request}")
 }
 
-async fn tab(
-    visitor: &Visitor,
-    agent: &AgentHandle,
-    wanted: &Wanted,
-    draft: &Draft<'_>,
-) -> Answer {
+async fn tab(visitor: &Visitor, agent: &AgentHandle, wanted: &Wanted, draft: &Draft<'_>) -> Answer {
     let before = wanted.before()?;
     let (eyes, actor) = (Eyes::Administrator, visitor.actor());
     let mut requests = agent
@@ -261,7 +259,11 @@ async fn tab(
 
 /// The title of a page with a form: whether something is wrong comes first.
 fn title(draft: &Draft<'_>, title: &str) -> String {
-    let failed = if draft.faults.is_empty() { "" } else { "Not asked: " };
+    let failed = if draft.faults.is_empty() {
+        ""
+    } else {
+        "Not asked: "
+    };
     format!("{failed}{title}")
 }
 
@@ -485,7 +487,13 @@ pub(super) fn what(request: &AccessRequestView) -> Markup {
 
 /// Where a request stands, in a word.
 pub(super) fn badge(request: &AccessRequestView) -> Markup {
-    let (class, text) = match request.state {
+    let (class, text) = standing(request);
+    html! { span class=(class) { (text) } }
+}
+
+/// How where a request stands looks, and the word for it.
+pub(super) fn standing(request: &AccessRequestView) -> (&'static str, &'static str) {
+    match request.state {
         AccessState::Asked => ("badge running", "waiting"),
         AccessState::Granted => ("badge good", "granted"),
         AccessState::Refused => ("badge bad", "refused"),
@@ -493,8 +501,7 @@ pub(super) fn badge(request: &AccessRequestView) -> Markup {
         AccessState::Revoked => ("badge plain", "taken back"),
         AccessState::Expired if request.answered_at.is_none() => ("badge plain", "no answer"),
         AccessState::Expired => ("badge plain", "over"),
-    };
-    html! { span class=(class) { (text) } }
+    }
 }
 
 pub(crate) async fn shredding(

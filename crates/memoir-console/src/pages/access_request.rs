@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Tab,
-    access::{answering, badge, path_of, what},
+    access::{answering, badge, path_of, standing, what},
     agent_head, agent_path,
 };
 use crate::{
@@ -148,7 +148,7 @@ pub(crate) async fn show(
         (reason(&asked))
         p { a href={ (agent_path(asked.agent.scope().agent)) "/access" } { "All requests to " (asked.agent.name()) } }
     };
-    let title = format!("Access to {}", asked.agent.name());
+    let title = format!("Access to {}: {}", asked.agent.name(), standing(request).1);
     let shown = Sheet::new(&asked.visitor, &title, Place::Fleet)
         .done(wanted.done.as_deref())
         .scripts(&[Script::Access])

@@ -138,7 +138,11 @@ fn table(visitor: &Visitor, sign_ins: &[SignInView]) -> Markup {
 }
 
 fn row(visitor: &Visitor, sign_in: &SignInView) -> Markup {
-    let kind = if sign_in.by_browser { "browser" } else { "token" };
+    let kind = if sign_in.by_browser {
+        "browser"
+    } else {
+        "token"
+    };
     let since = words::minute(sign_in.created_at);
     html! {
         tr role="row" {

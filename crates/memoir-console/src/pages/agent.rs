@@ -106,10 +106,17 @@ fn standing(view: &AgentView, erosion: &ErosionView) -> Markup {
                     (words::share(erosion.floor))
                 }))
                 (parts::pair("Last refined", parts::time_or(view.last_refinement_at, "never")))
-                (parts::pair("Next session", parts::time_or(view.next_refinement_at, "not scheduled")))
+                (parts::pair("Next session", next(view)))
                 (parts::pair("Made", parts::time(view.created_at)))
             }
         }
+    }
+}
+
+fn next(view: &AgentView) -> Markup {
+    match view.tally.core_count {
+        0 => html! { span.none { "nothing to refine" } },
+        _ => parts::time_or(view.next_refinement_at, "not scheduled"),
     }
 }
 

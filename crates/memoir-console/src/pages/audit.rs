@@ -38,7 +38,9 @@ pub(crate) async fn show(
     };
     let (search, faults) = wanted.read();
     let before = wanted.before()?;
-    let newest = agent.search_records(&RecordSearch::default(), None, 1).await?;
+    let newest = agent
+        .search_records(&RecordSearch::default(), None, 1)
+        .await?;
     let found = match faults.is_empty() {
         true => found(&agent, &wanted, &search, before).await?,
         false => html! {},
@@ -132,7 +134,11 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
 /// The same, after a name that no agent has.
 fn nobody(visitor: &Visitor, name: &str) -> Response {
     let mut faults = Faults::default();
-    faults.add("agent", "Name of the agent", "There is no agent of this name");
+    faults.add(
+        "agent",
+        "Name of the agent",
+        "There is no agent of this name",
+    );
     page_of(StatusCode::NOT_FOUND, overview(visitor, name, &faults))
 }
 
@@ -211,7 +217,10 @@ fn listed(items: &[Value]) -> String {
         .iter()
         .map(|item| item.as_str().map(words::spaced))
         .collect();
-    codes.map_or_else(|| words::number(items.len() as u64), |codes| codes.join(", "))
+    codes.map_or_else(
+        || words::number(items.len() as u64),
+        |codes| codes.join(", "),
+    )
 }
 
 pub(crate) async fn verify(

@@ -52,12 +52,20 @@ impl Wanted {
                 note("actor", "Role", "There is no such role");
             }),
             actor_name: self.name.as_deref().map(|name| name.trim().to_owned()),
-            session: read(&self.session, |id| id.trim().parse().ok(), || {
-                note("session", "Session", "must be the identifier of a session");
-            }),
-            since: read(&self.since, |text| text.parse().ok(), || {
-                note("since", "From", "must be a time such as 2026-03-04T12:00");
-            }),
+            session: read(
+                &self.session,
+                |id| id.trim().parse().ok(),
+                || {
+                    note("session", "Session", "must be the identifier of a session");
+                },
+            ),
+            since: read(
+                &self.since,
+                |text| text.parse().ok(),
+                || {
+                    note("since", "From", "must be a time such as 2026-03-04T12:00");
+                },
+            ),
             until: read(&self.until, until, || {
                 note("until", "Until", "must be a time such as 2026-03-04T12:00");
             }),
@@ -188,7 +196,10 @@ mod tests {
         ] {
             assert_eq!(until(text).unwrap().to_string(), end, "{text}");
             let shown = moment(&Some(text.to_owned()), until);
-            assert!(shown == "2026-03-04T23:59" || shown == "2026-03-04T12:00", "{shown}");
+            assert!(
+                shown == "2026-03-04T23:59" || shown == "2026-03-04T12:00",
+                "{shown}"
+            );
         }
         assert_eq!(moment(&Some("soon".to_owned()), until), "soon");
     }

@@ -1,10 +1,6 @@
 //! `/agents/{agent}/erase`: the end of an agent, for which its name is typed (SPEC 5.4).
 
-use axum::{
-    Extension,
-    extract::Path,
-    http::StatusCode,
-};
+use axum::{Extension, extract::Path, http::StatusCode};
 use maud::html;
 use memoir_app::{AgentHandle, AgentView, Error};
 use memoir_domain::{agent::fold_name, manage::ChangeRefusal};
@@ -61,24 +57,34 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
     let path = agent_path(view.id);
     let tally = &view.tally;
     let held = [
-        words::counted(tally.core_count, "core memory", "core memories"),
-        words::counted(tally.journal_count, "journal entry", "journal entries"),
-        words::counted(tally.discarded_count, "discarded one", "discarded ones"),
+        (tally.core_count, "core memory", "core memories"),
+        (tally.journal_count, "journal entry", "journal entries"),
+        (
+            tally.discarded_count,
+            "discarded memory",
+            "discarded memories",
+        ),
     ];
+    let held = held.into_iter().filter(|(count, _, _)| *count > 0);
+    let held: Vec<String> = held
+        .map(|(count, one, many)| format!("{}, ", words::counted(count, one, many)))
+        .collect();
     let content = html! {
         (agent_head(agent, Tab::Settings))
         (faults.summary())
         h2 { "Erase " (view.name) }
-        p { "The key that everything of this agent is sealed with is destroyed: " (held.join(", "))
-            ", its prompts, and what its log holds of them. Nothing brings any of it back, a backup of the \
-             database neither." }
+        p { "The key that everything of this agent is sealed with is destroyed: " (held.concat())
+            "its prompts, and the words in its log. Nothing brings any of it back, no backup of the database \
+             either." }
         p { "What stays is its log without words, which still verifies, and its name is free again. Copies \
              of the key store that lie elsewhere are not reached from here: destroy them too." }
         p { "The agent is not asked. To take single memories out of sight instead, discard them; to stop its \
              sessions, take it out of service under " a href={ (path) "/settings" } { "Settings" } "." }
-        form.stack method="post" action={ (path) "/erase" } {
+        form.settings method="post" action={ (path) "/erase" } {
             (parts::form_token(visitor))
-            (Labelled::new(NAME, "Name of the agent, to show that you mean this one").faults(faults).text(typed))
+            div.fields {
+                (Labelled::new(NAME, "Name of the agent, to show that you mean this one").faults(faults).text(typed))
+            }
             div.buttons {
                 button.danger type="submit" { "Erase it for good" }
                 a.button href={ (path) "/settings" } { "Leave it as it is" }

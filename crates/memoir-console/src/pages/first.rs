@@ -30,7 +30,12 @@ pub(crate) async fn show(
 ) -> Answer {
     let (head, _) = request.into_parts();
     match console.opens_first_link(&head, &secret).await {
-        Ok(true) => Ok(page(form_page(&secret, &Form::default(), &Faults::default(), None))),
+        Ok(true) => Ok(page(form_page(
+            &secret,
+            &Form::default(),
+            &Faults::default(),
+            None,
+        ))),
         Ok(false) => Ok(dead()),
         Err(refusal) => Ok(page_of(refusal.status, page(refused_page(&refusal)))),
     }

@@ -54,7 +54,9 @@ impl Wanted {
     fn range(&self) -> Result<(Option<u32>, &'static str, usize), Failure> {
         let mut ranges = RANGES.into_iter();
         let unknown = || Failure::invalid("There is no such range.");
-        ranges.find(|(days, ..)| *days == self.days).ok_or_else(unknown)
+        ranges
+            .find(|(days, ..)| *days == self.days)
+            .ok_or_else(unknown)
     }
 }
 

@@ -45,7 +45,12 @@ pub(crate) async fn show(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
 ) -> Answer {
-    Ok(page(&console, &visitor, &Form::default(), &Faults::default()))
+    Ok(page(
+        &console,
+        &visitor,
+        &Form::default(),
+        &Faults::default(),
+    ))
 }
 
 pub(crate) async fn create(

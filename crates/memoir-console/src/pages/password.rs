@@ -27,12 +27,7 @@ const NEW: (&str, &str) = ("new", "New password");
 const AGAIN: (&str, &str) = ("again", "The new password again");
 
 /// Notes what is wrong with a password that was typed twice.
-pub(super) fn check_new(
-    given: &Form,
-    new: (&str, &str),
-    again: (&str, &str),
-    faults: &mut Faults,
-) {
+pub(super) fn check_new(given: &Form, new: (&str, &str), again: (&str, &str), faults: &mut Faults) {
     let typed = PrivateText::from(given.field(new.0));
     if check_new_password(&typed).is_err() {
         faults.add(new.0, new.1, "must have 12 to 1,000 characters");
@@ -55,7 +50,10 @@ pub(crate) async fn change(
     let mut faults = Faults::default();
     check_new(&form, NEW, AGAIN, &mut faults);
     if !faults.is_empty() {
-        return Ok(page_of(StatusCode::BAD_REQUEST, sheet(&visitor, &faults, None)));
+        return Ok(page_of(
+            StatusCode::BAD_REQUEST,
+            sheet(&visitor, &faults, None),
+        ));
     }
     let Given { password, code } = Given::of(&form);
     let proven = match console.prove(&head, &visitor, &password, &code).await {

@@ -117,7 +117,8 @@ impl Look {
             .scripts(&[Script::Access])
             .reading(banner(&self.asked))
             .show(content);
-        Ok(refreshing(shown, Some(left), &path))
+        // A browser begins to count when it has read the page, which takes a moment.
+        Ok(refreshing(shown, Some(left.saturating_sub(1)), &path))
     }
 }
 
@@ -132,7 +133,7 @@ fn banner(asked: &Asked) -> Markup {
     html! {
         aside #banner .banner aria-label="Access" {
             div {
-                p { "You, " strong { (asked.visitor.user.name) } ", look at " (what) " of "
+                p { "You, " strong { (asked.visitor.user.name) } ", are looking at " (what) " of "
                     strong { (asked.agent.name()) } "." }
                 p.why { "What for: " span.said.cut dir="auto" { (request.purpose.expose()) } }
             }
@@ -472,10 +473,7 @@ async fn records_after(
     path: &str,
 ) -> Result<Markup, Failure> {
     let from = wanted.after.saturating_add(1).min(i64::MAX as u64);
-    let mut records = look
-        .mechanic
-        .record_page(asked, from, AT_ONCE + 1)
-        .await?;
+    let mut records = look.mechanic.record_page(asked, from, AT_ONCE + 1).await?;
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);
     let next = records.last().filter(|_| is_more);

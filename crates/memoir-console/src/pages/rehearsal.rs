@@ -146,7 +146,10 @@ pub(crate) async fn apply(
     if let Err(Error::Changed) = applied {
         return stale(&visitor, &agent, id).await;
     }
-    Ok(see_other(&format!("/sessions/{}?done=applied", applied?.id)))
+    Ok(see_other(&format!(
+        "/sessions/{}?done=applied",
+        applied?.id
+    )))
 }
 
 /// What applying would do now, where something was written since it was shown.

@@ -64,7 +64,11 @@ pub(crate) async fn turn_on(
     let mut faults = Faults::default();
     let sealed = form.field(OFFERED);
     let Some(offer) = visitor.offered(sealed).await? else {
-        faults.add(FRESH.0, FRESH.1, "The picture was too old. Set the device up with this one.");
+        faults.add(
+            FRESH.0,
+            FRESH.1,
+            "The picture was too old. Set the device up with this one.",
+        );
         let offer = visitor.offer_second_factor().await?;
         let shown = setting_up(&visitor, &offer, &faults, None);
         return Ok(page_of(StatusCode::BAD_REQUEST, shown));
@@ -81,7 +85,10 @@ pub(crate) async fn turn_on(
             return Ok(page_of(refusal.status, shown));
         }
     };
-    match visitor.turn_on_second_factor(proven, sealed, &fresh).await? {
+    match visitor
+        .turn_on_second_factor(proven, sealed, &fresh)
+        .await?
+    {
         Some((made, codes)) => {
             let secret = made.secret.expose();
             let cookie = browser::set_cookie(&console, Some(secret))?;

@@ -153,12 +153,14 @@ pub(crate) async fn show(
         div #session data-events=[follows.then(|| format!("/sessions/{id}/events"))] {
             div.headline {
                 h2 #heading tabindex="-1" { "Session of " (parts::time(session.started_at)) }
-                p data-part="state" { (state(session)) }
+                div.now {
+                    div data-part="following" { @if follows { (following(id)) } }
+                    p data-part="state" { (state(session)) }
+                }
             }
             div.standing data-part="standing" { (timeline::standing(&live)) }
             div data-part="facts" { (outcome(&console, session)) }
             div data-part="actions" { (actions(&visitor, &agent, session)) }
-            div data-part="following" { @if follows { (following(id)) } }
             div data-part="rehearsal" { (rehearsal::section(&visitor, &agent, session).await?) }
             p.hidden role="status" data-read-out {}
             (records.show(&agent, &live))
@@ -190,17 +192,15 @@ fn outcome(console: &Console, session: &SessionView) -> Markup {
     };
     html! {
         dl.facts {
-            @if let Some(code) = session.end_reason {
-                (parts::pair("It ended because", html! { (words::end_reason(code)) " (" code { (code) } ")" }))
-            }
-            @if session.post_session_tokens.is_some() {
-                (parts::pair("Mass", html! {
-                    (tokens(session.pre_session_tokens)) " → " (tokens(session.post_session_tokens)) " tokens"
-                }))
-            }
-            @if let Some(threshold) = session.threshold {
-                (parts::pair("Breaker line", html! { (words::share(threshold)) " of the mass at its start" }))
-            }
+            (parts::pair("Mass", html! {
+                (tokens(session.pre_session_tokens)) " → " (tokens(session.post_session_tokens)) " tokens"
+            }))
+            (parts::pair("Breaker line", html! {
+                @match session.threshold {
+                    Some(threshold) => { (words::share(threshold)) " of the mass at its start" },
+                    None => span.none { "–" },
+                }
+            }))
             (parts::pair("Edits", html! { (session.edits) " of " (EDIT_CAP) ": " (session.stats) }))
             (parts::pair("Removed", html! { (words::number(session.removed_tokens)) " tokens" }))
             (parts::pair("Tools", html! { (mode) }))
@@ -209,7 +209,12 @@ fn outcome(console: &Console, session: &SessionView) -> Markup {
                 (parts::pair("Model", html! { code { (model) } }))
             }
             (parts::pair("Begun", html! { (parts::time(session.started_at)) ", " (trigger(session.trigger)) }))
-            (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
+            (parts::pair("Ended", html! {
+                (parts::time_or(session.ended_at, "not yet"))
+                @if let Some(code) = session.end_reason {
+                    " (" code { (code) } ")"
+                }
+            }))
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }
             // What an agent that drives itself uses is not known.
             @if session.driver == Driver::Model {
@@ -247,6 +252,11 @@ fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionView) -> Mar
                 (parts::button(visitor, &format!("{path}/cancel"), "Cancel", "Cancel the session", ""))
             }
             @if may_be_undone { a.button href={ (path) "/roll-back" } { "Roll back…" } }
+            @if !is_running {
+                a.button href={ (agent_path(agent.scope().agent)) "/time?before=" (session.id) } {
+                    "See the time before it"
+                }
+            }
             a.button href={ (agent_path(agent.scope().agent)) "/access?scope=session:" (session.id) } {
                 "Ask to see what it did…"
             }

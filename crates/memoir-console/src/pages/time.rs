@@ -27,9 +27,9 @@ const LATEST: usize = 50;
 const BANDS: usize = 200;
 /// The curve's measures, in its own units.
 const WIDTH: u64 = 1_000;
-const HEIGHT: u64 = 100;
+const HEIGHT: u64 = 400;
 /// What is left free above the highest point of the curve.
-const HEADROOM: u64 = 4;
+const HEADROOM: u64 = 16;
 
 /// Which point is asked for. A page without scripts sends all of its fields together.
 #[derive(Default, Deserialize)]
@@ -52,7 +52,9 @@ impl Wanted {
     /// field that one counts which is not as it was shown.
     fn point(&self) -> Result<Option<Point>, &'static str> {
         if let Some(at) = &self.at {
-            let at: Timestamp = at.parse().map_err(|_| "A time is to be given as 2026-05-01T12:00.")?;
+            let at: Timestamp = at
+                .parse()
+                .map_err(|_| "A time is to be given as 2026-05-01T12:00.")?;
             return Ok(Some(Point::Time(at)));
         }
         let fields = [&self.record, &self.slide];
@@ -92,7 +94,13 @@ pub(crate) async fn show(
             words::number(view.history.newest_seq)
         ));
     }
-    let shown = page(&visitor, &agent, &view, problem.as_deref(), wanted.done.as_deref());
+    let shown = page(
+        &visitor,
+        &agent,
+        &view,
+        problem.as_deref(),
+        wanted.done.as_deref(),
+    );
     Ok(match problem {
         Some(_) => page_of(StatusCode::BAD_REQUEST, shown),
         None => shown,
@@ -104,7 +112,12 @@ async fn before(visitor: &Visitor, agent: &AgentHandle, session: &str) -> Result
     let view = agent.look_back(None, &visitor.actor()).await?;
     let mut sessions = view.history.sessions.iter();
     let found = sessions.find(|span| span.id.to_string() == session);
-    let missing = || Failure::new(StatusCode::NOT_FOUND, "Nothing is on the record of that session.");
+    let missing = || {
+        Failure::new(
+            StatusCode::NOT_FOUND,
+            "Nothing is on the record of that session.",
+        )
+    };
     let first = found.ok_or_else(missing)?.first_seq;
     Ok(Point::Record(first.saturating_sub(1)))
 }
@@ -191,9 +204,17 @@ fn slider(path: &str, view: &LookBack) -> Markup {
 fn curve(view: &LookBack) -> Markup {
     let history = &view.history;
     let across = |seq: u64| seq * WIDTH / history.newest_seq.max(1);
-    let highest = history.mass.iter().map(|point| point.highest_core_tokens).max();
+    let highest = history
+        .mass
+        .iter()
+        .map(|point| point.highest_core_tokens)
+        .max();
     let highest = highest.unwrap_or(0);
-    let bands = history.sessions.iter().filter(|span| !span.rehearsal).take(BANDS);
+    let bands = history
+        .sessions
+        .iter()
+        .filter(|span| !span.rehearsal)
+        .take(BANDS);
     let line = outline(history, highest);
     let size = format!("0 0 {WIDTH} {HEIGHT}");
     html! {
@@ -215,9 +236,7 @@ fn curve(view: &LookBack) -> Markup {
 
 /// The curve's points. A dip between two of them is drawn as a stroke.
 fn outline(history: &History, highest: u64) -> String {
-    let down = |core_tokens: u64| {
-        HEIGHT - core_tokens * (HEIGHT - HEADROOM) / highest.max(1)
-    };
+    let down = |core_tokens: u64| HEIGHT - core_tokens * (HEIGHT - HEADROOM) / highest.max(1);
     let mut points = Vec::new();
     let mut last = 0;
     for point in &history.mass {
@@ -286,7 +305,11 @@ fn counts(then: &Tally, now: &Tally) -> Markup {
         ("Mass in tokens", then.core_tokens, now.core_tokens),
         ("Core memories", then.core_count, now.core_count),
         ("Journal entries", then.journal_count, now.journal_count),
-        ("Constitutional", then.constitutional_count, now.constitutional_count),
+        (
+            "Constitutional",
+            then.constitutional_count,
+            now.constitutional_count,
+        ),
         ("Discarded", then.discarded_count, now.discarded_count),
     ];
     html! {

@@ -114,7 +114,9 @@ impl Page {
             let place = curve.at.len();
             curve.at.push(i64::try_from(place).unwrap_or(i64::MAX));
             curve.mass.push(mass);
-            curve.marks.push(mark(place, record, mass, live.breaker_tokens));
+            curve
+                .marks
+                .push(mark(place, record, mass, live.breaker_tokens));
         }
         Some(curve)
     }
@@ -268,7 +270,10 @@ fn now(live: &LiveSession) -> String {
         State::Asking => "The agent is being asked whether it wants to be refined.".to_owned(),
         State::Open => {
             let left = match live.removable_tokens {
-                Some(left) => format!("{} more tokens may go until the breaker trips; ", words::number(left)),
+                Some(left) => format!(
+                    "{} more tokens may go until the breaker trips; ",
+                    words::number(left)
+                ),
                 None => String::new(),
             };
             format!("{left}{} of {EDIT_CAP} edits are left.", live.edits_left)
@@ -276,7 +281,10 @@ fn now(live: &LiveSession) -> String {
         State::Completed => format!("The session was completed after {edits}."),
         State::RolledBack => format!("The session was rolled back{}.", because(live)),
         State::Declined => "The agent declined; nothing was edited.".to_owned(),
-        State::Abandoned => format!("The session was abandoned{}; {edits} of it stay.", because(live)),
+        State::Abandoned => format!(
+            "The session was abandoned{}; {edits} of it stay.",
+            because(live)
+        ),
         State::Failed => format!("The session failed{}; {edits} of it stay.", because(live)),
     }
 }

@@ -108,11 +108,11 @@ fn revoking(visitor: &Visitor, view: &AgentView, token: &TokenView) -> Markup {
     let path = format!("{}/tokens/{}/revoke", agent_path(view.id), token.id);
     html! {
         details.sure {
-            summary aria-label={ "Revoke the token of " (made) } { "Revoke…" }
+            summary aria-label={ "Revoke… the token of " (made) } { "Revoke…" }
             p { "It lets nobody in from then on, for good." }
             form.inline method="post" action=(path) {
                 (parts::form_token(visitor))
-                button.danger type="submit" aria-label={ "Revoke the token of " (made) " now" } { "Revoke it" }
+                button.danger type="submit" aria-label={ "Revoke it, the token of " (made) } { "Revoke it" }
             }
         }
     }
@@ -132,7 +132,10 @@ pub(crate) async fn make(
     };
     let expires_at = days.map(|days| console.memoir().now().plus_days(days));
     let actor = visitor.actor();
-    match agent.create_token(Provision::First, expires_at, &actor).await {
+    match agent
+        .create_token(Provision::First, expires_at, &actor)
+        .await
+    {
         Ok(made) => Ok(shown_once(&visitor, &agent, &made)),
         Err(error @ Error::ConsentNeeded(_)) => {
             let failure = Failure::from(error);

@@ -8,7 +8,11 @@ use axum::{
 use memoir_app::{DEFAULT_ACCOUNT, Error};
 use prometheus::{TEXT_FORMAT, TextEncoder};
 
-use crate::{Problem, Service, caller::Caller, server::{Peer, is_sent_to_loopback}};
+use crate::{
+    Problem, Service,
+    caller::Caller,
+    server::{Peer, is_sent_to_loopback},
+};
 
 /// What proxies add to a request.
 const FORWARDED: [&str; 5] = [
@@ -108,7 +112,11 @@ mod tests {
                     .insert(name, header::HeaderValue::from_static("10.0.0.7"));
             }
             let (parts, _) = request.into_parts();
-            assert_eq!(is_of_this_machine(&parts), expected, "{peer:?} {host:?} {header:?}");
+            assert_eq!(
+                is_of_this_machine(&parts),
+                expected,
+                "{peer:?} {host:?} {header:?}"
+            );
         }
     }
 }

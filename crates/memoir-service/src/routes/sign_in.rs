@@ -313,7 +313,8 @@ const NOBODY: &str = "there is no administrator of that name and password";
 const WRONG_SOMEWHERE: &str =
     "there is no administrator of that name and password, or the code is wrong";
 /// Of a code by itself, for whoever knew the password.
-const WRONG_CODE: &str = "the code is wrong, is over, or was used before; wait for the next one, or use a recovery code";
+const WRONG_CODE: &str =
+    "the code is wrong, is over, or was used before; wait for the next one, or use a recovery code";
 
 fn code_needed() -> Problem {
     Problem::new(

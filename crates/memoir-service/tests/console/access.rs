@@ -134,9 +134,18 @@ impl Story {
         let answer = self.browser.get(path).await;
         assert!(answer.text.contains(told), "{told}: {}", answer.text);
         assert_eq!(answer.header("refresh"), "");
-        assert!(!answer.document().links().iter().any(|link| is_reading(link)));
+        assert!(
+            !answer
+                .document()
+                .links()
+                .iter()
+                .any(|link| is_reading(link))
+        );
         let state = self.state(path).await;
-        assert_eq!((&state["seconds_left"], &state["told"]), (&json!(0), &json!(told)));
+        assert_eq!(
+            (&state["seconds_left"], &state["told"]),
+            (&json!(0), &json!(told))
+        );
         assert_eq!(self.looks().await, looks);
     }
 }
@@ -168,7 +177,11 @@ async fn spec_5_1_before_the_agent_says_yes_no_answer_holds_a_word() {
     assert!(seen.contains(&path), "{seen:?}");
     assert!(!seen.iter().any(|path| is_reading(path)), "{seen:?}");
     let request = story.browser.get(&path).await;
-    assert!(request.text.contains("Wren has not answered yet."), "{}", request.text);
+    assert!(
+        request.text.contains("Wren has not answered yet."),
+        "{}",
+        request.text
+    );
     assert!(request.text.contains("to see &lt;b&gt;why&lt;/b&gt;"));
     assert_eq!(request.header("refresh"), "");
     assert_eq!(story.looks().await, 0);
@@ -190,7 +203,11 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
     // The answer's reason is the agent's words, and for whoever asked.
     let own = path.clone();
     let seen = walk_but(&story.browser, |link| is_reading(link) || link == own).await;
-    assert!(seen.contains(&format!("{}?scope=session:{}", story.tab(), story.session().await)));
+    assert!(seen.contains(&format!(
+        "{}?scope=session:{}",
+        story.tab(),
+        story.session().await
+    )));
     assert_eq!(story.looks().await, 0);
     let [memories, sessions, session, records, prompts] = story.reading(&path).await;
     for (page, looks) in [
@@ -203,7 +220,12 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
     ] {
         let answer = story.browser.get(page).await;
         assert_eq!(answer.status, 200, "{page}");
-        assert_eq!(has_words(&answer), page != &sessions, "{page}: {}", answer.text);
+        assert_eq!(
+            has_words(&answer),
+            page != &sessions,
+            "{page}: {}",
+            answer.text
+        );
         assert_eq!(story.looks().await, looks, "{page}");
         check_reading(&story, page, &answer);
     }
@@ -223,7 +245,13 @@ fn check_reading(story: &Story, page: &str, answer: &Answer) {
     let title = &document.all("title").next().unwrap().text;
     assert!(!title.contains(CANARY), "{title}");
     let banner = document.all("aside").next().unwrap();
-    for text in ["You, Ada", "Wren", "to see <b>why</b>", "Closes at", "Stop looking"] {
+    for text in [
+        "You, Ada",
+        "Wren",
+        "to see <b>why</b>",
+        "Closes at",
+        "Stop looking",
+    ] {
         assert!(banner.text.contains(text), "{text}: {}", banner.text);
     }
     let footer = &document.all("footer").next().unwrap().text;
@@ -233,12 +261,28 @@ fn check_reading(story: &Story, page: &str, answer: &Answer) {
         assert_eq!(said.attribute("dir"), Some("auto"), "{}", said.text);
     }
     let names = document.attributes();
-    assert!(!names.iter().any(|(_, value)| value.contains(CANARY)), "{names:?}");
-    let words = document.all("div").find(|div| div.attribute("id") == Some("words"));
-    let left: u64 = words.unwrap().attribute("data-left").unwrap().parse().unwrap();
+    assert!(
+        !names.iter().any(|(_, value)| value.contains(CANARY)),
+        "{names:?}"
+    );
+    let words = document
+        .all("div")
+        .find(|div| div.attribute("id") == Some("words"));
+    let left: u64 = words
+        .unwrap()
+        .attribute("data-left")
+        .unwrap()
+        .parse()
+        .unwrap();
     assert!((590..600).contains(&left), "{left}");
-    let path = page.rsplit_once("/access/").unwrap().1.split('/').next().unwrap();
-    let refresh = format!("{left}; url=/access/{path}");
+    let path = page
+        .rsplit_once("/access/")
+        .unwrap()
+        .1
+        .split('/')
+        .next()
+        .unwrap();
+    let refresh = format!("{}; url=/access/{path}", left - 1);
     assert_eq!(answer.header("refresh"), refresh);
     assert!(story.agent.answers_to("Wren"));
 }
@@ -247,7 +291,9 @@ fn with_class<'page>(
     document: &'page Document,
     class: &'static str,
 ) -> impl Iterator<Item = &'page crate::document::Element> {
-    let all = ["div", "span"].into_iter().flat_map(|name| document.all(name));
+    let all = ["div", "span"]
+        .into_iter()
+        .flat_map(|name| document.all(name));
     all.filter(move |element| {
         let classes = element.attribute("class").unwrap_or_default();
         classes.split(' ').any(|own| own == class)
@@ -261,14 +307,17 @@ async fn spec_5_2_it_closes_by_itself() {
     let memories = format!("{path}/memories");
     let answer = story.browser.get(&memories).await;
     assert!(has_words(&answer));
-    assert_eq!(answer.header("refresh"), format!("59; url={path}"));
+    assert_eq!(answer.header("refresh"), format!("58; url={path}"));
     let state = story.state(&path).await;
-    assert_eq!((&state["state"], &state["seconds_left"]), (&json!("granted"), &json!(59)));
+    assert_eq!(
+        (&state["state"], &state["seconds_left"]),
+        (&json!("granted"), &json!(59))
+    );
     let request = story.browser.get(&path).await;
     assert_eq!(request.header("refresh"), format!("60; url={path}"));
     story.house.clock.advance(MINUTE - Duration::from_secs(2));
     let answer = story.browser.get(&memories).await;
-    assert_eq!(answer.header("refresh"), format!("1; url={path}"));
+    assert_eq!(answer.header("refresh"), format!("0; url={path}"));
     story.house.clock.advance(Duration::from_secs(2));
     story.is_closed(&path, "Its time is over.").await;
     walk_but(&story.browser, |link| link == path).await;
@@ -283,7 +332,9 @@ async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() 
     bob.sign_in("Bob", PASSWORD).await;
 
     let path = story.let_in("core", "10").await;
-    assert!(has_words(&story.browser.get(&format!("{path}/memories")).await));
+    assert!(has_words(
+        &story.browser.get(&format!("{path}/memories")).await
+    ));
     story.agent.revoke_access(id(&path), &wren()).await.unwrap();
     story.is_closed(&path, "Wren took it back.").await;
 
@@ -295,14 +346,19 @@ async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() 
     story.is_closed(&path, "You took it back.").await;
 
     let path = story.let_in("core", "10").await;
-    bob.press(&path, &format!("{path}/revoke"), &[]).await.leads_to();
+    bob.press(&path, &format!("{path}/revoke"), &[])
+        .await
+        .leads_to();
     story.is_closed(&path, "user Bob took it back.").await;
 
     // One that waits is withdrawn in the same way.
     let path = story.ask("core", "10").await;
     let revoke = format!("{path}/revoke");
     story.browser.press(&path, &revoke, &[]).await.leads_to();
-    let late = story.agent.answer_access(id(&path), true, None, &wren()).await;
+    let late = story
+        .agent
+        .answer_access(id(&path), true, None, &wren())
+        .await;
     assert_eq!(late.unwrap_err().code(), "access_over");
     story.is_closed(&path, "You took it back.").await;
 }
@@ -358,7 +414,14 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
     assert!(has_words(&story.browser.get(&pages[0]).await));
     let waiting = story.ask("core", "30").await;
     story.house.account.remove_user("Ada").await.unwrap();
-    assert!(story.browser.get(&path).await.leads_to().starts_with("/sign-in"));
+    assert!(
+        story
+            .browser
+            .get(&path)
+            .await
+            .leads_to()
+            .starts_with("/sign-in")
+    );
     story.house.administrator("Ada").await;
     story.browser.sign_in("Ada", PASSWORD).await;
     for page in &pages {
@@ -373,7 +436,9 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
     assert_eq!(story.state(&waiting).await["state"], "revoked");
     walk_but(&story.browser, |_| false).await;
     let own = story.let_in("core", "30").await;
-    assert!(has_words(&story.browser.get(&format!("{own}/memories")).await));
+    assert!(has_words(
+        &story.browser.get(&format!("{own}/memories")).await
+    ));
 }
 
 #[tokio::test]
@@ -390,7 +455,10 @@ async fn spec_5_6_a_request_of_another_account_is_not_there() {
     // Even where it was an administrator of the same name.
     let request = theirs.request_access(&draft, &ada()).await.unwrap();
     let owl = Actor::agent("Owl");
-    theirs.answer_access(request.id, true, None, &owl).await.unwrap();
+    theirs
+        .answer_access(request.id, true, None, &owl)
+        .await
+        .unwrap();
     let path = format!("/access/{}", request.id);
     let mut pages = story.reading(&path).await.to_vec();
     pages.extend([
@@ -420,7 +488,11 @@ async fn spec_5_6_a_request_of_another_account_is_not_there() {
         format!("/agents/{}/access/token", theirs.scope().agent),
         format!("/agents/{}/memories/1/shred", theirs.scope().agent),
     ] {
-        assert_eq!(story.browser.post(&page, &fields).await.status, 404, "{page}");
+        assert_eq!(
+            story.browser.post(&page, &fields).await.status,
+            404,
+            "{page}"
+        );
     }
     let request = theirs.access_request(request.id, Eyes::Agent, &owl).await;
     assert_eq!(request.unwrap().state, AccessState::Granted);
@@ -441,7 +513,10 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
     let shown = story.browser.get(&format!("{core}/memories")).await.text;
     assert!(shown.contains("The harbour lies"), "{shown}");
     // Discarded in the session, and an entry of the journal.
-    assert!(!shown.contains(">#2<") && !shown.contains("a day of waiting"), "{shown}");
+    assert!(
+        !shown.contains(">#2<") && !shown.contains("a day of waiting"),
+        "{shown}"
+    );
     let wider = story
         .browser
         .get(&format!("{core}/memories?kind=journal&discarded=yes"))
@@ -454,7 +529,13 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
     let one = story.let_in(&format!("session:{session}"), "10").await;
     let page = format!("{one}/sessions/{session}");
     let shown = story.browser.get(&page).await.text;
-    for text in ["Before", "After", "memory refinement update", "Summary", "Done, "] {
+    for text in [
+        "Before",
+        "After",
+        "memory refinement update",
+        "Summary",
+        "Done, ",
+    ] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     assert!(!shown.contains("The harbour lies"), "{shown}");
@@ -480,9 +561,15 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
         .get(&format!("{all}/memories?discarded=yes"))
         .await
         .text;
-    assert!(shown.contains(">#2<") && shown.contains("a day of waiting"), "{shown}");
+    assert!(
+        shown.contains(">#2<") && shown.contains("a day of waiting"),
+        "{shown}"
+    );
     let shown = story.browser.get(&format!("{all}/prompts")).await.text;
-    assert!(shown.contains("in words of my own") && shown.contains("I am Wren"), "{shown}");
+    assert!(
+        shown.contains("in words of my own") && shown.contains("I am Wren"),
+        "{shown}"
+    );
 }
 
 #[tokio::test]
@@ -511,7 +598,10 @@ async fn long_lists_are_read_page_by_page_and_each_page_is_a_look() {
             page = next.attribute("href").unwrap().to_owned();
         }
         assert!(shown.len() >= 45, "{first}: {}", shown.len());
-        assert!(shown.iter().any(|text| text.contains("number 39")), "{first}");
+        assert!(
+            shown.iter().any(|text| text.contains("number 39")),
+            "{first}"
+        );
     }
     let request = story.browser.get(&path).await.text;
     assert_eq!(story.looks().await as u64, story.reads(&path).await);
@@ -527,8 +617,14 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
     for (fields, problem) in [
         ([typed, &session, "61"], "It is 61; give 1 to 60."),
         ([typed, &session, "0"], "It is 0; give 1 to 60."),
-        ([typed, &session, "x"], "It must be a whole number, 1 to 60."),
-        ([typed, "some", "5"], "It is not among those to choose from."),
+        (
+            [typed, &session, "x"],
+            "It must be a whole number, 1 to 60.",
+        ),
+        (
+            [typed, "some", "5"],
+            "It is not among those to choose from.",
+        ),
         (["", "core", "7"], "It is empty; give 1 to 2000 characters."),
     ] {
         let [purpose, scope, minutes] = fields;
@@ -543,16 +639,29 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
         // What is not among those to choose from is not kept.
         let scope = if scope == "some" { "core" } else { scope };
         for (name, value) in [("purpose", purpose), ("scope", scope), ("minutes", minutes)] {
-            assert!(kept.contains(&(name.to_owned(), value.to_owned())), "{name}: {kept:?}");
+            assert!(
+                kept.contains(&(name.to_owned(), value.to_owned())),
+                "{name}: {kept:?}"
+            );
         }
     }
     let long = "x".repeat(2_001);
-    for (path, field) in [(format!("{tab}/token"), "expires_at"), (shred(&story, 1), "purpose")] {
+    for (path, field) in [
+        (format!("{tab}/token"), "expires_at"),
+        (shred(&story, 1), "purpose"),
+    ] {
         let sent = [("purpose", long.as_str()), (field, "")];
-        let sent = if field == "purpose" { &sent[..1] } else { &sent };
+        let sent = if field == "purpose" {
+            &sent[..1]
+        } else {
+            &sent
+        };
         let answer = story.browser.press(&path, &path, sent).await;
         assert_eq!(answer.status, 400, "{path}");
-        assert!(answer.text.contains("2001") && answer.text.contains(&long), "{path}");
+        assert!(
+            answer.text.contains("2001") && answer.text.contains(&long),
+            "{path}"
+        );
         answer.document().check(&path);
     }
     let past = [("purpose", "why"), ("expires_at", "2026-03-01T12:00")];
@@ -565,7 +674,13 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
         ("minutes", "5"),
     ];
     let answer = story.browser.press(&tab, &tab, &foreign).await;
-    assert!(answer.text.contains("There is no such session of this agent."), "{}", answer.text);
+    assert!(
+        answer
+            .text
+            .contains("There is no such session of this agent."),
+        "{}",
+        answer.text
+    );
     // No request came of any of it: there are those of the beginning.
     let (eyes, ada) = (Eyes::Administrator, ada());
     let requests = story.agent.access_requests(None, 99, eyes, &ada).await;
@@ -575,23 +690,37 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
     }
     let one_more = [("purpose", "why"), ("scope", "core"), ("minutes", "5")];
     let answer = story.browser.press(&tab, &tab, &one_more).await;
-    assert!(answer.text.contains("20 requests wait for the agent"), "{}", answer.text);
+    assert!(
+        answer.text.contains("20 requests wait for the agent"),
+        "{}",
+        answer.text
+    );
     // They fill a page.
     let second = story.browser.page(&tab).await;
     second.check(&tab);
 }
 
 fn shred(story: &Story, number: u64) -> String {
-    format!("/agents/{}/memories/{number}/shred", story.agent.scope().agent)
+    format!(
+        "/agents/{}/memories/{number}/shred",
+        story.agent.scope().agent
+    )
 }
 
 #[tokio::test]
 async fn spec_5_5_a_token_is_asked_for_and_made_once() {
     let story = Story::begin().await;
     let form = format!("{}/token", story.tab());
-    let sent = [("purpose", "it was lost"), ("expires_at", "2026-03-05T12:00")];
+    let sent = [
+        ("purpose", "it was lost"),
+        ("expires_at", "2026-03-05T12:00"),
+    ];
     let asked = story.browser.press(&form, &form, &sent).await;
-    let path = asked.leads_to().strip_suffix("?done=asked").unwrap().to_owned();
+    let path = asked
+        .leads_to()
+        .strip_suffix("?done=asked")
+        .unwrap()
+        .to_owned();
     let tokens = format!("/agents/{}/tokens", story.agent.scope().agent);
     assert!(!story.browser.page(&path).await.forms().contains(&tokens));
     story.answer(&path, true).await;
@@ -610,7 +739,15 @@ async fn spec_5_5_a_token_is_asked_for_and_made_once() {
     assert!(request.text.contains("It is done.") && !request.text.contains(&secret));
     // It ends when the agent was told that it would.
     story.house.clock.advance(24 * 60 * MINUTE);
-    assert!(story.house.memoir.authenticate(&secret).await.unwrap().is_none());
+    assert!(
+        story
+            .house
+            .memoir
+            .authenticate(&secret)
+            .await
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[tokio::test]
@@ -619,7 +756,11 @@ async fn spec_4_4_a_memory_is_shredded_with_the_agents_yes_only() {
     let (form, number) = (shred(&story, 4), Number(4));
     let sent = [("purpose", "a key was pasted")];
     let asked = story.browser.press(&form, &form, &sent).await;
-    let path = asked.leads_to().strip_suffix("?done=asked").unwrap().to_owned();
+    let path = asked
+        .leads_to()
+        .strip_suffix("?done=asked")
+        .unwrap()
+        .to_owned();
     let shredded_at = async || story.agent.blind_memory(number).await.unwrap().shredded_at;
     assert_eq!(shredded_at().await, None);
     let request = story.browser.get(&path).await.text;
@@ -627,7 +768,14 @@ async fn spec_4_4_a_memory_is_shredded_with_the_agents_yes_only() {
     story.answer(&path, true).await;
     assert!(shredded_at().await.is_some());
     assert!(story.browser.get(&path).await.text.contains("It is done."));
-    assert!(story.browser.get(&form).await.text.contains("It is shredded already."));
+    assert!(
+        story
+            .browser
+            .get(&form)
+            .await
+            .text
+            .contains("It is shredded already.")
+    );
     let memories = form.strip_suffix("/4/shred").unwrap();
     let links = story.browser.page(memories).await.links();
     assert!(links.contains(&shred(&story, 1)) && !links.contains(&form));
@@ -640,7 +788,11 @@ async fn who_is_let_in_stands_where_administrators_look() {
     let story = Story::begin().await;
     let session = story.session().await;
     let asking = format!("{}?scope=session:{session}", story.tab());
-    let links = story.browser.page(&format!("/sessions/{session}")).await.links();
+    let links = story
+        .browser
+        .page(&format!("/sessions/{session}"))
+        .await
+        .links();
     assert!(links.contains(&asking), "{links:?}");
     let document = story.browser.page(&asking).await;
     let chosen = document
@@ -662,14 +814,25 @@ async fn who_is_let_in_stands_where_administrators_look() {
     assert!(overview.text.contains("closes at"), "{}", overview.text);
     let tab = story.browser.get(&story.tab()).await.text;
     assert!(tab.contains("granted") && tab.contains("9:5"), "{tab}");
-    story.agent.request_access(
-        &AccessDraft {
-            kind: AccessKind::Token { expires_at: None },
-            purpose: "x".into(),
-        },
-        &owner(),
-    ).await.unwrap();
-    assert!(story.browser.get(&story.tab()).await.text.contains("one more token"));
+    story
+        .agent
+        .request_access(
+            &AccessDraft {
+                kind: AccessKind::Token { expires_at: None },
+                purpose: "x".into(),
+            },
+            &owner(),
+        )
+        .await
+        .unwrap();
+    assert!(
+        story
+            .browser
+            .get(&story.tab())
+            .await
+            .text
+            .contains("one more token")
+    );
 }
 
 /// Of the other doors.

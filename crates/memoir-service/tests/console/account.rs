@@ -49,7 +49,11 @@ async fn wrong_passwords_in_an_open_browser_are_counted_too() {
     let house = House::open().await;
     let browser = house.ada().await;
     let path = "/account/password";
-    let guess = [("password", "wrong horse battery"), ("new", NEW), ("again", NEW)];
+    let guess = [
+        ("password", "wrong horse battery"),
+        ("new", NEW),
+        ("again", NEW),
+    ];
     for _ in 0..5 {
         assert_eq!(browser.fill_in(path, path, &guess).await.status, 401);
     }
@@ -70,11 +74,7 @@ async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
     assert_eq!(rest.send().await.unwrap().status(), 201);
     let page = one.page("/account").await;
     page.check("/account");
-    let rows: Vec<String> = page
-        .all("tr")
-        .skip(1)
-        .map(|row| row.text.clone())
-        .collect();
+    let rows: Vec<String> = page.all("tr").skip(1).map(|row| row.text.clone()).collect();
     assert_eq!(rows.len(), 3, "{rows:?}");
     assert!(rows[0].contains("a token") && rows[1].contains("a browser"));
     let own: Vec<bool> = rows.iter().map(|row| row.contains("this one")).collect();

@@ -33,22 +33,35 @@ async fn an_agent_is_made_with_its_settings() {
     let made = browser.fill_in("/agents/new", "/agents/new", &fields).await;
     let page = made.leads_to().strip_suffix("?done=created").unwrap();
     let shown = browser.get(made.leads_to()).await;
-    assert!(shown.text.contains("&lt;i&gt;Wren&lt;/i&gt; &amp;"), "{}", shown.text);
+    assert!(
+        shown.text.contains("&lt;i&gt;Wren&lt;/i&gt; &amp;"),
+        "{}",
+        shown.text
+    );
     assert!(!shown.text.contains("<i>Wren") && !shown.text.contains(CANARY));
     shown.document().check(page);
     let agent = house.account.agent("<i>Wren</i> & \"co\"").await.unwrap();
     assert!(page.ends_with(&agent.scope().agent.to_string()), "{page}");
     let view = agent.show().await.unwrap();
     let settings = view.settings.expose();
-    assert_eq!(settings["system_prompt"], format!("I am <b>Wren</b>,\n{CANARY}."));
+    assert_eq!(
+        settings["system_prompt"],
+        format!("I am <b>Wren</b>,\n{CANARY}.")
+    );
     assert_eq!(settings["core_token_budget"], 4_000);
     assert_eq!(settings["refinement_threshold"], 0.9);
     assert_eq!(settings["detail_guard"], "refuse");
-    assert_eq!(settings["immutable_tags"], serde_json::json!(["voice", "vow"]));
+    assert_eq!(
+        settings["immutable_tags"],
+        serde_json::json!(["voice", "vow"])
+    );
     assert_eq!(settings["paused"], true);
     assert_eq!(settings["active"], true);
     assert_eq!(settings["duplicate_match"], serde_json::Value::Null);
-    let records = agent.search_records(&Default::default(), None, 9).await.unwrap();
+    let records = agent
+        .search_records(&Default::default(), None, 9)
+        .await
+        .unwrap();
     assert_eq!(records.len(), 1);
     assert_eq!(records[0].actor, Actor::administrator("user Ada"));
 }
@@ -162,7 +175,10 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     let document = browser.page(&page).await;
     assert!(!document.forms().contains(&revoke));
     document.check(&page);
-    let records = agent.search_records(&Default::default(), None, 1).await.unwrap();
+    let records = agent
+        .search_records(&Default::default(), None, 1)
+        .await
+        .unwrap();
     assert_eq!(records[0].action.as_str(), "token_revoked");
     assert_eq!(records[0].actor, actor);
 }
@@ -178,7 +194,12 @@ async fn a_token_of_another_agent_is_not_there() {
         .unwrap();
     let browser = house.ada().await;
     let page = format!("/agents/{}/settings", wren.scope().agent);
-    let token = browser.page(&page).await.hidden("form_token").unwrap().to_owned();
+    let token = browser
+        .page(&page)
+        .await
+        .hidden("form_token")
+        .unwrap()
+        .to_owned();
     for id in [made.view.id.to_string(), "x".to_owned()] {
         let path = format!("/agents/{}/tokens/{id}/revoke", wren.scope().agent);
         let answer = browser.post(&path, &[("form_token", &token)]).await;
@@ -199,18 +220,29 @@ async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
     let document = refused.document();
     document.check(&page);
     assert_eq!(document.by_id("name").attribute("value"), Some("Heron"));
-    assert_eq!(document.by_id("name-fault").text, "It is not the name of this agent.");
+    assert_eq!(
+        document.by_id("name-fault").text,
+        "It is not the name of this agent."
+    );
     // Not while a session of it runs.
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     let refused = browser.fill_in(&page, &page, &[("name", "wren")]).await;
     assert_eq!(refused.status, 409);
-    assert!(refused.text.contains(&session.id.to_string()), "{}", refused.text);
+    assert!(
+        refused.text.contains(&session.id.to_string()),
+        "{}",
+        refused.text
+    );
     agent.cancel(session.id, &owner()).await.unwrap();
 
     let done = browser.fill_in(&page, &page, &[("name", " wren ")]).await;
     assert_eq!(done.leads_to(), "/?done=erased");
     let fleet = browser.get("/?done=erased").await;
-    assert!(fleet.text.contains("Its key is destroyed"), "{}", fleet.text);
+    assert!(
+        fleet.text.contains("Its key is destroyed"),
+        "{}",
+        fleet.text
+    );
     assert!(!fleet.text.contains("Wren"));
     let gone = browser.get(&page).await;
     assert_eq!(gone.status, 410);
@@ -256,13 +288,21 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     let fields = [("mode", "dedup_only"), ("rehearsal", "yes")];
     let refused = browser.send_filled_in(&document, &refine, &fields).await;
     assert_eq!(refused.status, 409);
-    assert!(refused.text.contains("A session is running already"), "{}", refused.text);
+    assert!(
+        refused.text.contains("A session is running already"),
+        "{}",
+        refused.text
+    );
     refused.document().check(&refine);
     agent.cancel(session.id, &owner()).await.unwrap();
     house.clock.advance(Duration::from_secs(60));
 
     // What is wrong with a model for this once is told beside it, and the rest stays as it was chosen.
-    let fields = [("mode", "dedup_only"), ("rehearsal", "yes"), ("model", "gpt")];
+    let fields = [
+        ("mode", "dedup_only"),
+        ("rehearsal", "yes"),
+        ("model", "gpt"),
+    ];
     let refused = browser.fill_in(&page, &refine, &fields).await;
     assert_eq!(refused.status, 409);
     let document = refused.document();
@@ -271,18 +311,34 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         let kept = (name.to_owned(), value.to_owned());
         assert!(document.filled_in(&refine).contains(&kept), "{name}");
     }
-    assert!(document.by_id("model-fault").text.contains("names no provider"));
+    assert!(
+        document
+            .by_id("model-fault")
+            .text
+            .contains("names no provider")
+    );
     let unknown = browser
         .fill_in(&page, &refine, &[("model", "nobody:x")])
         .await;
     assert_eq!(unknown.status, 409);
-    assert!(unknown.text.contains("there is no provider"), "{}", unknown.text);
+    assert!(
+        unknown.text.contains("there is no provider"),
+        "{}",
+        unknown.text
+    );
     // Paused is no hindrance for whoever asks.
     set(Field::Paused, "true").await;
     let paused = browser.get(&page).await.text;
-    assert!(paused.contains("You can begin a session all the same"), "{paused}");
+    assert!(
+        paused.contains("You can begin a session all the same"),
+        "{paused}"
+    );
     let begun = browser
-        .fill_in(&page, &refine, &[("mode", "full"), ("model", "builtin:careful")])
+        .fill_in(
+            &page,
+            &refine,
+            &[("mode", "full"), ("model", "builtin:careful")],
+        )
         .await;
     assert!(begun.leads_to().starts_with("/sessions/"));
 }

@@ -92,7 +92,10 @@ async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
         let text = answer
             .text
             .replace("/*! https://github.com/leeoniya/uPlot", "");
-        assert!(!text.contains("http://") && !text.contains("https://"), "{file}");
+        assert!(
+            !text.contains("http://") && !text.contains("https://"),
+            "{file}"
+        );
         let other = file.replacen(&hash[..4], "zzzz", 1);
         assert_eq!(browser.get(&other).await.status, 404, "{other}");
     }

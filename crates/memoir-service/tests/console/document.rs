@@ -153,14 +153,23 @@ impl Document {
         assert_eq!(ids.len(), unique.len(), "{path}: {ids:?}");
         for name in ["for", "list", "aria-labelledby", "aria-describedby"] {
             for element in &self.elements {
-                for id in element.attribute(name).into_iter().flat_map(str::split_whitespace) {
+                for id in element
+                    .attribute(name)
+                    .into_iter()
+                    .flat_map(str::split_whitespace)
+                {
                     assert!(unique.contains(id), "{path}: {name}={id}");
                 }
             }
         }
         for link in self.all("a") {
-            let place = link.attribute("href").and_then(|path| path.strip_prefix('#'));
-            assert!(place.is_none_or(|id| unique.contains(id)), "{path}: {place:?}");
+            let place = link
+                .attribute("href")
+                .and_then(|path| path.strip_prefix('#'));
+            assert!(
+                place.is_none_or(|id| unique.contains(id)),
+                "{path}: {place:?}"
+            );
         }
     }
 

@@ -67,7 +67,10 @@ async fn the_link_makes_one_administrator_who_is_signed_in_and_is_dead_then() {
     gone.document().check("/first/SECRET");
     assert_eq!(create(&house.browser(), &path, "Eve").await.status, 404);
     assert_eq!(house.account.users().await.unwrap().len(), 1);
-    assert_eq!(house.browser().sign_in("Ada", PASSWORD).await.leads_to(), "/");
+    assert_eq!(
+        house.browser().sign_in("Ada", PASSWORD).await.leads_to(),
+        "/"
+    );
 }
 
 #[tokio::test]
@@ -75,7 +78,10 @@ async fn a_wrong_link_is_answered_as_a_used_one() {
     let (house, path) = empty(Options::default()).await;
     let browser = house.browser();
     let wrong = format!("/first/{}", secret().expose());
-    let (before, posted) = (browser.get(&wrong).await, create(&browser, &wrong, "Eve").await);
+    let (before, posted) = (
+        browser.get(&wrong).await,
+        create(&browser, &wrong, "Eve").await,
+    );
     house.administrator("Ada").await;
     let used = browser.get(&path).await;
     let used_posted = create(&browser, &path, "Eve").await;
@@ -140,9 +146,15 @@ async fn links_are_not_tried_out_and_come_by_a_safe_way_from_this_host() {
     let (house, path) = empty(behind).await;
     let open = house.browser().get(&path).await;
     assert_eq!(open.status, 403);
-    assert!(open.document().forms().is_empty(), "no password is asked for");
+    assert!(
+        open.document().forms().is_empty(),
+        "no password is asked for"
+    );
     assert_eq!(create(&house.browser(), &path, "Eve").await.status, 403);
-    let sealed = [("sec-fetch-site", "same-origin"), ("x-forwarded-proto", "https")];
+    let sealed = [
+        ("sec-fetch-site", "same-origin"),
+        ("x-forwarded-proto", "https"),
+    ];
     let answer = house.browser().send(&path, &fields, &sealed).await;
     assert_eq!(answer.leads_to(), "/account?done=first");
     assert!(cookie(&answer, "__Host-memoir").len() > 40);

@@ -274,7 +274,12 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let (own, _) = agent.open_own(Default::default()).await.unwrap();
     let path = format!("/sessions/{}", own.id);
     // A second one is refused while it runs.
-    let token = browser.page(&page).await.hidden("form_token").unwrap().to_owned();
+    let token = browser
+        .page(&page)
+        .await
+        .hidden("form_token")
+        .unwrap()
+        .to_owned();
     let fields = [("form_token", token.as_str()), ("mode", "full")];
     assert_eq!(browser.post(&refine, &fields).await.status, 409);
     browser
@@ -340,7 +345,10 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
     assert_eq!(rows("&since=2026-03-05").await, 0);
     assert_eq!(rows("&until=2026-03-03").await, 0);
     assert_eq!(rows("&until=2026-03-04&actor=agent&before=40").await, 38);
-    assert_eq!(rows("&until=2026-03-04T12:00&since=2026-03-04T12:00").await, 50);
+    assert_eq!(
+        rows("&until=2026-03-04T12:00&since=2026-03-04T12:00").await,
+        50
+    );
     assert_eq!(rows("&since=2026-03-04T12:01").await, 0);
     assert_eq!(rows("&name=WREN&before=12").await, 10);
     assert_eq!(rows("&name=test").await, 1);
@@ -390,6 +398,9 @@ async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
     let told = "It must be the identifier of a session.";
     assert_eq!(document.by_id("session-fault").text, told);
     // The log's end is told without looking at the rest of it.
-    let newest = agent.search_records(&Default::default(), None, 1).await.unwrap();
+    let newest = agent
+        .search_records(&Default::default(), None, 1)
+        .await
+        .unwrap();
     assert!(answer.text.contains(&newest[0].hash), "{}", answer.text);
 }

@@ -123,7 +123,10 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
     let browser = house.ada().await;
     let mut events = Events::open(&browser, session).await;
     let begun = events.next().await.unwrap();
-    assert_eq!((begun.kind.as_str(), &begun.data["state"]), ("session", &json!("open")));
+    assert_eq!(
+        (begun.kind.as_str(), &begun.data["state"]),
+        ("session", &json!("open"))
+    );
     let line = begun.data["breaker_tokens"].as_u64().unwrap();
     call(&agent, session, "delete_memory", json!({"id": 2})).await;
     let first = events.record().await.unwrap();
@@ -146,7 +149,10 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
     let masses = all().filter_map(|event| event.data["core_tokens"].as_u64());
     assert!(masses.into_iter().all(|mass| mass >= line));
     let last = rest.last().unwrap();
-    assert_eq!((last.kind.as_str(), &last.data["state"]), ("ended", &json!("completed")));
+    assert_eq!(
+        (last.kind.as_str(), &last.data["state"]),
+        ("ended", &json!("completed"))
+    );
     // Whoever comes back has seen everything.
     let path = format!("/sessions/{session}/events");
     let again = browser.open(&path, &[("last-event-id", &last.id)]).await;
@@ -297,7 +303,11 @@ async fn a_long_session_is_paged_and_says_so() {
     assert!(latest.is_sorted() && text.contains("200 records of more"));
     let earlier = format!("{path}?before={}", latest[0]);
     assert!(links.contains(&earlier), "{links:?}");
-    let log = format!("/audit?agent={}&session={}", agent.scope().agent, session.id);
+    let log = format!(
+        "/audit?agent={}&session={}",
+        agent.scope().agent,
+        session.id
+    );
     assert!(links.contains(&log), "{links:?}");
     let (first, links, text) = rows(&earlier).await;
     assert!(first.len() >= 30 && first.iter().all(|seq| *seq < latest[0]));

@@ -133,7 +133,11 @@ async fn spec_5_1_every_page_is_well_formed_and_holds_no_word_of_an_agent() {
         assert!(seen.contains(&path), "{path} of {seen:?}");
     }
     let requests = seen.iter().filter(|path| path.starts_with("/access/"));
-    assert_eq!(requests.count(), 2, "one that was refused, and one that waits");
+    assert_eq!(
+        requests.count(),
+        2,
+        "one that was refused, and one that waits"
+    );
     let sessions = seen.iter().filter(|path| path.starts_with("/sessions/"));
     assert_eq!(
         sessions.count(),

@@ -121,7 +121,9 @@ async fn the_same_is_told_in_figures() {
             assert_eq!(table.text.matches(told).count(), 1, "{path}: {told}");
         }
         let sessions = page.links();
-        let sessions = sessions.iter().filter(|link| link.starts_with("/sessions/"));
+        let sessions = sessions
+            .iter()
+            .filter(|link| link.starts_with("/sessions/"));
         assert_eq!(sessions.count(), 2, "{path}");
     }
 }
@@ -166,7 +168,11 @@ async fn an_agent_without_a_past_has_a_page() {
         .await
         .unwrap();
     let browser = house.ada().await;
-    for path in ["/agents/Egg", "/agents/Egg/mass", "/agents/Egg/mass?days=30"] {
+    for path in [
+        "/agents/Egg",
+        "/agents/Egg/mass",
+        "/agents/Egg/mass?days=30",
+    ] {
         browser.page(path).await.check(path);
     }
     for query in ["", "?days=365"] {

@@ -20,10 +20,19 @@ const MEMORIES: [&str; 7] = [
 async fn rehearse(agent: &AgentHandle) -> SessionId {
     let (session, _) = agent.rehearse_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
-        ("consolidate_memories", json!({"ids": [1, 3], "content": format!("One, two, three: {CANARY}")})),
-        ("update_memory", json!({"id": 4, "content": format!("The harbour lies to the west of town, {CANARY}")})),
+        (
+            "consolidate_memories",
+            json!({"ids": [1, 3], "content": format!("One, two, three: {CANARY}")}),
+        ),
+        (
+            "update_memory",
+            json!({"id": 4, "content": format!("The harbour lies to the west of town, {CANARY}")}),
+        ),
         ("protect_memory", json!({"id": 6})),
-        ("complete_refinement", json!({"summary": format!("Done, {CANARY}.")})),
+        (
+            "complete_refinement",
+            json!({"summary": format!("Done, {CANARY}.")}),
+        ),
     ] {
         let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
         called.unwrap();
@@ -39,13 +48,21 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     let browser = house.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;
-    assert!(!answer.text.to_lowercase().contains(CANARY), "{}", answer.text);
+    assert!(
+        !answer.text.to_lowercase().contains(CANARY),
+        "{}",
+        answer.text
+    );
     let page = answer.document();
     page.check(&path);
     let rows = page.all("tr").map(|row| row.text.clone());
-    let rows: Vec<String> = rows.filter(|row| row.starts_with('#') || row.starts_with("new")).collect();
+    let rows: Vec<String> = rows
+        .filter(|row| row.starts_with('#') || row.starts_with("new"))
+        .collect();
     let told = |number: &str, what: &str| {
-        let found = rows.iter().any(|row| row.starts_with(number) && row.contains(what));
+        let found = rows
+            .iter()
+            .any(|row| row.starts_with(number) && row.contains(what));
         assert!(found, "{number} {what}: {rows:?}");
     };
     told("#1", "merged into a new memory");
@@ -54,17 +71,33 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     told("#4", "reworded");
     told("#6", "protected");
     told("new", "made of #1 and #3");
-    assert!(answer.text.contains("Nothing stands in the way."), "{}", answer.text);
+    assert!(
+        answer.text.contains("Nothing stands in the way."),
+        "{}",
+        answer.text
+    );
 
     // Something is written in between: the page says so, and nothing is done.
     let apply = format!("{path}/apply");
     let newest = page.hidden("newest").unwrap();
-    let one_more = MemoryInput { content: "One more".into(), ..MemoryInput::default() };
-    agent.save(&[one_more], &Actor::agent("Wren")).await.unwrap();
+    let one_more = MemoryInput {
+        content: "One more".into(),
+        ..MemoryInput::default()
+    };
+    agent
+        .save(&[one_more], &Actor::agent("Wren"))
+        .await
+        .unwrap();
     let before = agent.show_to_administrator().await.unwrap().tally;
     let stale = browser.press(&path, &apply, &[("newest", newest)]).await;
     assert_eq!(stale.status, 409);
-    assert!(stale.text.contains("something was written since this was shown"), "{}", stale.text);
+    assert!(
+        stale
+            .text
+            .contains("something was written since this was shown"),
+        "{}",
+        stale.text
+    );
     let anew = stale.document();
     anew.check(&apply);
     assert_eq!(agent.show_to_administrator().await.unwrap().tally, before);
@@ -77,7 +110,10 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     let applied = applied.leads_to().to_owned();
     assert!(applied.ends_with("?done=applied"), "{applied}");
     let after = agent.show_to_administrator().await.unwrap().tally;
-    assert_eq!((before.core_tokens, after.core_tokens), (mass.core_tokens_before, mass.core_tokens_after));
+    assert_eq!(
+        (before.core_tokens, after.core_tokens),
+        (mass.core_tokens_before, mass.core_tokens_after)
+    );
     assert_eq!(after.constitutional_count, 1);
 
     // It is applied once, and its page says where.
@@ -95,17 +131,36 @@ async fn spec_3_17_what_stands_in_the_way_of_applying_is_shown() {
     let id = rehearse(&agent).await;
     let number = memoir_domain::memory::Number(4);
     let handling = memoir_app::Handling::Protect;
-    agent.handle(number, handling, |_| true, &owner()).await.unwrap();
+    agent
+        .handle(number, handling, |_| true, &owner())
+        .await
+        .unwrap();
     let browser = house.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;
     let page = answer.document();
     page.check(&path);
-    let row = page.all("tr").find(|row| row.text.starts_with("#4")).unwrap();
-    assert!(row.text.contains("changed, stands in the way"), "{}", row.text);
-    let row = page.all("tr").find(|row| row.text.starts_with("#6")).unwrap();
+    let row = page
+        .all("tr")
+        .find(|row| row.text.starts_with("#4"))
+        .unwrap();
+    assert!(
+        row.text.contains("changed, stands in the way"),
+        "{}",
+        row.text
+    );
+    let row = page
+        .all("tr")
+        .find(|row| row.text.starts_with("#6"))
+        .unwrap();
     assert!(row.text.contains("unchanged"), "{}", row.text);
-    assert!(answer.text.contains("these memories changed since: #4; rehearse again"), "{}", answer.text);
+    assert!(
+        answer
+            .text
+            .contains("these memories changed since: #4; rehearse again"),
+        "{}",
+        answer.text
+    );
     assert!(!page.forms().contains(&format!("{path}/apply")));
 
     // One that was cancelled came to nothing, and one that runs has nothing to show yet.

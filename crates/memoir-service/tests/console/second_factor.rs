@@ -58,7 +58,15 @@ fn typed(page: &Document) -> FactorSecret {
 /// The cookie of that name which an answer sets.
 pub fn cookie(answer: &Answer, name: &str) -> String {
     let set = answer.headers.get_all("set-cookie").into_iter();
-    let pairs = set.map(|value| value.to_str().unwrap().split(';').next().unwrap().to_owned());
+    let pairs = set.map(|value| {
+        value
+            .to_str()
+            .unwrap()
+            .split(';')
+            .next()
+            .unwrap()
+            .to_owned()
+    });
     let begin = format!("{name}=");
     let mut own = pairs.filter(|pair| pair.starts_with(&begin));
     own.next().unwrap_or_default()
@@ -138,7 +146,12 @@ async fn it_is_on_once_the_device_has_shown_a_right_code_and_other_sign_ins_are_
     let overview = browser.get("/account").await.text;
     assert!(overview.contains("10 recovery codes"), "{overview}");
     // Nothing shows the secret or the codes again.
-    for path in ["/account", PATH, "/account/recovery-codes", "/account/second-factor/off"] {
+    for path in [
+        "/account",
+        PATH,
+        "/account/recovery-codes",
+        "/account/second-factor/off",
+    ] {
         let answer = browser.get(path).await;
         answer.document().check(path);
         let text = answer.text.replace(' ', "");
@@ -170,7 +183,10 @@ async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
     let answer = house.browser().post("/sign-in", &fields).await;
     assert_eq!(answer.leads_to(), "/sign-in/code?next=%2Faudit");
     let set = answer.header("set-cookie").to_owned();
-    assert!(set.ends_with("; Path=/; HttpOnly; SameSite=Strict; Max-Age=300"), "{set}");
+    assert!(
+        set.ends_with("; Path=/; HttpOnly; SameSite=Strict; Max-Age=300"),
+        "{set}"
+    );
     let mut waiting = house.browser();
     waiting.cookie = cookie(&answer, "memoir-code");
     let page = waiting.page("/sign-in/code?next=%2Faudit").await;
@@ -190,7 +206,9 @@ async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
     let foreign = [("sec-fetch-site", "cross-site")];
     let refused = waiting.send("/sign-in/code", &fields, &foreign).await;
     assert_eq!(refused.status, 403);
-    let answer = waiting.send_filled_in(&page, "/sign-in/code", &fields).await;
+    let answer = waiting
+        .send_filled_in(&page, "/sign-in/code", &fields)
+        .await;
     assert_eq!(answer.leads_to(), "/audit");
     assert_eq!(cookie(&answer, "memoir-code"), "memoir-code=");
     waiting.cookie = cookie(&answer, "memoir");
@@ -203,6 +221,7 @@ async fn a_code_counts_once_and_a_clock_may_be_one_step_off() {
     let mut browser = house.ada().await;
     let device = set_up(&house, &mut browser).await;
     house.clock.advance(Duration::from_secs(120));
+    let waiting = half(&house).await;
     for (seconds, status) in [
         (-60, 401),
         (-30, 303),
@@ -213,7 +232,6 @@ async fn a_code_counts_once_and_a_clock_may_be_one_step_off() {
         (30, 303),
         (0, 401),
     ] {
-        let waiting = half(&house).await;
         let code = device.code_in(&house, seconds);
         let answer = give(&waiting, &code).await;
         assert_eq!(answer.status, status, "{seconds}: {}", answer.text);
@@ -247,8 +265,19 @@ async fn each_recovery_code_lets_in_once() {
     assert_eq!(answer.status, 200);
     let shown = answer.document();
     shown.check(path);
-    let fresh = shown.all("pre").next().unwrap().text.lines().next().unwrap().to_owned();
-    assert_eq!(give(&half(&house).await, &device.recovery[0]).await.status, 401);
+    let fresh = shown
+        .all("pre")
+        .next()
+        .unwrap()
+        .text
+        .lines()
+        .next()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        give(&half(&house).await, &device.recovery[0]).await.status,
+        401
+    );
     assert_eq!(give(&half(&house).await, &fresh).await.leads_to(), "/");
 }
 
@@ -285,7 +314,10 @@ async fn rest_is_no_way_around_it() {
         rest(&house, &body).await
     };
     let (status, told) = sign_in(PASSWORD, Value::Null).await;
-    assert_eq!((status, told["code"].as_str()), (401, Some("second_factor_needed")));
+    assert_eq!(
+        (status, told["code"].as_str()),
+        (401, Some("second_factor_needed"))
+    );
     // Only whoever knows the password is told so, and a wrong code says nothing of the password.
     let code = device.next_code(&house);
     let (_, nobody) = sign_in("wrong horse battery", Value::Null).await;
@@ -302,7 +334,10 @@ async fn rest_is_no_way_around_it() {
     let agents = agents.bearer_auth(made["token"].as_str().unwrap());
     let asked = async || agents.try_clone().unwrap().send().await.unwrap().status();
     assert_eq!(asked().await, 200);
-    browser.press("/", "/sign-out-everywhere", &[]).await.leads_to();
+    browser
+        .press("/", "/sign-out-everywhere", &[])
+        .await
+        .leads_to();
     assert_eq!(asked().await, 401);
 }
 
@@ -318,7 +353,10 @@ async fn half_a_sign_in_ends_after_five_minutes_or_when_everything_ends() {
     let told = house.browser().get(late.leads_to()).await;
     assert!(told.text.contains("took too long"));
     let waiting = half(&house).await;
-    browser.press("/", "/sign-out-everywhere", &[]).await.leads_to();
+    browser
+        .press("/", "/sign-out-everywhere", &[])
+        .await
+        .leads_to();
     let code = device.next_code(&house);
     let answer = waiting.post("/sign-in/code", &[("code", &code)]).await;
     assert_eq!(answer.leads_to(), "/sign-in?done=start-over");
@@ -343,7 +381,11 @@ async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
         (PASSWORD, code.as_str(), 200),
     ] {
         let now = fresh(&house);
-        let fields = [("fresh", now.as_str()), ("password", password), ("code", code)];
+        let fields = [
+            ("fresh", now.as_str()),
+            ("password", password),
+            ("code", code),
+        ];
         let answer = browser.send_filled_in(&page, PATH, &fields).await;
         assert_eq!(answer.status, status, "{}", answer.text);
         if status == 200 {
@@ -352,9 +394,10 @@ async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
     }
     // The old device and its codes are of no use any more.
     let gone = old.next_code(&house);
-    assert_eq!(give(&half(&house).await, &gone).await.status, 401);
-    assert_eq!(give(&half(&house).await, &old.recovery[0]).await.status, 401);
-    assert_eq!(give(&half(&house).await, &fresh(&house)).await.leads_to(), "/");
+    let waiting = half(&house).await;
+    assert_eq!(give(&waiting, &gone).await.status, 401);
+    assert_eq!(give(&waiting, &old.recovery[0]).await.status, 401);
+    assert_eq!(give(&waiting, &fresh(&house)).await.leads_to(), "/");
     let off = "/account/second-factor/off";
     let no_code = browser.fill_in(off, off, &[("password", PASSWORD)]).await;
     assert_eq!(no_code.status, 401);
@@ -376,7 +419,10 @@ async fn behind_a_proxy_with_tls_what_waits_for_the_code_is_of_this_host_alone()
     })
     .await;
     house.administrator("Ada").await;
-    let sealed = [("sec-fetch-site", "same-origin"), ("x-forwarded-proto", "https")];
+    let sealed = [
+        ("sec-fetch-site", "same-origin"),
+        ("x-forwarded-proto", "https"),
+    ];
     let mut browser = house.browser();
     let fields = [("name", "Ada"), ("password", PASSWORD)];
     let answer = browser.send("/sign-in", &fields, &sealed).await;
@@ -438,7 +484,9 @@ async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
     let mut browser = house.browser();
     browser.page(&path).await;
     let wrong = "a wrong link of somebody";
-    browser.get(&format!("/first/{}", wrong.replace(' ', "-"))).await;
+    browser
+        .get(&format!("/first/{}", wrong.replace(' ', "-")))
+        .await;
     let fields = [("name", "Ada"), ("password", PASSWORD), ("again", PASSWORD)];
     let answer = browser.post(&path, &fields).await;
     browser.cookie = cookie(&answer, "memoir");
@@ -449,12 +497,18 @@ async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
     let entered = give(&waiting, &code).await;
     let body = json!({"name": "Ada", "password": PASSWORD, "code": device.recovery[0]});
     let (_, made) = rest(&house, &body).await;
-    let metrics = reqwest::get(format!("{}/metrics", house.address)).await.unwrap();
+    let metrics = reqwest::get(format!("{}/metrics", house.address))
+        .await
+        .unwrap();
     let metrics = metrics.text().await.unwrap();
     let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     assert!(logged.contains("what is logged is seen"));
     assert!(logged.contains("an administrator signed in"), "{logged}");
-    let cookies = [&browser.cookie, &waiting.cookie, &cookie(&entered, "memoir")];
+    let cookies = [
+        &browser.cookie,
+        &waiting.cookie,
+        &cookie(&entered, "memoir"),
+    ];
     let cookies = cookies.map(|pair| pair.split_once('=').unwrap().1.to_owned());
     let base32 = device.secret.base32().to_string();
     let mut secrets: Vec<&str> = vec![
@@ -469,9 +523,15 @@ async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
     secrets.extend(device.recovery.iter().map(String::as_str));
     for secret in secrets {
         assert!(secret.len() > 5);
-        assert!(!logged.contains(secret) && !metrics.contains(secret), "{secret}");
+        assert!(
+            !logged.contains(secret) && !metrics.contains(secret),
+            "{secret}"
+        );
     }
     // A code is short: it may stand in an identifier by chance, and so is looked for as a word.
-    let is_there = |text: &str| text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == code);
+    let is_there = |text: &str| {
+        text.split(|letter: char| !letter.is_alphanumeric())
+            .any(|word| word == code)
+    };
     assert!(!is_there(&logged) && !is_there(&metrics));
 }

@@ -136,10 +136,22 @@ async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
         "refinement_threshold",
         "reflection_prompt",
     ] {
-        assert_eq!(document.by_id(wrong).attribute("aria-invalid"), Some("true"), "{wrong}");
+        assert_eq!(
+            document.by_id(wrong).attribute("aria-invalid"),
+            Some("true"),
+            "{wrong}"
+        );
     }
-    for right in ["immutable_tags", "refinement_prompt", "refinement_trigger_tokens"] {
-        assert_eq!(document.by_id(right).attribute("aria-invalid"), None, "{right}");
+    for right in [
+        "immutable_tags",
+        "refinement_prompt",
+        "refinement_trigger_tokens",
+    ] {
+        assert_eq!(
+            document.by_id(right).attribute("aria-invalid"),
+            None,
+            "{right}"
+        );
     }
     let told = "It is 10001 characters long, and the limit is 10000; shorten it or split it up.";
     assert_eq!(document.by_id("reflection_prompt-fault").text, told);
@@ -155,7 +167,10 @@ async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
     ];
     let done = browser.send_filled_in(&document, &page, &right).await;
     assert_eq!(done.leads_to(), format!("{page}?done=configured"));
-    assert_eq!(value(&agent, Field::RefinementPrompt).await, "Gently,\nand slowly.");
+    assert_eq!(
+        value(&agent, Field::RefinementPrompt).await,
+        "Gently,\nand slowly."
+    );
     let taken = browser.fill_in(&page, &page, &[("name", "OWL")]).await;
     assert_eq!(taken.status, 409);
     let told = taken.document().by_id("name-fault").text.clone();
@@ -201,7 +216,11 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
         .unwrap();
     let shown = browser.get(&page).await;
     assert!(!shown.text.contains(CANARY), "{}", shown.text);
-    assert!(shown.text.contains("in the agent’s own words"), "{}", shown.text);
+    assert!(
+        shown.text.contains("in the agent’s own words"),
+        "{}",
+        shown.text
+    );
     assert!(shown.text.contains("the agent itself"), "{}", shown.text);
     // A page that tells of errors shows what was typed into it, and nothing else of them.
     let typed = [("reflection_prompt", "Look for promises."), ("name", "")];
@@ -217,7 +236,10 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
         .leads_to();
     let journal = agent.memories(false).await.unwrap();
     let told = journal.last().unwrap().content.expose();
-    assert_eq!(told, "An administrator changed these settings of mine: refinement_prompt.");
+    assert_eq!(
+        told,
+        "An administrator changed these settings of mine: refinement_prompt."
+    );
 }
 
 #[tokio::test]
@@ -228,7 +250,10 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let page = path(&agent);
     let set = async |field, value| {
         let bob = Actor::administrator("user Bob");
-        agent.configure(&[(field, Some(value))], &bob).await.unwrap();
+        agent
+            .configure(&[(field, Some(value))], &bob)
+            .await
+            .unwrap();
     };
     let before = browser.page(&page).await;
     set(Field::CoreTokenBudget, "7000").await;
@@ -248,9 +273,15 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let document = told.document();
     document.check(&page);
     let fault = &document.by_id("core_token_budget-fault").text;
-    assert!(fault.starts_with("Changed to “7000” by user Bob at 2026-03-04"), "{fault}");
+    assert!(
+        fault.starts_with("Changed to “7000” by user Bob at 2026-03-04"),
+        "{fault}"
+    );
     // Nobody is in the way of what is so already.
-    assert_eq!(document.by_id("detail_guard").attribute("aria-invalid"), None);
+    assert_eq!(
+        document.by_id("detail_guard").attribute("aria-invalid"),
+        None
+    );
     let kept = ("core_token_budget".to_owned(), "6000".to_owned());
     assert!(document.filled_in(&page).contains(&kept));
     let done = browser.send_filled_in(&document, &page, &[]).await;
@@ -267,8 +298,14 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     assert_eq!(told.status, 409);
     let document = told.document();
     let fault = &document.by_id("system_prompt-fault").text;
-    assert!(fault.starts_with("Changed by the agent itself at "), "{fault}");
-    browser.send_filled_in(&document, &page, &[]).await.leads_to();
+    assert!(
+        fault.starts_with("Changed by the agent itself at "),
+        "{fault}"
+    );
+    browser
+        .send_filled_in(&document, &page, &[])
+        .await
+        .leads_to();
     assert_eq!(value(&agent, Field::SystemPrompt).await, "You are Wren.");
 }
 

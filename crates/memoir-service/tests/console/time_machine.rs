@@ -26,9 +26,13 @@ const MORE: [&str; 4] = [
 
 /// What is told in pairs on a page, by its name.
 fn told(document: &Document, name: &str) -> String {
-    let pairs = document.all("div").filter(|pair| pair.text.starts_with(name));
+    let pairs = document
+        .all("div")
+        .filter(|pair| pair.text.starts_with(name));
     let texts = pairs.map(|pair| pair.text[name.len()..].to_owned());
-    texts.min_by_key(String::len).unwrap_or_else(|| panic!("no {name}"))
+    texts
+        .min_by_key(String::len)
+        .unwrap_or_else(|| panic!("no {name}"))
 }
 
 /// A row of the table of counts: then and now.
@@ -64,25 +68,50 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
         ("delete_memory", json!({"id": 2})),
-        ("update_memory", json!({"id": 1, "content": format!("West, {CANARY}")})),
-        ("complete_refinement", json!({"summary": format!("Done, {CANARY}")})),
+        (
+            "update_memory",
+            json!({"id": 1, "content": format!("West, {CANARY}")}),
+        ),
+        (
+            "complete_refinement",
+            json!({"summary": format!("Done, {CANARY}")}),
+        ),
     ] {
-        agent.call_tool(session.id, tool, Some(&arguments)).await.unwrap();
+        agent
+            .call_tool(session.id, tool, Some(&arguments))
+            .await
+            .unwrap();
     }
     let newest = browser.page(&path).await;
-    assert!(newest.all("h2").any(|heading| heading.text.starts_with("Now, after record")));
-    assert!(newest.all("p").any(|text| text.text.contains("Nothing would become different")));
+    assert!(
+        newest
+            .all("h2")
+            .any(|heading| heading.text.starts_with("Now, after record"))
+    );
+    assert!(
+        newest
+            .all("p")
+            .any(|text| text.text.contains("Nothing would become different"))
+    );
     assert!(!newest.forms().contains(&path), "nothing to press");
     let last: u64 = newest.hidden("shown").unwrap().parse().unwrap();
 
     // The point before the session, by the link in the list of sessions.
-    let link = newest.all("a").find(|link| link.text == "Before it").unwrap();
+    let link = newest
+        .all("a")
+        .find(|link| link.text == "Before it")
+        .unwrap();
     let before = link.attribute("href").unwrap().to_owned();
     let by_session = browser.page(&format!("{path}?before={}", session.id)).await;
     let page = browser.page(&before).await;
     page.check(&before);
     assert_eq!(by_session.hidden("point"), page.hidden("point"));
-    let mass = agent.show_to_administrator().await.unwrap().tally.core_tokens;
+    let mass = agent
+        .show_to_administrator()
+        .await
+        .unwrap()
+        .tally
+        .core_tokens;
     assert_eq!(row(&page, "Core memories"), "87", "8 then, 7 now");
     assert_eq!(told(&page, "Kept again"), "1 memory");
     assert_eq!(told(&page, "Reworded"), "1 memory");
@@ -100,21 +129,43 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     let tally = agent.show_to_administrator().await.unwrap().tally;
     assert_eq!((tally.core_tokens, tally.core_count), (to, 8));
     assert_eq!(kept(&agent).await, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert!(agent.blind_session(session.id).await.unwrap().undone_at.is_some());
-    let records = agent.search_records(&Default::default(), None, 1).await.unwrap();
+    assert!(
+        agent
+            .blind_session(session.id)
+            .await
+            .unwrap()
+            .undone_at
+            .is_some()
+    );
+    let records = agent
+        .search_records(&Default::default(), None, 1)
+        .await
+        .unwrap();
     assert_eq!(records[0].actor, Actor::administrator("user Ada"));
 
     // The page that it leads to says how to take it back.
     let page = browser.page(&back).await;
     page.check(&back);
-    assert!(page.all("p").any(|text| text.text.starts_with("The agent’s memories are what they were")));
-    let link = page.all("a").find(|link| link.text.starts_with("Going back to record"));
+    assert!(page.all("p").any(|text| {
+        text.text
+            .starts_with("The agent’s memories are what they were")
+    }));
+    let link = page
+        .all("a")
+        .find(|link| link.text.starts_with("Going back to record"));
     let again = link.unwrap().attribute("href").unwrap().to_owned();
     assert_eq!(again, format!("{path}?record={last}"));
     go_back(&browser, &again, &path).await.leads_to();
     let tally = agent.show_to_administrator().await.unwrap().tally;
     assert_eq!((tally.core_tokens, tally.core_count), (mass, 7));
-    assert!(agent.blind_session(session.id).await.unwrap().undone_at.is_none());
+    assert!(
+        agent
+            .blind_session(session.id)
+            .await
+            .unwrap()
+            .undone_at
+            .is_none()
+    );
     assert!(agent.verify().await.unwrap().valid);
 }
 
@@ -130,23 +181,42 @@ async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
     let token = shown.hidden("form_token").unwrap();
     let newest = shown.hidden("newest").unwrap();
     let fields = [("form_token", token), ("point", "3"), ("newest", newest)];
-    let one_more = MemoryInput { content: "One more".into(), ..MemoryInput::default() };
-    agent.save(&[one_more], &Actor::agent("Wren")).await.unwrap();
+    let one_more = MemoryInput {
+        content: "One more".into(),
+        ..MemoryInput::default()
+    };
+    agent
+        .save(&[one_more], &Actor::agent("Wren"))
+        .await
+        .unwrap();
 
     let refused = browser.post(&path, &fields).await;
     assert_eq!(refused.status, 409);
-    assert!(refused.text.contains("something was written since this was shown"), "{}", refused.text);
+    assert!(
+        refused
+            .text
+            .contains("something was written since this was shown"),
+        "{}",
+        refused.text
+    );
     let anew = refused.document();
     anew.check(&path);
     assert_eq!(told(&anew, "Discarded"), "3 memories");
     assert_eq!(kept(&agent).await.len(), 5);
     // What is shown anew can be done.
-    let fields = [("form_token", token), ("point", "3"), ("newest", anew.hidden("newest").unwrap())];
+    let fields = [
+        ("form_token", token),
+        ("point", "3"),
+        ("newest", anew.hidden("newest").unwrap()),
+    ];
     browser.post(&path, &fields).await.leads_to();
     assert_eq!(kept(&agent).await.len(), 2);
     // And not twice.
     assert_eq!(browser.post(&path, &fields).await.status, 409);
-    for wrong in [&fields[..1], &[("form_token", token), ("point", "x"), ("newest", "1")]] {
+    for wrong in [
+        &fields[..1],
+        &[("form_token", token), ("point", "x"), ("newest", "1")],
+    ] {
         assert_eq!(browser.post(&path, wrong).await.status, 400);
     }
 }
@@ -164,15 +234,39 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
     let page = browser.page(&point).await;
     page.check(&point);
     assert!(!page.forms().contains(&path), "nothing to press");
-    let problem = page.all("p").find(|text| text.attribute("class") == Some("problem"));
-    assert!(problem.unwrap().text.starts_with("A session is running, which stands in the way"));
+    let problem = page
+        .all("p")
+        .find(|text| text.attribute("class") == Some("problem"));
+    assert!(
+        problem
+            .unwrap()
+            .text
+            .starts_with("A session is running, which stands in the way")
+    );
     assert!(page.links().contains(&format!("/sessions/{}", session.id)));
-    assert_eq!(told(&page, "Discarded"), "3 memories", "and what it would do is told all the same");
-    let newest = agent.look_back(None, &crate::house::owner()).await.unwrap().seq.to_string();
-    let fields = [("form_token", token), ("point", "2"), ("newest", newest.as_str())];
+    assert_eq!(
+        told(&page, "Discarded"),
+        "3 memories",
+        "and what it would do is told all the same"
+    );
+    let newest = agent
+        .look_back(None, &crate::house::owner())
+        .await
+        .unwrap()
+        .seq
+        .to_string();
+    let fields = [
+        ("form_token", token),
+        ("point", "2"),
+        ("newest", newest.as_str()),
+    ];
     let refused = browser.post(&path, &fields).await;
     assert_eq!(refused.status, 409);
-    assert!(refused.text.contains("A session is running"), "{}", refused.text);
+    assert!(
+        refused.text.contains("A session is running"),
+        "{}",
+        refused.text
+    );
     assert_eq!(kept(&agent).await.len(), 4);
 }
 
@@ -181,11 +275,22 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
     let house = House::open().await;
     let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
     house.clock.advance(std::time::Duration::from_secs(3_600));
-    let one_more = MemoryInput { content: "One more".into(), ..MemoryInput::default() };
-    agent.save(&[one_more], &Actor::agent("Wren")).await.unwrap();
+    let one_more = MemoryInput {
+        content: "One more".into(),
+        ..MemoryInput::default()
+    };
+    agent
+        .save(&[one_more], &Actor::agent("Wren"))
+        .await
+        .unwrap();
     let browser = house.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
-    let newest = browser.page(&path).await.hidden("shown").unwrap().to_owned();
+    let newest = browser
+        .page(&path)
+        .await
+        .hidden("shown")
+        .unwrap()
+        .to_owned();
     for (query, point) in [
         ("record=0", "0"),
         ("record=2", "2"),
@@ -201,10 +306,22 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
         page.check(query);
     }
     for (query, told) in [
-        ("record=-1", "A record is to be given by its number, from 0 on."),
-        ("record=x", "A record is to be given by its number, from 0 on."),
-        ("record=999999", "There is no record 999,999: the newest is 6."),
-        ("record=99999999999999999999", "A record is to be given by its number"),
+        (
+            "record=-1",
+            "A record is to be given by its number, from 0 on.",
+        ),
+        (
+            "record=x",
+            "A record is to be given by its number, from 0 on.",
+        ),
+        (
+            "record=999999",
+            "There is no record 999,999: the newest is 6.",
+        ),
+        (
+            "record=99999999999999999999",
+            "A record is to be given by its number",
+        ),
         ("at=yesterday", "A time is to be given as 2026-05-01T12:00."),
     ] {
         let answer = browser.get(&format!("{path}?{query}")).await;
@@ -232,12 +349,25 @@ async fn spec_5_1_spec_5_6_a_history_holds_no_word_and_is_not_anothers() {
     for seq in 0..=5 {
         let answer = browser.get(&format!("{path}?record={seq}")).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
-        assert!(!answer.text.to_lowercase().contains(CANARY), "{seq}: {}", answer.text);
+        assert!(
+            !answer.text.to_lowercase().contains(CANARY),
+            "{seq}: {}",
+            answer.text
+        );
     }
-    let token = browser.page("/").await.hidden("form_token").unwrap().to_owned();
+    let token = browser
+        .page("/")
+        .await
+        .hidden("form_token")
+        .unwrap()
+        .to_owned();
     let theirs_at = format!("/agents/{}/time", theirs.scope().agent);
     assert_eq!(browser.get(&theirs_at).await.status, 404);
-    let fields = [("form_token", token.as_str()), ("point", "0"), ("newest", "5")];
+    let fields = [
+        ("form_token", token.as_str()),
+        ("point", "0"),
+        ("newest", "5"),
+    ];
     assert_eq!(browser.post(&theirs_at, &fields).await.status, 404);
     assert_eq!(kept(&theirs).await.len(), 4);
 }

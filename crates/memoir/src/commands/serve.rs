@@ -101,7 +101,11 @@ fn tell(
     let first = first_link.map(|secret| {
         let path = format!("/first/{}", secret.expose());
         // Under which name others reach it, only the proxy knows.
-        if behind_proxy { path } else { format!("http://{address}{path}") }
+        if behind_proxy {
+            path
+        } else {
+            format!("http://{address}{path}")
+        }
     });
     if global.json {
         let told = serde_json::json!({
@@ -113,7 +117,11 @@ fn tell(
     } else {
         terminal::print(&format!("listening on http://{address}\n"))?;
         if let Some(first) = first {
-            let behind = if behind_proxy { ", behind the address of the proxy" } else { "" };
+            let behind = if behind_proxy {
+                ", behind the address of the proxy"
+            } else {
+                ""
+            };
             terminal::print(&format!("First administrator: {first}{behind}\n"))?;
         }
         terminal::note(&told_schedule(&schedule));

@@ -22,4 +22,5 @@ mod rewind;
 mod serving;
 mod sessions;
 mod stats;
+mod users;
 mod watching;

@@ -22,6 +22,8 @@ use crate::bench::{Bench, wait_until};
 pub(crate) struct Running {
     child: Child,
     pub(crate) address: String,
+    /// The link by which the first administrator is made; null where there is none.
+    pub(crate) first_link: Value,
 }
 
 impl Running {
@@ -38,7 +40,11 @@ impl Running {
         stdout.read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap();
         let address = told["listening"].as_str().unwrap().to_owned();
-        Self { child, address }
+        Self {
+            child,
+            address,
+            first_link: told["first_administrator"].clone(),
+        }
     }
 
     fn pid(&self) -> Pid {
@@ -369,7 +375,11 @@ fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
     stdout.read_line(&mut line).unwrap();
     let told: Value = serde_json::from_str(&line).unwrap();
     let address = told["listening"].as_str().unwrap().to_owned();
-    let service = Running { child, address };
+    let service = Running {
+        child,
+        address,
+        first_link: Value::Null,
+    };
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "recall_memories", "arguments": {"query": WORD}}});
     let call = call.to_string();

@@ -83,9 +83,7 @@ fn purpose(field: Field) -> &'static str {
         }
         Field::DuplicateMatch => "When two core memories are the same text.",
         Field::DetailGuard => "What becomes of an edit that loses a number, a date or a name.",
-        Field::Paused => {
-            "The schedule leaves it alone; sessions can still be begun from its page."
-        }
+        Field::Paused => "The schedule leaves it alone; sessions can still be begun from its page.",
         Field::Active => "Otherwise no session of it can be begun at all.",
     }
 }
@@ -238,9 +236,7 @@ pub(in crate::pages) fn models(memoir: &Memoir) -> Markup {
 /// The field of a prompt.
 pub(in crate::pages) fn prompt(around: &Around<'_>, field: Field, value: &str) -> Markup {
     let most = words::number(limit(field) as u64);
-    let keeps = around
-        .view
-        .map_or("", |_| " Blank leaves it as it is.");
+    let keeps = around.view.map_or("", |_| " Blank leaves it as it is.");
     let rows = if field == Field::SystemPrompt { 8 } else { 4 };
     let text = if around.view.is_some() {
         format!("New {}", label(field).to_lowercase())

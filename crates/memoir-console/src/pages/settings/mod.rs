@@ -39,8 +39,8 @@ use crate::{
 const LATEST: u32 = 100;
 /// Those of them that are listed.
 const LISTED: usize = 10;
-/// How often a change is begun anew while others change the same settings.
-const ATTEMPTS: u32 = 3;
+/// How often a change is begun anew where something else is written in between.
+const ATTEMPTS: u32 = 8;
 /// The field with the place of the last change that was shown.
 const SEEN: &str = "seen";
 
@@ -115,7 +115,8 @@ pub(crate) async fn show(
         done: wanted.done.as_deref(),
         ..Told::faults(&draft)
     };
-    page(&console, &visitor, &agent, &told).await
+    let standing = Standing::of(&agent).await?;
+    page(&console, &visitor, &agent, &standing, &told).await
 }
 
 /// What was typed into the form, and what is wrong with it.
@@ -163,12 +164,7 @@ impl Draft {
     }
 
     /// Notes what is wrong with the values by themselves, and where somebody else was faster.
-    fn check(
-        &mut self,
-        assignments: &[(Field, Option<String>)],
-        standing: &Standing,
-        seen: u64,
-    ) {
+    fn check(&mut self, assignments: &[(Field, Option<String>)], standing: &Standing, seen: u64) {
         self.faults = Faults::default();
         for (field, (typed, is_reset)) in PROMPTS
             .into_iter()
@@ -231,27 +227,20 @@ pub(crate) async fn change(
         return Ok(see_other(&format!("{path}/settings?done=unchanged")));
     }
     for _ in 0..ATTEMPTS {
-        // Before the changes: one that comes in between makes the writing fail.
-        let view = agent.show_to_administrator().await?;
-        let changes = changes(&agent).await?;
-        let standing = Standing { view, changes };
+        // First of all: whatever comes in after it makes the writing fail.
+        let newest = newest(&agent).await?;
+        let standing = Standing::of(&agent).await?;
         draft.check(&assignments, &standing, seen);
         if !draft.faults.is_empty() {
-            return refused(&console, &visitor, &agent, &draft).await;
+            return refused(&console, &visitor, &agent, (&standing, &draft)).await;
         }
-        let is_expected = |now: &AgentView| {
-            let is_same = |(field, _): &(Field, _)| value(now, *field) == value(&standing.view, *field);
-            assignments.iter().all(is_same)
-        };
-        let configured = agent
-            .configure_where(&fields::borrowed(&assignments), is_expected, &visitor.actor())
-            .await;
-        match configured {
+        let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
+        match agent.configure_as_seen(&settings, newest, &actor).await {
             Ok(_) => return Ok(see_other(&format!("{path}/settings?done=configured"))),
             Err(Error::Changed) => {}
             Err(Error::NameTaken(_)) => {
                 draft.faults.add("name", label(Field::Name), NAME_TAKEN);
-                return refused(&console, &visitor, &agent, &draft).await;
+                return refused(&console, &visitor, &agent, (&standing, &draft)).await;
             }
             Err(error) => return Err(error.into()),
         }
@@ -270,14 +259,20 @@ fn value(view: &AgentView, field: Field) -> Option<Value> {
     }
 }
 
-/// The page once more, with what was typed.
+/// The place of the newest record of the agent's log.
+async fn newest(agent: &AgentHandle) -> Result<u64, Error> {
+    let records = agent.search_records(&RecordSearch::default(), None, 1);
+    Ok(records.await?.first().map_or(0, |record| record.seq))
+}
+
+/// The page once more, with what was typed, and as it stood when it was looked at.
 async fn refused(
     console: &Console,
     visitor: &Visitor,
     agent: &AgentHandle,
-    draft: &Draft,
+    (standing, draft): (&Standing, &Draft),
 ) -> Answer {
-    let shown = page(console, visitor, agent, &Told::faults(draft)).await?;
+    let shown = page(console, visitor, agent, standing, &Told::faults(draft)).await?;
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
@@ -293,7 +288,8 @@ pub(super) async fn with_refused_token(
         refused_token: Some(refusal),
         ..Told::faults(&draft)
     };
-    let shown = page(console, visitor, agent, &told).await?;
+    let standing = Standing::of(agent).await?;
+    let shown = page(console, visitor, agent, &standing, &told).await?;
     Ok(page_of(refusal.status(), shown))
 }
 
@@ -314,8 +310,13 @@ impl<'a> Told<'a> {
     }
 }
 
-async fn page(console: &Console, visitor: &Visitor, agent: &AgentHandle, told: &Told<'_>) -> Answer {
-    let standing = Standing::of(agent).await?;
+async fn page(
+    console: &Console,
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    standing: &Standing,
+    told: &Told<'_>,
+) -> Answer {
     let own_tokens = agent.tokens().await?;
     let now = console.memoir().now();
     let draft = told.draft;
@@ -324,12 +325,12 @@ async fn page(console: &Console, visitor: &Visitor, agent: &AgentHandle, told: &
         (draft.faults.summary())
         section aria-labelledby="settings" {
             h2 #settings { "Settings" }
-            (settings(console.memoir(), visitor, &standing, draft))
+            (settings(console.memoir(), visitor, standing, draft))
         }
         (tokens::section(visitor, &standing.view, (&own_tokens, now), told.refused_token))
         section aria-labelledby="changes" {
             h2 #changes { "Changes of the settings" }
-            (history(&standing))
+            (history(standing))
         }
         section aria-labelledby="end" {
             h2 #end { "Erasing" }
@@ -337,9 +338,15 @@ async fn page(console: &Console, visitor: &Visitor, agent: &AgentHandle, told: &
                 a href={ (agent_path(standing.view.id)) "/erase" } { "Erase this agent…" } }
         }
     };
-    let failed = if draft.faults.is_empty() { "" } else { "Not saved: " };
+    let failed = if draft.faults.is_empty() {
+        ""
+    } else {
+        "Not saved: "
+    };
     let title = format!("{failed}Settings of {}", standing.view.name);
-    Ok(Sheet::new(visitor, &title, Place::Fleet).done(told.done).show(content))
+    Ok(Sheet::new(visitor, &title, Place::Fleet)
+        .done(told.done)
+        .show(content))
 }
 
 /// The groups of the form, with the settings in each.
