@@ -11,6 +11,15 @@ test:
 clients:
     ./scripts/test-clients
 
+# The console in Chromium; leaves pictures of all pages in target/screenshots
+console:
+    ./scripts/test-console
+
+# How fast the console is on the screen, with a fleet of 10,000
+bench-console:
+    cargo build --release -p memoir
+    cd tests/console && npm ci --no-audit --no-fund --loglevel error && node bench.mjs
+
 # The main job on the sample agent
 demo:
     cargo run --release -- demo

@@ -23,8 +23,13 @@ const pictures =
 
 /** Where the pictures of the README are made anew; nowhere unless it is named. */
 const shown = process.env.MEMOIR_PICTURES && resolve(fileURLToPath(new URL("../..", import.meta.url)), process.env.MEMOIR_PICTURES);
-/** Which they are. */
-const SHOWN = ["fleet-light-desktop", "agent-dark-desktop", "session-rolled-back-light-desktop", "reading-memories-light-phone"];
+/** Which they are, and how much of each is on them from above. */
+const SHOWN = {
+  "fleet-light-desktop": 730,
+  "agent-dark-desktop": 1110,
+  "session-rolled-back-light-desktop": 1010,
+  "reading-memories-light-phone": PHONE.height,
+};
 
 /** What the first page may weigh, with all that it loads. */
 const MOST_BYTES = 100_000;
@@ -260,7 +265,10 @@ describe("every page", { concurrency: 2 }, () => {
 /** Leaves a picture of the page. */
 async function picture(page, name) {
   await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
-  if (shown && SHOWN.includes(name)) await page.screenshot({ path: join(shown, `${name}.png`) });
+  const height = SHOWN[name];
+  if (!shown || height === undefined) return;
+  const clip = { x: 0, y: 0, width: page.viewportSize().width, height };
+  await page.screenshot({ path: join(shown, `${name}.png`), fullPage: true, clip });
 }
 
 test("no page is forgotten above", async () => {

@@ -152,7 +152,7 @@ step("who takes a second factor", async () => {
   await page.getByRole("button", { name: "Turn it on" }).click();
   await page.getByRole("heading", { name: "The second factor is on" }).waitFor();
   await page.getByRole("link", { name: "I have them" }).click();
-  await page.getByText("10 recovery codes of 10 are left").waitFor();
+  await page.getByText("10 of 10 recovery codes are left").waitFor();
 });
 
 step("signs out everywhere, and signs in with the password and a code", async () => {

@@ -36,6 +36,14 @@ static UPLOT: LazyLock<File> = LazyLock::new(|| {
     )
 });
 
+static UPLOT_LICENCE: LazyLock<File> = LazyLock::new(|| {
+    File::new(
+        "uplot",
+        Kind::Licence,
+        include_str!("../assets/vendor/uplot/LICENSE"),
+    )
+});
+
 static PLOT: LazyLock<File> =
     LazyLock::new(|| File::new("plot", Kind::Script, include_str!("../assets/plot.js")));
 
@@ -49,12 +57,23 @@ static SLIDER: LazyLock<File> =
     LazyLock::new(|| File::new("slider", Kind::Script, include_str!("../assets/slider.js")));
 
 /// Every file, by which it is found.
-static FILES: [&LazyLock<File>; 7] = [&STYLE, &UPLOT_STYLE, &UPLOT, &PLOT, &LIVE, &ACCESS, &SLIDER];
+static FILES: [&LazyLock<File>; 8] = [
+    &STYLE,
+    &UPLOT_STYLE,
+    &UPLOT,
+    &UPLOT_LICENCE,
+    &PLOT,
+    &LIVE,
+    &ACCESS,
+    &SLIDER,
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Style,
     Script,
+    /// The terms of what is not ours, which go where it goes.
+    Licence,
 }
 
 impl Kind {
@@ -62,6 +81,7 @@ impl Kind {
         match self {
             Self::Style => "css",
             Self::Script => "js",
+            Self::Licence => "txt",
         }
     }
 
@@ -69,6 +89,7 @@ impl Kind {
         match self {
             Self::Style => "text/css; charset=utf-8",
             Self::Script => "text/javascript; charset=utf-8",
+            Self::Licence => "text/plain; charset=utf-8",
         }
     }
 }
@@ -103,6 +124,7 @@ impl File {
             @match self.kind {
                 Kind::Style => link rel="stylesheet" href=(self.path());,
                 Kind::Script => script src=(self.path()) defer {},
+                Kind::Licence => link rel="license" href=(self.path());,
             }
         }
     }
@@ -124,7 +146,7 @@ pub(crate) enum Script {
 impl Script {
     fn files(self) -> Vec<&'static File> {
         match self {
-            Self::Plot => vec![&UPLOT_STYLE, &UPLOT, &PLOT],
+            Self::Plot => vec![&UPLOT_STYLE, &UPLOT, &UPLOT_LICENCE, &PLOT],
             Self::Live => vec![&LIVE],
             Self::Access => vec![&ACCESS],
             Self::Slider => vec![&SLIDER],
@@ -161,11 +183,10 @@ mod tests {
     #[test]
     fn what_is_not_ours_is_what_its_readme_says() {
         let readme = include_str!("../assets/vendor/uplot/README.md");
-        let licence = include_str!("../assets/vendor/uplot/LICENSE");
         for (name, text) in [
             ("uPlot.iife.min.js", UPLOT.text),
             ("uPlot.min.css", UPLOT_STYLE.text),
-            ("LICENSE", licence),
+            ("LICENSE", UPLOT_LICENCE.text),
         ] {
             let sum: String = Sha256::digest(text)
                 .iter()

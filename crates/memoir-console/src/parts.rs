@@ -100,6 +100,8 @@ fn head(title: &str, scripts: &[Script]) -> Markup {
             meta name="color-scheme" content="light dark";
             title { (title) " · Memoir" }
             (assets::tags(scripts))
+            // Nothing is painted before all of it is there: the columns of a table that grows would move.
+            link rel="expect" href="#foot" blocking="render";
             link rel="icon" href="data:,";
         }
     }
@@ -172,7 +174,7 @@ impl<'a> Sheet<'a> {
                         (notice(self.done))
                         (content)
                     }
-                    footer { p { "Times are in UTC. "
+                    footer #foot { p { "Times are in UTC. "
                         @if self.banner.is_some() { "Words are on this page while the agent lets you read them; each look is on its record." }
                         @else { "No word of an agent’s memory is on these pages." }
                     } }

@@ -16,7 +16,7 @@ const MOST_TOLD: usize = 3;
 /// What a curve is drawn from.
 #[derive(Debug, Serialize)]
 pub(crate) struct Curve {
-    /// Seconds since 1970 where it is one over time, else the places of records.
+    /// Seconds since 1970 where it is one over time, else records since the beginning.
     pub(crate) at: Vec<i64>,
     /// The mass at each, in tokens.
     pub(crate) mass: Vec<u64>,

@@ -311,6 +311,29 @@ async fn spec_5_5_tokens_of_one_account_are_not_those_of_another() {
 }
 
 #[tokio::test]
+async fn spec_5_6_tokens_of_one_agent_are_not_those_of_another() {
+    let door = Door::new().await;
+    let other = agent_of(&door.memoir, "owl").await;
+    let token = door.first().await;
+    door.account.create_token(None).await.unwrap();
+    assert_eq!(door.agent.tokens().await.unwrap(), [token.view.clone()]);
+    assert_eq!(other.tokens().await.unwrap(), []);
+    let revoked = other.revoke_token(token.view.id, &person()).await;
+    assert!(matches!(revoked, Err(Error::NoToken(_))));
+    assert!(door.enters(&token).await.is_some());
+    let revoke = async || {
+        let revoked = door.agent.revoke_token(token.view.id, &person()).await;
+        revoked.unwrap().revoked_at
+    };
+    let at = revoke().await;
+    assert!(at.is_some());
+    assert!(door.enters(&token).await.is_none());
+    // Once more is no error, and no other end.
+    assert_eq!(revoke().await, at);
+    assert!(door.agent.verify().await.unwrap().valid);
+}
+
+#[tokio::test]
 async fn spec_5_4_the_tokens_of_an_erased_agent_open_nothing() {
     let door = Door::new().await;
     let token = door.first().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::Error;
+use memoir_app::{Error, check_settings};
 use memoir_domain::agent::Field;
 
 use crate::world::{World, person};
@@ -139,4 +139,37 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
     assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.show_to_administrator().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
+}
+
+#[tokio::test]
+async fn settings_are_changed_as_they_were_seen_or_not_at_all() {
+    let world = World::new(&[]).await;
+    let agent = &world.agent;
+    let newest = async || {
+        let records = agent.search_records(&Default::default(), None, 1).await;
+        records.unwrap()[0].seq
+    };
+    let seen = newest().await;
+    let budget = [(Field::CoreTokenBudget, Some("4000"))];
+    let configured = agent.configure_as_seen(&budget, seen, &person()).await;
+    assert_eq!(configured.unwrap().effective_core_token_budget, 4_000);
+    let late = [(Field::CoreTokenBudget, Some("3000"))];
+    let refused = agent.configure_as_seen(&late, seen, &person()).await;
+    assert!(matches!(refused, Err(Error::Changed)), "{refused:?}");
+    let now = newest().await;
+    let configured = agent.configure_as_seen(&late, now, &person()).await;
+    assert_eq!(configured.unwrap().effective_core_token_budget, 3_000);
+}
+
+#[test]
+fn everything_that_is_wrong_with_settings_is_told() {
+    let wrong = check_settings(&[
+        (Field::Name, Some(" ")),
+        (Field::Model, Some("gpt")),
+        (Field::DetailGuard, Some("off")),
+        (Field::CoreTokenBudget, Some("0")),
+        (Field::ImmutableTags, None),
+    ]);
+    let fields: Vec<&str> = wrong.iter().map(|invalid| invalid.field).collect();
+    assert_eq!(fields, ["name", "model", "core_token_budget"]);
 }

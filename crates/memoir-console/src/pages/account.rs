@@ -50,6 +50,10 @@ pub(super) fn crumb() -> Markup {
 /// The fields in which somebody shows who it is. Nothing that was typed in them is shown again.
 pub(super) fn proof(visitor: &Visitor) -> Markup {
     html! {
+        // For what keeps passwords, so that it knows whose this one is.
+        label for="username" hidden { "Name" }
+        input #username name="username" type="text" autocomplete="username" readonly hidden
+            value=(visitor.user.name);
         (Labelled::new(PASSWORD, "Your password").password("current-password"))
         @if visitor.user.second_factor == Some(true) {
             (Labelled::new(CODE, "Code")
@@ -85,8 +89,10 @@ pub(crate) async fn show(
         section aria-labelledby="sign-ins-head" {
             h2 #sign-ins-head { "Where you are signed in" }
             (table(&visitor, &sign_ins))
-            (parts::button(&visitor, "/sign-out-everywhere", "Sign out everywhere",
-                "Sign out everywhere, this browser included", ""))
+            div.buttons {
+                (parts::button(&visitor, "/sign-out-everywhere", "Sign out everywhere",
+                    "Sign out everywhere, this browser included", ""))
+            }
         }
     };
     let sheet = Sheet::new(&visitor, "Your account", Place::Account).done(wanted.done.as_deref());
@@ -104,8 +110,8 @@ fn second_factor(factor: Option<(usize, u32)>) -> Markup {
             }
             Some((left, misses)) => {
                 p { span.badge.good { "on" } " Signing in takes a code of your device. "
-                    (words::counted(left as u64, "recovery code", "recovery codes")) " of 10 "
-                    (if left == 1 { "is" } else { "are" }) " left for when it is lost." }
+                    (left) " of 10 recovery codes " (if left == 1 { "is" } else { "are" })
+                    " left for when it is lost." }
                 @if misses > 0 {
                     p.problem { (words::counted(u64::from(misses), "wrong code", "wrong codes"))
                         " came with your password since the last right one. If that was not you, somebody knows your \

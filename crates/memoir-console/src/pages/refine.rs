@@ -113,9 +113,11 @@ fn begin(console: &Console, visitor: &Visitor, view: &AgentView, draft: &Draft) 
             }
             details open[!form.field(MODEL).is_empty() || view.effective_model.is_none()] {
                 summary { "With another model, this once" }
-                (labelled(MODEL, "Model")
-                    .hint(html! { "Blank for the agent’s own. That another one was taken is on the record." })
-                    .suggested(form.field(MODEL), MODELS))
+                div.fields {
+                    (labelled(MODEL, "Model")
+                        .hint(html! { "Blank for the agent’s own. That another one was taken is on the record." })
+                        .suggested(form.field(MODEL), MODELS))
+                }
             }
         }
         p.hint {

@@ -126,7 +126,7 @@ fn setting_up(
     let content = html! {
         (account::crumb())
         h1 { (heading) }
-        p { "Any app for codes that change will do. All other browsers that you are signed in with, and tokens \
+        p { "Any authenticator app will do. All other browsers that you are signed in with, and tokens \
              that you signed in for, are signed out." }
         @if is_on(visitor) {
             p { "The device that you use now, and your recovery codes, count no more afterwards." }

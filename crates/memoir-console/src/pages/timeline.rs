@@ -21,9 +21,15 @@ use crate::{
 const AT_ONCE: u32 = 200;
 /// What the marks on the curve stand for.
 const LEGEND: [(Kind, &str); 2] = [(Kind::Done, "record"), (Kind::Back, "taken back")];
-/// What records say of the mass after them, and of that before, which is told beside them.
+/// What records say of the mass after them.
 const MASSES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
-const TOLD_BESIDE: [&str; 4] = [MASSES[0], MASSES[1], MASSES[2], "core_tokens_before"];
+/// What records say that is told beside it.
+const TOLD_BESIDE: [&str; 4] = [
+    CORE_TOKENS,
+    "core_tokens_after",
+    "core_tokens_before",
+    "post_session_tokens",
+];
 
 /// Some records of a session, oldest first.
 pub(super) struct Page {
@@ -112,7 +118,9 @@ impl Page {
         }
         for (record, mass) in measured {
             let place = curve.at.len();
-            curve.at.push(i64::try_from(place).unwrap_or(i64::MAX));
+            // What the beginning was is not told where earlier records are left out.
+            let passed = i64::try_from(place).unwrap_or(i64::MAX);
+            curve.at.push(passed + i64::from(self.is_more));
             curve.mass.push(mass);
             curve
                 .marks

@@ -29,6 +29,8 @@ const LIFETIMES: [(&str, &str); 4] = [
     ("365", "In a year"),
 ];
 
+/// Where on the page of the settings they are.
+pub(super) const PLACE: &str = "tokens";
 /// The field for when a token ends.
 const ENDS: &str = "ends";
 
@@ -41,7 +43,7 @@ pub(super) fn section(
 ) -> Markup {
     let path = agent_path(view.id);
     html! {
-        section #tokens aria-labelledby="tokens-head" {
+        section id=(PLACE) aria-labelledby="tokens-head" {
             h2 #tokens-head { "Tokens" }
             p { "A token lets the agent in: its program sends it with each request. Nobody sees one again \
                  after it was made. You make them while the agent has no memories; later ones it makes \
@@ -50,7 +52,7 @@ pub(super) fn section(
             @if tokens.is_empty() { p.hint { "It has no token yet." } }
             @else { (table(visitor, view, (tokens, now))) }
             @if let Some(refusal) = refusal {
-                div.problem role="alert" {
+                div.problem {
                     p { (with_code(refusal.message())) " " a href={ (path) "/access" } { "Ask it for one" } "." }
                 }
             }

@@ -11,7 +11,7 @@ use crate::{
 fn loaded(document: &Document) -> BTreeSet<String> {
     let styles = document
         .all("link")
-        .filter(|link| link.attribute("rel") == Some("stylesheet"))
+        .filter(|link| matches!(link.attribute("rel"), Some("stylesheet" | "license")))
         .map(|link| link.attribute("href").unwrap().to_owned());
     let scripts = document
         .all("script")
@@ -80,6 +80,7 @@ async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
         );
         let expected = match kind {
             "css" => "text/css; charset=utf-8",
+            "txt" => "text/plain; charset=utf-8",
             _ => "text/javascript; charset=utf-8",
         };
         assert_eq!(answer.header("content-type"), expected, "{file}");

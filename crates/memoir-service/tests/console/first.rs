@@ -36,7 +36,7 @@ async fn the_link_makes_one_administrator_who_is_signed_in_and_is_dead_then() {
     let mut browser = house.browser();
     let page = browser.page(&path).await;
     page.check("/first/SECRET");
-    assert_eq!(page.forms(), [path.clone()]);
+    assert_eq!(page.forms(), std::slice::from_ref(&path));
     for (name, password, again) in [
         ("", PASSWORD, PASSWORD),
         ("Ada", "short", "short"),

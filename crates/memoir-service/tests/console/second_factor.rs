@@ -144,7 +144,7 @@ async fn it_is_on_once_the_device_has_shown_a_right_code_and_other_sign_ins_are_
     let device = set_up(&house, &mut browser).await;
     assert!(is_in(&browser).await && !is_in(&other).await);
     let overview = browser.get("/account").await.text;
-    assert!(overview.contains("10 recovery codes"), "{overview}");
+    assert!(overview.contains("10 of 10 recovery codes"), "{overview}");
     // Nothing shows the secret or the codes again.
     for path in [
         "/account",
@@ -254,7 +254,7 @@ async fn each_recovery_code_lets_in_once() {
     let typed = device.recovery[8].to_uppercase().replace('-', "");
     assert_eq!(give(&half(&house).await, &typed).await.leads_to(), "/");
     let overview = browser.get("/account").await.text;
-    assert!(overview.contains("8 recovery codes"), "{overview}");
+    assert!(overview.contains("8 of 10 recovery codes"), "{overview}");
     // New ones take the place of the old.
     let path = "/account/recovery-codes";
     let now = device.next_code(&house);

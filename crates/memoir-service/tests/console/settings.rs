@@ -248,7 +248,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let agent = house.agent(&house.account, "Wren", &[]).await;
     let browser = house.ada().await;
     let page = path(&agent);
-    let set = async |field, value| {
+    let set = async |field, value: &str| {
         let bob = Actor::administrator("user Bob");
         agent
             .configure(&[(field, Some(value))], &bob)
@@ -307,6 +307,18 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
         .await
         .leads_to();
     assert_eq!(value(&agent, Field::SystemPrompt).await, "You are Wren.");
+
+    // More changes than are looked at: perhaps this one was among them.
+    let before = browser.page(&page).await;
+    for tokens in 8_000..8_025 {
+        set(Field::RefinementTriggerTokens, &tokens.to_string()).await;
+    }
+    let mine = [("system_prompt", "You are a wren.")];
+    let told = browser.send_filled_in(&before, &page, &mine).await;
+    assert_eq!(told.status, 409);
+    let document = told.document();
+    let fault = &document.by_id("system_prompt-fault").text;
+    assert!(fault.starts_with("Perhaps changed by somebody else"), "{fault}");
 }
 
 #[tokio::test]

@@ -35,8 +35,9 @@ use crate::{
     words,
 };
 
-/// The latest changes that are looked at: by them it is told who set what.
-const LATEST: u32 = 100;
+/// The latest changes that are looked at: by them it is told who set what. Each may hold two prompts of the
+/// greatest length.
+const LATEST: u32 = 20;
 /// Those of them that are listed.
 const LISTED: usize = 10;
 /// How often a change is begun anew where something else is written in between.
@@ -67,6 +68,12 @@ impl Standing {
     /// The place of the last change in the agent's log.
     fn last(&self) -> u64 {
         self.changes.first().map_or(0, |change| change.seq)
+    }
+
+    /// Whether there were more changes after that place in the log than are looked at.
+    fn is_cut_after(&self, seen: u64) -> bool {
+        let is_full = self.changes.len() == LATEST as usize;
+        is_full && self.changes.last().is_some_and(|oldest| oldest.seq > seen)
     }
 
     /// The last change of a setting among the latest ones.
@@ -185,7 +192,6 @@ impl Draft {
 
     /// Who changed a setting since the form was shown, unless to what it is to be now.
     fn meanwhile(&self, field: Field, standing: &Standing, seen: u64) -> Option<String> {
-        let change = standing.last_of(field).filter(|change| change.seq > seen)?;
         let typed = self.plain.get(field.as_str());
         if typed.is_some_and(|typed| typed.trim() == written(&standing.view, field)) {
             return None;
@@ -194,10 +200,16 @@ impl Draft {
             Some(_) => format!(" to {}", told(&standing.view, field)),
             None => String::new(),
         };
+        let (changed, by) = match standing.last_of(field) {
+            Some(change) if change.seq > seen => {
+                let (who, at) = (who(&change.actor), words::second(change.recorded_at));
+                ("Changed", format!("{who} at {at}"))
+            }
+            None if standing.is_cut_after(seen) => ("Perhaps changed", "somebody else".to_owned()),
+            _ => return None,
+        };
         Some(format!(
-            "Changed{is} by {} at {}, after this page was shown to you. Save again to change it all the same.",
-            who(&change.actor),
-            words::second(change.recorded_at)
+            "{changed}{is} by {by}, after this page was shown to you. Save again to change it all the same."
         ))
     }
 }
@@ -261,8 +273,9 @@ fn value(view: &AgentView, field: Field) -> Option<Value> {
 
 /// The place of the newest record of the agent's log.
 async fn newest(agent: &AgentHandle) -> Result<u64, Error> {
-    let records = agent.search_records(&RecordSearch::default(), None, 1);
-    Ok(records.await?.first().map_or(0, |record| record.seq))
+    let all = RecordSearch::default();
+    let records = agent.search_records(&all, None, 1).await?;
+    Ok(records.first().map_or(0, |record| record.seq))
 }
 
 /// The page once more, with what was typed, and as it stood when it was looked at.
@@ -283,7 +296,9 @@ pub(super) async fn with_refused_token(
     agent: &AgentHandle,
     refusal: &Failure,
 ) -> Answer {
-    let draft = Draft::default();
+    let mut draft = Draft::default();
+    let faults = &mut draft.faults;
+    faults.add(tokens::PLACE, "No token was made", refusal.message());
     let told = Told {
         refused_token: Some(refusal),
         ..Told::faults(&draft)
