@@ -60,7 +60,7 @@ before(async () => {
   at.empty = fleet["old-lighthouse"].path;
   at.session = await latest(wren);
   at.rolledBack = await latest(fleet["field-notes"]);
-  await archivist.save(["Silas reads the almanac", "silas reads the almanac."].map(told));
+  await archivist.save(["Silas reads the almanac", "silas reads the almanac"].map(told));
   await archivist.refine({ rehearsal: true });
   at.rehearsal = await latest(archivist);
   at.blocked = await blocked(fleet["tutor-anselm"]);

@@ -7,11 +7,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 
 import { code } from "./support/device.mjs";
-import { House, PASSWORD, askToRead, holdsNoWords } from "./support/house.mjs";
-import { settled } from "./support/looks.mjs";
+import { House, PASSWORD, askToRead, holdsNoWords, until } from "./support/house.mjs";
+import { barriers, isSound, settled } from "./support/looks.mjs";
 import { CANARY, isTold, told } from "./support/witness.mjs";
 
 /** Two of them differ by their letters' size alone, so that there is something to refine. */
@@ -102,11 +101,11 @@ async function closes(request, why) {
   await page.getByRole("alert").getByText(why).waitFor({ timeout: 90_000 });
   await holdsNoWords(page);
   // The page may be up to a second ahead of the service.
-  const isOpen = async () => {
+  assert.deepEqual(await barriers(page), []);
+  await until("the end of the permission", async () => {
     const { items } = await call("GET", `/v1/agents/${wren.id}/access-requests`);
-    return items.find(({ id }) => id === request).state === "granted";
-  };
-  while (await isOpen()) await wait(100);
+    return items.find(({ id }) => id === request).state !== "granted";
+  });
   const reading = page.url();
   const closed = now();
   assert.equal(await page.getByRole("complementary", { name: "Access" }).count(), 0);
@@ -124,10 +123,11 @@ async function closes(request, why) {
 }
 
 step("the first administrator is made by the link that the service prints", async () => {
-  let line;
-  while (!(line = house.service.printed.find((line) => line.startsWith("First administrator: ")))) await wait(20);
-  const { pathname } = new URL(line.slice("First administrator: ".length));
+  const said = "First administrator: ";
+  const line = await until("the link", () => house.service.printed.find((line) => line.startsWith(said)));
+  const { pathname } = new URL(line.slice(said.length));
   await page.goto(pathname);
+  await isSound(page, "the page of the first administrator");
   await page.getByLabel("Your name").fill("Ada");
   await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
   await page.getByLabel("The password again").fill(PASSWORD);
@@ -151,6 +151,7 @@ step("who takes a second factor", async () => {
   await page.getByLabel("Your password").fill(PASSWORD);
   await page.getByRole("button", { name: "Turn it on" }).click();
   await page.getByRole("heading", { name: "The second factor is on" }).waitFor();
+  await isSound(page, "the page with the recovery codes");
   await page.getByRole("link", { name: "I have them" }).click();
   await page.getByText("10 of 10 recovery codes are left").waitFor();
 });
@@ -211,6 +212,7 @@ step("a session of the built-in refiner is seen to its end without loading the p
   await page.getByText("completed", { exact: true }).waitFor();
   await page.getByRole("row").filter({ hasText: "memory refinement complete" }).waitFor();
   assert.ok(loads <= 1, "the page was loaded again");
+  await isSound(page, "the page of a session that Memoir drove");
   const session = await house.call("GET", `/v1${wren.sessions[0]}`);
   assert.equal(session.edits, 1);
 });
@@ -235,6 +237,10 @@ step("a session that the agent runs is watched edit by edit, and closed by the b
   await rows.filter({ hasText: "memory refinement rollback" }).waitFor();
   await page.getByText("rolled back", { exact: true }).waitFor();
   assert.equal(loads, 0, "the page was loaded again");
+  // What came with the stream is searched like every other answer.
+  const streams = house.witness.answers.filter((answer) => answer.type.startsWith("text/event-stream"));
+  assert.ok(streams.some((stream) => stream.text.includes("rolled_back")));
+  await isSound(page, "the page of a session that was watched");
 });
 
 step("the first session is rolled back, past what stands in the way", async () => {
@@ -283,7 +289,7 @@ step("a second permission runs out in the open page", async () => {
   const banner = await read("To see whether the keys are still in the tin");
   const left = () => banner.getByRole("timer").innerText();
   const first = await left();
-  while ((await left()) === first) await wait(200);
+  await until("the next second", async () => (await left()) !== first);
   await closes(request, "Its time is over.");
   const words = house.witness.answers.slice(begun).filter((answer) => isTold(answer.text));
   assert.deepEqual([...new Set(words.map((answer) => isReading(answer.path)))], [true]);

@@ -238,6 +238,24 @@ impl Memoir {
         presented: &str,
         idle_seconds: i64,
     ) -> Result<Option<SignedIn>> {
+        let entered = self.recognize_browser(presented, idle_seconds).await?;
+        if let Some(signed_in) = &entered {
+            let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+            uses.insert(signed_in.token, self.now());
+        }
+        Ok(entered)
+    }
+
+    /// As [`Memoir::enter_with_browser`], where nobody looks: for what an open page asks by itself. No use of
+    /// the secret.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn recognize_browser(
+        &self,
+        presented: &str,
+        idle_seconds: i64,
+    ) -> Result<Option<SignedIn>> {
         let Some(digest) = token::browser_digest_of(presented) else {
             return Ok(None);
         };
@@ -247,8 +265,6 @@ impl Memoir {
         let Some(user) = self.user_behind(&row).await? else {
             return Ok(None);
         };
-        let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
-        uses.insert(row.id, self.now());
         Ok(Some(SignedIn {
             account: Account {
                 memoir: self.clone(),

@@ -66,7 +66,12 @@ fn framed(mut answer: Response, visitor: Option<Visitor>, path: &str) -> Respons
 
 /// Whether somebody is signed in; puts who it is, and the form, beside the request.
 async fn pass(console: &Console, parts: &mut Parts, body: Body) -> Result<bool, Failure> {
-    let Some(visitor) = visitor(console, &parts.headers).await? else {
+    let found = if is_asked_by_script(parts.uri.path()) {
+        recognized(console, &parts.headers).await?
+    } else {
+        visitor(console, &parts.headers).await?
+    };
+    let Some(visitor) = found else {
         return Ok(false);
     };
     let visitor: Visitor = Arc::new(visitor);
@@ -87,6 +92,20 @@ async fn pass(console: &Console, parts: &mut Parts, body: Body) -> Result<bool, 
     }
     parts.extensions.insert(filled_in);
     Ok(true)
+}
+
+/// Whether an open page asks for that by itself, again and again: that keeps nobody signed in.
+fn is_asked_by_script(path: &str) -> bool {
+    path.starts_with("/access/") && path.ends_with("/state")
+}
+
+/// As [`visitor`], without it being a look.
+async fn recognized(console: &Console, headers: &HeaderMap) -> Result<Option<SignedIn>, Failure> {
+    let Some(secret) = cookie(headers, cookie_name(console)) else {
+        return Ok(None);
+    };
+    let memoir = console.memoir();
+    Ok(memoir.recognize_browser(secret, IDLE_SECONDS).await?)
 }
 
 /// Whoever the cookie is of.

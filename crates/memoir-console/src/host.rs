@@ -92,7 +92,7 @@ pub trait Host: Send + Sync {
     /// Whether that is the secret of the link by which the first administrator is made, while it opens.
     ///
     /// # Errors
-    /// The way is not safe, or there were too many attempts.
+    /// The way is not safe, or it cannot be found out.
     async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal>;
 
     /// Makes the first administrator, and signs it in with a browser; `None` where the link opens nothing

@@ -115,6 +115,8 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
             (head(title, &[]))
             body.bare {
                 main #main { (content) }
+                // What the head waits for.
+                div #foot {}
             }
         }
     }

@@ -112,13 +112,10 @@ impl Host for Service {
 
     async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal> {
         self.check_transport(head)?;
-        let attempt = sign_in::check_link(self, &head.headers, peer(head)).map_err(refusal)?;
+        // Attempts are not counted: nobody finds a secret of 256 bits, and whoever is to be the first
+        // administrator cannot be kept out by somebody else's.
         let opens = self.first.opens(&self.memoir, secret).await;
-        let opens = opens.map_err(|error| refusal(error.into()))?;
-        if opens {
-            attempt.forgive();
-        }
-        Ok(opens)
+        opens.map_err(|error| refusal(error.into()))
     }
 
     async fn create_first(

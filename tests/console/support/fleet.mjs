@@ -1,5 +1,6 @@
 /** A dozen agents with some months behind them, so that pages have something to show. */
 
+import { until } from "./house.mjs";
 import { CANARY } from "./witness.mjs";
 
 const DAY = 24 * 3600 * 1000;
@@ -99,10 +100,7 @@ class Past {
   /** A session that Memoir drives, to its end. */
   async refine(options = {}) {
     const { id } = await this.house.call("POST", `/v1/agents/${this.id}/sessions`, { driver: "model", ...options });
-    let session;
-    do session = await this.house.call("GET", `/v1/sessions/${id}`);
-    while (["queued", "asking", "open"].includes(session.state));
-    return session;
+    await until("the end of a session", async () => (await this.house.call("GET", `/v1/sessions/${id}`)).ended_at);
   }
 
   /** A session that the agent drives; its identifier. */

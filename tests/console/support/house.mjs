@@ -8,6 +8,7 @@ import { execFile } from "node:child_process";
 import { access, mkdtemp, open, rm } from "node:fs/promises";
 import { endianness, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
@@ -28,8 +29,25 @@ const PATIENCE = 20_000;
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
+/**
+ * What a condition comes to, once that is something.
+ * @template T
+ * @param {string} what it is, for when it does not come about
+ * @param {() => T | Promise<T>} condition
+ * @returns {Promise<NonNullable<T>>}
+ */
+export async function until(what, condition) {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    const found = await condition();
+    if (found) return found;
+    assert.ok(Date.now() < end, `${what} does not come about`);
+    await wait(20);
+  }
+}
+
 /** Starts the browser. */
-export function launch() {
+export async function launch() {
   const args = [
     "--disable-gpu",
     "--disable-quic",
@@ -39,8 +57,7 @@ export function launch() {
     "--disable-sync",
   ];
   // The browser's own sandbox does not work for root.
-  if (process.getuid?.() === 0) args.push("--no-sandbox");
-  return found().then((executablePath) => chromium.launch({ executablePath, args }));
+  return chromium.launch({ executablePath: await found(), args, chromiumSandbox: process.getuid?.() !== 0 });
 }
 
 /** The browser of this machine: what `CHROMIUM_BIN` names, or the first one of a known name. */

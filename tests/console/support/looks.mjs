@@ -5,6 +5,8 @@ import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 
+import { until } from "./house.mjs";
+
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** The guidelines for content that everybody can use, up to 2.2 AA, and what is good practice besides. */
@@ -44,8 +46,12 @@ export function shift(page) {
     return found
       .filter((entry) => !entry.hadRecentInput)
       .map(({ value, sources }) => {
-        const moved = sources.map(({ node }) => node?.nodeName.toLowerCase() + (node?.className ? `.${node.className}` : ""));
-        return `${value.toFixed(4)}: ${moved.join(", ")}`;
+        const corner = ({ x, y }) => `${Math.round(x)},${Math.round(y)}`;
+        const moved = sources.map(
+          ({ node, previousRect, currentRect }) =>
+            `${(node?.outerHTML ?? node?.nodeName ?? "?").slice(0, 60)} from ${corner(previousRect)} to ${corner(currentRect)}`,
+        );
+        return `${value.toFixed(4)}: ${moved.join("; ")}`;
       });
   });
 }
@@ -55,8 +61,9 @@ export async function settled(house, page) {
   await page.waitForLoadState("load");
   const isLoading = () =>
     house.witness.answers.some((answer) => !answer.isOver && !answer.type.startsWith("text/event-stream"));
-  do await wait(60);
-  while (isLoading());
+  // Scripts ask for more once they run.
+  await wait(60);
+  await until("the rest of the page", () => !isLoading());
   await page.evaluate(async () => {
     await document.fonts.ready;
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));

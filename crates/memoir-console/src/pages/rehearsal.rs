@@ -28,6 +28,10 @@ pub(super) async fn section(
         return Ok(html! {});
     }
     let rehearsal = agent.blind_rehearsal(session.id, &visitor.actor()).await?;
+    let rehearsal = rehearsal.filter(|rehearsal| {
+        // One that was declined has nothing to be applied.
+        !rehearsal.changes.is_empty() || rehearsal.outcome.is_ok() || rehearsal.applied_by.is_some()
+    });
     Ok(html! {
         @if let Some(rehearsal) = rehearsal { (shown(visitor, session.id, &rehearsal)) }
     })

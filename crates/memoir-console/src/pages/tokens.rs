@@ -48,12 +48,12 @@ pub(super) fn section(
             p { "A token lets the agent in: its program sends it with each request. Nobody sees one again \
                  after it was made. You make them while the agent has no memories; later ones it makes \
                  itself, or allows when you "
-                a href={ (path) "/access" } { "ask for one" } "." }
+                a href={ (path) "/access/token" } { "ask for one" } "." }
             @if tokens.is_empty() { p.hint { "It has no token yet." } }
             @else { (table(visitor, view, (tokens, now))) }
             @if let Some(refusal) = refusal {
                 div.problem {
-                    p { (with_code(refusal.message())) " " a href={ (path) "/access" } { "Ask it for one" } "." }
+                    p { (with_code(refusal.message())) " " a href={ (path) "/access/token" } { "Ask it for one" } "." }
                 }
             }
             form.row method="post" action={ (path) "/tokens" } {

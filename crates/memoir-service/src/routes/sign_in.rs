@@ -85,6 +85,7 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     check_transport(service, &parts.headers, peer)?;
+    check_site(&parts.headers)?;
     guard::check_parameters(&parts)?;
     let time = service.options.request_time;
     let body = limits::body_within(MOST_BYTES, time, &parts.headers, body).await?;
@@ -258,7 +259,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// It was right, and is not to be counted.
-    pub(crate) fn forgive(&self) {
+    fn forgive(&self) {
         self.service.attempts.forgive(self.who, self.address);
     }
 
@@ -266,19 +267,6 @@ impl<'a> Attempt<'a> {
         tracing::warn!(address = %self.address, "a sign-in was refused");
         Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", told)
     }
-}
-
-/// That somebody may try to open the link by which the first administrator is made.
-///
-/// # Errors
-/// There were too many attempts.
-pub(crate) fn check_link<'a>(
-    service: &'a Service,
-    headers: &HeaderMap,
-    peer: Option<IpAddr>,
-) -> Result<Attempt<'a>, Problem> {
-    // No account can have that name.
-    Attempt::begin(service, headers, peer, ("", ""))
 }
 
 /// Waits for a turn to work on a password: each takes some tens of megabytes meanwhile.
@@ -343,6 +331,26 @@ fn busy() -> Problem {
         "too many others sign in at once; nothing was changed",
     )
     .retry_after(5)
+}
+
+/// That no page of another site makes a browser try. It would not see the answer, but failed attempts by
+/// dozens are enough to keep out whoever is to sign in from there. Programs say nothing of a site.
+fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let is_foreign = match text("sec-fetch-site") {
+        Some(site) => !matches!(site, "same-origin" | "none"),
+        // Older browsers, and those that come without TLS.
+        None => text("origin").is_some_and(|origin| {
+            let sent_by = origin.split_once("://").map(|(_, authority)| authority);
+            sent_by.is_none() || sent_by != text("host")
+        }),
+    };
+    if is_foreign {
+        return Err(Problem::forbidden(
+            "a page of another site must not sign anybody in",
+        ));
+    }
+    Ok(())
 }
 
 /// Passwords travel over this machine only, or sealed. Behind a proxy its word is needed, also where it runs

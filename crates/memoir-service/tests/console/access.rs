@@ -325,6 +325,20 @@ async fn spec_5_2_it_closes_by_itself() {
 }
 
 #[tokio::test]
+async fn an_open_page_that_asks_how_it_stands_keeps_nobody_signed_in() {
+    let story = Story::begin().await;
+    let path = story.ask("core", "60").await;
+    for _ in 0..3 {
+        assert_eq!(story.state(&path).await["state"], "asked");
+        story.house.clock.advance(35 * MINUTE);
+    }
+    assert_eq!(story.state(&path).await["state"], "asked");
+    story.house.clock.advance(20 * MINUTE);
+    let state = story.browser.get(&format!("{path}/state")).await;
+    assert!(state.leads_to().starts_with("/sign-in"));
+}
+
+#[tokio::test]
 async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() {
     let story = Story::begin().await;
     story.house.administrator("Bob").await;

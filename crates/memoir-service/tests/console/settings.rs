@@ -318,7 +318,10 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     assert_eq!(told.status, 409);
     let document = told.document();
     let fault = &document.by_id("system_prompt-fault").text;
-    assert!(fault.starts_with("Perhaps changed by somebody else"), "{fault}");
+    assert!(
+        fault.starts_with("Perhaps changed by somebody else"),
+        "{fault}"
+    );
 }
 
 #[tokio::test]

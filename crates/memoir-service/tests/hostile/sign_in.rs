@@ -125,6 +125,34 @@ async fn an_address_is_limited_whatever_the_names_and_whoever_knows_the_password
     assert_eq!(limited, 7);
 }
 
+#[tokio::test]
+async fn a_page_of_another_site_neither_signs_in_nor_keeps_anybody_out() {
+    let house = House::open().await;
+    with_ada(&house).await;
+    let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
+    let foreign: [&[(&str, &str)]; 5] = [
+        &[("sec-fetch-site", "cross-site")],
+        &[("sec-fetch-site", "same-site")],
+        &[("origin", "http://evil.example")],
+        &[("origin", "http://localhost:1")],
+        &[("origin", "null")],
+    ];
+    for headers in foreign.into_iter().cycle().take(40) {
+        for body in [&wrong, &right()] {
+            let answer = sign_in(&house, body, headers).await;
+            assert_eq!((answer.status, answer.code().as_str()), (403, "forbidden"));
+        }
+    }
+    let own: [&[(&str, &str)]; 3] = [
+        &[],
+        &[("sec-fetch-site", "same-origin")],
+        &[("origin", "http://localhost")],
+    ];
+    for headers in own {
+        assert_eq!(sign_in(&house, &right(), headers).await.status, 201);
+    }
+}
+
 /// What a proxy puts before a request that came to it over HTTPS.
 fn from(told: &str) -> [(&str, &str); 2] {
     [("x-forwarded-proto", "https"), ("x-forwarded-for", told)]
