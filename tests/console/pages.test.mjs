@@ -14,7 +14,7 @@ import { after, before, describe, test } from "node:test";
 
 import { settle } from "./support/fleet.mjs";
 import { code } from "./support/device.mjs";
-import { DESKTOP, House, PASSWORD, PHONE, askToRead, signIn } from "./support/house.mjs";
+import { DESKTOP, House, PASSWORD, PHONE, askToRead, signIn, until } from "./support/house.mjs";
 import { barriers, isSound, overhang, settled, shift } from "./support/looks.mjs";
 import { told } from "./support/witness.mjs";
 
@@ -26,7 +26,7 @@ const shown = process.env.MEMOIR_PICTURES && resolve(fileURLToPath(new URL("../.
 /** Which they are, and how much of each is on them from above. */
 const SHOWN = {
   "fleet-light-desktop": 730,
-  "agent-dark-desktop": 1110,
+  "agent-dark-desktop": 1140,
   "session-rolled-back-light-desktop": 1010,
   "reading-memories-light-phone": PHONE.height,
 };
@@ -231,8 +231,9 @@ test("what measures the pages notices what is wrong", async () => {
   const server = createServer((_, answer) => answer.setHeader("content-type", "text/html").end(wrong));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  const { port } = server.address();
   const page = await (await house.browser.newContext()).newPage();
-  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  await page.goto(`http://127.0.0.1:${port}/`);
   await page.waitForFunction(() => document.getElementById("late").style.height === "300px");
   const found = (await barriers(page)).map((line) => line.split(":")[0]);
   for (const rule of ["document-title", "html-has-lang", "label"]) assert.ok(found.includes(rule), found.join());
@@ -240,6 +241,20 @@ test("what measures the pages notices what is wrong", async () => {
   assert.notDeepEqual(await shift(page), []);
   await page.context().close();
   server.close();
+
+  const ada = await house.ada();
+  await ada.goto("/");
+  await ada.evaluate((origin) => {
+    const script = document.createElement("script");
+    script.textContent = "1";
+    const picture = document.createElement("img");
+    picture.src = `${origin}/picture.png`;
+    document.body.append(script, picture);
+  }, `http://127.0.0.1:${port}`);
+  const isNoticed = (part) => house.complaints.some((complaint) => complaint.startsWith(`against the policy: ${part}`));
+  await until("both complaints", () => isNoticed("script-src") && isNoticed("img-src"));
+  await ada.context().close();
+  house.complaints.length = 0;
 });
 
 // Two at a time: one is drawn while the other is searched.

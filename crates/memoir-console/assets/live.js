@@ -15,26 +15,45 @@
   if (!page?.dataset.events) return;
 
   const readOut = page.querySelector("[data-read-out]");
-  const events = new EventSource(page.dataset.events);
+  let events = null;
+  let hasEnded = false;
   let isLooking = false;
   let isStale = false;
   let isToBeRead = false;
 
-  for (const name of ["record", "session"]) events.addEventListener(name, look);
-  events.addEventListener("ended", () => {
-    events.close();
-    look();
-    setTimeout(look, LAST_LOOK_AFTER);
+  follow();
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) rest();
+    else follow();
   });
-  events.addEventListener("open", () => say("This page follows the session."));
-  events.addEventListener("error", () => {
-    if (events.readyState === EventSource.CLOSED) {
-      say("This page does not follow the session any more. Load it again.");
+
+  /** Begins to follow; what is over by then comes as well. */
+  function follow() {
+    if (events || hasEnded || document.hidden) return;
+    events = new EventSource(page.dataset.events);
+    for (const name of ["record", "session"]) events.addEventListener(name, look);
+    events.addEventListener("ended", () => {
+      hasEnded = true;
+      rest();
       look();
-    } else {
-      say("The connection was lost; trying again.");
-    }
-  });
+      setTimeout(look, LAST_LOOK_AFTER);
+    });
+    events.addEventListener("open", () => say("This page follows the session."));
+    events.addEventListener("error", () => {
+      if (events?.readyState === EventSource.CLOSED) {
+        say("This page does not follow the session any more. Load it again.");
+        look();
+      } else {
+        say("The connection was lost; trying again.");
+      }
+    });
+  }
+
+  /** Follows no more. Where nobody looks, too: a browser has six connections to a host, and this takes one. */
+  function rest() {
+    events?.close();
+    events = null;
+  }
 
   /** Says whether the page follows. */
   function say(text) {

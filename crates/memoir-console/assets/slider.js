@@ -19,7 +19,9 @@
   const WIDTH = 1000;
 
   let waiting = 0;
-  let asking = null;
+  // The place that is to be shown next, and whether another one is being asked for.
+  let wanted = null;
+  let isAsking = false;
 
   function address(record) {
     return `${form.action}?record=${encodeURIComponent(record)}`;
@@ -35,22 +37,35 @@
     place.textContent = Number(record) === 0 ? "Before the first record" : `Record ${record}`;
   }
 
+  // One question at a time: each makes the service read the whole log, and goes on there where nobody waits for
+  // its answer any more. Places that were passed over meanwhile are not asked for.
   async function show(record) {
-    asking?.abort();
-    asking = new AbortController();
+    wanted = record;
+    if (isAsking) return;
+    isAsking = true;
+    while (wanted !== null) {
+      const next = wanted;
+      wanted = null;
+      await take(next);
+    }
+    isAsking = false;
+  }
+
+  async function take(record) {
     try {
-      const answer = await fetch(address(record), { signal: asking.signal, headers: { accept: "text/html" } });
+      const answer = await fetch(address(record), { headers: { accept: "text/html" } });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const moment = page.getElementById("moment");
       // Signed out, for instance: then that page is the one to see.
       if (!answer.ok || !moment) return location.assign(address(record));
+      // The slider was moved on since: its place is told already.
+      if (slide.value !== record) return;
       document.getElementById("moment").replaceWith(document.adoptNode(moment));
       place.textContent = moment.dataset.text;
       slide.setAttribute("aria-valuetext", moment.dataset.text);
       told.textContent = moment.dataset.told;
       history.replaceState(null, "", address(record));
-    } catch (error) {
-      if (error.name === "AbortError") return;
+    } catch {
       told.textContent = "This point could not be loaded. Move the slider to try again.";
       place.textContent = "It could not be loaded";
     }

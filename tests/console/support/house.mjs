@@ -189,6 +189,12 @@ export class House {
   async window(options = {}) {
     const context = await this.browser.newContext({ baseURL: this.url, viewport: DESKTOP, ...options });
     context.setDefaultTimeout(PATIENCE);
+    await context.exposeFunction("tellOfViolation", (what) => this.complaints.push(`against the policy: ${what}`));
+    await context.addInitScript(() =>
+      document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+        window.tellOfViolation(`${violatedDirective} ${blockedURI}`),
+      ),
+    );
     const page = await context.newPage();
     this.watch(page);
     return page;
@@ -211,7 +217,6 @@ export class House {
   /** Writes down whatever goes wrong in a window. */
   watch(page) {
     page.on("pageerror", (error) => this.complaints.push(`an error in a script: ${error.message}`));
-    // What the policy forbids is an error on the console as well.
     page.on("console", (message) => {
       const isAnswer = message.text().startsWith("Failed to load resource");
       if (message.type() === "error" && !isAnswer) this.complaints.push(`on the console: ${message.text()}`);

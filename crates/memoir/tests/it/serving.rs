@@ -117,7 +117,7 @@ impl Drop for Running {
 
 fn head(method: &str, path: &str, token: &str, length: usize) -> String {
     format!(
-        "{method} {path} HTTP/1.1\r\nhost: m\r\nconnection: close\r\nauthorization: Bearer {token}\r\ncontent-length: {length}\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\ncontent-length: {length}\r\n\r\n"
     )
 }
 
