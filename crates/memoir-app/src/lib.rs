@@ -150,6 +150,7 @@ pub struct Memoir {
     patience: asking::Patience,
     changes: sessions::Changes,
     metrics: Arc<metrics::Metrics>,
+    whole_pasts: rewind::Turns,
 }
 
 impl Memoir {
@@ -181,6 +182,7 @@ impl Memoir {
             patience: asking::Patience::default(),
             changes: sessions::Changes::default(),
             metrics,
+            whole_pasts: rewind::Turns::default(),
         }
     }
 

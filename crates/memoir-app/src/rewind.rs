@@ -1,6 +1,6 @@
 //! Returning an agent's memories to a point in time (SPEC 4.3).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use memoir_domain::{
     SessionId, Timestamp,
@@ -12,6 +12,7 @@ use memoir_domain::{
 };
 use memoir_store::Selection;
 use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{AgentHandle, Error, Result, codec, memories::wanted};
 
@@ -126,11 +127,12 @@ impl AgentHandle {
         })
     }
 
-    /// All that a rewind is decided by.
+    /// All that a rewind is decided by, once few enough others hold as much.
     ///
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where somebody wrote meanwhile.
     pub(crate) async fn everything(&self) -> Result<Everything> {
+        let turn = self.memoir.whole_pasts.take().await?;
         let loaded = self.load(&wanted(Selection::All)).await?;
         let log = self.read_whole_log(&loaded).await?;
         let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
@@ -147,6 +149,7 @@ impl AgentHandle {
             sessions,
             log,
             memories: memories.map(|memory| (memory.number, memory)).collect(),
+            _turn: turn,
         })
     }
 }
@@ -171,6 +174,30 @@ pub(crate) struct Everything {
     /// Oldest first.
     pub(crate) log: Vec<Record>,
     pub(crate) memories: BTreeMap<Number, Memory>,
+    /// Given back with the rest.
+    _turn: OwnedSemaphorePermit,
+}
+
+/// Agents that a process has in memory with their whole past at a time: one of 100,000 records takes two
+/// hundred megabytes, and whoever moves a slider asks for it again and again.
+const AT_ONCE: usize = 2;
+
+/// Who may have one there.
+#[derive(Debug, Clone)]
+pub(crate) struct Turns(Arc<Semaphore>);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+}
+
+impl Turns {
+    /// Waits until few enough others have one.
+    async fn take(&self) -> Result<OwnedSemaphorePermit> {
+        let turn = self.0.clone().acquire_owned().await;
+        turn.map_err(|_| Error::Contended)
+    }
 }
 
 impl Everything {
@@ -190,5 +217,46 @@ impl Point {
             Self::Time(to) => rewind::plan_rewind(log, to),
             Self::Record(seq) => rewind::plan_rewind_to_record(log, seq),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, time::Duration};
+
+    use memoir_model::Providers;
+    use memoir_store::Store;
+    use memoir_store_sqlite::SqliteStore;
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use super::*;
+    use crate::{Memoir, Settings};
+
+    fn memoir() -> Memoir {
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        Memoir::new(
+            Arc::new(SqliteStore::in_memory().unwrap()),
+            Arc::new(keys),
+            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
+            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
+            Settings::default(),
+        )
+    }
+
+    #[tokio::test]
+    async fn two_whole_pasts_are_in_memory_at_a_time() {
+        let memoir = memoir();
+        let account = memoir.account("default").await.unwrap();
+        let actor = Actor::administrator("test");
+        account.create_agent("wren", &[], &actor).await.unwrap();
+        let agent = account.agent("wren").await.unwrap();
+        let one = agent.everything().await.unwrap();
+        let other = agent.everything().await.unwrap();
+        let waited = tokio::time::timeout(Duration::from_millis(50), agent.look_back(None, &actor));
+        assert!(waited.await.is_err(), "a third one was read");
+        drop(one);
+        agent.look_back(None, &actor).await.unwrap();
+        agent.look_back(None, &actor).await.unwrap();
+        drop(other);
     }
 }

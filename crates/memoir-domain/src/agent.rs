@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     AgentId, PrivateText, Timestamp,
     memory::{Invalid, Number, Tally, is_single_line, parse_text},
+    quote::is_invisible,
     text::fold,
 };
 
@@ -253,14 +254,30 @@ impl Agent {
     }
 }
 
-/// Checks the name of an agent or an account.
+/// Checks the name of an agent, an account or a user.
 ///
 /// # Errors
-/// Empty, over [`NAME_LIMIT`] characters, or more than a single line.
+/// Empty, over [`NAME_LIMIT`] characters, more than a single line, or with characters of which nothing is seen:
+/// a name is shown to people, who are to tell it from others.
 pub fn parse_name(raw: &str) -> Result<String, Invalid> {
     let name = parse_text("name", raw, NAME_LIMIT)?.into_exposed();
     if !is_single_line(&name) {
         return Err(Invalid::new("name", "must be a single line"));
+    }
+    let is_blank = |character| {
+        matches!(
+            character,
+            '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+        )
+    };
+    if name
+        .chars()
+        .any(|character| is_invisible(character) || is_blank(character))
+    {
+        return Err(Invalid::new(
+            "name",
+            "must have no invisible characters, or such as turn the direction of writing; leave them out",
+        ));
     }
     Ok(name)
 }

@@ -38,9 +38,15 @@ fn defuse(json: &str) -> String {
 }
 
 fn is_deceptive(character: char) -> bool {
+    // `<`, delete and the second set of control characters.
+    matches!(character as u32, 0x3C | 0x7F..=0x9F) || is_invisible(character)
+}
+
+/// Whether nothing is seen of a character but what it does to others: turn their direction, part them, or
+/// make two texts that look alike differ. Joiners are none: scripts and emoji need them.
+pub(crate) fn is_invisible(character: char) -> bool {
     matches!(character as u32,
-        0x3C | 0x7F..=0x9F // `<`, delete and the second set of control characters
-        | 0xAD | 0x61C | 0x180E // soft hyphen, Arabic letter mark, Mongolian vowel separator
+        0xAD | 0x61C | 0x180E // soft hyphen, Arabic letter mark, Mongolian vowel separator
         | 0x200B | 0x200E | 0x200F // zero width space and the marks of direction
         | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF // line separators, embeddings, isolates, invisible operators
         | 0xE0000..=0xE007F) // tag characters, an invisible copy of ASCII

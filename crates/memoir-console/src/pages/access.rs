@@ -405,7 +405,8 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &Draft<'_>) -
         (agent_head(agent, Tab::Access))
         (draft.faults.summary())
         h2 { "Ask for a token" }
-        p { "For when the agent’s own is lost. Whoever holds it can do all that the agent can. With its yes, you             can make one token within an hour. " (answering(agent).await?) }
+        p { "For when the agent’s own is lost. Whoever holds it can do all that the agent can. With its yes, you \
+            can make one token within an hour. " (answering(agent).await?) }
         form.stack.asking method="post" action={ (path) "/token" } {
             (parts::form_token(visitor))
             (purpose(draft))

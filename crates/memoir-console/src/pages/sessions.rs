@@ -193,7 +193,13 @@ fn outcome(console: &Console, session: &SessionView) -> Markup {
     html! {
         dl.facts {
             (parts::pair("Mass", html! {
-                (tokens(session.pre_session_tokens)) " → " (tokens(session.post_session_tokens)) " tokens"
+                @match (session.pre_session_tokens, session.post_session_tokens) {
+                    (Some(before), Some(after)) => {
+                        (words::number(before)) " → " (words::number(after)) " tokens"
+                    },
+                    (Some(before), None) => { (words::number(before)) " tokens at its start" },
+                    (None, _) => span.none { "–" },
+                }
             }))
             (parts::pair("Breaker line", html! {
                 @match session.threshold {

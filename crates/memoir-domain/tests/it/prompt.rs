@@ -175,6 +175,31 @@ fn spec_3_6_a_name_is_a_single_line() {
 }
 
 #[test]
+fn spec_3_6_a_name_looks_like_no_other() {
+    for name in [
+        "\u{202e}nerw",
+        "wr\u{200b}en",
+        "\u{2067}wren",
+        "wren\u{ad}",
+        "\u{3164}",
+        "\u{2800}",
+        "wren\u{e0041}",
+        "\u{feff}wren",
+    ] {
+        assert!(memoir_domain::agent::parse_name(name).is_err(), "{name:?}");
+    }
+    for name in [
+        "Zoë",
+        "نیلوفر\u{200c}ها",
+        "鷦鷯",
+        "👩\u{200d}🚀",
+        "<b>Wren</b>",
+    ] {
+        assert!(memoir_domain::agent::parse_name(name).is_ok(), "{name:?}");
+    }
+}
+
+#[test]
 fn spec_3_7_where_a_ledger_stops_the_next_begins() {
     let mut world = World::with(&["a", "b", "c", "d", "e"]);
     // Room for two rows.
