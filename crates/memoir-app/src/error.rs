@@ -253,8 +253,9 @@ impl Error {
             Self::NoUser(_) => "`memoir user list` shows the administrators of the account".to_owned(),
             Self::LastUser(_) => "add another one first: `memoir user add NAME`".to_owned(),
             Self::NoAccessRequest(_) => "`memoir access list AGENT` shows an agent's requests".to_owned(),
-            Self::NoAccess(_) | Self::ConsentNeeded(_) => {
-                "`memoir access ask AGENT --purpose TEXT` asks the agent".to_owned()
+            Self::NoAccess(_) => "`memoir access ask AGENT --purpose TEXT` asks the agent".to_owned(),
+            Self::ConsentNeeded(_) => {
+                "`memoir access ask AGENT --token --purpose TEXT` asks the agent for one".to_owned()
             }
             Self::NoMemory(_) => "`memoir ledger AGENT --all` shows all memories with their numbers".to_owned(),
             Self::Start(StartRefusal::SessionOpen(_)) => {

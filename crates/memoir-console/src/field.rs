@@ -129,7 +129,8 @@ impl<'a> Labelled<'a> {
 
     /// A code that a device shows, which is never shown again.
     pub(crate) fn code(&self) -> Markup {
-        self.typed_code(Some("numeric"), Some("one-time-code"), "7")
+        // Long enough for a recovery code too: it counts wherever a code is asked for.
+        self.typed_code(Some("numeric"), Some("one-time-code"), "40")
     }
 
     /// A code for when the device is lost.

@@ -311,8 +311,9 @@ pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, Failure> {
         @match model {
             Some(model) => { "Its model, " code { (model) } ", is asked within seconds; its own client may \
                 answer, too. " }
-            None => { "No model speaks for it: its own client answers, over REST or MCP, or "
-                code { "memoir access answer" } " does. " }
+            None => { "No model speaks for it (" code { "builtin:careful" } " understands no purposes): its own client \
+                answers, over REST or MCP, or " code { "memoir access answer" }
+                " with the agent’s token in " code { "MEMOIR_TOKEN" } " does. " }
         }
         "Not to answer is no, and a request waits for seven days."
     })

@@ -268,8 +268,9 @@ pub(crate) async fn checkpoint(
     let content = html! {
         p.crumb { a href="/audit" { "Audit" } }
         h1 { "Checkpoint" }
-        p { "Keep both outside of this machine. The log has "
-            (words::counted(signed.size, "entry", "entries")) "." }
+        p { "Keep both outside of this machine: the note as it stands, in a file of its own, and the key beside it. \
+             Later they show whether the logs only grew:" }
+        pre tabindex="0" { "memoir audit verify --checkpoint FILE --public-key KEY" }
         h2 { "The signed note" }
         pre tabindex="0" { (signed.checkpoint) }
         h2 { "The key that verifies it" }

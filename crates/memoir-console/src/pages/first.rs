@@ -101,9 +101,9 @@ fn form_page(
         html! {
             h1 { "The first administrator" }
             p.lead { "This installation has no administrator yet. Whoever fills this in becomes one." }
-            p { "An administrator sees how agents’ memories fare, and never what is in them. With the first one \
-                 the installation is closed: on this machine too, words of an agent are then shown with the \
-                 agent’s token only." }
+            p { "An administrator sees how agents’ memories fare, and never what is in them. From the \
+                 first one on the installation is closed: commands on this machine, too, show an agent’s words only \
+                 with that agent’s token." }
             (faults.summary())
             @if let Some(refusal) = refusal { (refused(refusal)) }
             form.stack method="post" action={ "/first/" (secret) } {

@@ -50,7 +50,8 @@ pub(crate) async fn show(
         ..Filled::default()
     };
     let refused = console.check_transport(&head).err();
-    let markup = sign_in_page(&filled, wanted.done.as_deref(), refused.as_ref());
+    let has_users = console.memoir().has_users().await?;
+    let markup = sign_in_page(&filled, wanted.done.as_deref(), has_users, refused.as_ref());
     Ok(page(markup))
 }
 
@@ -76,7 +77,8 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
                 name: &credentials.name,
                 next,
             };
-            let markup = sign_in_page(&filled, None, Some(&refusal));
+            let has_users = console.memoir().has_users().await?;
+            let markup = sign_in_page(&filled, None, has_users, Some(&refusal));
             Ok((refusal.status, page(markup)).into_response())
         }
     }
@@ -85,6 +87,7 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
 fn sign_in_page(
     filled: &Filled<'_>,
     done: Option<&str>,
+    has_users: bool,
     refusal: Option<&SignInRefusal>,
 ) -> Markup {
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
@@ -94,6 +97,10 @@ fn sign_in_page(
             h1 { "Memoir" }
             p.lead { "Sign in to look after agents. You see how their memory fares, never what is in it." }
             (parts::notice(done))
+            @if !has_users {
+                p.notice { "There is no administrator yet. Open the link that " code { "memoir serve" }
+                    " printed when it began, or run " code { "memoir user add NAME" } " on its machine." }
+            }
             @if let Some(refusal) = refusal { (refused(refusal)) }
             @if is_possible { (sign_in_form(filled)) }
         },

@@ -339,8 +339,8 @@ fn going_back(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
             p { "Nothing would become different." }
         } @else {
             (foreseen(&view.foresight))
-            p.hint { "Memories that are newer are discarded, not lost; shredded ones stay shredded; settings \
-                and prompts stay as they are. Going back is on the record, and can be taken back itself." }
+            p.hint { "Memories that are newer are discarded, not lost; shredded ones stay shredded; protection \
+                goes back with the memories; settings and prompts stay as they are. Going back is on the record, and can be taken back itself." }
             @if let Some(id) = view.running {
                 p.problem { "A session is running, which stands in the way: wait until it is over, or cancel "
                     a href={ "/sessions/" (id) } { "the session" } "." }

@@ -286,7 +286,13 @@ fn now(live: &LiveSession) -> String {
             };
             format!("{left}{} of {EDIT_CAP} edits are left.", live.edits_left)
         }
-        State::Completed => format!("The session was completed after {edits}."),
+        State::Completed => match session.undone_at {
+            Some(at) => format!(
+                "The session was completed after {edits}, and undone on {}.",
+                words::minute(at)
+            ),
+            None => format!("The session was completed after {edits}."),
+        },
         State::RolledBack => format!("The session was rolled back{}.", because(live)),
         State::Declined => "The agent declined; nothing was edited.".to_owned(),
         State::Abandoned => format!(

@@ -34,7 +34,7 @@ async fn page(
         (agent_head(agent, Tab::Sessions))
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         h2 { "Roll back the session of " (parts::time(session.started_at)) }
-        p { "Every memory that it changed becomes what it was before: "
+        p { "Every memory that it changed becomes what it was before. What it did: "
             (session.stats) ". Doubles that were cleaned before its first edit stay cleaned. \
              Rolling back is on the record, and can be undone itself." }
         dl.facts { (parts::become_different(&preview.changes)) }
