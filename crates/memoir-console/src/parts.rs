@@ -45,7 +45,7 @@ const DONE: &[(&str, &str)] = &[
     ),
     ("paused", "The schedule leaves the agent alone now."),
     ("resumed", "The schedule asks the agent again."),
-    ("queued", "The session was queued; a worker takes it up."),
+    ("queued", "The session was queued for a worker."),
     (
         "protect",
         "The memory is constitutional now: no session can delete or merge it.",

@@ -168,19 +168,9 @@ pub(crate) async fn show(
     };
     let title = format!("Session of {}", agent.name());
     Ok(Sheet::new(&visitor, &title, Place::Fleet)
-        .done(
-            wanted
-                .done
-                .as_deref()
-                .filter(|done| is_still_true(done, session)),
-        )
+        .done(wanted.done.as_deref())
         .scripts(&[Script::Plot, Script::Live])
         .show(content))
-}
-
-/// Whether what was just done is still to be told: a session that was queued may have ended meanwhile.
-fn is_still_true(done: &str, session: &SessionView) -> bool {
-    done != "queued" || session.state == SessionState::Queued
 }
 
 /// Whether the page follows the session.
@@ -257,7 +247,8 @@ fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionView) -> Mar
     let path = format!("/sessions/{}", session.id);
     let is_running = session.state.is_running();
     let may_be_undone = !session.rehearsal
-        && session.edits > 0
+        // While it runs the buttons stay as they are, for whoever has one of them in focus.
+        && (is_running || session.edits > 0)
         && session.undone_at.is_none()
         && !matches!(
             session.state,
