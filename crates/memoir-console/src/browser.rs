@@ -10,11 +10,11 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use memoir_app::{HalfSignedIn, SignedIn};
+use memoir_app::{HalfSignedIn, NewToken, SignedIn};
 
 use crate::{
     Console,
-    answer::{Failure, see_other},
+    answer::{Answer, Failure, see_other},
     form::{self, Form},
 };
 
@@ -43,9 +43,35 @@ pub(crate) async fn admit(
     request: Request,
     next: Next,
 ) -> Response {
+    let found = visitor(&console, request.headers()).await;
+    let_in(&console, found, request, next).await
+}
+
+/// As [`admit`], for what an open page asks for by itself, again and again: that keeps nobody signed in.
+pub(crate) async fn admit_script(
+    State(console): State<Console>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let found = recognized(&console, request.headers()).await;
+    let_in(&console, found, request, next).await
+}
+
+async fn let_in(
+    console: &Console,
+    found: Result<Option<SignedIn>, Failure>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
-    let passed = pass(&console, &mut parts, body).await;
+    let passed = match found {
+        Ok(Some(visitor)) => pass(console, visitor, &mut parts, body)
+            .await
+            .map(|()| true),
+        Ok(None) => Ok(false),
+        Err(failure) => Err(failure),
+    };
     let visitor = parts.extensions.get::<Visitor>().cloned();
     let answer = match passed {
         Ok(true) => next.run(Request::from_parts(parts, Body::empty())).await,
@@ -64,16 +90,13 @@ fn framed(mut answer: Response, visitor: Option<Visitor>, path: &str) -> Respons
     }
 }
 
-/// Whether somebody is signed in; puts who it is, and the form, beside the request.
-async fn pass(console: &Console, parts: &mut Parts, body: Body) -> Result<bool, Failure> {
-    let found = if is_asked_by_script(parts.uri.path()) {
-        recognized(console, &parts.headers).await?
-    } else {
-        visitor(console, &parts.headers).await?
-    };
-    let Some(visitor) = found else {
-        return Ok(false);
-    };
+/// Puts who is signed in, and the form, beside the request.
+async fn pass(
+    console: &Console,
+    visitor: SignedIn,
+    parts: &mut Parts,
+    body: Body,
+) -> Result<(), Failure> {
     let visitor: Visitor = Arc::new(visitor);
     parts.extensions.insert(visitor.clone());
     if !console.admits(visitor.token) {
@@ -91,12 +114,7 @@ async fn pass(console: &Console, parts: &mut Parts, body: Body) -> Result<bool, 
         }
     }
     parts.extensions.insert(filled_in);
-    Ok(true)
-}
-
-/// Whether an open page asks for that by itself, again and again: that keeps nobody signed in.
-fn is_asked_by_script(path: &str) -> bool {
-    path.starts_with("/access/") && path.ends_with("/state")
+    Ok(())
 }
 
 /// As [`visitor`], without it being a look.
@@ -234,6 +252,12 @@ fn passage_name(console: &Console) -> &'static str {
     } else {
         OPEN_PASSAGE
     }
+}
+
+/// Signs the browser in, and sends it on.
+pub(crate) fn enter(console: &Console, made: &NewToken, path: &str) -> Answer {
+    let cookie = set_cookie(console, Some(made.secret.expose()))?;
+    Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())
 }
 
 /// Sets the cookie; with `None` the browser forgets it.

@@ -1,6 +1,9 @@
 //! What a form was filled in with, and what was wrong with it.
 
+use std::str::FromStr;
+
 use axum::{body::Body, http::StatusCode};
+use memoir_domain::Timestamp;
 use serde::de::DeserializeOwned;
 
 use crate::answer::Failure;
@@ -65,6 +68,22 @@ pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, Failur
         .map_err(|_| Failure::invalid("The address cannot be read."))?;
     serde_urlencoded::from_str(&text)
         .map_err(|error| Failure::invalid(format!("The address cannot be read: {error}.")))
+}
+
+/// The last entry of the page before, by its time in microseconds and its identifier; `None` for the first page.
+///
+/// # Errors
+/// They are those of no entry.
+pub(crate) fn place<I: FromStr>(
+    at: Option<i64>,
+    id: Option<&str>,
+) -> Result<Option<(Timestamp, I)>, Failure> {
+    let Some((at, id)) = at.zip(id) else {
+        return Ok(None);
+    };
+    let place = Timestamp::from_microseconds(at).zip(id.parse().ok());
+    let unknown = || Failure::invalid("There is no such page.");
+    place.map(Some).ok_or_else(unknown)
 }
 
 /// An address with these parameters, those that are blank left out.

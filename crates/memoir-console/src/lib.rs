@@ -84,7 +84,6 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             get(pages::access::token).post(pages::access::ask_for_token),
         )
         .route("/access/{request}", get(pages::access_request::show))
-        .route("/access/{request}/state", get(pages::access_request::state))
         .route(
             "/access/{request}/revoke",
             post(pages::access_request::revoke),
@@ -134,6 +133,9 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             post(pages::sign_in::sign_out_everywhere),
         )
         .route_layer(from_fn_with_state(host.clone(), browser::admit));
+    let asked_by_scripts = Router::new()
+        .route("/access/{request}/state", get(pages::access_request::state))
+        .route_layer(from_fn_with_state(host.clone(), browser::admit_script));
     Router::new()
         .route(
             "/sign-in",
@@ -148,6 +150,7 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             get(pages::first::show).post(pages::first::create),
         )
         .merge(guarded)
+        .merge(asked_by_scripts)
         .route_layer(from_fn(answer::guard_page))
         .route("/assets/{name}", get(assets::serve))
         .with_state(host)

@@ -9,7 +9,7 @@ use axum::{
 use maud::{Markup, html};
 use memoir_app::{AccessRequestView, AgentHandle, Error, Eyes, SessionView};
 use memoir_domain::{
-    AccessRequestId, SessionId, Timestamp,
+    AccessRequestId, SessionId,
     access::{
         AccessDraft, AccessKind, AccessRefusal, AccessScope, AccessState, MINUTES_LIMIT,
         PURPOSE_LIMIT,
@@ -49,17 +49,6 @@ pub(crate) struct Wanted {
     at: Option<i64>,
     request: Option<String>,
     done: Option<String>,
-}
-
-impl Wanted {
-    fn before(&self) -> Result<Option<(Timestamp, AccessRequestId)>, Failure> {
-        let (Some(at), Some(request)) = (self.at, &self.request) else {
-            return Ok(None);
-        };
-        let place = Timestamp::from_microseconds(at).zip(request.parse().ok());
-        let unknown = || Failure::invalid("There is no such page.");
-        place.map(Some).ok_or_else(unknown)
-    }
 }
 
 /// What of an agent is asked for on a form: to look, a token, or to have a memory shredded.
@@ -216,7 +205,7 @@ pub(super) fn path_of(request: AccessRequestId) -> String {
 }
 
 async fn tab(visitor: &Visitor, agent: &AgentHandle, wanted: &Wanted, draft: &Draft<'_>) -> Answer {
-    let before = wanted.before()?;
+    let before = form::place(wanted.at, wanted.request.as_deref())?;
     let (eyes, actor) = (Eyes::Administrator, visitor.actor());
     let mut requests = agent
         .access_requests(before, AT_ONCE + 1, eyes, &actor)

@@ -3,14 +3,16 @@
 use axum::{
     Extension,
     extract::{Path, RawQuery},
+    http::request::Parts,
 };
 use maud::{Markup, html};
-use memoir_app::{Error, SignInView};
+use memoir_app::{Error, Proven, SignInView};
 use memoir_domain::{PrivateText, TokenId};
 use serde::Deserialize;
 
 use super::code::CODE;
 use crate::{
+    Console, SignInRefusal,
     answer::{Answer, see_other},
     browser::Visitor,
     field::Labelled,
@@ -27,19 +29,19 @@ pub(crate) struct Wanted {
     done: Option<String>,
 }
 
-/// What somebody gives to show who it is.
-pub(super) struct Given {
-    pub(super) password: PrivateText,
-    pub(super) code: PrivateText,
-}
-
-impl Given {
-    pub(super) fn of(form: &Form) -> Self {
-        Self {
-            password: PrivateText::from(form.field(PASSWORD)),
-            code: PrivateText::from(form.field(CODE)),
-        }
-    }
+/// Takes what was typed into the fields of [`proof`].
+///
+/// # Errors
+/// It does not show who it is, or there were too many attempts.
+pub(super) async fn prove(
+    console: &Console,
+    head: &Parts,
+    visitor: &Visitor,
+    form: &Form,
+) -> Result<Proven, SignInRefusal> {
+    let password = PrivateText::from(form.field(PASSWORD));
+    let code = PrivateText::from(form.field(CODE));
+    console.prove(head, visitor, &password, &code).await
 }
 
 /// The way back.

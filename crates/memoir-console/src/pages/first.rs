@@ -2,8 +2,7 @@
 
 use axum::{
     extract::{Path, Request, State},
-    http::{StatusCode, header},
-    response::IntoResponse,
+    http::StatusCode,
 };
 use maud::{Markup, html};
 use memoir_domain::PrivateText;
@@ -11,7 +10,7 @@ use memoir_domain::PrivateText;
 use super::sign_in::refused;
 use crate::{
     Console, Credentials, SignInRefusal,
-    answer::{Answer, page, page_of, see_other},
+    answer::{Answer, page, page_of},
     browser::{self, LONGEST_SECONDS},
     field::{Faults, Labelled},
     form::{self, Form},
@@ -67,11 +66,7 @@ pub(crate) async fn create(
     };
     let made = console.create_first(&head, &secret, &credentials, LONGEST_SECONDS);
     match made.await {
-        Ok(Some(made)) => {
-            let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
-            let path = see_other("/account?done=first");
-            Ok(([(header::SET_COOKIE, cookie)], path).into_response())
-        }
+        Ok(Some(made)) => browser::enter(&console, &made, "/account?done=first"),
         Ok(None) => Ok(dead()),
         Err(refusal) => {
             let shown = form_page(&secret, &given, &faults, Some(&refusal));

@@ -33,15 +33,6 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    fn kind(&self) -> Result<Option<Kind>, Failure> {
-        match self.kind.as_deref() {
-            None => Ok(None),
-            Some("core") => Ok(Some(Kind::Core)),
-            Some("journal") => Ok(Some(Kind::Journal)),
-            Some(_) => Err(Failure::invalid("There is no such kind of memories.")),
-        }
-    }
-
     fn with_discarded(&self) -> bool {
         self.discarded.as_deref() == Some("yes")
     }
@@ -74,7 +65,7 @@ pub(crate) async fn show(
     let asked = MemoryPage {
         after: wanted.after,
         limit: AT_ONCE + 1,
-        kind: wanted.kind()?,
+        kind: kind(wanted.kind.as_deref())?,
         with_discarded: wanted.with_discarded(),
         ..MemoryPage::default()
     };
@@ -87,7 +78,7 @@ pub(crate) async fn show(
     let first = wanted.address(&path, 0, "");
     let content = html! {
         (agent_head(&agent, Tab::Memories))
-        (filter(&wanted, &path))
+        (filter(wanted.kind.as_deref(), wanted.with_discarded(), &path))
         @if rows.is_empty() { p.empty { "No memories here." } }
         @else { (table(&visitor, &wanted, &agent, &rows)) }
         (parts::pages(
@@ -102,7 +93,21 @@ pub(crate) async fn show(
         .show(content))
 }
 
-fn filter(wanted: &Wanted, path: &str) -> Markup {
+/// The kind that an address names; `None` for all.
+///
+/// # Errors
+/// There is no such kind.
+pub(super) fn kind(named: Option<&str>) -> Result<Option<Kind>, Failure> {
+    match named {
+        None => Ok(None),
+        Some("core") => Ok(Some(Kind::Core)),
+        Some("journal") => Ok(Some(Kind::Journal)),
+        Some(_) => Err(Failure::invalid("There is no such kind of memories.")),
+    }
+}
+
+/// Chooses which memories are shown on the page at `path`.
+pub(super) fn filter(named: Option<&str>, with_discarded: bool, path: &str) -> Markup {
     let kinds = [
         ("", "Core and journal"),
         ("core", "Core"),
@@ -114,12 +119,12 @@ fn filter(wanted: &Wanted, path: &str) -> Markup {
                 label for="kind" { "Kind" }
                 select #kind name="kind" {
                     @for (value, text) in kinds {
-                        option value=(value) selected[wanted.kind.as_deref().unwrap_or_default() == value] { (text) }
+                        option value=(value) selected[named.unwrap_or_default() == value] { (text) }
                     }
                 }
             }
             div.check {
-                input #discarded name="discarded" type="checkbox" value="yes" checked[wanted.with_discarded()];
+                input #discarded name="discarded" type="checkbox" value="yes" checked[with_discarded];
                 label for="discarded" { "Discarded ones too" }
             }
             button.quiet type="submit" { "Show" }

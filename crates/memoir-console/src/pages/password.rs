@@ -3,20 +3,20 @@
 use axum::{
     Extension,
     extract::{Request, State},
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
+    http::StatusCode,
+    response::Response,
 };
 use maud::{Markup, html};
 use memoir_app::check_new_password;
 use memoir_domain::PrivateText;
 
 use super::{
-    account::{self, Given},
+    account::{self, prove},
     sign_in::refused,
 };
 use crate::{
     Console, SignInRefusal,
-    answer::{Answer, page_of, see_other},
+    answer::{Answer, page_of},
     browser::{self, Visitor},
     field::{Faults, Labelled},
     form::Form,
@@ -55,8 +55,7 @@ pub(crate) async fn change(
             sheet(&visitor, &faults, None),
         ));
     }
-    let Given { password, code } = Given::of(&form);
-    let proven = match console.prove(&head, &visitor, &password, &code).await {
+    let proven = match prove(&console, &head, &visitor, &form).await {
         Ok(proven) => proven,
         Err(refusal) => {
             let shown = sheet(&visitor, &faults, Some(&refusal));
@@ -65,9 +64,7 @@ pub(crate) async fn change(
     };
     let new = PrivateText::from(form.field(NEW.0));
     let made = visitor.change_password(proven, &new).await?;
-    let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
-    let path = see_other("/account?done=password");
-    Ok(([(header::SET_COOKIE, cookie)], path).into_response())
+    browser::enter(&console, &made, "/account?done=password")
 }
 
 fn sheet(visitor: &Visitor, faults: &Faults, refusal: Option<&SignInRefusal>) -> Response {

@@ -16,7 +16,6 @@ use memoir_app::{
     sessions::{RehearsedMemory, SessionDetail},
 };
 use memoir_domain::{
-    SessionId, Timestamp,
     agent::Field,
     memory::{Kind, Number},
 };
@@ -26,6 +25,7 @@ use serde_json::Value;
 use super::{
     access_request::{Asked, refreshing},
     audit::facts,
+    memories,
     settings::fields::label,
 };
 use crate::{
@@ -183,12 +183,9 @@ impl Wanted {
     /// What is asked of the memories; of a grant of the core memories nothing else is.
     fn page(&self, scope: Option<&str>) -> Result<MemoryPage, Failure> {
         let all = scope == Some("all");
-        let kind = match self.kind.as_deref() {
-            _ if !all => Some(Kind::Core),
-            None => None,
-            Some("core") => Some(Kind::Core),
-            Some("journal") => Some(Kind::Journal),
-            Some(_) => return Err(Failure::invalid("There is no such kind of memories.")),
+        let kind = match all {
+            true => memories::kind(self.kind.as_deref())?,
+            false => Some(Kind::Core),
         };
         Ok(MemoryPage {
             after: self.after,
@@ -218,15 +215,6 @@ impl Wanted {
             ],
         )
     }
-
-    fn before(&self) -> Result<Option<(Timestamp, SessionId)>, Failure> {
-        let (Some(at), Some(session)) = (self.at, &self.session) else {
-            return Ok(None);
-        };
-        let place = Timestamp::from_microseconds(at).zip(session.parse().ok());
-        let unknown = || Failure::invalid("There is no such page.");
-        place.map(Some).ok_or_else(unknown)
-    }
 }
 
 pub(crate) async fn memories(
@@ -249,7 +237,7 @@ pub(crate) async fn memories(
     let next = next.map(|last| wanted.address(&path, last.number.0));
     let first = wanted.address(&path, 0);
     let read = html! {
-        @if look.asked.request.scope == Some("all") { (filter(&wanted, &path)) }
+        @if look.asked.request.scope == Some("all") { (memories::filter(wanted.kind.as_deref(), wanted.with_discarded(), &path)) }
         @if memories.is_empty() { p.empty { "No memories here." } }
         @for memory in &memories {
             article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2")) }
@@ -269,31 +257,6 @@ fn with_words(seen: SeenMemory) -> Option<MemoryView> {
     match seen {
         SeenMemory::Words(memory) => Some(memory),
         SeenMemory::Blind(_) => None,
-    }
-}
-
-fn filter(wanted: &Wanted, path: &str) -> Markup {
-    let kinds = [
-        ("", "Core and journal"),
-        ("core", "Core"),
-        ("journal", "Journal"),
-    ];
-    html! {
-        form.row method="get" action=(path) {
-            div.field {
-                label for="kind" { "Kind" }
-                select #kind name="kind" {
-                    @for (value, text) in kinds {
-                        option value=(value) selected[wanted.kind.as_deref().unwrap_or_default() == value] { (text) }
-                    }
-                }
-            }
-            div.check {
-                input #discarded name="discarded" type="checkbox" value="yes" checked[wanted.with_discarded()];
-                label for="discarded" { "Discarded ones too" }
-            }
-            button.quiet type="submit" { "Show" }
-        }
     }
 }
 
@@ -339,7 +302,7 @@ pub(crate) async fn sessions(
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
-    let before = wanted.before()?;
+    let before = form::place(wanted.at, wanted.session.as_deref())?;
     // Without words: these are on the pages of the sessions.
     let agent = &look.asked.agent;
     let mut sessions = agent

@@ -7,15 +7,15 @@
 use axum::{
     Extension,
     extract::{Request, State},
-    http::{StatusCode, header, request::Parts},
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
-use memoir_app::{Offer, Proven, RecoveryCodes, SignedIn};
+use memoir_app::{Offer, RecoveryCodes, SignedIn};
 use memoir_domain::PrivateText;
 
 use super::{
-    account::{self, Given},
+    account::{self, prove},
     sign_in::refused,
 };
 use crate::{
@@ -36,17 +36,6 @@ const OFFERED: &str = "offered";
 /// Whether signing in takes a code now.
 fn is_on(visitor: &Visitor) -> bool {
     visitor.user.second_factor == Some(true)
-}
-
-/// Asks for proof of who it is; what was in the way, where it was not given.
-async fn prove(
-    console: &Console,
-    head: &Parts,
-    visitor: &Visitor,
-    form: &Form,
-) -> Result<Proven, SignInRefusal> {
-    let Given { password, code } = Given::of(form);
-    console.prove(head, visitor, &password, &code).await
 }
 
 pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> Answer {
@@ -195,9 +184,7 @@ pub(crate) async fn turn_off(
     match prove(&console, &head, &visitor, &form).await {
         Ok(proven) => {
             let made = visitor.turn_off_second_factor(proven).await?;
-            let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
-            let path = see_other("/account?done=factor-off");
-            Ok(([(header::SET_COOKIE, cookie)], path).into_response())
+            browser::enter(&console, &made, "/account?done=factor-off")
         }
         Err(refusal) => {
             let shown = asking(&visitor, &OFF, Some(&refusal));

@@ -7,7 +7,7 @@ use axum::{
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, Eyes, SessionView};
 use memoir_domain::{
-    SessionId, Timestamp,
+    SessionId,
     session::{Driver, EDIT_CAP, Mode, State as SessionState, Trigger},
 };
 use serde::Deserialize;
@@ -36,17 +36,6 @@ pub(crate) struct Wanted {
     done: Option<String>,
 }
 
-impl Wanted {
-    fn before(&self) -> Result<Option<(Timestamp, SessionId)>, Failure> {
-        let (Some(at), Some(session)) = (self.at, &self.session) else {
-            return Ok(None);
-        };
-        let place = Timestamp::from_microseconds(at).zip(session.parse().ok());
-        let unknown = || Failure::invalid("There is no such page.");
-        place.map(Some).ok_or_else(unknown)
-    }
-}
-
 pub(crate) async fn list(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
@@ -54,7 +43,7 @@ pub(crate) async fn list(
 ) -> Answer {
     let wanted: Wanted = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
-    let before = wanted.before()?;
+    let before = form::place(wanted.at, wanted.session.as_deref())?;
     let mut sessions = agent
         .session_page(before, AT_ONCE + 1, Eyes::Administrator)
         .await?;

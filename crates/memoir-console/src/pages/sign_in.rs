@@ -67,10 +67,7 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
     };
     match console.sign_in(&head, &credentials, LONGEST_SECONDS).await {
         Ok(Admission::CodeNeeded(passage)) => code::ask(&console, &passage, next),
-        Ok(Admission::In(made)) => {
-            let cookie = browser::set_cookie(&console, Some(made.secret.expose()))?;
-            Ok(([(header::SET_COOKIE, cookie)], see_other(next)).into_response())
-        }
+        Ok(Admission::In(made)) => browser::enter(&console, &made, next),
         Err(refusal) => {
             let filled = Filled {
                 account: &credentials.account,
