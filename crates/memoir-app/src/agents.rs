@@ -11,7 +11,7 @@ use memoir_domain::{
 use memoir_store::Wanted;
 use serde::Serialize;
 
-use crate::{Account, AgentHandle, Error, Memoir, RefinementDue, Result, codec};
+use crate::{Account, AgentHandle, Error, KeptView, Memoir, RefinementDue, Result, codec};
 
 /// An agent as it is shown: its settings as set, those in force beside them, and its counts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,9 +28,10 @@ pub struct AgentView {
     pub effective_refinement_trigger_tokens: u64,
     pub effective_immutable_tags: Vec<String>,
     pub effective_duplicate_match: agent::DuplicateMatch,
-    pub effective_detail_guard: agent::DetailGuard,
+    pub effective_loss_guard: agent::LossGuard,
     #[serde(flatten)]
     pub tally: Tally,
+    pub kept: KeptView,
     pub needs_refinement: bool,
     pub refinement_due: Option<RefinementDue>,
     pub last_refinement_at: Option<Timestamp>,
@@ -55,8 +56,9 @@ impl Memoir {
             effective_refinement_trigger_tokens: settings.effective_refinement_trigger_tokens(),
             effective_immutable_tags: settings.effective_immutable_tags(),
             effective_duplicate_match: settings.effective_duplicate_match(),
-            effective_detail_guard: settings.effective_detail_guard(),
+            effective_loss_guard: settings.effective_loss_guard(),
             tally: agent.tally,
+            kept: KeptView::new(agent, now),
             needs_refinement: agent.needs_refinement(),
             refinement_due: due,
             last_refinement_at: agent.last_refinement_at,

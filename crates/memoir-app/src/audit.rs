@@ -277,8 +277,8 @@ fn describe(data: &mut Map<String, Value>, record: &Record) {
     if let Some(reason) = &body.reason {
         data.insert("reason_text".to_owned(), json!(reason));
     }
-    if !body.lost_details.is_empty() {
-        data.insert("lost_details".to_owned(), json!(body.lost_details));
+    if !body.lost.is_empty() {
+        data.insert("lost".to_owned(), json!(body.lost));
     }
     let others: Vec<&Change> = body
         .changes

@@ -4,8 +4,9 @@
 use memoir_domain::{
     SessionId, Timestamp,
     memory::{Kind, Memory, Number},
+    wording::Origin,
 };
-use memoir_store::{MemoryPage, MemoryRow, RecordFilter, Wanted};
+use memoir_store::{MemoryPage, RecordFilter, Wanted};
 use memoir_vault::AgentKey;
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ use crate::{AgentHandle, Error, MemoryView, RecordQuery, RecordView, Result, Ses
 pub enum Eyes {
     /// The agent's own: words too.
     Agent,
-    /// An administrator's: no words. Nothing is unsealed.
+    /// An administrator's: no words.
     Administrator,
 }
 
@@ -28,25 +29,13 @@ pub struct BlindMemoryView {
     pub kind: Kind,
     pub tokens: u64,
     pub constitutional: bool,
+    pub origin: Origin,
+    /// How many wordings it stands for.
+    pub wordings: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub discarded_at: Option<Timestamp>,
     pub shredded_at: Option<Timestamp>,
-}
-
-impl From<MemoryRow> for BlindMemoryView {
-    fn from(row: MemoryRow) -> Self {
-        Self {
-            number: row.number,
-            kind: row.kind,
-            tokens: row.tokens,
-            constitutional: row.constitutional,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            discarded_at: row.discarded_at,
-            shredded_at: row.shredded_at,
-        }
-    }
 }
 
 impl From<&Memory> for BlindMemoryView {
@@ -56,6 +45,8 @@ impl From<&Memory> for BlindMemoryView {
             kind: memory.kind,
             tokens: memory.tokens(),
             constitutional: memory.is_constitutional(),
+            origin: memory.origin(),
+            wordings: memory.wordings.len() as u64,
             created_at: memory.created_at,
             updated_at: memory.updated_at,
             discarded_at: memory.discarded_at,
@@ -86,10 +77,10 @@ impl AgentHandle {
     /// # Errors
     /// As [`AgentHandle::memory`].
     pub async fn blind_memory(&self, number: Number) -> Result<BlindMemoryView> {
-        self.check_present().await?;
+        let key = self.check_present().await?;
         let rows = self.memoir.store.memories(self.scope, &[number]).await?;
-        let row = rows.into_iter().next();
-        Ok(row.ok_or(Error::NoMemory(number))?.into())
+        let row = rows.into_iter().next().ok_or(Error::NoMemory(number))?;
+        Ok(BlindMemoryView::from(&codec::memory(&key, row)?))
     }
 
     /// One page of memories, by number.
@@ -109,9 +100,10 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub async fn blind_memory_page(&self, page: &MemoryPage) -> Result<Vec<BlindMemoryView>> {
-        self.check_present().await?;
+        let key = self.check_present().await?;
         let rows = self.memoir.store.memory_page(self.scope, page).await?;
-        Ok(rows.into_iter().map(BlindMemoryView::from).collect())
+        let blind = |row| Ok(BlindMemoryView::from(&codec::memory(&key, row)?));
+        crate::parallel::map(rows, blind).into_iter().collect()
     }
 
     /// One page of sessions, newest first: those begun before that one.

@@ -3,13 +3,13 @@
 use memoir_domain::{
     SessionId, Timestamp,
     agent::{self, Agent, Threshold},
-    breaker::{EROSION_DAYS, Erosion, Gauge},
+    breaker::Gauge,
     session::State,
 };
 use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession};
 use serde::Serialize;
 
-use crate::{Account, AgentView, ErosionView, Memoir, Result, codec};
+use crate::{Account, AgentView, KeptView, Memoir, Result, codec};
 
 /// Which agents are wanted, and in which order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,8 +46,8 @@ pub struct StandingView {
     /// How many tokens edits may take away before the breaker trips: in the session that runs, or else in
     /// one that begins now.
     pub breaker_removable_tokens: u64,
-    /// How far the erosion floor is.
-    pub erosion: ErosionView,
+    /// How much of what was ever said is still said.
+    pub kept: KeptView,
     /// Requests for access that wait for an answer or can be used.
     pub open_requests: u64,
 }
@@ -84,7 +84,6 @@ impl Account {
             limit: query.limit,
             now,
             latest_slot: memoir.settings.weekly_slot.latest(now),
-            eroded_since: now.plus_days(-EROSION_DAYS),
             default_budget: agent::DEFAULT_CORE_TOKEN_BUDGET,
             default_threshold: Threshold::DEFAULT.share(),
         };
@@ -103,11 +102,7 @@ impl Memoir {
         let gauge = gauge(&agent, row.last_session.as_ref());
         Ok(StandingView {
             breaker_removable_tokens: gauge.removable_tokens(),
-            erosion: ErosionView::new(Erosion {
-                core_tokens: agent.tally.core_tokens,
-                removed_tokens: row.eroded_tokens,
-                floor: self.settings.erosion_floor,
-            }),
+            kept: KeptView::new(&agent, self.now()),
             agent: self.listed_view(&agent),
             last_session: row.last_session.map(LastSessionView::from),
             open_requests: row.open_requests,

@@ -4,9 +4,10 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use memoir_domain::{
     PrivateText, Timestamp,
-    audit::Actor,
+    audit::{Actor, ActorKind},
     manage,
     memory::{Kind, NewMemory},
+    wording::{Door, Origin},
 };
 use memoir_store::{Selection, Wanted};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct Line {
     /// Where it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PrivateText>,
+    /// Its origin; whatever is imported is of origin `import`, or of a weaker one that is named here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// Its origin date; `None` means now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
@@ -87,7 +91,7 @@ fn read_line(line: &[u8]) -> Result<NewMemory, String> {
         let kind = match error.classify() {
             serde_json::error::Category::Data => {
                 "has a field that is missing, unknown or of the wrong type; a line is \
-                 {\"content\", \"kind\"?, \"tags\"?, \"source\"?, \"created_at\"?, \"constitutional\"?}"
+                 {\"content\", \"kind\"?, \"tags\"?, \"source\"?, \"origin\"?, \"created_at\"?, \"constitutional\"?}"
             }
             _ => "is not valid JSON",
         };
@@ -98,10 +102,17 @@ fn read_line(line: &[u8]) -> Result<NewMemory, String> {
         kind: line.kind,
         tags: line.tags,
         source: line.source,
+        // A file cannot make itself stronger than what it is.
+        origin: line.origin.filter(|named| named.weakness() > Origin::Import.weakness()),
         created_at: line.created_at,
         constitutional: line.constitutional,
     };
-    input.check().map_err(|invalid| invalid.to_string())
+    // Who imports it is stamped when it is imported.
+    let door = Door {
+        origin: Origin::Import,
+        added_by: ActorKind::System,
+    };
+    input.check(door).map_err(|invalid| invalid.to_string())
 }
 
 impl AgentHandle {
@@ -112,7 +123,7 @@ impl AgentHandle {
     /// [`Error::BadLines`] where there are bad lines and `skip_bad` is not set; then nothing is imported.
     pub async fn import(
         &self,
-        read: Read,
+        mut read: Read,
         skip_bad: bool,
         actor: &Actor,
         progress: Arc<AtomicU64>,
@@ -122,6 +133,9 @@ impl AgentHandle {
                 bad: read.bad,
                 total: read.total,
             });
+        }
+        for memory in &mut read.memories {
+            memory.door.added_by = actor.kind;
         }
         let count = read.memories.len();
         if count == 0 {
@@ -163,8 +177,9 @@ fn line(memory: memoir_domain::memory::Memory) -> Line {
         kind: Some(memory.kind),
         tags: memory.tags.iter().map(PrivateText::from).collect(),
         constitutional: memory.is_constitutional(),
-        content: memory.content,
+        origin: Some(memory.origin()),
         source: memory.source,
         created_at: Some(memory.created_at),
+        content: memory.content,
     }
 }

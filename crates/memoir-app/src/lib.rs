@@ -89,7 +89,7 @@ pub use settings::{Limits, Price, Settings};
 pub use shred::Shredded;
 pub use sign_in::{HalfSignedIn, Offer, Passage, Proof, Proven, RecoveryCodes, SignIn, SignInView};
 pub use spans::TARGET as SPANS;
-pub use stats::{AgentStats, ErosionView, MassHistory, Return, SessionCounts, SessionMark};
+pub use stats::{AgentStats, KeptView, MassHistory, Return, SessionCounts, SessionMark};
 pub use users::{UserView, check_new_password};
 pub use verify::{Misfit, Verification};
 pub use views::{MemoryView, RefinementDue, ScheduleView, SessionView};
@@ -138,6 +138,8 @@ pub type Scratch = Arc<dyn Fn() -> memoir_store::Result<Arc<dyn Store>> + Send +
 #[derive(Clone)]
 pub struct Memoir {
     store: Arc<dyn Store>,
+    /// Where the log is on which a rehearsal's copy rests; `None` but for a copy.
+    copied_from: Option<Arc<dyn Store>>,
     keys: keys::Keys,
     scratch: Scratch,
     models: Arc<dyn Models>,
@@ -170,6 +172,7 @@ impl Memoir {
         };
         Self {
             store,
+            copied_from: None,
             keys: keys::Keys(keys),
             scratch,
             models: Arc::new(watched),
@@ -261,7 +264,6 @@ struct Loaded {
     memories: Vec<Memory>,
     session: Option<(Session, Option<sessions::Rehearsal>)>,
     running_session: Option<SessionId>,
-    eroded_tokens: u64,
 }
 
 impl AgentHandle {
@@ -301,7 +303,6 @@ impl AgentHandle {
                 .map(|row| codec::session(Some(&key), row))
                 .transpose()?,
             running_session: snapshot.running_session,
-            eroded_tokens: snapshot.eroded_tokens,
             base: codec::Base::of(key, snapshot.agent),
         })
     }

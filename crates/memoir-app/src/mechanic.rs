@@ -507,7 +507,7 @@ fn shown_body(body: &Body) -> Shown {
         .summary
         .iter()
         .chain(&body.reason)
-        .chain(&body.lost_details);
+        .chain(body.lost.iter().map(|lost| &lost.sentence));
     let words = words.map(|words| tokens(words.expose()));
     Shown {
         memories: memories.len() as u64,

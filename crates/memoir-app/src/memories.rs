@@ -1,15 +1,16 @@
 //! Saving, finding, listing and restoring memories (SPEC 2.1, 2.4, 2.8, 4.3).
 
+use std::collections::BTreeMap;
+
 use memoir_domain::{
     PrivateText, Timestamp,
-    agent::Agent,
     audit::Actor,
-    draft::Decision,
     manage::{self, ChangeRefusal},
     memory::{
         CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
     },
     recall::{self, Place, Query},
+    wording::{Door, Origin},
 };
 use memoir_store::{Selection, Wanted};
 use serde::Serialize;
@@ -27,6 +28,8 @@ pub struct MemoryInput {
     pub tags: Vec<PrivateText>,
     /// Where it came from.
     pub source: Option<PrivateText>,
+    /// A weaker origin than that of the door that it comes in by; `None` means that one.
+    pub origin: Option<Origin>,
     /// The origin date; `None` means now.
     pub created_at: Option<Timestamp>,
     /// Whether to make it constitutional: for administrators only.
@@ -38,7 +41,7 @@ impl MemoryInput {
     ///
     /// # Errors
     /// Names the field at fault, the limit and the size given.
-    pub fn check(&self) -> Result<NewMemory, Invalid> {
+    pub fn check(&self, door: Door) -> Result<NewMemory, Invalid> {
         let source = self.source.as_ref();
         Ok(NewMemory {
             kind: self.kind.unwrap_or(Kind::Core),
@@ -49,6 +52,11 @@ impl MemoryInput {
                 .transpose()?,
             created_at: self.created_at,
             constitutional: self.constitutional,
+            door: Door {
+                origin: door.origin.lowered_to(self.origin)?,
+                ..door
+            },
+            wordings: None,
         })
     }
 }
@@ -91,7 +99,7 @@ impl AgentHandle {
     async fn save_all(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
         let memories = inputs
             .iter()
-            .map(MemoryInput::check)
+            .map(|input| input.check(Door::of(actor.kind)))
             .collect::<Result<Vec<NewMemory>, Invalid>>()?;
         if memories.is_empty() {
             return Ok(Vec::new());
@@ -230,33 +238,35 @@ impl AgentHandle {
         is_expected: impl Fn(&BlindMemoryView) -> bool,
         actor: &Actor,
     ) -> Result<MemoryView> {
-        self.change_one(number, |agent, memory, now| {
+        let selection = match handling {
+            // Others gave it what it stands for, or took over what it stood for.
+            Handling::Discard | Handling::Restore => Selection::All,
+            Handling::Protect | Handling::Unprotect => Selection::Numbers(vec![number]),
+        };
+        self.decide(&wanted(selection), |loaded, now| {
+            let mut memories: BTreeMap<Number, Memory> = loaded
+                .memories
+                .into_iter()
+                .map(|memory| (memory.number, memory))
+                .collect();
+            let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
+            let (agent, memory) = (loaded.agent, &memory);
             if !is_expected(&memory.into()) {
                 return Err(Error::Changed);
             }
-            match handling {
-                Handling::Discard => manage::discard(agent, memory, actor, now)?
-                    .ok_or(ChangeRefusal::Discarded(number).into())
-                    .map(Some),
-                Handling::Protect => Ok(manage::protect(agent, memory, actor, now)?),
-                Handling::Unprotect => Ok(manage::unprotect(agent, memory, actor, now)?),
-                Handling::Restore => manage::restore(agent, memory, actor, now)?
-                    .ok_or(Error::NotDiscarded(number))
-                    .map(Some),
-            }
-        })
-        .await
-    }
-
-    /// Changes one memory; a decision of `None` leaves it as it is.
-    async fn change_one(
-        &self,
-        number: Number,
-        change: impl Fn(Agent, &Memory, Timestamp) -> Result<Option<Decision>>,
-    ) -> Result<MemoryView> {
-        self.decide(&wanted(Selection::Numbers(vec![number])), |loaded, now| {
-            let memory: &Memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
-            let decision = change(loaded.agent, memory, now)?;
+            let decision = match handling {
+                Handling::Discard => {
+                    let discarded = manage::discard(agent, memory, &memories, actor, now)?;
+                    Some(discarded.ok_or(ChangeRefusal::Discarded(number))?)
+                }
+                Handling::Protect => manage::protect(agent, memory, actor, now)?,
+                Handling::Unprotect => manage::unprotect(agent, memory, actor, now)?,
+                Handling::Restore => {
+                    let kept: Vec<Memory> = memories.into_values().filter(Memory::is_kept_core).collect();
+                    let restored = manage::restore(agent, memory, &kept, actor, now)?;
+                    Some(restored.ok_or(Error::NotDiscarded(number))?)
+                }
+            };
             let after = decision
                 .as_ref()
                 .and_then(|decision| decision.changes.first())

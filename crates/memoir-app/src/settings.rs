@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use memoir_domain::{
-    breaker::DEFAULT_EROSION_FLOOR,
+    loss::LossLimits,
     schedule::{DailySlot, WeeklySlot},
     session::Usage,
 };
@@ -20,8 +20,8 @@ pub struct Settings {
     pub weekly_slot: WeeklySlot,
     /// When agents reflect each day.
     pub daily_slot: DailySlot,
-    /// The share that should be left over 90 days (SPEC 3.14), 0 to 1.
-    pub erosion_floor: f64,
+    /// How much sessions may let go (SPEC 3.14).
+    pub loss_limits: LossLimits,
     /// Whether a session's ledger names pairs of memories that look alike, and what differs.
     pub near_doubles_in_ledger: bool,
     /// The limits of a session that Memoir drives.
@@ -43,7 +43,7 @@ impl Default for Settings {
             schedule: true,
             weekly_slot: WeeklySlot::default(),
             daily_slot: DailySlot::default(),
-            erosion_floor: DEFAULT_EROSION_FLOOR,
+            loss_limits: LossLimits::default(),
             near_doubles_in_ledger: false,
             limits: Limits::default(),
             prices: BTreeMap::new(),

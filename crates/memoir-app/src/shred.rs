@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use memoir_details::{Reading, unsaid};
 use memoir_domain::{
     PrivateText, Timestamp,
     access::{self, AccessRefusal},
     audit::Actor,
     draft::Decision,
-    memory::{Number, parse_text},
+    memory::{Memory, Number, parse_text},
     session::Session,
     shred,
 };
@@ -35,6 +36,8 @@ pub struct Shredded {
     pub shredded_at: Timestamp,
     /// Earlier records from which its words were taken.
     pub redacted_records: u64,
+    /// Kept core memories that still say a sentence of it: for the agent alone to know.
+    pub still_said_by: Vec<Number>,
 }
 
 /// A shredding that is to be.
@@ -73,7 +76,7 @@ impl AgentHandle {
         let reason = parse_text("reason", reason, REASON_LIMIT)?;
         self.close_if_lapsed().await?;
         for _ in 0..crate::ATTEMPTS {
-            let loaded = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
+            let loaded = self.load(&wanted(Selection::All)).await?;
             let wish = Wish {
                 number,
                 reason: &reason,
@@ -96,7 +99,7 @@ impl AgentHandle {
         consent: Consent,
     ) -> Result<Shredded> {
         self.close_if_lapsed().await?;
-        let wanted = wanted(Selection::Numbers(vec![number]));
+        let wanted = wanted(Selection::All);
         for _ in 0..crate::ATTEMPTS {
             let found = self.load_access(consent.request, &wanted).await?;
             let Some((loaded, request, now)) = found else {
@@ -134,7 +137,14 @@ impl AgentHandle {
             answer,
             now,
         } = wish;
-        let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+        let found = loaded.memories.iter().find(|memory| memory.number == number);
+        let memory = found.ok_or(Error::NoMemory(number))?;
+        let stands_for = |other: &&Memory| {
+            other.number != number && other.wordings.iter().any(|one| one.number == number)
+        };
+        let standing_for_it: Vec<Memory> =
+            loaded.memories.iter().filter(stands_for).cloned().collect();
+        let still_said_by = saying(memory, &loaded.memories);
         if !is_expected(&memory.into()) {
             return Err(Error::Changed);
         }
@@ -155,6 +165,7 @@ impl AgentHandle {
             agent,
             &sessions,
             memory,
+            &standing_for_it,
             &history,
             reason.clone(),
             actor,
@@ -173,6 +184,7 @@ impl AgentHandle {
                 .into(),
             shredded_at: now,
             redacted_records: decision.redactions.len() as u64,
+            still_said_by,
         };
         // Answers that are kept for repetitions may hold the words; they go first, so that what the
         // commit does to the file takes their bytes away too.
@@ -190,6 +202,18 @@ impl AgentHandle {
         self.commit(&loaded.base, decision, beside).await?;
         Ok(shredded)
     }
+}
+
+/// The other kept core memories that say a sentence of what the memory says.
+fn saying(memory: &Memory, memories: &[Memory]) -> Vec<Number> {
+    let read = Reading::of(memory.content.expose());
+    let others = memories.iter().filter(|other| other.is_kept_core() && other.number != memory.number);
+    let says = |other: &&Memory| {
+        let unsaid = unsaid(&[&read], &Reading::of(other.content.expose()));
+        let whole = unsaid.iter().filter(|loss| loss.whole || loss.gone == loss.of);
+        whole.count() < read.sentences()
+    };
+    others.filter(says).map(|other| other.number).collect()
 }
 
 type Rehearsals = BTreeMap<memoir_domain::SessionId, crate::sessions::Rehearsal>;

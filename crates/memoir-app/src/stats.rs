@@ -1,13 +1,13 @@
 //! How an agent's memory has fared, in counts and dates (SPEC 5.1): the mass over time, what changed it,
-//! how sessions ended, and how far the erosion floor is. Nothing here opens an agent's words but the
+//! how sessions ended, and how much of what was said is still said. Nothing here opens an agent's words but the
 //! settings of its own row, and a log of any length is read page by page.
 
 use std::collections::BTreeMap;
 
 use memoir_domain::{
     SessionId, Timestamp,
+    agent::{Agent, YEAR_DAYS},
     audit::{Action, CORE_TOKENS},
-    breaker::{EROSION_DAYS, Erosion},
     mass::{Cause, Curve, Flow, MassPoint},
     memory::Tally,
     session::{State, Trigger},
@@ -61,6 +61,7 @@ pub struct SessionMark {
     pub post_session_tokens: Option<u64>,
     pub edits: u32,
     pub removed_tokens: u64,
+    pub lost_words: u64,
 }
 
 impl From<SessionRow> for SessionMark {
@@ -77,6 +78,7 @@ impl From<SessionRow> for SessionMark {
             post_session_tokens: row.post_session_tokens,
             edits: row.edits,
             removed_tokens: row.removed_tokens,
+            lost_words: row.lost_words,
         }
     }
 }
@@ -116,21 +118,44 @@ pub struct SessionCounts {
     pub edits: u64,
     /// What these took away, in tokens.
     pub removed_tokens: u64,
+    /// Words that they let go.
+    pub lost_words: u64,
 }
 
-/// How far the erosion floor is (SPEC 3.14).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ErosionView {
-    /// Days that are looked back.
-    pub days: i64,
-    /// The share that should be left, 0 to 1.
-    pub floor: f64,
-    /// The share that is left.
-    pub ratio: f64,
-    /// What refinement removed in these days and stands, in tokens.
-    pub removed_tokens: u64,
-    /// What it could remove until the floor is crossed.
-    pub removable_tokens: u64,
+/// How much of what was ever said is still said (SPEC 3.14).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct KeptView {
+    /// Wordings that kept core memories stand for, and those that sessions let go by deleting.
+    pub wordings: u64,
+    /// Those of which everything is still said.
+    pub carried: u64,
+    /// The words of all of them, but for the free ones.
+    pub words: u64,
+    /// Those of them that sessions let go.
+    pub lost_words: u64,
+    /// Those of them that sessions of the last 365 days let go.
+    pub lost_words_year: u64,
+}
+
+impl KeptView {
+    pub(crate) fn new(agent: &Agent, now: Timestamp) -> Self {
+        let tally = agent.tally;
+        Self {
+            wordings: tally.wording_count,
+            carried: tally.carried_count(),
+            words: tally.words,
+            lost_words: tally.lost_words,
+            lost_words_year: agent.lost_words.since(YEAR_DAYS, now),
+        }
+    }
+
+    /// The share of all words that is still said, 0 to 1; 1 where there are none.
+    pub fn share(&self) -> f64 {
+        if self.words == 0 {
+            return 1.0;
+        }
+        1.0 - self.lost_words as f64 / self.words as f64
+    }
 }
 
 /// How an agent's memory has fared.
@@ -150,38 +175,18 @@ pub struct AgentStats {
     pub causes: BTreeMap<Cause, Flow>,
     /// The sessions of that time.
     pub sessions: SessionCounts,
-    /// How far the floor is, now.
-    pub erosion: ErosionView,
-}
-
-impl ErosionView {
-    pub(crate) fn new(erosion: Erosion) -> Self {
-        Self {
-            days: EROSION_DAYS,
-            floor: erosion.floor,
-            ratio: erosion.ratio(),
-            removed_tokens: erosion.removed_tokens,
-            removable_tokens: erosion.removable_tokens(),
-        }
-    }
+    /// How much of what was ever said is still said, now.
+    pub kept: KeptView,
 }
 
 impl AgentHandle {
-    /// How far the erosion floor is, now. Content-blind.
+    /// How much of what was ever said is still said. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
-    pub async fn erosion(&self) -> Result<ErosionView> {
-        let wanted = Wanted {
-            eroded_since: Some(self.memoir.now().plus_days(-EROSION_DAYS)),
-            ..Wanted::default()
-        };
-        let loaded = self.load(&wanted).await?;
-        Ok(ErosionView::new(Erosion {
-            core_tokens: loaded.agent.tally.core_tokens,
-            removed_tokens: loaded.eroded_tokens,
-            floor: self.memoir.settings.erosion_floor,
-        }))
+    pub async fn kept(&self) -> Result<KeptView> {
+        let loaded = self.load(&Wanted::default()).await?;
+        Ok(KeptView::new(&loaded.agent, self.memoir.now()))
     }
 
     /// The mass between two moments, in `points` equal parts (see [`memoir_domain::mass::POINTS_LIMIT`]),
@@ -212,12 +217,7 @@ impl AgentHandle {
         points: usize,
     ) -> Result<AgentStats> {
         let now = self.memoir.now();
-        let loaded = self
-            .load(&Wanted {
-                eroded_since: Some(now.plus_days(-EROSION_DAYS)),
-                ..Wanted::default()
-            })
-            .await?;
+        let loaded = self.load(&Wanted::default()).await?;
         let since = match since {
             Some(since) => since,
             None => self.first_recorded_at(&loaded).await?,
@@ -225,11 +225,7 @@ impl AgentHandle {
         let until = until.unwrap_or(now);
         let (history, causes) = self.told_by_log(&loaded, since, until, points).await?;
         let agent = loaded.agent;
-        let erosion = Erosion {
-            core_tokens: agent.tally.core_tokens,
-            removed_tokens: loaded.eroded_tokens,
-            floor: self.memoir.settings.erosion_floor,
-        };
+        let kept = KeptView::new(&agent, now);
         Ok(AgentStats {
             agent: agent.name,
             tally: agent.tally,
@@ -237,7 +233,7 @@ impl AgentHandle {
             sessions: counts(&history.sessions),
             history,
             causes,
-            erosion: ErosionView::new(erosion),
+            kept,
         })
     }
 
@@ -401,6 +397,7 @@ fn counts(sessions: &[SessionMark]) -> SessionCounts {
         if session.is_in_force() {
             counts.edits += u64::from(session.edits);
             counts.removed_tokens += session.removed_tokens;
+            counts.lost_words += session.lost_words;
         }
     }
     counts

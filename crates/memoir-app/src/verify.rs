@@ -12,11 +12,11 @@ use memoir_domain::{
     AgentId, AgentScope, Timestamp,
     audit::{Action, Record},
     memory::Memory,
-    replay::{self, Replay},
+    replay::{self, Carried, Replay},
     session::Session,
 };
 use memoir_store::{
-    AccessRow, AuditRow, DetailRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot,
+    AccessRow, AuditRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot,
     TokenRow,
 };
 use memoir_vault::{
@@ -43,6 +43,9 @@ pub struct Verification {
     pub records: u64,
     /// The hash of the last record that fits, in hexadecimal.
     pub head: String,
+    /// How much of what was ever said is still said; `None` where that cannot be told, since something does
+    /// not fit or the agent was erased.
+    pub carried: Option<Carried>,
     /// When the agent was erased: what it was told cannot be held against the state any more.
     pub erased_at: Option<Timestamp>,
     /// The first record that does not fit.
@@ -76,7 +79,6 @@ struct Evidence {
     snapshot: Snapshot,
     sessions: Vec<SessionRow>,
     records: Vec<AuditRow>,
-    details: Vec<DetailRow>,
     tokens: Vec<TokenRow>,
     access: Vec<AccessRow>,
 }
@@ -160,6 +162,7 @@ fn report(
         valid: misfits.is_empty(),
         records: head.seq,
         head: head.hash.to_string(),
+        carried: None,
         erased_at,
         first_bad: misfits.first().cloned(),
         misfits,
@@ -221,10 +224,14 @@ impl AgentHandle {
                 None if destroyed_at.is_some() => judge.erasure(&evidence),
                 None => {}
             }
-            (judge.head, judge.misfits)
+            (judge.head, judge.carried, judge.misfits)
         });
         match judged.await {
-            Ok((head, misfits)) => Ok(report(name, erased_at, head, misfits)),
+            Ok((head, carried, misfits)) => {
+                let report = report(name, erased_at, head, misfits);
+                let carried = carried.filter(|_| report.valid);
+                Ok(Verification { carried, ..report })
+            }
             Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
             Err(_) => Err(Error::Contended),
         }
@@ -239,7 +246,6 @@ impl AgentHandle {
             let snapshot = snapshot.ok_or_else(gone)?;
             let sessions = store.sessions(self.scope, u32::MAX).await?;
             let records = store.records(self.scope, &RecordFilter::default()).await?;
-            let details = store.details(self.scope).await?;
             let tokens = store.agent_tokens(self.scope).await?;
             let access = store.access_page(self.scope, None, u32::MAX).await?;
             let after = store.snapshot(self.scope, &wanted(Selection::None)).await?;
@@ -248,7 +254,6 @@ impl AgentHandle {
                     snapshot,
                     sessions,
                     records,
-                    details,
                     tokens,
                     access,
                 });
@@ -262,6 +267,7 @@ impl AgentHandle {
 struct Judge {
     scope: AgentScope,
     head: Head,
+    carried: Option<Carried>,
     misfits: Vec<Misfit>,
 }
 
@@ -270,6 +276,7 @@ impl Judge {
         Self {
             scope,
             head: Head::empty(scope),
+            carried: None,
             misfits,
         }
     }
@@ -434,7 +441,6 @@ impl Judge {
             snapshot,
             sessions,
             records,
-            details,
             access,
             ..
         } = evidence;
@@ -443,9 +449,6 @@ impl Judge {
         let memories = self.memories(key, snapshot);
         let access = access.into_iter();
         let access = self.all(access.map(|row| codec::access_request(key, row)).collect());
-        if let Some(memories) = &memories {
-            self.details(key, memories, details);
-        }
         let Some(replay) = self.replay(key, records) else {
             return;
         };
@@ -454,6 +457,10 @@ impl Judge {
         }
         if let Some(agent) = &agent {
             self.told(replay.check_agent(agent));
+        }
+        match replay.carried() {
+            Ok(carried) => self.carried = Some(carried),
+            Err(misfit) => self.note(misfit.seq, misfit.problem),
         }
         if let Some(sessions) = sessions {
             self.told(replay.check_sessions(&sessions));
@@ -492,27 +499,6 @@ impl Judge {
             .filter_map(|opened| self.taken(None, opened))
             .collect();
         (values.len() == count).then_some(values)
-    }
-
-    /// The index of details, which is made from the memories.
-    fn details(&mut self, key: &AgentKey, memories: &[Memory], mut found: Vec<DetailRow>) {
-        let digester = memoir_domain::text::Digester::new(key.digest_key());
-        let mut wanted: Vec<DetailRow> = parallel::map(memories.to_vec(), |memory| {
-            let digests = codec::details_of(&digester, &memory);
-            let number = memory.number;
-            digests
-                .into_iter()
-                .map(move |digest| DetailRow { digest, number })
-                .collect::<Vec<_>>()
-        })
-        .concat();
-        wanted.sort_unstable();
-        found.sort_unstable();
-        if wanted != found {
-            let problem =
-                "table `memory_details`: the index of details is not that of the memories";
-            self.note(None, problem);
-        }
     }
 
     /// The state that the records tell of; `None` where they contradict themselves.

@@ -6,6 +6,7 @@ use memoir_domain::{
     memory::{Kind, Memory, Number, Tags},
     schedule,
     session::{Driver, Mode, Session, State, Stats, Trigger, Usage},
+    wording::Origin,
 };
 use serde::Serialize;
 
@@ -20,9 +21,12 @@ pub struct MemoryView {
     pub content: PrivateText,
     pub tokens: u64,
     pub tags: Tags,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<PrivateText>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<PrivateText>,
     pub constitutional: bool,
+    pub origin: Origin,
+    /// How many wordings it stands for.
+    pub wordings: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub discarded_at: Option<Timestamp>,
@@ -38,9 +42,11 @@ impl From<Memory> for MemoryView {
             kind: memory.kind,
             tokens: memory.tokens(),
             constitutional: memory.is_constitutional(),
+            origin: memory.origin(),
+            wordings: memory.wordings.len() as u64,
+            sources: memory.sources().into_iter().cloned().collect(),
             content: memory.content,
             tags: memory.tags,
-            source: memory.source,
             created_at: memory.created_at,
             updated_at: memory.updated_at,
             discarded_at: memory.discarded_at,
@@ -67,6 +73,7 @@ pub struct SessionView {
     pub edits: u32,
     pub stats: Stats,
     pub removed_tokens: u64,
+    pub lost_words: u64,
     pub summary: Option<PrivateText>,
     /// The agent's own words where there are any, else the coded reason.
     pub reason: Option<PrivateText>,
@@ -100,6 +107,7 @@ impl SessionView {
             edits: session.edits,
             stats: session.stats,
             removed_tokens: session.removed_tokens,
+            lost_words: session.lost_words,
             summary: session.summary,
             reason: session.reason.or_else(|| end_reason.map(PrivateText::from)),
             end_reason,

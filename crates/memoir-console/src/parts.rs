@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::SignedIn;
+use memoir_app::{KeptView, SignedIn};
 use memoir_domain::{Timestamp, rewind::RewindPreview, session::State};
 
 use crate::{
@@ -18,6 +18,12 @@ pub(crate) enum Place {
     Audit,
     /// The pages about whoever is signed in.
     Account,
+}
+
+/// How much of what was ever said is still said, rounded down to a tenth of a percent: what was let go is
+/// never rounded away.
+pub(crate) fn kept(kept: &KeptView) -> String {
+    format!("{:.1} %", (kept.share() * 1000.0).floor() / 10.0)
 }
 
 /// What was just done, by the word that stands in the address after a form was carried out.

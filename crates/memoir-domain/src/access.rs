@@ -679,7 +679,7 @@ pub fn revoke(
     let facts = Facts::default().request(request.id);
     let how = match actor.kind {
         ActorKind::Agent => "I took it back".to_owned(),
-        ActorKind::Administrator | ActorKind::System => {
+        ActorKind::Administrator | ActorKind::Owner | ActorKind::System => {
             format!("{} took it back", quote::quote(&actor.name))
         }
     };

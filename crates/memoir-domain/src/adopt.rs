@@ -54,9 +54,6 @@ fn check_limits(memory: &Memory) -> Result<(), Invalid> {
     if let Some(source) = &memory.source {
         parse_text("source", source.expose(), SOURCE_LIMIT)?;
     }
-    if let Some(wording) = &memory.protected_wording {
-        parse_text("content", wording.expose(), CONTENT_LIMIT)?;
-    }
     // A survivor of doubles may carry more tags than can be saved.
     for tag in memory.tags.iter() {
         Tags::parse([tag])?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, PrivateText, Timestamp,
-    memory::{Invalid, Number, Tally, is_single_line, parse_text},
+    memory::{Invalid, Memory, Number, Tally, is_single_line, parse_text},
     quote::is_invisible,
     text::fold,
 };
@@ -95,17 +95,29 @@ pub enum DuplicateMatch {
     IgnoreCase,
 }
 
-/// What becomes of an edit that loses a detail (SPEC 3.12).
+/// What becomes of an edit that would let something go (SPEC 3.14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DetailGuard {
-    /// The lost details are named in the result and the audit.
+pub enum LossGuard {
+    /// It is asked about, and done within the limits where it is confirmed.
     #[default]
-    Warn,
-    /// The edit is refused and the details named.
+    Limit,
+    /// It is refused.
     Refuse,
-    /// Nothing is said.
+    /// It is counted and told, and the mass alone decides.
     Off,
+}
+
+impl LossGuard {
+    /// The one that lets less go.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Refuse, _) | (_, Self::Refuse) => Self::Refuse,
+            (Self::Limit, _) | (_, Self::Limit) => Self::Limit,
+            (Self::Off, Self::Off) => Self::Off,
+        }
+    }
 }
 
 /// The settings of an agent as set; `None` means the default.
@@ -132,8 +144,8 @@ pub struct Settings {
     pub immutable_tags: Option<Vec<String>>,
     /// When two core memories are the same text.
     pub duplicate_match: Option<DuplicateMatch>,
-    /// What becomes of an edit that loses a detail.
-    pub detail_guard: Option<DetailGuard>,
+    /// What becomes of an edit that would let something go.
+    pub loss_guard: Option<LossGuard>,
     /// Whether the schedule leaves it alone; an administrator can still start a session.
     pub paused: bool,
     /// Whether it is out of service altogether.
@@ -184,9 +196,9 @@ impl Settings {
         self.duplicate_match.unwrap_or_default()
     }
 
-    /// The detail guard in force.
-    pub fn effective_detail_guard(&self) -> DetailGuard {
-        self.detail_guard.unwrap_or_default()
+    /// The loss guard in force.
+    pub fn effective_loss_guard(&self) -> LossGuard {
+        self.loss_guard.unwrap_or_default()
     }
 }
 
@@ -221,6 +233,9 @@ pub struct Agent {
     pub created_at: Timestamp,
     /// What is counted of its memories.
     pub tally: Tally,
+    /// Words that sessions let go, by the day on which they did; what was undone is not among them.
+    #[serde(default)]
+    pub lost_words: LostByDay,
     /// The number that the next memory gets.
     pub next_number: Number,
     /// The sequence number that the next audit record gets.
@@ -240,7 +255,49 @@ pub struct Agent {
     pub erased_at: Option<Timestamp>,
 }
 
+/// Words that sessions let go, by day.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LostByDay(std::collections::BTreeMap<i64, u64>);
+
+impl LostByDay {
+    /// Words let go in the days before `now`, today included.
+    pub fn since(&self, days: i64, now: Timestamp) -> u64 {
+        let first = now.day_number() - days + 1;
+        self.0.range(first..).map(|(_, words)| words).sum()
+    }
+
+    /// Counts one memory in.
+    pub fn add(&mut self, memory: &Memory) {
+        self.count(memory, |value, by| *value += by);
+    }
+
+    fn count(&mut self, memory: &Memory, change: impl Fn(&mut u64, u64)) {
+        for lost in memory.counted_wordings().flat_map(|wording| &wording.let_go) {
+            let day = lost.at.day_number();
+            change(self.0.entry(day).or_default(), lost.words);
+            self.0.retain(|_, words| *words > 0);
+        }
+    }
+}
+
+/// Days that the yearly limit of what sessions may let go looks back over (SPEC 3.14).
+pub const YEAR_DAYS: i64 = 365;
+
 impl Agent {
+    /// Counts one memory in.
+    pub fn count_in(&mut self, memory: &Memory) {
+        self.tally.add(memory);
+        self.lost_words.add(memory);
+    }
+
+    /// Counts one memory out. The counts must hold it.
+    pub fn count_out(&mut self, memory: &Memory) {
+        self.tally.remove(memory);
+        let subtract = |value: &mut u64, by| *value = value.saturating_sub(by);
+        self.lost_words.count(memory, subtract);
+    }
+
     /// Whether the mass is over the trigger.
     pub fn needs_refinement(&self) -> bool {
         self.tally.core_tokens > self.settings.effective_refinement_trigger_tokens()
@@ -312,8 +369,8 @@ pub enum Field {
     ImmutableTags,
     /// `duplicate_match`
     DuplicateMatch,
-    /// `detail_guard`
-    DetailGuard,
+    /// `loss_guard`
+    LossGuard,
     /// `paused`
     Paused,
     /// `active`
@@ -334,7 +391,7 @@ impl Field {
         Self::RefinementTriggerTokens,
         Self::ImmutableTags,
         Self::DuplicateMatch,
-        Self::DetailGuard,
+        Self::LossGuard,
         Self::Paused,
         Self::Active,
     ];
@@ -353,7 +410,7 @@ impl Field {
             Self::RefinementTriggerTokens => "refinement_trigger_tokens",
             Self::ImmutableTags => "immutable_tags",
             Self::DuplicateMatch => "duplicate_match",
-            Self::DetailGuard => "detail_guard",
+            Self::LossGuard => "loss_guard",
             Self::Paused => "paused",
             Self::Active => "active",
         }
@@ -411,7 +468,7 @@ pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json:
         Field::RefinementTriggerTokens => json!(settings.refinement_trigger_tokens),
         Field::ImmutableTags => json!(settings.immutable_tags),
         Field::DuplicateMatch => json!(settings.duplicate_match),
-        Field::DetailGuard => json!(settings.detail_guard),
+        Field::LossGuard => json!(settings.loss_guard),
         Field::Paused => json!(settings.paused),
         Field::Active => json!(!settings.inactive),
     }
@@ -443,7 +500,7 @@ pub fn set_field_value(
         }
         Field::ImmutableTags => settings.immutable_tags = read_value(field, value)?,
         Field::DuplicateMatch => settings.duplicate_match = read_value(field, value)?,
-        Field::DetailGuard => settings.detail_guard = read_value(field, value)?,
+        Field::LossGuard => settings.loss_guard = read_value(field, value)?,
         Field::Paused => settings.paused = read_value(field, value)?,
         Field::Active => settings.inactive = !read_value::<bool>(field, value)?,
     }
@@ -501,8 +558,8 @@ pub fn set_field(
         Field::DuplicateMatch => {
             settings.duplicate_match = parse_choice(field, value, "`exact` or `ignore_case`")?
         }
-        Field::DetailGuard => {
-            settings.detail_guard = parse_choice(field, value, "`warn`, `refuse` or `off`")?
+        Field::LossGuard => {
+            settings.loss_guard = parse_choice(field, value, "`warn`, `refuse` or `off`")?
         }
         Field::Paused => settings.paused = parse_flag(field, value)?.unwrap_or(false),
         Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
@@ -606,7 +663,7 @@ mod tests {
         }
         assert!(set("system_prompt", Some("  ")).is_err());
         assert!(set("core_token_budget", Some("0")).is_err());
-        assert!(set("detail_guard", Some("loud")).is_err());
+        assert!(set("loss_guard", Some("loud")).is_err());
         assert!(
             set("colour", Some("blue"))
                 .unwrap_err()
@@ -663,7 +720,7 @@ mod tests {
             ["audio", "somatic", "voice"]
         );
         assert_eq!(settings.effective_duplicate_match(), DuplicateMatch::Exact);
-        assert_eq!(settings.effective_detail_guard(), DetailGuard::Warn);
+        assert_eq!(settings.effective_loss_guard(), LossGuard::Warn);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::{
     AccessRequestId, PrivateText, SessionId, Timestamp, TokenId,
     memory::{Memory, Number, Tags},
+    wording::{self, Wording},
 };
 
 /// The fact of a record that lists the places in the log of those that it took back.
@@ -213,6 +214,8 @@ pub enum ActorKind {
     Agent,
     /// Memoir itself.
     System,
+    /// The owner of a personal machine, at its command line; not blind (SPEC 3.4).
+    Owner,
 }
 
 impl ActorKind {
@@ -222,6 +225,7 @@ impl ActorKind {
             Self::Administrator => "administrator",
             Self::Agent => "agent",
             Self::System => "system",
+            Self::Owner => "owner",
         }
     }
 }
@@ -249,6 +253,14 @@ impl Actor {
         Self {
             kind: ActorKind::Agent,
             name: name.into(),
+        }
+    }
+
+    /// The owner of the machine that everything is on.
+    pub fn owner() -> Self {
+        Self {
+            kind: ActorKind::Owner,
+            name: "command line".to_owned(),
         }
     }
 
@@ -303,9 +315,12 @@ pub struct Patch {
     /// Its new date of change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// The wording that it is now protected at.
+    /// The wordings that it stands for now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub protected_wording: Option<Setting<PrivateText>>,
+    pub wordings: Option<Vec<Wording>>,
+    /// The record that tells of the text that it is protected at now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected_seq: Option<Setting<u64>>,
     /// When it was discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discarded_at: Option<Setting<Timestamp>>,
@@ -320,10 +335,10 @@ impl Patch {
         Self {
             content: self.content.as_ref().map(|_| PrivateText::default()),
             tags: self.tags.as_ref().map(|_| Tags::default()),
-            protected_wording: self.protected_wording.as_ref().map(|set| match set {
-                Setting::Clear => Setting::Clear,
-                Setting::Set(_) => Setting::Set(PrivateText::default()),
-            }),
+            wordings: self
+                .wordings
+                .as_ref()
+                .map(|all| all.iter().map(Wording::without_words).collect()),
             ..self.clone()
         }
     }
@@ -354,10 +369,8 @@ impl Change {
             tags: (before.tags != after.tags).then(|| after.tags.clone()),
             created_at: (before.created_at != after.created_at).then_some(after.created_at),
             updated_at: (before.updated_at != after.updated_at).then_some(after.updated_at),
-            protected_wording: Setting::between(
-                &before.protected_wording,
-                &after.protected_wording,
-            ),
+            wordings: (before.wordings != after.wordings).then(|| after.wordings.clone()),
+            protected_seq: Setting::between(&before.protected_seq, &after.protected_seq),
             discarded_at: Setting::between(&before.discarded_at, &after.discarded_at),
             shredded_at: after
                 .shredded_at
@@ -396,8 +409,11 @@ impl Change {
                 }
                 after.created_at = patch.created_at.unwrap_or(after.created_at);
                 after.updated_at = patch.updated_at.unwrap_or(after.updated_at);
-                if let Some(setting) = &patch.protected_wording {
-                    after.protected_wording = setting.value();
+                if let Some(wordings) = &patch.wordings {
+                    after.wordings.clone_from(wordings);
+                }
+                if let Some(setting) = &patch.protected_seq {
+                    after.protected_seq = setting.value();
                 }
                 if let Some(setting) = &patch.discarded_at {
                     after.discarded_at = setting.value();
@@ -409,6 +425,25 @@ impl Change {
                 after
             }
         }
+    }
+
+    /// The same change, of another memory, without the words that it tells of wordings which `number` was
+    /// given (SPEC 4.4).
+    #[must_use]
+    pub fn without_wordings_of(&self, number: Number) -> Self {
+        let bare = |wordings: &mut Vec<Wording>| {
+            let own = wordings.iter_mut().filter(|wording| wording.number == number);
+            own.for_each(|wording| *wording = wording.without_words());
+        };
+        let mut change = self.clone();
+        match &mut change {
+            Self::Created(memory) => bare(&mut memory.wordings),
+            Self::Altered { before, patch } => {
+                bare(&mut before.wordings);
+                patch.wordings.iter_mut().for_each(bare);
+            }
+        }
+        change
     }
 
     /// The same change without the memory's words: which properties it sets stays, so that the log replays
@@ -462,11 +497,14 @@ impl Change {
                         &before.created_at,
                     );
                 }
-                if patch.protected_wording.is_some() {
+                if patch.wordings.is_some() {
+                    wording::take_back(&mut current.wordings, &after.wordings, &before.wordings);
+                }
+                if patch.protected_seq.is_some() {
                     revert(
-                        &mut current.protected_wording,
-                        &after.protected_wording,
-                        &before.protected_wording,
+                        &mut current.protected_seq,
+                        &after.protected_seq,
+                        &before.protected_seq,
                     );
                 }
                 if patch.discarded_at.is_some() {
@@ -479,6 +517,19 @@ impl Change {
             }
         }
     }
+}
+
+/// What an edit let go of one sentence of a wording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostWords {
+    /// The memory that the wording was given to.
+    pub number: Number,
+    /// The record in which the wording stands.
+    pub seq: u64,
+    /// The sentence, as its author wrote it.
+    pub sentence: PrivateText,
+    /// The words that went, in the author's own form.
+    pub words: Vec<PrivateText>,
 }
 
 /// One setting's part in a record.
@@ -508,9 +559,9 @@ pub struct Body {
     /// A reason in somebody's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<PrivateText>,
-    /// What the detail guard found lost.
+    /// What an edit let go (SPEC 3.14).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lost_details: Vec<PrivateText>,
+    pub lost: Vec<LostWords>,
 }
 
 /// The part of a record that is counts, codes and identifiers. There is no way to put a memory's
@@ -755,7 +806,9 @@ mod tests {
             content: content.into(),
             tags: Tags::default(),
             source: None,
-            protected_wording: None,
+            door: crate::wording::Door::of(ActorKind::Agent),
+            wordings: Vec::new(),
+            protected_seq: None,
             created_at: at,
             updated_at: at,
             discarded_at: None,
@@ -769,7 +822,7 @@ mod tests {
         let before = memory("a");
         let mut after = before.clone();
         after.content = "b".into();
-        after.protected_wording = Some("b".into());
+        after.protected_seq = Some(7);
         after.discarded_at = Some(now);
         let change = Change::between(before.clone(), &after).unwrap();
         let stored: Change =
@@ -793,10 +846,10 @@ mod tests {
         after.updated_at = now;
         let change = Change::between(before.clone(), &after).unwrap();
         let mut current = after.clone();
-        current.protected_wording = Some("b".into());
+        current.protected_seq = Some(7);
         change.take_back(&mut current, now);
         assert_eq!(current.content, before.content);
-        assert_eq!(current.protected_wording, Some("b".into()));
+        assert_eq!(current.protected_seq, Some(7));
     }
 
     #[test]

@@ -1,12 +1,6 @@
-//! The two measures that stop a loss: the breaker within a session (SPEC 3.13) and the erosion floor
-//! across sessions (SPEC 3.14).
+//! The breaker: the measure of mass that stops a session (SPEC 3.13).
 
 use crate::{agent::Threshold, session::EndReason};
-
-/// Days over which the erosion floor looks back.
-pub const EROSION_DAYS: i64 = 90;
-/// The share that should be left over [`EROSION_DAYS`] where the configuration sets none.
-pub const DEFAULT_EROSION_FLOOR: f64 = 0.5;
 
 /// What the breaker looks at. All sizes in tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,46 +54,6 @@ impl Gauge {
     }
 }
 
-/// What the erosion floor looks at. All sizes in tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Erosion {
-    /// The mass now.
-    pub core_tokens: u64,
-    /// What refinement removed over [`EROSION_DAYS`]; cleaned duplicates and undone sessions not counted.
-    pub removed_tokens: u64,
-    /// The share that should be left, 0 to 1.
-    pub floor: f64,
-}
-
-impl Erosion {
-    /// `mass / (mass + removed)`; 1 where nothing was removed.
-    pub fn ratio(&self) -> f64 {
-        if self.removed_tokens == 0 {
-            return 1.0;
-        }
-        let mass = self.core_tokens as f64;
-        mass / (mass + self.removed_tokens as f64)
-    }
-
-    /// How many more tokens refinement may take away before the floor is crossed.
-    pub fn removable_tokens(&self) -> u64 {
-        // What is taken away moves from the mass to what was removed: their sum stays.
-        let sum = self.core_tokens.saturating_add(self.removed_tokens);
-        let is_below = |left: u64| sum > 0 && (left as f64 / sum as f64) < self.floor;
-        let estimate = (self.floor * sum as f64).ceil() as u64;
-        // Rounding of the product may be one off.
-        let least = (estimate.saturating_sub(1)..=estimate)
-            .find(|left| !is_below(*left))
-            .unwrap_or(estimate.saturating_add(1));
-        self.core_tokens.saturating_sub(least)
-    }
-
-    /// Whether edits that remove tokens are to be refused.
-    pub fn is_below_floor(&self) -> bool {
-        self.ratio() < self.floor
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,36 +88,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn spec_3_14_the_floor_is_judged_on_what_is_left() {
-        let erosion = |mass, removed| Erosion {
-            core_tokens: mass,
-            removed_tokens: removed,
-            floor: 0.5,
-        };
-        assert!(!erosion(0, 0).is_below_floor());
-        assert!(!erosion(100, 100).is_below_floor());
-        assert!(erosion(100, 101).is_below_floor());
-        assert!(erosion(0, 1).is_below_floor());
-    }
-
     proptest! {
-        #[test]
-        fn spec_3_14_what_is_left_to_remove_ends_exactly_at_the_floor(
-            mass in 0u64..100_000, removed in 0u64..100_000, percent in 0u32..=100,
-        ) {
-            let after = |by: u64| Erosion {
-                core_tokens: mass - by,
-                removed_tokens: removed + by,
-                floor: f64::from(percent) / 100.0,
-            };
-            let more = after(0).removable_tokens();
-            prop_assert!(more == 0 || !after(more).is_below_floor());
-            if more < mass {
-                prop_assert!(after(more + 1).is_below_floor());
-            }
-        }
-
         #[test]
         fn spec_3_5_what_may_be_removed_is_exactly_what_the_breaker_allows(
             pre in 1u64..1_000_000, removed in 0u64..1_000_000, percent in 1u32..=100,

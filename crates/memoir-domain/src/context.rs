@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn spec_2_3_whole_entries_are_left_out_and_constitutional_ones_never() {
         let mut vow = test_memory(3, &"v".repeat(400));
-        vow.protected_wording = Some(vow.content.clone());
+        vow.protected_seq = Some(1);
         let memories = [
             test_memory(1, &"a".repeat(400)),
             test_memory(2, &"b".repeat(400)),

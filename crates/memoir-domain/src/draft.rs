@@ -21,8 +21,6 @@ pub struct Decision {
     pub changes: Vec<Change>,
     /// The log's new records, in order.
     pub records: Vec<Record>,
-    /// What some of the changed memories state, where the decision has read them anyway.
-    pub stated: Vec<Stated>,
     /// Records of the log whose words are taken out (SPEC 4.4). Each is named in a `memory_shredded`
     /// record among `records`.
     pub redactions: Vec<Redaction>,
@@ -40,29 +38,6 @@ pub struct Redaction {
     pub body: Body,
 }
 
-/// What a memory states before and after a decision, by the keys of its details. None of a memory that
-/// does not exist or is not kept. The keys are made of the memory's words.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Stated {
-    /// The memory.
-    pub number: Number,
-    /// Before.
-    pub before: Vec<String>,
-    /// After.
-    pub after: Vec<String>,
-}
-
-impl std::fmt::Debug for Stated {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let counts = (self.before.len(), self.after.len());
-        write!(
-            formatter,
-            "Stated({}, {} before, {} after)",
-            self.number, counts.0, counts.1
-        )
-    }
-}
-
 /// A decision in the making.
 #[derive(Debug, Clone)]
 pub struct Draft {
@@ -72,8 +47,6 @@ pub struct Draft {
     pub session: Option<Session>,
     /// Further sessions that become different.
     pub other_sessions: Vec<Session>,
-    /// What the memories changed so far state, where that was read.
-    pub stated: Vec<Stated>,
     /// Earlier records whose words are taken out.
     pub redactions: Vec<Redaction>,
     /// Requests for access that become different.
@@ -90,7 +63,6 @@ impl Draft {
             agent,
             session,
             other_sessions: Vec::new(),
-            stated: Vec::new(),
             redactions: Vec::new(),
             access: Vec::new(),
             now,
@@ -104,12 +76,12 @@ impl Draft {
         self.now
     }
 
-    /// Adds a memory under the next number.
+    /// Adds a memory under the next number. The next record is to tell of it.
     pub fn create(&mut self, memory: NewMemory) -> (Number, Change) {
         let number = self.agent.next_number;
         self.agent.next_number = Number(number.0 + 1);
-        let memory = memory.into_memory(number, self.now);
-        self.agent.tally.add(&memory);
+        let memory = memory.into_memory(number, self.agent.next_seq, self.now);
+        self.agent.count_in(&memory);
         if memory.is_to_be_reflected_on() {
             self.agent.unreflected_since.get_or_insert(self.now);
         }
@@ -120,8 +92,8 @@ impl Draft {
 
     /// Makes `before` into `after`; `None` where they are the same.
     pub fn alter(&mut self, before: Memory, after: &Memory) -> Option<Change> {
-        self.agent.tally.remove(&before);
-        self.agent.tally.add(after);
+        self.agent.count_out(&before);
+        self.agent.count_in(after);
         let change = Change::between(before, after)?;
         self.changes.push(change.clone());
         Some(change)
@@ -183,7 +155,6 @@ impl Draft {
                 .collect(),
             changes: self.changes,
             records: self.records,
-            stated: self.stated,
             redactions: self.redactions,
             access: self.access,
         }
@@ -198,7 +169,6 @@ impl Decision {
             sessions,
             changes: Vec::new(),
             records: Vec::new(),
-            stated: Vec::new(),
             redactions: Vec::new(),
             access: Vec::new(),
         }
@@ -217,8 +187,6 @@ impl Decision {
             |request: &AccessRequest| next.access.iter().any(|other| other.id == request.id);
         self.access.retain(|request| !renewed(request));
         self.access.extend(next.access);
-        // A memory may be changed in both, and then neither tells where it began and ended.
-        self.stated.clear();
         self.agent = next.agent;
         self
     }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Timestamp,
+    audit::ActorKind,
+    wording::Wording,
     memory::{Memory, Number, Tags},
 };
 
@@ -31,10 +33,10 @@ pub struct Duplicates {
 
 /// Which copies go. All constitutional ones stay; else one with an immutable tag, else the earliest.
 pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> Vec<Duplicates> {
-    let mut groups: BTreeMap<[u8; 32], Vec<&Memory>> = BTreeMap::new();
+    let mut groups: BTreeMap<([u8; 32], Planted), Vec<&Memory>> = BTreeMap::new();
     for candidate in candidates {
         groups
-            .entry(candidate.digest)
+            .entry((candidate.digest, Planted::of(candidate.memory)))
             .or_default()
             .push(candidate.memory);
     }
@@ -45,6 +47,29 @@ pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> 
         .collect();
     plan.sort_by_key(|duplicates| duplicates.survivor);
     plan
+}
+
+/// Texts that an administrator added are put together among themselves only: what becomes of a guess would
+/// tell whether it is right (SPEC 3.4, 5.1).
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Planted {
+    No,
+    Yes,
+    /// A merge, by the agent's own model, of what was added and what was not: compared with nothing.
+    Partly(Number),
+}
+
+impl Planted {
+    fn of(memory: &Memory) -> Self {
+        let planted = |wording: &Wording| wording.added_by == ActorKind::Administrator;
+        if !memory.wordings.iter().any(planted) {
+            Self::No
+        } else if memory.wordings.iter().all(planted) {
+            Self::Yes
+        } else {
+            Self::Partly(memory.number)
+        }
+    }
 }
 
 fn settle(mut copies: Vec<&Memory>, immutable_tags: &BTreeSet<String>) -> Option<Duplicates> {

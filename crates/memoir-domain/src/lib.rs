@@ -20,6 +20,7 @@ pub mod ids;
 pub mod knife;
 pub mod ledger;
 pub mod lifecycle;
+pub mod loss;
 pub mod manage;
 pub mod mass;
 pub mod memory;
@@ -36,8 +37,10 @@ pub mod schedule;
 pub mod session;
 pub mod shred;
 pub mod standing;
+pub mod survey;
 pub mod text;
 pub mod time;
+pub mod wording;
 
 pub use ids::{AccessRequestId, AccountId, AgentId, AgentScope, SessionId, TokenId, UserId};
 pub use private::{PrivateJson, PrivateText};

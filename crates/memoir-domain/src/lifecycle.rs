@@ -16,6 +16,7 @@ use crate::{
     schedule,
     session::{Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage},
     text::Digester,
+    wording,
 };
 
 /// What a new session is to be.
@@ -93,6 +94,9 @@ pub fn begin(
         threshold: None,
         edits: 0,
         removed_tokens: 0,
+        lost_words: 0,
+        loss_guard: None,
+        immutable_tags: None,
         stats: Stats::default(),
         summary: None,
         end_reason: None,
@@ -209,6 +213,8 @@ pub fn open(
     if let Some(session) = &mut draft.session {
         session.pre_session_tokens = Some(gauge.pre_session_tokens);
         session.threshold = Some(gauge.threshold);
+        session.loss_guard = Some(draft.agent.settings.effective_loss_guard());
+        session.immutable_tags = Some(draft.agent.settings.effective_immutable_tags());
     }
     let prompt = prompt::session(&draft.agent, mode, &gauge, &ledger);
     Opened {
@@ -260,26 +266,27 @@ fn clean_duplicates(
     let mut removed = 0;
     for group in plan {
         let mut changes = Vec::new();
-        if let Some(before) = kept.get(&group.survivor).cloned() {
-            let mut after = Memory {
-                created_at: group.created_at,
-                tags: group.tags,
-                ..before.clone()
-            };
-            if after != before {
-                after.updated_at = now;
-            }
-            changes.extend(draft.alter(before, &after));
-            kept.insert(group.survivor, after);
-        }
+        let mut wordings = Vec::new();
         for number in &group.discarded {
             if let Some(before) = kept.remove(number) {
+                wordings.extend(before.wordings.iter().cloned());
                 let after = Memory {
                     discarded_at: Some(now),
                     ..before.clone()
                 };
                 changes.extend(draft.alter(before, &after));
             }
+        }
+        if let Some(survivor) = kept.get_mut(&group.survivor) {
+            let before = survivor.clone();
+            survivor.created_at = group.created_at;
+            survivor.tags.clone_from(&group.tags);
+            // Whoever is kept stands for what the others stood for, which is said word for word.
+            survivor.wordings = wording::union(before.wordings.iter().chain(&wordings));
+            if *survivor != before {
+                survivor.updated_at = now;
+            }
+            changes.extend(draft.alter(before, survivor));
         }
         removed += group.discarded.len();
         let facts = Facts::default().numbers("discarded", group.discarded);

@@ -1,12 +1,15 @@
 //! What happens to an agent outside of its sessions: it is made, set, given memories, gets single
 //! memories back, and is erased (SPEC 2.2, 2.4, 4.3, 5.4).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::{
     AgentId, PrivateJson, SessionId, Timestamp, TokenId,
-    agent::{self, Agent, Field, Settings},
-    audit::{Action, Actor, ActorKind, Body, Facts, SettingChange},
+    agent::{self, Agent, Field, LostByDay, Settings},
+    audit::{Action, Actor, ActorKind, Body, Change, Facts, SettingChange},
     draft::{Decision, Draft},
     memory::{Invalid, Memory, NewMemory, Number, Tally},
+    wording::Wording,
 };
 
 /// One setting and its new value as text; `None` returns to the default.
@@ -29,6 +32,7 @@ pub fn create_agent(
         settings: Settings::default(),
         created_at: now,
         tally: Tally::default(),
+        lost_words: LostByDay::default(),
         next_number: Number(1),
         next_seq: 1,
         last_refinement_at: None,
@@ -192,47 +196,88 @@ pub(crate) fn check_present(agent: &Agent) -> Result<(), ChangeRefusal> {
     Ok(())
 }
 
-/// Gives one discarded memory back; `None` where it is kept.
+/// Gives one discarded memory back, with what it stood for; `None` where it is kept. `kept` are the kept
+/// core memories: whichever of them took its wordings over gives them back.
 ///
 /// # Errors
 /// It was shredded, or the agent was erased.
 pub fn restore(
     agent: Agent,
     memory: &Memory,
+    kept: &[Memory],
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
     check_readable(memory)?;
-    let after = Memory {
+    if memory.is_kept() {
+        return Ok(None);
+    }
+    let mut after = Memory {
         discarded_at: None,
         ..memory.clone()
     };
+    for wording in &mut after.wordings {
+        // What the deletion let go is said again.
+        wording.let_go.retain(|lost| !lost.deleted);
+    }
+    let mut draft = Draft::new(agent, None, now);
+    let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
+    let returning: Vec<_> = after.wordings.iter().map(Wording::id).collect();
+    for holder in kept.iter().filter(|holder| holder.number != memory.number) {
+        let mut without = holder.clone();
+        without.wordings.retain(|wording| !returning.contains(&wording.id()));
+        changes.extend(draft.alter(holder.clone(), &without));
+    }
     let action = Action::MemoryRestored;
-    Ok(alter_one(agent, memory, &after, action, actor, now))
+    record_changes(&mut draft, memory.number, changes, action, actor);
+    Ok(Some(draft.finish()))
 }
 
-/// Discards one memory; `None` where it is discarded already.
+/// Discards one memory; `None` where it is discarded already. What it took over from others in sessions
+/// goes back to them, and they are kept again: whoever discards it decides of its own words alone
+/// (SPEC 3.12). `others` holds the memories that its wordings were given to, by number.
 ///
 /// # Errors
 /// It is constitutional or was shredded, or the agent was erased.
 pub fn discard(
     agent: Agent,
     memory: &Memory,
+    others: &BTreeMap<Number, Memory>,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
     check_readable(memory)?;
-    if memory.is_kept() && memory.is_constitutional() {
+    if !memory.is_kept() {
+        return Ok(None);
+    }
+    if memory.is_constitutional() {
         return Err(ChangeRefusal::Constitutional(memory.number));
     }
+    let mut draft = Draft::new(agent, None, now);
     let after = Memory {
-        discarded_at: memory.discarded_at.or(Some(now)),
+        discarded_at: Some(now),
         ..memory.clone()
     };
+    let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
+    let givers: BTreeSet<Number> = memory.wordings.iter().map(|wording| wording.number).collect();
+    for other in givers.iter().filter_map(|number| others.get(number)) {
+        // An exact double says no words of its own: it goes along.
+        let is_double = other.content == memory.content;
+        if other.number == memory.number || other.is_kept() || is_double || check_readable(other).is_err() {
+            continue;
+        }
+        let mut returned = Memory {
+            discarded_at: None,
+            ..other.clone()
+        };
+        returned.wordings.retain(|wording| wording.number == other.number);
+        changes.extend(draft.alter(other.clone(), &returned));
+    }
     let action = Action::MemoryDiscarded;
-    Ok(alter_one(agent, memory, &after, action, actor, now))
+    record_changes(&mut draft, memory.number, changes, action, actor);
+    Ok(Some(draft.finish()))
 }
 
 /// Makes a kept memory constitutional, at the wording that it has; `None` where it is already.
@@ -251,7 +296,7 @@ pub fn protect(
         return Ok(None);
     }
     let after = Memory {
-        protected_wording: Some(memory.content.clone()),
+        protected_seq: Some(agent.next_seq),
         updated_at: now,
         ..memory.clone()
     };
@@ -275,7 +320,7 @@ pub fn unprotect(
         return Ok(None);
     }
     let after = Memory {
-        protected_wording: None,
+        protected_seq: None,
         updated_at: now,
         ..memory.clone()
     };
@@ -309,18 +354,22 @@ fn alter_one(
 ) -> Option<Decision> {
     let mut draft = Draft::new(agent, None, now);
     let change = draft.alter(memory.clone(), after)?;
+    record_changes(&mut draft, memory.number, vec![change], action, actor);
+    Some(draft.finish())
+}
+
+fn record_changes(
+    draft: &mut Draft,
+    number: Number,
+    changes: Vec<Change>,
+    action: Action,
+    actor: &Actor,
+) {
     let body = Body {
-        changes: vec![change],
+        changes,
         ..Body::default()
     };
-    draft.record(
-        actor.clone(),
-        action,
-        Some(memory.number),
-        Facts::default(),
-        body,
-    );
-    Some(draft.finish())
+    draft.record(actor.clone(), action, Some(number), Facts::default(), body);
 }
 
 /// Marks the agent as erased. Its memories and records stay as they are: whoever carries this out

@@ -4,7 +4,12 @@ use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PrivateText, Timestamp, text::fold};
+use crate::{
+    PrivateText, Timestamp,
+    audit::ActorKind,
+    text::fold,
+    wording::{self, Door, Origin, Wording, WordingId},
+};
 
 /// Most characters of a memory's content after trimming (SPEC 2.1).
 pub const CONTENT_LIMIT: usize = 10_000;
@@ -237,9 +242,16 @@ pub struct Memory {
     /// Where it came from, in the words of whoever saved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PrivateText>,
-    /// The text as it was when the memory was made constitutional; `None` means that it is not.
+    /// The door that it was saved by; the origin of a core memory follows from its wordings, see
+    /// [`Memory::origin`].
+    pub door: Door,
+    /// The wordings that it stands for, the oldest first; none of a journal entry. Those of a discarded
+    /// memory are what it stood for, and stands for again where it is brought back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wordings: Vec<Wording>,
+    /// The record that tells of its text when it was made constitutional; `None` means that it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub protected_wording: Option<PrivateText>,
+    pub protected_seq: Option<u64>,
     /// The origin date: when what it tells happened or was first noted.
     pub created_at: Timestamp,
     /// When its text, tags, date or flag last changed.
@@ -261,7 +273,7 @@ impl Memory {
 
     /// Whether no session can delete or merge it.
     pub fn is_constitutional(&self) -> bool {
-        self.protected_wording.is_some()
+        self.protected_seq.is_some()
     }
 
     /// Whether it is not discarded.
@@ -281,12 +293,42 @@ impl Memory {
             content: PrivateText::default(),
             tags: Tags::default(),
             source: None,
-            protected_wording: self
-                .protected_wording
-                .as_ref()
-                .map(|_| PrivateText::default()),
+            wordings: self.wordings.iter().map(Wording::without_words).collect(),
             ..self.clone()
         }
+    }
+
+    /// The weakest origin of the wordings that it stands for (SPEC 2.4).
+    pub fn origin(&self) -> Origin {
+        let origins = self.wordings.iter().map(|wording| wording.origin);
+        origins.max().unwrap_or(self.door.origin)
+    }
+
+    /// Where it came from, in the words of whoever saved it: the sources of all wordings, each once.
+    pub fn sources(&self) -> Vec<&PrivateText> {
+        let mut sources: Vec<&PrivateText> = Vec::new();
+        let all = self.wordings.iter().filter_map(|wording| wording.source.as_ref());
+        for source in all.chain(&self.source) {
+            if !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
+        sources
+    }
+
+    /// The wordings that count: all of a kept core memory, and of a discarded one those that a session
+    /// let go by deleting it.
+    pub fn counted_wordings(&self) -> impl Iterator<Item = &Wording> {
+        let is_kept = self.is_kept_core();
+        let is_core = self.kind == Kind::Core;
+        let all = self.wordings.iter();
+        all.filter(move |wording| is_kept || is_core && wording.is_deleted())
+    }
+
+    /// Who of those that count it added its wordings is an administrator: all, none, or some (SPEC 3.4).
+    pub fn is_added_by_administrator(&self) -> bool {
+        let mut all = self.wordings.iter();
+        all.any(|wording| wording.added_by == ActorKind::Administrator)
     }
 
     /// Whether it is a journal entry that somebody else than Memoir itself wrote (SPEC 2.5).
@@ -316,6 +358,24 @@ pub struct NewMemory {
     pub created_at: Option<Timestamp>,
     /// Whether to make it constitutional: an administrator may, an agent may not (SPEC 2.4).
     pub constitutional: bool,
+    /// The door that it comes in by.
+    pub door: Door,
+    /// The wordings that it stands for where it is merged from others; `None`: its own text is its wording.
+    pub wordings: Option<Vec<Wording>>,
+}
+
+impl Memory {
+    /// Makes its present text a wording of its own, recorded at `seq`; a journal entry has none.
+    pub(crate) fn give_wording(&mut self, seq: u64, door: Door) {
+        if self.kind == Kind::Core {
+            let given = WordingId {
+                seq,
+                number: self.number,
+            };
+            let own = Wording::of(&self.content, given, door, self);
+            self.wordings = wording::union(self.wordings.iter().chain([&own]));
+        }
+    }
 }
 
 impl NewMemory {
@@ -328,23 +388,32 @@ impl NewMemory {
             source: Some(OWN_SOURCE.into()),
             created_at: None,
             constitutional: false,
+            door: Door::of(ActorKind::System),
+            wordings: None,
         }
     }
 
-    /// Gives it a number and dates.
-    pub fn into_memory(self, number: Number, now: Timestamp) -> Memory {
-        Memory {
+    /// Gives it a number and dates. `seq` is the place of the record that is to tell of it.
+    pub fn into_memory(self, number: Number, seq: u64, now: Timestamp) -> Memory {
+        let mut memory = Memory {
             number,
             kind: self.kind,
-            protected_wording: self.constitutional.then(|| self.content.clone()),
             content: self.content,
             tags: self.tags,
             source: self.source,
+            door: self.door,
+            wordings: Vec::new(),
+            protected_seq: self.constitutional.then_some(seq),
             created_at: self.created_at.unwrap_or(now),
             updated_at: now,
             discarded_at: None,
             shredded_at: None,
+        };
+        match self.wordings {
+            Some(wordings) => memory.wordings = wordings,
+            None => memory.give_wording(seq, self.door),
         }
+        memory
     }
 }
 
@@ -363,6 +432,14 @@ pub struct Tally {
     pub discarded_count: u64,
     /// Shredded memories of either kind. Kept, discarded and shredded ones come to all that were saved.
     pub shredded_count: u64,
+    /// Wordings that kept core memories stand for, and those that sessions let go by deleting (SPEC 3.14).
+    pub wording_count: u64,
+    /// Those of them of which a session let something go.
+    pub let_go_count: u64,
+    /// The words of all of them, but for the free ones.
+    pub words: u64,
+    /// Those of them that sessions let go.
+    pub lost_words: u64,
 }
 
 impl Tally {
@@ -376,7 +453,18 @@ impl Tally {
         self.count(memory, |value, by| *value = value.saturating_sub(by));
     }
 
+    /// Wordings of which everything is still said.
+    pub fn carried_count(&self) -> u64 {
+        self.wording_count.saturating_sub(self.let_go_count)
+    }
+
     fn count(&mut self, memory: &Memory, mut change: impl FnMut(&mut u64, u64)) {
+        for wording in memory.counted_wordings() {
+            change(&mut self.wording_count, 1);
+            change(&mut self.let_go_count, u64::from(!wording.let_go.is_empty()));
+            change(&mut self.words, wording.words);
+            change(&mut self.lost_words, wording.lost_words());
+        }
         if memory.shredded_at.is_some() {
             change(&mut self.shredded_count, 1);
             return;
@@ -410,7 +498,9 @@ pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
         content: content.into(),
         tags: Tags::default(),
         source: None,
-        protected_wording: None,
+        door: Door::of(ActorKind::Agent),
+        wordings: Vec::new(),
+        protected_seq: None,
         created_at: at,
         updated_at: at,
         discarded_at: None,

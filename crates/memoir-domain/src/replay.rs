@@ -5,16 +5,18 @@ use std::{
     fmt,
 };
 
+use memoir_details::{Reading, unsaid};
 use serde_json::Value;
 
 use crate::{
     AccessRequestId, SessionId, Timestamp,
     access::AccessRequest,
-    agent::{self, Agent, Field, Settings},
+    agent::{self, Agent, Field, LostByDay, Settings},
     audit::{Action, Change, Record, SettingChange},
     memory::{Memory, Number, Tally},
     session::{Session, State, Stats},
     standing::Standing,
+    wording::{Wording, WordingId, WordingTexts},
 };
 
 /// The first thing that does not fit. Says what by table, number and field, never in an agent's words.
@@ -64,8 +66,21 @@ pub struct Replay {
     next_number: Number,
     next_seq: u64,
     erased_at: Option<Timestamp>,
+    /// The texts of wordings, from the records in which they stand.
+    texts: WordingTexts,
     last_touched: BTreeMap<Number, u64>,
     last_set: BTreeMap<&'static str, u64>,
+}
+
+/// How much of what was ever given to kept core memories is still said (SPEC 3.14).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Carried {
+    /// Wordings that kept core memories stand for, and those that sessions let go by deleting.
+    pub wordings: u64,
+    /// Those of which everything is still said.
+    pub carried: u64,
+    /// Those of which sessions let something go.
+    pub let_go: u64,
 }
 
 /// What the records tell of one session.
@@ -75,6 +90,8 @@ pub struct SessionRecords {
     pub edits: u32,
     /// What they took away together, in tokens.
     pub removed_tokens: u64,
+    /// Words that they let go.
+    pub lost_words: u64,
     /// The edits and protections by kind.
     pub stats: Stats,
     /// How it ended; `None` while it runs.
@@ -118,6 +135,7 @@ impl Replay {
             next_number: Number(1),
             next_seq: 1,
             erased_at: None,
+            texts: WordingTexts::new(),
             last_touched: BTreeMap::new(),
             last_set: BTreeMap::new(),
         }
@@ -145,9 +163,11 @@ impl Replay {
             return Err(Misfit::at(record.seq, problem));
         }
         self.apply_erasure(record)?;
+        let kept_before = self.kept_before(record);
         for change in &record.body.changes {
             self.apply_change(record.seq, change)?;
         }
+        self.check_handed_on(record, &kept_before)?;
         for setting in &record.body.settings {
             self.apply_setting(record.seq, setting)?;
         }
@@ -201,9 +221,86 @@ impl Replay {
             }
             _ => {}
         }
-        self.memories.insert(number, change.after());
+        let after = change.after();
+        let is_own = |wording: &&Wording| wording.seq == seq && wording.number == number;
+        if let Some(own) = after.wordings.iter().find(is_own) {
+            let words = Reading::in_language(after.content.expose(), own.language).words();
+            if own.words != u64::from(words) && after.shredded_at.is_none() && !after.content.is_empty() {
+                return misfit(format!("counts other words of memory {number} than it has"));
+            }
+            self.texts.insert(own.id(), after.content.clone());
+        }
+        self.memories.insert(number, after);
         self.last_touched.insert(number, seq);
         Ok(())
+    }
+
+    /// What the kept core memories that a session, or the clean-up before it, changes stood for.
+    fn kept_before(&self, record: &Record) -> Vec<WordingId> {
+        let is_handing_on =
+            record.action.is_capped_edit() || record.action == Action::MemoryDeduplicated;
+        let changed = record.body.changes.iter().filter(|_| is_handing_on);
+        changed
+            .filter_map(|change| self.memories.get(&change.number()))
+            .filter(|memory| memory.is_kept_core())
+            .flat_map(|memory| memory.wordings.iter().map(Wording::id))
+            .collect()
+    }
+
+    /// No session lets a wording fall unnoticed: whatever its edits replace is stood for afterwards, by a
+    /// kept memory or by one that is marked as let go (SPEC 3.12, 3.14).
+    fn check_handed_on(&self, record: &Record, before: &[WordingId]) -> Result<(), Misfit> {
+        let changed = record.body.changes.iter();
+        let stood_for: BTreeSet<WordingId> = changed
+            .filter_map(|change| self.memories.get(&change.number()))
+            .flat_map(Memory::counted_wordings)
+            .map(Wording::id)
+            .collect();
+        match before.iter().find(|id| !stood_for.contains(id)) {
+            None => Ok(()),
+            Some(id) => Err(Misfit::at(
+                record.seq,
+                format!("drops what memory {} stood for", id.number),
+            )),
+        }
+    }
+
+    /// Proves that every sentence of every wording is said by the kept memory that stands for it, but for
+    /// what is marked as let go (SPEC 3.14).
+    ///
+    /// # Errors
+    /// A memory that says less than it stands for.
+    pub fn carried(&self) -> Result<Carried, Misfit> {
+        let mut carried = Carried::default();
+        let mut misfits = Vec::new();
+        for memory in self.memories.values() {
+            let wordings: Vec<&Wording> = memory.counted_wordings().collect();
+            carried.wordings += wordings.len() as u64;
+            carried.let_go += wordings.iter().filter(|one| !one.let_go.is_empty()).count() as u64;
+            if memory.is_kept_core() && !self.says_all(memory) {
+                misfits.push(self.misfit_of(memory.number, "says less than it stands for"));
+            }
+        }
+        first(misfits)?;
+        carried.carried = carried.wordings - carried.let_go;
+        Ok(carried)
+    }
+
+    fn says_all(&self, memory: &Memory) -> bool {
+        let mut present = None;
+        memory.wordings.iter().all(|wording| {
+            let Some(text) = self.texts.get(&wording.id()) else {
+                return false;
+            };
+            if text == &memory.content {
+                return true;
+            }
+            let present = present.get_or_insert_with(|| Reading::of(memory.content.expose()));
+            let read = Reading::in_language(text.expose(), wording.language);
+            let unsaid = unsaid(&[&read], present);
+            let missing: u64 = unsaid.iter().map(|loss| u64::from(loss.words)).sum();
+            missing <= wording.lost_words()
+        })
     }
 
     fn apply_setting(&mut self, seq: u64, change: &SettingChange) -> Result<(), Misfit> {
@@ -322,7 +419,15 @@ impl Replay {
         first(settings)?;
         self.check_end(agent)?;
         let mut tally = Tally::default();
-        self.memories.values().for_each(|memory| tally.add(memory));
+        let mut lost_words = LostByDay::default();
+        for memory in self.memories.values() {
+            tally.add(memory);
+            lost_words.add(memory);
+        }
+        if lost_words != agent.lost_words {
+            let problem = "table `agents`: the words let go differ from a recount of the records";
+            return Err(Misfit::at(None, problem));
+        }
         let differing: Vec<&str> = counts(&agent.tally)
             .into_iter()
             .zip(counts(&tally))
@@ -458,6 +563,8 @@ impl SessionRecords {
             self.edits += 1;
             let removed = record.facts.count_of("tokens_removed").unwrap_or(0);
             self.removed_tokens = self.removed_tokens.saturating_add(removed);
+            let lost = record.facts.count_of("lost_words").unwrap_or(0);
+            self.lost_words = self.lost_words.saturating_add(lost);
         }
         match record.action {
             Action::MemoryRefinementConsolidate => {
@@ -488,6 +595,10 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
         (
             session.removed_tokens == records.removed_tokens,
             "`removed_tokens` is not as recorded",
+        ),
+        (
+            session.lost_words == records.lost_words,
+            "`lost_words` is not as recorded",
         ),
         (
             session.stats == records.stats,
@@ -539,10 +650,9 @@ fn differing(one: &Memory, other: &Memory) -> Vec<&'static str> {
         ("content", one.content != other.content),
         ("tags", one.tags != other.tags),
         ("source", one.source != other.source),
-        (
-            "protected_wording",
-            one.protected_wording != other.protected_wording,
-        ),
+        ("door", one.door != other.door),
+        ("wordings", one.wordings != other.wordings),
+        ("protected_seq", one.protected_seq != other.protected_seq),
         ("created_at", one.created_at != other.created_at),
         ("updated_at", one.updated_at != other.updated_at),
         ("discarded_at", one.discarded_at != other.discarded_at),
@@ -552,7 +662,7 @@ fn differing(one: &Memory, other: &Memory) -> Vec<&'static str> {
     different.map(|(name, _)| name).collect()
 }
 
-fn counts(tally: &Tally) -> [(&'static str, u64); 6] {
+fn counts(tally: &Tally) -> [(&'static str, u64); 10] {
     [
         ("core_tokens", tally.core_tokens),
         ("core_count", tally.core_count),
@@ -560,5 +670,9 @@ fn counts(tally: &Tally) -> [(&'static str, u64); 6] {
         ("constitutional_count", tally.constitutional_count),
         ("discarded_count", tally.discarded_count),
         ("shredded_count", tally.shredded_count),
+        ("wording_count", tally.wording_count),
+        ("let_go_count", tally.let_go_count),
+        ("words", tally.words),
+        ("lost_words", tally.lost_words),
     ]
 }

@@ -93,8 +93,6 @@ pub(crate) fn end_session(
     limit: EndReason,
     actor: &Actor,
 ) -> Ended {
-    // What the edits stated is taken back with them.
-    draft.stated.clear();
     for change in draft.changes() {
         memories.insert(change.number(), change.after());
     }
@@ -159,6 +157,24 @@ pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, stats: Stats) ->
         .count("tokens_removed", gauge.removed_tokens)
         .share("threshold", gauge.threshold.share())
         .stats(stats)
+}
+
+/// What a session came to, as in `2 deleted, 1 updated; 412 → 371 tokens, 10% less; 3 words let go`
+/// (SPEC 3.15).
+pub(crate) fn outcome(stats: Stats, gauge: &Gauge, core_tokens: u64, lost_words: u64) -> String {
+    let before = gauge.pre_session_tokens;
+    let mut told = format!("{stats}; {before} → {core_tokens} tokens");
+    let removed = before.saturating_sub(core_tokens);
+    if removed > 0 {
+        let percent = (removed * 100 + before / 2) / before;
+        told.push_str(&format!(", {percent}% less"));
+    }
+    match lost_words {
+        0 => {}
+        1 => told.push_str("; 1 word let go"),
+        words => told.push_str(&format!("; {words} words let go")),
+    }
+    told
 }
 
 fn tell(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens: u64) -> String {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PrivateText, SessionId, Timestamp, agent::Threshold};
+use crate::{PrivateText, SessionId, Timestamp, agent::{LossGuard, Threshold}};
 
 /// Most successful edits of a session: consolidate, update, delete (SPEC 3.11).
 pub const EDIT_CAP: u32 = 10;
@@ -50,6 +50,12 @@ impl State {
     pub fn is_running(self) -> bool {
         matches!(self, Self::Queued | Self::Asking | Self::Open)
     }
+}
+
+/// Whether a model, as `provider:name`, is code of Memoir's own, by which no words may be guessed
+/// (SPEC 3.4).
+pub fn is_builtin(model: &str) -> bool {
+    model.starts_with("builtin:")
 }
 
 /// Which tools the session has (SPEC 3.17).
@@ -226,6 +232,15 @@ pub struct Session {
     pub edits: u32,
     /// The sum of what each edit took away, in tokens, never offset (SPEC 3.13).
     pub removed_tokens: u64,
+    /// Words that its edits let go (SPEC 3.14).
+    pub lost_words: u64,
+    /// The guard that it began with, which counts where the agent's is less strict now; `None` before the
+    /// knife was handed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_guard: Option<LossGuard>,
+    /// The immutable tags that it began with, which count together with those set now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub immutable_tags: Option<Vec<String>>,
     /// What it did.
     pub stats: Stats,
     /// The agent's summary, where it completed.

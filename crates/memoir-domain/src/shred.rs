@@ -20,8 +20,9 @@ use crate::{
 /// tells how a session was completed, the agent's summary goes with it, from the record and from the
 /// session.
 ///
-/// `sessions` holds all sessions of the agent, and `history` at least every record that touches the
-/// memory.
+/// `sessions` holds all sessions of the agent, `standing_for_it` all other memories that stand for a wording
+/// of it or did when they were discarded, and `history` at least every record that touches it or one of
+/// them.
 ///
 /// # Errors
 /// A session is running, the memory was shredded before, or the agent was erased.
@@ -29,6 +30,7 @@ pub fn shred(
     agent: Agent,
     sessions: &[Session],
     memory: &Memory,
+    standing_for_it: &[Memory],
     history: &[Record],
     reason: PrivateText,
     actor: &Actor,
@@ -40,13 +42,28 @@ pub fn shred(
     let core_tokens_before = agent.tally.core_tokens;
     let mut draft = Draft::new(agent, None, now);
     let emptied = Memory {
-        protected_wording: None,
+        protected_seq: None,
+        wordings: Vec::new(),
         updated_at: now,
         discarded_at: memory.discarded_at.or(Some(now)),
         shredded_at: Some(now),
         ..memory.without_words()
     };
     draft.alter(memory.clone(), &emptied);
+    // Nobody stands any more for words that are not to exist.
+    let mut recorded = Vec::new();
+    for other in standing_for_it {
+        let wordings = other.wordings.iter().filter(|wording| wording.number != memory.number);
+        let after = Memory {
+            wordings: wordings.cloned().collect(),
+            ..other.clone()
+        };
+        recorded.extend(
+            draft
+                .alter(other.clone(), &after)
+                .map(|change| change.without_wordings_of(memory.number)),
+        );
+    }
     draft.redactions = redactions(memory.number, history);
     draft.other_sessions = without_summary(memory.number, history, sessions);
     let facts = Facts::default()
@@ -55,9 +72,9 @@ pub fn shred(
         .count("core_tokens_before", core_tokens_before)
         .count("core_tokens_after", draft.agent.tally.core_tokens);
     // Earlier records no longer hold the words, so the change that replays begins without them.
-    let recorded = Change::between(memory.without_words(), &emptied);
+    recorded.extend(Change::between(memory.without_words(), &emptied));
     let body = Body {
-        changes: recorded.into_iter().collect(),
+        changes: recorded,
         reason: Some(reason),
         ..Body::default()
     };
@@ -85,8 +102,17 @@ fn redactions(number: Number, history: &[Record]) -> Vec<Redaction> {
 }
 
 fn concerns(record: &Record, number: Number) -> bool {
-    let changes = &record.body.changes;
-    record.memory == Some(number) || changes.iter().any(|change| change.number() == number)
+    let stands_for = |memory: &Memory| {
+        memory.wordings.iter().any(|wording| wording.number == number)
+    };
+    let concerns = |change: &Change| {
+        change.number() == number
+            || change.before().is_some_and(stands_for)
+            || stands_for(&change.after())
+    };
+    record.memory == Some(number)
+        || record.body.changes.iter().any(concerns)
+        || record.body.lost.iter().any(|lost| lost.number == number)
 }
 
 fn without_words_of(number: Number, record: &Record) -> Body {
@@ -94,10 +120,11 @@ fn without_words_of(number: Number, record: &Record) -> Body {
     for change in &mut body.changes {
         if change.number() == number {
             *change = change.without_words();
+        } else {
+            *change = change.without_wordings_of(number);
         }
     }
-    // What was lost in an edit may have been this memory's.
-    body.lost_details.clear();
+    body.lost.retain(|lost| lost.number != number);
     if quotes_summary(record, number) {
         body.summary = body.summary.map(|_| PrivateText::default());
     }

@@ -98,13 +98,11 @@ impl Digester {
         self.digest(5, id)
     }
 
-    /// A short digest of a detail's canonical form, for finding the memories that carry it. Two
-    /// details may share one; whoever looks them up compares the texts.
-    pub fn detail(&self, key: &str) -> i64 {
-        let digest = self.digest(3, key);
-        let mut first = [0; 8];
-        first.copy_from_slice(&digest[..8]);
-        i64::from_be_bytes(first)
+    /// A short code for one call in one situation, which only whoever holds the key can make: an answer
+    /// that asks gives it, and the same call with it does what was asked about (SPEC 3.14).
+    pub fn confirmation(&self, call: &str) -> String {
+        let digest = self.digest(3, call);
+        digest[..5].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

@@ -74,6 +74,11 @@ impl Timestamp {
         })
     }
 
+    /// Whole days from 1970-01-01 in UTC, negative before.
+    pub fn day_number(self) -> i64 {
+        self.0.div_euclid(DAY)
+    }
+
     /// The calendar date in UTC, as `2026-03-01`.
     pub fn date(self) -> String {
         self.to_jiff().to_zoned(TimeZone::UTC).date().to_string()

@@ -227,13 +227,14 @@ pub(crate) fn shown(value: &impl Serialize) -> Result<Value> {
 }
 
 async fn save(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
-    let known = ["content", "kind", "tags", "source", "created_at"];
+    let known = ["content", "kind", "tags", "source", "origin", "created_at"];
     let arguments = Arguments::of(arguments, &known)?;
     let input = MemoryInput {
         content: arguments.needed("content")?.into(),
         kind: arguments.kind()?,
         tags: arguments.texts("tags")?,
         source: arguments.text("source")?.map(PrivateText::from),
+        origin: arguments.text("origin")?.map(str::parse).transpose()?,
         created_at: arguments.time("created_at")?,
         constitutional: false,
     };

@@ -32,13 +32,15 @@ macro_rules! pages {
 
 /// Every code.
 pub(crate) const PAGES: &[Page] = pages! {
-    200 details_lost
     200 edit_cap
-    200 erosion_floor
     200 immutable
+    200 loss_limit
     200 mode
     200 not_core
     200 unknown_tool
+    200 wording_gutted
+    200 words_added
+    200 words_lost
     400 bad_lines
     400 invalid_argument
     400 too_long

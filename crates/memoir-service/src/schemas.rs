@@ -44,10 +44,10 @@ named! {
         "Where a request for access stands. `done`: the token was made, or the memory shredded.";
     AskedKind: ["read", "token"], "What an agent is asked for; a shredding is asked for where the memory is.";
     Action: RecordedAction::ALL.map(RecordedAction::as_str), "What was done.";
-    ActorKind: ["administrator", "agent", "system"], "In what role somebody acts.";
+    ActorKind: ["administrator", "agent", "system", "owner"], "In what role somebody acts.";
     Code: errors::PAGES.iter().filter(|page| page.status >= 400).map(|page| page.code),
         "A stable code; `/docs/errors/CODE` is the page about it.";
-    DetailGuard: ["warn", "refuse", "off"], "What becomes of an edit that loses a detail.";
+    LossGuard: ["limit", "refuse", "off"], "What becomes of an edit that would let something go.";
     Driver: ["agent", "model"], "Who runs the loop of a session.";
     DuplicateMatch: ["exact", "ignore_case"], "When two core memories are the same text.";
     DueReason: ["weekly", "budget"], "Why a session is due.";
@@ -57,6 +57,8 @@ named! {
     ], "Why a session ended as it did.";
     Included: ["discarded"], "What a list has beside kept memories.";
     Kind: ["core", "journal"], "`core` memories are always in the prompt; `journal` entries for a week.";
+    Origin: ["agent", "administrator", "conversation", "import", "external"],
+        "Through which door a text came, the strongest first; agent and administrator are equally strong.";
     Mode: ["full", "dedup_only"], "`dedup_only` has no consolidating and no rewriting.";
     OwnField: [
         "name", "system_prompt", "reflection_prompt", "memory_reflection_prompt", "refinement_prompt",
@@ -64,7 +66,7 @@ named! {
     ], "What an agent sets about itself.";
     RefusalCode: [
         "unknown_tool", "invalid_argument", "not_found", "constitutional", "immutable", "not_core", "edit_cap",
-        "mode", "details_lost", "erosion_floor", "too_long", "session_over",
+        "mode", "words_added", "wording_gutted", "loss_limit", "words_lost", "too_long", "session_over",
     ], "Why a tool's call changed nothing.";
     State: [
         "queued", "asking", "open", "completed", "rolled_back", "declined", "abandoned", "failed",
@@ -170,7 +172,7 @@ pub(crate) struct SettingsAsSet {
     #[schema(required)]
     duplicate_match: Option<DuplicateMatch>,
     #[schema(required)]
-    detail_guard: Option<DetailGuard>,
+    loss_guard: Option<LossGuard>,
     /// Whether the schedule leaves it alone.
     paused: bool,
     /// Whether it is in service.
@@ -212,7 +214,7 @@ pub(crate) struct Settings {
     #[schema(max_items = 16)]
     immutable_tags: Option<Vec<String>>,
     duplicate_match: Option<DuplicateMatch>,
-    detail_guard: Option<DetailGuard>,
+    loss_guard: Option<LossGuard>,
     /// Whether the schedule leaves it alone.
     paused: Option<bool>,
     /// Whether it is in service.
@@ -254,11 +256,50 @@ pub(crate) struct NewAgent {
     #[schema(max_items = 16)]
     immutable_tags: Option<Vec<String>>,
     duplicate_match: Option<DuplicateMatch>,
-    detail_guard: Option<DetailGuard>,
+    loss_guard: Option<LossGuard>,
     /// Whether the schedule leaves it alone.
     paused: Option<bool>,
     /// Whether it is in service.
     active: Option<bool>,
+}
+
+/// How much of what was ever said is still said.
+#[derive(ToSchema)]
+pub(crate) struct Kept {
+    /// Wordings that kept core memories stand for, and those that sessions let go by deleting.
+    wordings: u64,
+    /// Those of which everything is still said.
+    carried: u64,
+    /// The words of all of them, but for the free ones.
+    words: u64,
+    /// Those of them that sessions let go.
+    lost_words: u64,
+    /// Those of them that sessions of the last 365 days let go.
+    lost_words_year: u64,
+}
+
+/// How many wordings are still said.
+#[derive(ToSchema)]
+pub(crate) struct Carried {
+    wordings: u64,
+    carried: u64,
+    let_go: u64,
+}
+
+/// What is let go, or would be.
+#[derive(ToSchema)]
+pub(crate) struct Lost {
+    /// The sentences that say less.
+    details: Vec<String>,
+    /// The words that go, in their author's own form.
+    words: Vec<String>,
+}
+
+/// How many words may still be let go.
+#[derive(ToSchema)]
+pub(crate) struct Allowance {
+    session_words: u64,
+    year_words: u64,
 }
 
 /// One memory found.
@@ -306,18 +347,29 @@ tool_results! {
         /// The new one.
         number: u64,
         content: String,
-        lost_details: Option<Vec<String>>,
+        lost: Option<Lost>,
+        edits_left: u64,
+        /// Tokens that can still go before everything is undone.
+        removable_tokens: u64,
     }
     /// A memory was rewritten.
     Updated = "^updated$" {
         number: u64,
         content: String,
-        lost_details: Option<Vec<String>>,
+        lost: Option<Lost>,
+        edits_left: u64,
+        /// Tokens that can still go before everything is undone.
+        removable_tokens: u64,
     }
     /// A memory was discarded.
     Deleted = "^deleted$" {
         number: u64,
-        lost_details: Option<Vec<String>>,
+        /// The memory that says all of it, and stands for it from now on.
+        carried_by: Option<u64>,
+        lost: Option<Lost>,
+        edits_left: u64,
+        /// Tokens that can still go before everything is undone.
+        removable_tokens: u64,
     }
     /// A memory is constitutional.
     Protected = "^protected$" {
@@ -343,6 +395,18 @@ tool_results! {
         code: RefusalCode,
         /// What to do instead.
         error: String,
+        /// What would be let go.
+        lost: Option<Lost>,
+        /// The sentences in question as they would stand.
+        would_say: Option<Vec<String>>,
+        /// A text that would pass.
+        passes: Option<String>,
+        /// The code with which the same call does what is asked about.
+        confirm: Option<String>,
+        /// What may still be let go.
+        allowance: Option<Allowance>,
+        /// Words that none of the replaced texts says in this way.
+        added: Option<Vec<String>>,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What goes over the wire, under the names that programs are written against.
 
 use memoir_app::{
-    AccessRequestView, AgentView, BlindMemoryView, ContextView, EndNotice, Eyes, MemoryInput,
+    AccessRequestView, AgentView, BlindMemoryView, ContextView, EndNotice, Eyes, KeptView, MemoryInput,
     MemoryView, RecordView, RefinementDue, Saved, SeenMemory, SessionView, Verification,
     sessions::{self, RehearsedMemory, SessionDetail},
 };
@@ -9,13 +9,14 @@ use memoir_domain::{
     PrivateJson, PrivateText, Timestamp,
     memory::{Kind, Tally},
     session::{Driver, Mode, Stats, Usage},
+    wording::Origin,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::schemas;
 
-/// A memory. `content`, `tags` and `source` are for the agent itself, and for an administrator under an access
+/// A memory. `content`, `tags` and `sources` are for the agent itself, and for an administrator under an access
 /// that the agent has granted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Memory {
@@ -31,11 +32,16 @@ pub(crate) struct Memory {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
     tags: Option<Vec<PrivateText>>,
+    /// Where it came from, in the words of whoever saved what it stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    source: Option<PrivateText>,
+    #[schema(value_type = Option<Vec<String>>)]
+    sources: Option<Vec<PrivateText>>,
     /// Whether no session can delete or merge it.
     constitutional: bool,
+    #[schema(value_type = schemas::Origin)]
+    origin: Origin,
+    /// How many wordings it stands for.
+    wordings: u64,
     /// The origin date.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -66,8 +72,10 @@ impl From<MemoryView> for Memory {
             tokens: view.tokens,
             tags: Some(view.tags.iter().map(PrivateText::from).collect()),
             content: Some(view.content),
-            source: view.source,
+            sources: Some(view.sources),
             constitutional: view.constitutional,
+            origin: view.origin,
+            wordings: view.wordings,
             created_at: view.created_at,
             updated_at: view.updated_at,
             discarded_at: view.discarded_at,
@@ -84,8 +92,10 @@ impl From<BlindMemoryView> for Memory {
             content: None,
             tokens: view.tokens,
             tags: None,
-            source: None,
+            sources: None,
             constitutional: view.constitutional,
+            origin: view.origin,
+            wordings: view.wordings,
             created_at: view.created_at,
             updated_at: view.updated_at,
             discarded_at: view.discarded_at,
@@ -100,7 +110,7 @@ impl Memory {
         Self {
             content: None,
             tags: None,
-            source: None,
+            sources: None,
             ..self
         }
     }
@@ -112,6 +122,7 @@ impl Memory {
             self.kind,
             self.tokens,
             self.constitutional,
+            (self.origin, self.wordings),
             (self.created_at, self.updated_at),
             (self.discarded_at, self.shredded_at),
         ))
@@ -179,6 +190,10 @@ pub(crate) struct NewMemory {
     #[serde(default)]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 200, example = "conversation")]
     source: Option<PrivateText>,
+    /// A weaker origin than that of whoever saves it, such as `external` for what is quoted.
+    #[serde(default)]
+    #[schema(value_type = Option<schemas::Origin>)]
+    origin: Option<Origin>,
     /// The origin date; now where it is left out.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime, example = "2026-03-04T12:00:00Z")]
@@ -195,6 +210,7 @@ impl From<NewMemory> for MemoryInput {
             kind: new.kind,
             tags: new.tags.unwrap_or_default(),
             source: new.source,
+            origin: new.origin,
             created_at: new.created_at,
             constitutional: new.constitutional.unwrap_or(false),
         }
@@ -220,8 +236,8 @@ pub(crate) struct Agent {
     effective_immutable_tags: Vec<String>,
     #[schema(value_type = schemas::DuplicateMatch)]
     effective_duplicate_match: memoir_domain::agent::DuplicateMatch,
-    #[schema(value_type = schemas::DetailGuard)]
-    effective_detail_guard: memoir_domain::agent::DetailGuard,
+    #[schema(value_type = schemas::LossGuard)]
+    effective_loss_guard: memoir_domain::agent::LossGuard,
     /// The mass.
     core_tokens: u64,
     core_count: u64,
@@ -229,6 +245,8 @@ pub(crate) struct Agent {
     constitutional_count: u64,
     discarded_count: u64,
     shredded_count: u64,
+    #[schema(value_type = schemas::Kept)]
+    kept: KeptView,
     needs_refinement: bool,
     #[schema(required, value_type = Option<Due>)]
     refinement_due: Option<RefinementDue>,
@@ -249,6 +267,7 @@ impl From<AgentView> for Agent {
             constitutional_count,
             discarded_count,
             shredded_count,
+            ..
         } = view.tally;
         Self {
             id: view.id,
@@ -260,13 +279,14 @@ impl From<AgentView> for Agent {
             effective_refinement_trigger_tokens: view.effective_refinement_trigger_tokens,
             effective_immutable_tags: view.effective_immutable_tags,
             effective_duplicate_match: view.effective_duplicate_match,
-            effective_detail_guard: view.effective_detail_guard,
+            effective_loss_guard: view.effective_loss_guard,
             core_tokens,
             core_count,
             journal_count,
             constitutional_count,
             discarded_count,
             shredded_count,
+            kept: view.kept,
             needs_refinement: view.needs_refinement,
             refinement_due: view.refinement_due,
             last_refinement_at: view.last_refinement_at,
@@ -306,6 +326,8 @@ pub(crate) struct Session {
     #[schema(value_type = schemas::Stats)]
     stats: Stats,
     removed_tokens: u64,
+    /// Words that its edits let go.
+    lost_words: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     summary: Option<PrivateText>,
@@ -378,6 +400,7 @@ impl From<SessionView> for Session {
             edits: view.edits,
             stats: view.stats,
             removed_tokens: view.removed_tokens,
+            lost_words: view.lost_words,
             summary: view.summary,
             reason: view.reason,
             end_reason: view.end_reason,
@@ -489,6 +512,9 @@ pub(crate) struct Verified {
     valid: bool,
     records: u64,
     head: String,
+    /// How much of what was ever said is still said; null where something does not fit.
+    #[schema(required, value_type = Option<schemas::Carried>)]
+    carried: Option<memoir_domain::replay::Carried>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schemas::Misfit>)]
     first_bad: Option<memoir_app::Misfit>,
@@ -500,6 +526,7 @@ impl From<Verification> for Verified {
             valid: verification.valid,
             records: verification.records,
             head: verification.head,
+            carried: verification.carried,
             first_bad: verification.first_bad,
         }
     }

@@ -18,8 +18,8 @@ use memoir_domain::{
     session::{Driver, Lease, Mode, State, Stats, Trigger, Usage},
 };
 use memoir_store::{
-    Access, AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, Fleet, MemoryPage,
-    MemoryRow, ReplyRow, Selection, SessionRow, Store, StoredText, Wanted,
+    Access, AccountRow, AgentRow, AuditRow, BodyRow, Commit, Fleet, MemoryPage, MemoryRow,
+    ReplyRow, Selection, SessionRow, Store, StoredText, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::{Connection, params};
@@ -91,6 +91,7 @@ fn agent(number: u64) -> AgentRow {
         name: format!("agent {number}"),
         folded_name: format!("agent {number}"),
         settings: "{}".to_owned(),
+        lost_by_day: "{}".to_owned(),
         prompts_version: 1,
         paused: false,
         inactive: false,
@@ -169,6 +170,7 @@ fn session(agent: AgentId) -> SessionRow {
         threshold: Some(0.75),
         edits: 0,
         removed_tokens: 0,
+        lost_words: 0,
         stats: Stats::default(),
         end_reason: None,
         body: StoredText(vec![1; 40]),
@@ -180,15 +182,6 @@ fn session(agent: AgentId) -> SessionRow {
             until: at(1_000_000),
             holder: 7,
         }),
-    }
-}
-
-/// Digests that look random.
-fn detail(number: u64, which: u64) -> DetailRow {
-    let mixed = (number * 4 + which).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    DetailRow {
-        digest: (mixed ^ (mixed >> 29)).cast_signed(),
-        number: Number(number),
     }
 }
 
@@ -207,11 +200,6 @@ fn importing(agent: &AgentRow, count: u64) -> Commit {
         agent,
         memories: numbers.clone().map(memory).collect(),
         sessions: Vec::new(),
-        details_removed: Vec::new(),
-        details_added: numbers
-            .clone()
-            .flat_map(|number| (0..4).map(move |which| detail(number, which)))
-            .collect(),
         tokens: Vec::new(),
         access: Vec::new(),
         messages: Vec::new(),
@@ -284,10 +272,9 @@ async fn context(path: &Path) {
     let one = Wanted {
         memories: Selection::Numbers(vec![Number(500)]),
         session: Some(session(row.scope.agent).id),
-        eroded_since: Some(at(0)),
     };
-    let digests: Vec<i64> = (0..4).map(|which| detail(500, which).digest).collect();
-    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    let every: Vec<u64> = (1..=1_000).collect();
+    let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..500 {
         let started = Instant::now();
         assert_eq!(
@@ -313,19 +300,21 @@ async fn context(path: &Path) {
             1
         );
         times[1].push(started.elapsed());
-        let started = Instant::now();
-        assert_eq!(
-            store
-                .carriers(row.scope, &digests, Number(500), 8)
-                .await
-                .unwrap(),
-            []
-        );
-        times[2].push(started.elapsed());
+        for (at, seqs) in [(2, &every[490..498]), (3, &every[..])] {
+            let started = Instant::now();
+            let found = store.records_at(row.scope, seqs).await;
+            assert_eq!(found.unwrap().len(), seqs.len());
+            times[at].push(started.elapsed());
+        }
     }
-    for (name, times) in ["context of 1,000", "one memory", "carriers"]
-        .into_iter()
-        .zip(&mut times)
+    for (name, times) in [
+        "context of 1,000",
+        "one memory",
+        "8 records by their places",
+        "1,000 records by their places",
+    ]
+    .into_iter()
+    .zip(&mut times)
     {
         println!("{name}: {}", spread(times));
     }
@@ -406,7 +395,7 @@ fn spread(times: &mut [Duration]) -> String {
     )
 }
 
-/// One governed edit: a memory, the session, two details out, two in, and the record.
+/// One governed edit: a memory, the session, and the record.
 fn editing(agent: &AgentRow, round: u64) -> Commit {
     let mut agent = agent.clone();
     let number = 1 + round % 500;
@@ -424,8 +413,6 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
             removed_tokens: round,
             ..session(agent.scope.agent)
         }],
-        details_removed: vec![detail(number, round % 2), detail(number, 2)],
-        details_added: vec![detail(number, (round + 1) % 2), detail(number, 2)],
         tokens: Vec::new(),
         access: Vec::new(),
         messages: Vec::new(),
@@ -449,14 +436,10 @@ async fn edits(path: &Path) {
         let wanted = Wanted {
             memories: Selection::Numbers(vec![Number(1 + round % 500)]),
             session: Some(session(row.scope.agent).id),
-            eroded_since: Some(at(0)),
         };
         let snapshot = store.snapshot(row.scope, &wanted).await.unwrap().unwrap();
-        let digests = [detail(1, 0).digest, detail(1, 1).digest];
-        store
-            .carriers(row.scope, &digests, Number(1), 8)
-            .await
-            .unwrap();
+        let wordings = [1 + round % 500, 501 + round % 500];
+        store.records_at(row.scope, &wordings).await.unwrap();
         reads.push(began.elapsed());
         let commit = editing(&snapshot.agent, round);
         store.commit(commit).await.unwrap();
@@ -490,10 +473,8 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
                 messages: Vec::new(),
                 bodies: Vec::new(),
                 records: Vec::new(),
-                details_added: Vec::new(),
                 expected_version: Some(1),
                 agent: importing(&agent(1), 1_000).agent,
-                details_removed: Vec::new(),
                 progress: None,
             })
             .await
@@ -534,18 +515,6 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
             "UPDATE sessions SET edits = edits + 1, removed_tokens = ?2 WHERE id = ?1",
             &[id, &(round as i64)],
         );
-        for which in [round % 2, 2] {
-            run(
-                "DELETE FROM memory_details WHERE agent_id = ?1 AND digest = ?2 AND number = ?3",
-                &[id, &detail(number as u64, which).digest, &number],
-            );
-        }
-        for which in [(round + 1) % 2, 2] {
-            run(
-                "INSERT OR IGNORE INTO memory_details (agent_id, digest, number) VALUES (?1, ?2, ?3)",
-                &[id, &detail(number as u64, which).digest, &number],
-            );
-        }
         let record = record(1_001 + round, number as u64);
         connection
             .prepare_cached(

@@ -52,6 +52,14 @@ CREATE TABLE agents (
     discarded_count INTEGER NOT NULL,
     -- Shredded memories.
     shredded_count INTEGER NOT NULL,
+    -- Wordings that kept core memories stand for, and those that sessions let go by deleting.
+    wording_count INTEGER NOT NULL,
+    -- Those of them of which a session let something go.
+    let_go_count INTEGER NOT NULL,
+    -- The words of all of them, but for the free ones.
+    words INTEGER NOT NULL,
+    -- Those of them that sessions let go.
+    lost_words INTEGER NOT NULL,
     -- The number of the next memory.
     next_number INTEGER NOT NULL,
     -- The sequence number of the next record of its log.
@@ -83,6 +91,8 @@ CREATE TABLE agents (
     head BLOB NOT NULL CHECK (length(head) = 32),
     -- The settings that are no text, as a JSON object.
     settings TEXT NOT NULL,
+    -- Words that sessions let go by the day on which they did, as a JSON object.
+    lost_by_day TEXT NOT NULL DEFAULT '{}',
     -- What shows, to whoever has the agent's key, that the row is as it was written.
     seal BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -136,7 +146,7 @@ CREATE TABLE memories (
     discarded_at INTEGER,
     -- When its words were taken out for good; it is discarded then.
     shredded_at INTEGER,
-    -- Words, tags, source and protected wording: text.
+    -- Words, tags, source, and what is known of the wordings that it stands for: text.
     body BLOB NOT NULL,
     PRIMARY KEY (agent_id, number),
     CHECK (shredded_at IS NULL OR discarded_at IS NOT NULL)
@@ -177,6 +187,8 @@ CREATE TABLE sessions (
     edits INTEGER NOT NULL,
     -- The sum of what each edit took away, in tokens.
     removed_tokens INTEGER NOT NULL,
+    -- Words of wordings that it let go.
+    lost_words INTEGER NOT NULL,
     -- Memories merged into others.
     consolidated INTEGER NOT NULL,
     -- Memories rewritten.
@@ -210,14 +222,8 @@ CREATE TABLE sessions (
 -- At most one running session of an agent; finds it.
 CREATE UNIQUE INDEX sessions_running ON sessions (agent_id) WHERE state IN ('queued', 'asking', 'open');
 
--- An agent's sessions by time: the newest ones, and those that count towards its erosion.
+-- Lists an agent's sessions by time.
 CREATE INDEX sessions_by_start ON sessions (agent_id, started_at);
-
--- What sessions that ended removed and what stands, by agent and time, for sorting agents by it without
--- reading a session. An edit of a running session does not write it.
-CREATE INDEX sessions_eroding
-ON sessions (agent_id, started_at, removed_tokens, ended_at, state, undone_at, rehearsal)
-WHERE ended_at IS NOT NULL AND removed_tokens > 0 AND state <> 'rolled_back' AND undone_at IS NULL AND rehearsal = 0;
 
 -- Sessions that Memoir drives and nobody holds, oldest first of each account and model.
 CREATE INDEX sessions_waiting ON sessions (account_id, COALESCE(model, ''), started_at)
@@ -235,7 +241,7 @@ CREATE TABLE audit_records (
     seq INTEGER NOT NULL,
     -- When it was written.
     recorded_at INTEGER NOT NULL,
-    -- administrator, agent or system.
+    -- administrator, agent, system or owner.
     actor_kind TEXT NOT NULL,
     -- Who did it.
     actor_name TEXT NOT NULL,
@@ -280,18 +286,6 @@ CREATE TRIGGER audit_records_undeleted BEFORE DELETE ON audit_records
 BEGIN
     SELECT RAISE(ABORT, 'audit records are never deleted');
 END;
-
--- Which kept core memories carry which details. Rows of other memories are removed with the change
--- that discards them.
-CREATE TABLE memory_details (
-    -- Whose memory it is.
-    agent_id BLOB NOT NULL REFERENCES agents (id),
-    -- The detail's digest under the agent's key.
-    digest INTEGER NOT NULL,
-    -- The memory that carries it.
-    number INTEGER NOT NULL,
-    PRIMARY KEY (agent_id, digest, number)
-) STRICT, WITHOUT ROWID;
 
 -- The log over the heads of all agents' logs. Only ever added to.
 CREATE TABLE log_leaves (
@@ -443,7 +437,7 @@ CREATE TABLE access_requests (
     memory INTEGER,
     -- asked or granted while it is open; else what became of it.
     state TEXT NOT NULL,
-    -- administrator, agent or system.
+    -- administrator, agent, system or owner.
     asked_by_kind TEXT NOT NULL,
     -- Who asks.
     asked_by_name TEXT NOT NULL,

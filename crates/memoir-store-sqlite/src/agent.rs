@@ -5,16 +5,13 @@ use memoir_domain::{
     memory::{Kind, Number, Tally},
 };
 use memoir_store::{
-    AgentRow, AuditRow, DetailRow, MemoryPage, MemoryRow, RecordFilter, Selection, SessionRow,
-    Snapshot, StoredText, Wanted,
+    AgentRow, AuditRow, MemoryPage, MemoryRow, RecordFilter, Selection, SessionRow, Snapshot,
+    StoredText, Wanted,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 
 use crate::{
-    decode::{
-        self, Columns, agent_columns, detail_columns, memory_columns, record_columns,
-        session_columns,
-    },
+    decode::{self, Columns, agent_columns, memory_columns, record_columns, session_columns},
     encode::{self, count, number},
     error::{Result, inconsistent},
     reader::View,
@@ -39,10 +36,6 @@ pub(crate) fn snapshot(
             None => None,
         },
         running_session: running_session(connection, scope)?,
-        eroded_tokens: match wanted.eroded_since {
-            Some(since) => eroded_tokens(connection, scope, since)?,
-            None => 0,
-        },
     }))
 }
 
@@ -131,6 +124,16 @@ fn memories(
             [agent],
             decode::memory,
         )?,
+        Selection::Core => all(
+            connection,
+            concat!(
+                "SELECT ",
+                memory_columns!(),
+                " FROM memories WHERE agent_id = ?1 AND kind = 'core' ORDER BY number"
+            ),
+            [agent],
+            decode::memory,
+        )?,
         Selection::All => all(
             connection,
             concat!(
@@ -212,72 +215,6 @@ fn running_session(connection: &Connection, scope: AgentScope) -> Result<Option<
         "SELECT id FROM sessions WHERE agent_id = ?1 AND state IN ('queued', 'asking', 'open')",
         [scope.agent.as_bytes()],
         |row| Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?)),
-    )
-}
-
-/// What the agent's sessions begun since then removed and what stands, in tokens.
-pub(crate) fn eroded_tokens(
-    connection: &Connection,
-    scope: AgentScope,
-    since: Timestamp,
-) -> Result<u64> {
-    connection
-        .prepare_cached(
-            "SELECT coalesce(sum(removed_tokens), 0) FROM sessions \
-             WHERE agent_id = ?1 AND started_at >= ?2 AND state <> 'rolled_back' \
-                 AND undone_at IS NULL AND rehearsal = 0",
-        )?
-        .query_row(
-            params![scope.agent.as_bytes(), since.microseconds()],
-            |row| Ok(Columns::new(row, "sessions").count()),
-        )?
-}
-
-/// Kept core memories other than `except` that carry the rarest of the details that any other carries.
-/// Costs a look at no more than `limit` rows for each detail, however many carry it.
-pub(crate) fn carriers(
-    connection: &Connection,
-    scope: AgentScope,
-    digests: &[i64],
-    except: Number,
-    limit: u32,
-) -> Result<Vec<MemoryRow>> {
-    let _view = View::new(connection)?;
-    if limit == 0 || !exists(connection, scope)? {
-        return Ok(Vec::new());
-    }
-    let agent = scope.agent.as_bytes();
-    // A number that SQLite cannot hold is no memory's: nothing is excepted.
-    let except = number(except, "memory_details").unwrap_or(0);
-    let mut counting = connection.prepare_cached(
-        "SELECT count(*) FROM (SELECT 1 FROM memory_details \
-             WHERE agent_id = ?1 AND digest = ?2 AND number <> ?3 LIMIT ?4)",
-    )?;
-    let mut rarest: Option<(u64, i64)> = None;
-    for &digest in digests {
-        let most = i64::from(limit) + 1;
-        let carried = counting.query_row(params![agent, digest, except, most], |row| {
-            Ok(Columns::new(row, "memory_details").count())
-        })??;
-        if carried > 0 && rarest.is_none_or(|(least, _)| carried < least) {
-            rarest = Some((carried, digest));
-        }
-    }
-    let Some((_, digest)) = rarest else {
-        return Ok(Vec::new());
-    };
-    all(
-        connection,
-        concat!(
-            "SELECT ",
-            memory_columns!(),
-            " FROM (SELECT number AS carrier FROM memory_details \
-                 WHERE agent_id = ?1 AND digest = ?2 AND number <> ?3 ORDER BY number LIMIT ?4) \
-             CROSS JOIN memories ON agent_id = ?1 AND number = carrier \
-             WHERE kind = 'core' AND discarded_at IS NULL ORDER BY number"
-        ),
-        params![agent, digest, except, limit],
-        decode::memory,
     )
 }
 
@@ -430,22 +367,39 @@ pub(crate) fn records(
     Ok(records)
 }
 
-/// Which of the agent's memories carry which details.
-pub(crate) fn details(connection: &Connection, scope: AgentScope) -> Result<Vec<DetailRow>> {
+const RECORD_AT: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    " FROM audit_records WHERE agent_id = ?1 AND seq = ?2"
+);
+
+/// The records at these places of the agent's log. Each is a search by itself, so that there may be more
+/// of them than one statement takes values.
+pub(crate) fn records_at(
+    connection: &Connection,
+    scope: AgentScope,
+    seqs: &[u64],
+) -> Result<Vec<AuditRow>> {
     let _view = View::new(connection)?;
     if !exists(connection, scope)? {
         return Ok(Vec::new());
     }
-    all(
-        connection,
-        concat!(
-            "SELECT ",
-            detail_columns!(),
-            " FROM memory_details WHERE agent_id = ?1 ORDER BY digest, number"
-        ),
-        [scope.agent.as_bytes()],
-        decode::detail,
-    )
+    let mut wanted = seqs.to_vec();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut records = Vec::with_capacity(wanted.len());
+    for seq in wanted {
+        // No record has a number that SQLite cannot hold.
+        if let Ok(seq) = count(seq, "audit_records", "seq") {
+            records.extend(first(
+                connection,
+                RECORD_AT,
+                params![scope.agent.as_bytes(), seq],
+                decode::record,
+            )?);
+        }
+    }
+    Ok(records)
 }
 
 /// Counts the agent's memories from their rows; nothing where there is no such agent.
@@ -460,7 +414,7 @@ pub(crate) fn recount(connection: &Connection, scope: AgentScope) -> Result<Tall
              count(*) FILTER (WHERE shredded_at IS NOT NULL) \
          FROM memories WHERE agent_id = (SELECT id FROM agents WHERE id = ?1 AND account_id = ?2)",
         [scope.agent.as_bytes(), scope.account.as_bytes()],
-        |row| decode::tally(&mut Columns::new(row, "memories")),
+        |row| decode::counted(&mut Columns::new(row, "memories")),
     )?;
     Ok(counted.unwrap_or_default())
 }
@@ -513,6 +467,19 @@ pub(crate) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::open;
+
+    #[test]
+    fn a_record_is_found_by_its_key() {
+        let connection = open::in_memory().unwrap();
+        assert_eq!(
+            plan(&connection, RECORD_AT),
+            [
+                "SEARCH audit_records USING PRIMARY KEY (agent_id=? AND seq=?)",
+                "CORRELATED SCALAR SUBQUERY 1",
+                "SEARCH before USING PRIMARY KEY (agent_id=? AND seq=?)",
+            ]
+        );
+    }
 
     #[test]
     fn pages_are_ranges_in_the_order_of_an_index() {

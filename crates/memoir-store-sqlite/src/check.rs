@@ -1,13 +1,13 @@
 //! The store's check of itself. Findings name tables, numbers and identifiers, never words.
 
-use memoir_domain::{AgentId, TokenId};
+use memoir_domain::{AgentId, TokenId, memory::Tally};
 use memoir_store::{Error, Finding};
 use rusqlite::{Connection, Row};
 
 use crate::{
     agent::all,
     decode::{
-        self, Columns, access_columns, account_columns, agent_columns, leaf_columns,
+        self, Columns, access_columns, account_columns, agent_columns, counted, leaf_columns,
         memory_columns, record_columns, reply_columns, session_columns, tally, token_columns,
         user_columns,
     },
@@ -23,7 +23,7 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
     let _view = View::new(connection)?;
     let mut findings = Vec::new();
     for part in [
-        pages, references, rows, prompts, tallies, details, logs, heads, places, leaves, tokens,
+        pages, references, rows, prompts, tallies, logs, heads, places, leaves, tokens,
     ] {
         match part(connection) {
             Ok(found) => findings.extend(found),
@@ -163,12 +163,13 @@ fn prompts(connection: &Connection) -> Result<Vec<Finding>> {
     )
 }
 
-/// The counts kept with each agent against its memories.
+/// The counts kept with each agent against its memories. What wordings come to stands in the words of
+/// these, and is held against each other only.
 fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
     let agents = all(
         connection,
         "SELECT id, core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-             shredded_count, next_number, \
+             shredded_count, wording_count, let_go_count, words, lost_words, next_number, \
              (SELECT coalesce(sum(tokens), 0) FROM memories WHERE agent_id = id AND kind = 'core' \
                  AND discarded_at IS NULL), \
              (SELECT count(*) FROM memories WHERE agent_id = id AND kind = 'core' \
@@ -188,16 +189,32 @@ fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
             let agent = AgentId::from_bytes(columns.id()?);
             let kept = tally(&mut columns)?;
             let next_number = columns.count()?;
-            let counted = tally(&mut columns)?;
+            let counted = counted(&mut columns)?;
             let last_number = columns.count()?;
             Ok((agent, kept, counted, next_number, last_number))
         },
     )?;
     let mut findings = Vec::new();
     for (agent, kept, counted, next_number, last_number) in agents {
+        let counted = Tally {
+            wording_count: kept.wording_count,
+            let_go_count: kept.let_go_count,
+            words: kept.words,
+            lost_words: kept.lost_words,
+            ..counted
+        };
         if kept != counted {
             findings.push(finding(
                 format!("table `agents`: {agent} is counted as {kept:?}, its memories come to {counted:?}"),
+                RECOUNT,
+            ));
+        }
+        if kept.let_go_count > kept.wording_count {
+            findings.push(finding(
+                format!(
+                    "table `agents`: {agent} has {} wordings, and {} of which something was let go",
+                    kept.wording_count, kept.let_go_count
+                ),
                 RECOUNT,
             ));
         }
@@ -209,28 +226,6 @@ fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
         }
     }
     Ok(findings)
-}
-
-/// Details only of kept core memories.
-fn details(connection: &Connection) -> Result<Vec<Finding>> {
-    all(
-        connection,
-        "SELECT DISTINCT details.agent_id, details.number FROM memory_details AS details \
-         LEFT JOIN memories USING (agent_id, number) \
-         WHERE memories.kind IS NOT 'core' OR memories.discarded_at IS NOT NULL LIMIT 20",
-        [],
-        |row| {
-            let mut columns = Columns::new(row, "memory_details");
-            let agent = AgentId::from_bytes(columns.id()?);
-            let number = columns.count()?;
-            Ok(finding(
-                format!(
-                    "table `memory_details`: memory #{number} of {agent} is no kept core memory"
-                ),
-                RECOUNT,
-            ))
-        },
-    )
 }
 
 /// Each log from 1 without gaps, up to where the agent says that it ends.

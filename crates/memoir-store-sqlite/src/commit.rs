@@ -2,8 +2,8 @@
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DeliveryRow, DetailRow, Error, MemoryRow,
-    ReplyRow, SessionRow, StoredText,
+    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DeliveryRow, Error, MemoryRow, ReplyRow,
+    SessionRow, StoredText,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,6 @@ use crate::{
     error::{Result, constraint, inconsistent},
     fault, requests, scrub, transcripts,
 };
-
-/// Detail rows from which on they are written in the order of the table, so that a large import fills
-/// its pages one after the other.
-const SORTED_DETAILS: usize = 64;
 
 /// What became of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,13 +74,6 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome>
     fault::point("commit.memories");
     write_sessions(connection, agent, &commit.sessions)?;
     fault::point("commit.sessions");
-    write_details(
-        connection,
-        agent,
-        &commit.details_removed,
-        &commit.details_added,
-    )?;
-    fault::point("commit.details");
     write_bodies(connection, agent, &commit.bodies)?;
     fault::point("commit.bodies");
     access::write_tokens(connection, &commit.tokens)?;
@@ -198,7 +187,9 @@ fn write_agent(
              constitutional_count = ?11, discarded_count = ?12, shredded_count = ?13, \
              next_number = ?14, next_seq = ?15, last_refinement_at = ?16, last_attempt_at = ?17, \
              last_attempt_tokens = ?18, ledger_created_at = ?19, ledger_number = ?20, head = ?21, \
-             settings = ?22, seal = ?23, last_reflection_at = ?24, unreflected_since = ?25 \
+             settings = ?22, seal = ?23, last_reflection_at = ?24, unreflected_since = ?25, \
+             wording_count = ?26, let_go_count = ?27, words = ?28, lost_words = ?29, \
+             lost_by_day = ?30 \
          WHERE id = ?1 AND account_id = ?2 AND version = ?3",
     )?;
     let changed = statement.execute(params![
@@ -230,6 +221,11 @@ fn write_agent(
         Text(&agent.seal),
         encode::time(agent.last_reflection_at),
         encode::time(agent.unreflected_since),
+        column(agent.tally.wording_count, "wording_count")?,
+        column(agent.tally.let_go_count, "let_go_count")?,
+        column(agent.tally.words, "words")?,
+        column(agent.tally.lost_words, "lost_words")?,
+        agent.lost_by_day,
     ])?;
     if changed == 0 {
         return Err(Error::Conflict.into());
@@ -280,9 +276,10 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
              discarded_count, shredded_count, next_number, next_seq, last_refinement_at, \
              last_attempt_at, last_attempt_tokens, ledger_created_at, ledger_number, erased_at, \
              head, settings, seal, weekly_after, pressure_at, last_reflection_at, unreflected_since, \
-             reflect_after) \
+             reflect_after, wording_count, let_go_count, words, lost_words, lost_by_day) \
          VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, \
+             ?33, ?34, ?35)",
     )?;
     statement
         .execute(params![
@@ -319,6 +316,11 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
             encode::time(agent.last_reflection_at),
             encode::time(agent.unreflected_since),
             encode::time(agent.reflect_after),
+            column(agent.tally.wording_count, "wording_count")?,
+            column(agent.tally.let_go_count, "let_go_count")?,
+            column(agent.tally.words, "words")?,
+            column(agent.tally.lost_words, "lost_words")?,
+            agent.lost_by_day,
         ])
         .map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))?;
     Ok(())
@@ -413,7 +415,7 @@ fn write_sessions(
              removed_tokens = ?13, consolidated = ?14, updated = ?15, deleted = ?16, \
              protected = ?17, end_reason = ?18, ended_at = ?20, undone_at = ?21, calls = ?22, \
              input_tokens = ?23, output_tokens = ?24, lease_holder = ?26, body = ?27, \
-             version = ?28 \
+             version = ?28, lost_words = ?29 \
          WHERE id = ?1 AND agent_id = ?2 AND state = ?3 AND driver = ?5 AND started_at = ?19 \
              AND lease_until IS ?25 AND model IS ?8",
     )?;
@@ -422,9 +424,9 @@ fn write_sessions(
              pre_session_tokens, post_session_tokens, threshold, edits, removed_tokens, \
              consolidated, updated, deleted, protected, end_reason, started_at, ended_at, \
              undone_at, calls, input_tokens, output_tokens, lease_until, lease_holder, body, \
-             version, account_id) \
+             version, lost_words, account_id) \
          SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, account_id \
+             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, account_id \
          FROM agents WHERE id = ?2 \
          ON CONFLICT (id) DO UPDATE SET state = excluded.state, mode = excluded.mode, \
              driver = excluded.driver, trigger = excluded.trigger, \
@@ -439,7 +441,8 @@ fn write_sessions(
              undone_at = excluded.undone_at, calls = excluded.calls, \
              input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, \
              lease_until = excluded.lease_until, lease_holder = excluded.lease_holder, \
-             body = excluded.body, version = excluded.version \
+             body = excluded.body, version = excluded.version, \
+             lost_words = excluded.lost_words \
          WHERE agent_id = excluded.agent_id",
     )?;
     for session in sessions {
@@ -449,6 +452,7 @@ fn write_sessions(
         let pre_session_tokens = tokens(session.pre_session_tokens, "pre_session_tokens")?;
         let post_session_tokens = tokens(session.post_session_tokens, "post_session_tokens")?;
         let removed_tokens = column(session.removed_tokens, "removed_tokens")?;
+        let lost_words = column(session.lost_words, "lost_words")?;
         let calls = column(session.usage.calls, "calls")?;
         let input_tokens = column(session.usage.input_tokens, "input_tokens")?;
         let output_tokens = column(session.usage.output_tokens, "output_tokens")?;
@@ -481,6 +485,7 @@ fn write_sessions(
             session.lease.map(|lease| lease.holder.cast_signed()),
             Text(&session.body),
             version,
+            lost_words,
         ];
         if proceed.execute(row)? > 0 {
             continue;
@@ -496,44 +501,6 @@ fn write_sessions(
         }
     }
     Ok(())
-}
-
-fn write_details(
-    connection: &Connection,
-    agent: &[u8; 16],
-    removed: &[DetailRow],
-    added: &[DetailRow],
-) -> Result<()> {
-    if let Some(mut statement) = prepared(
-        connection,
-        removed,
-        "DELETE FROM memory_details WHERE agent_id = ?1 AND digest = ?2 AND number = ?3",
-    )? {
-        for detail in removed {
-            let number = number(detail.number, "memory_details")?;
-            statement.execute(params![agent, detail.digest, number])?;
-        }
-    }
-    let Some(mut statement) = prepared(
-        connection,
-        added,
-        "INSERT OR IGNORE INTO memory_details (agent_id, digest, number) VALUES (?1, ?2, ?3)",
-    )?
-    else {
-        return Ok(());
-    };
-    let mut add = |detail: &DetailRow| -> Result<()> {
-        let number = number(detail.number, "memory_details")?;
-        statement.execute(params![agent, detail.digest, number])?;
-        Ok(())
-    };
-    if added.len() < SORTED_DETAILS {
-        added.iter().try_for_each(&mut add)
-    } else {
-        let mut sorted = added.to_vec();
-        sorted.sort_unstable();
-        sorted.iter().try_for_each(&mut add)
-    }
 }
 
 /// Puts bodies in place of those of earlier records.
@@ -582,7 +549,7 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
                 agent,
                 count(record.seq, "audit_records", "seq")?,
                 record.recorded_at.microseconds(),
-                encode::actor_kind(record.actor_kind),
+                record.actor_kind.as_str(),
                 record.actor_name,
                 record.action.as_str(),
                 record.session.as_ref().map(SessionId::as_bytes),

@@ -8,8 +8,8 @@ use memoir_domain::{
     session::{Lease, Stats, Usage},
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentRow, AuditRow, DetailRow, LeafRow, MemoryRow, ReplyRow, SessionRow,
-    SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, AuditRow, LeafRow, MemoryRow, ReplyRow, SessionRow, SignInRow,
+    StoredText, TokenRow, UserRow, WaitingSession,
 };
 use rusqlite::{Row, types::ValueRef};
 use serde::{Deserialize, de::value::StrDeserializer};
@@ -28,9 +28,10 @@ macro_rules! agent_columns {
     () => {
         "id, account_id, version, name, folded_name, prompts_version, paused, inactive, created_at, \
          core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-         shredded_count, next_number, next_seq, last_refinement_at, last_attempt_at, \
-         last_attempt_tokens, weekly_after, pressure_at, last_reflection_at, unreflected_since, \
-         reflect_after, ledger_created_at, ledger_number, erased_at, head, settings, seal"
+         shredded_count, wording_count, let_go_count, words, lost_words, next_number, next_seq, \
+         last_refinement_at, last_attempt_at, last_attempt_tokens, weekly_after, pressure_at, \
+         last_reflection_at, unreflected_since, reflect_after, ledger_created_at, ledger_number, \
+         erased_at, head, settings, lost_by_day, seal"
     };
 }
 
@@ -47,8 +48,8 @@ macro_rules! memory_columns {
 macro_rules! session_columns {
     () => {
         "id, agent_id, version, state, mode, driver, trigger, rehearsal, model, pre_session_tokens, \
-         post_session_tokens, threshold, edits, removed_tokens, consolidated, updated, deleted, \
-         protected, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
+         post_session_tokens, threshold, edits, removed_tokens, lost_words, consolidated, updated, \
+         deleted, protected, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
          output_tokens, lease_until, lease_holder, body, sessions.account_id IS \
              (SELECT agents.account_id FROM agents WHERE agents.id = sessions.agent_id)"
     };
@@ -63,13 +64,6 @@ macro_rules! record_columns {
              WHERE before.agent_id = audit_records.agent_id \
                  AND before.seq = audit_records.seq - 1) AS previous_hash, \
          facts, body"
-    };
-}
-
-/// The columns that [`detail`] reads.
-macro_rules! detail_columns {
-    () => {
-        "number, digest"
     };
 }
 
@@ -115,7 +109,6 @@ macro_rules! reply_columns {
 pub(crate) use access_columns;
 pub(crate) use account_columns;
 pub(crate) use agent_columns;
-pub(crate) use detail_columns;
 pub(crate) use leaf_columns;
 pub(crate) use memory_columns;
 pub(crate) use record_columns;
@@ -163,6 +156,7 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     let erased_at = columns.optional_time()?;
     let head = columns.bytes()?;
     let settings = columns.text()?;
+    let lost_by_day = columns.text()?;
     let seal = columns.stored_text()?;
     if last_attempt_at.is_some() != last_attempt_tokens.is_some() {
         return Err(columns.wrong("has one of `last_attempt_at` and `last_attempt_tokens` only"));
@@ -176,6 +170,7 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
         name,
         folded_name,
         settings,
+        lost_by_day,
         prompts_version,
         paused,
         inactive,
@@ -199,8 +194,20 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     })
 }
 
-/// Reads the six counts of a tally.
+/// Reads the ten counts of a tally.
 pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
+    let counted = counted(columns)?;
+    Ok(Tally {
+        wording_count: columns.count()?,
+        let_go_count: columns.count()?,
+        words: columns.count()?,
+        lost_words: columns.count()?,
+        ..counted
+    })
+}
+
+/// Reads the six counts of a tally that rows of memories can be held against; the others are 0.
+pub(crate) fn counted(columns: &mut Columns<'_, '_>) -> Result<Tally> {
     Ok(Tally {
         core_tokens: columns.count()?,
         core_count: columns.count()?,
@@ -208,6 +215,7 @@ pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
         constitutional_count: columns.count()?,
         discarded_count: columns.count()?,
         shredded_count: columns.count()?,
+        ..Tally::default()
     })
 }
 
@@ -249,6 +257,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
     let threshold = columns.optional_share()?;
     let edits = columns.small_count()?;
     let removed_tokens = columns.count()?;
+    let lost_words = columns.count()?;
     let stats = Stats {
         consolidated: columns.small_count()?,
         updated: columns.small_count()?,
@@ -294,6 +303,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
         threshold,
         edits,
         removed_tokens,
+        lost_words,
         stats,
         end_reason,
         body,
@@ -336,15 +346,6 @@ pub(crate) fn record(row: &Row<'_>) -> Result<AuditRow> {
         previous_hash: columns.optional_bytes()?,
         facts: columns.text()?,
         body: columns.stored_text()?,
-    })
-}
-
-/// Reads `detail_columns!()`.
-pub(crate) fn detail(row: &Row<'_>) -> Result<DetailRow> {
-    let mut columns = Columns::new(row, "memory_details");
-    Ok(DetailRow {
-        number: Number(columns.count()?),
-        digest: columns.integer()?,
     })
 }
 
@@ -564,11 +565,6 @@ impl<'row, 'statement> Columns<'row, 'statement> {
             ValueRef::Null => Ok(None),
             _ => Err(self.unexpected("is no integer")),
         }
-    }
-
-    fn integer(&mut self) -> Result<i64> {
-        let value = self.optional_integer()?;
-        self.required(value)
     }
 
     /// A count or nothing.

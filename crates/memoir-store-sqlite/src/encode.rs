@@ -2,7 +2,6 @@
 
 use memoir_domain::{
     Timestamp,
-    audit::ActorKind,
     memory::Number,
     session::{Driver, Trigger},
 };
@@ -62,14 +61,5 @@ pub(crate) fn trigger(trigger: Trigger) -> &'static str {
         Trigger::Request => "request",
         Trigger::Weekly => "weekly",
         Trigger::Budget => "budget",
-    }
-}
-
-/// The wire name.
-pub(crate) fn actor_kind(kind: ActorKind) -> &'static str {
-    match kind {
-        ActorKind::Administrator => "administrator",
-        ActorKind::Agent => "agent",
-        ActorKind::System => "system",
     }
 }

@@ -36,11 +36,11 @@ use memoir_domain::{
     memory::{Number, Tally},
 };
 use memoir_store::{
-    Access, AccessRow, AccountRow, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow, DetailRow,
-    DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryPage,
-    MemoryRow, MessageRow, OpenAccess, ReceiverDigest, RecordFilter, ReplyRow, Result, Selection,
-    SessionRow, Snapshot, Store, StoredText, TokenRow, TranscriptRow, Transcripts, UserRow,
-    WaitingSession, Wanted,
+    Access, AccessRow, AccountRow, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow, DueAgents,
+    Error, Finding, Fleet, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryPage, MemoryRow,
+    MessageRow, OpenAccess, ReceiverDigest, RecordFilter, ReplyRow, Result, Selection, SessionRow,
+    Snapshot, Store, StoredText, TokenRow, TranscriptRow, Transcripts, UserRow, WaitingSession,
+    Wanted,
 };
 use rusqlite::Connection;
 
@@ -48,6 +48,10 @@ use crate::{
     reader::Readers,
     writer::{Change, Writer},
 };
+
+/// Records up to which they are read on the calling thread: at about 4 µs each, these hold it up no longer
+/// than a small look-up and waking another thread would.
+const FEW_RECORDS: usize = 32;
 
 /// A store in one SQLite file. Clones share it; the last one to go waits for what is queued, moves the
 /// log into the file and closes it.
@@ -546,18 +550,6 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn carriers(
-        &self,
-        scope: AgentScope,
-        digests: &[i64],
-        except: Number,
-        limit: u32,
-    ) -> Result<Vec<MemoryRow>> {
-        let digests = digests.to_vec();
-        self.look(move |connection| agent::carriers(connection, scope, &digests, except, limit))
-            .await
-    }
-
     async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>> {
         let page = page.clone();
         self.scan(move |connection| agent::memory_page(connection, scope, &page))
@@ -585,6 +577,17 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
+        let is_short = seqs.len() <= FEW_RECORDS;
+        let seqs = seqs.to_vec();
+        let query = move |connection: &Connection| agent::records_at(connection, scope, &seqs);
+        if is_short {
+            self.look(query).await
+        } else {
+            self.scan(query).await
+        }
+    }
+
     async fn access_request(
         &self,
         scope: AgentScope,
@@ -606,11 +609,6 @@ impl Store for SqliteStore {
 
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
         self.look(move |connection| requests::open_of(connection, scope))
-            .await
-    }
-
-    async fn details(&self, scope: AgentScope) -> Result<Vec<DetailRow>> {
-        self.scan(move |connection| agent::details(connection, scope))
             .await
     }
 

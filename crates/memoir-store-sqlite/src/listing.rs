@@ -5,7 +5,7 @@ use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice, Se
 use rusqlite::{Connection, ToSql};
 
 use crate::{
-    agent::{all, eroded_tokens, find_agent, first},
+    agent::{all, find_agent, first},
     decode::{self, Columns, session_columns},
     encode::count,
     error::{Result, inconsistent},
@@ -32,7 +32,7 @@ pub(crate) fn page(
         })??;
     let agents = ranked(connection, account, page)?
         .into_iter()
-        .map(|agent| row(connection, AgentScope { account, agent }, page))
+        .map(|agent| row(connection, AgentScope { account, agent }))
         .collect::<Result<_>>()?;
     Ok(FleetSlice { total, agents })
 }
@@ -47,7 +47,6 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
         page.now.microseconds(),
         page.latest_slot.map(|at| at.microseconds()),
     );
-    let since = page.eroded_since.microseconds();
     let budget = count(page.default_budget, "agents", "settings")?;
     let text = page.text.as_deref();
     let mut values: Vec<&dyn ToSql> = vec![account.as_bytes(), &text, &page.limit, &offset];
@@ -73,13 +72,7 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
             values.push(&page.default_threshold);
             "core_tokens * (1 - coalesce(json_extract(settings, '$.refinement_threshold'), ?5))"
         }
-        FleetOrder::Erosion => {
-            values.push(&since);
-            "coalesce((SELECT sum(removed_tokens) * 1.0 / (sum(removed_tokens) + core_tokens) \
-                 FROM sessions WHERE agent_id = agents.id AND started_at >= ?5 \
-                     AND ended_at IS NOT NULL AND removed_tokens > 0 AND state <> 'rolled_back' \
-                     AND undone_at IS NULL AND rehearsal = 0), 0)"
-        }
+        FleetOrder::Kept => "coalesce(lost_words * 1.0 / nullif(words, 0), 0)",
         FleetOrder::Access => {
             "(SELECT count(*) FROM access_requests WHERE agent_id = agents.id \
                  AND state IN ('asked', 'granted'))"
@@ -101,13 +94,12 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
     )
 }
 
-fn row(connection: &Connection, scope: AgentScope, page: &FleetPage) -> Result<FleetRow> {
+fn row(connection: &Connection, scope: AgentScope) -> Result<FleetRow> {
     let agent = find_agent(connection, scope)?
         .ok_or_else(|| inconsistent("agents", format!("row {} is missing", scope.agent)))?;
     Ok(FleetRow {
         agent,
         last_session: last_session(connection, scope)?.map(blind),
-        eroded_tokens: eroded_tokens(connection, scope, page.eroded_since)?,
         open_requests: connection
             .prepare_cached(
                 "SELECT count(*) FROM access_requests \
@@ -144,21 +136,5 @@ fn blind(row: SessionRow) -> FleetSession {
         started_at: row.started_at,
         ended_at: row.ended_at,
         undone_at: row.undone_at,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::open;
-
-    #[test]
-    fn the_rank_by_erosion_is_read_from_an_index_alone() {
-        let connection = open::in_memory().unwrap();
-        let sql = "SELECT sum(removed_tokens) FROM sessions WHERE agent_id = ?1 AND started_at >= ?2 \
-                   AND ended_at IS NOT NULL AND removed_tokens > 0 AND state <> 'rolled_back' \
-                   AND undone_at IS NULL AND rehearsal = 0";
-        let expected =
-            "SEARCH sessions USING COVERING INDEX sessions_eroding (agent_id=? AND started_at>?)";
-        assert_eq!(crate::agent::plan(&connection, sql), [expected]);
     }
 }

@@ -191,7 +191,7 @@ pub(crate) fn write(
             encode::time(token_expires_at),
             memory,
             request.state.as_str(),
-            encode::actor_kind(request.asked_by_kind),
+            request.asked_by_kind.as_str(),
             request.asked_by_name,
             request.requested_at.microseconds(),
             request.expires_at.microseconds(),

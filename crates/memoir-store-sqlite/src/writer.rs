@@ -151,8 +151,6 @@ impl Change {
             Self::Commit(commit) => {
                 commit.memories.len()
                     + commit.sessions.len()
-                    + commit.details_removed.len()
-                    + commit.details_added.len()
                     + commit.bodies.len()
                     + commit.tokens.len()
                     + commit.messages.len()

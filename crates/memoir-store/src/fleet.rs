@@ -21,8 +21,9 @@ pub enum FleetOrder {
     Next,
     /// How many tokens a session that begins now could remove.
     Breaker,
-    /// How much of what refinement should leave is gone, by sessions that ended; the least first.
-    Erosion,
+    /// Which share of the words of its wordings sessions let go; the least first. An agent without any
+    /// has lost none.
+    Kept,
     /// How many requests for access are open.
     Access,
 }
@@ -36,7 +37,7 @@ impl FleetOrder {
         Self::Outcome,
         Self::Next,
         Self::Breaker,
-        Self::Erosion,
+        Self::Kept,
         Self::Access,
     ];
 }
@@ -58,8 +59,6 @@ pub struct FleetPage {
     pub now: Timestamp,
     /// The latest weekly slot; `None` where there was none.
     pub latest_slot: Option<Timestamp>,
-    /// Sessions begun since count towards the erosion.
-    pub eroded_since: Timestamp,
     /// The budget of those that set none, in tokens.
     pub default_budget: u64,
     /// The threshold of those that set none.
@@ -82,8 +81,6 @@ pub struct FleetRow {
     pub agent: AgentRow,
     /// The session begun last, rehearsals included; `None` where there was none.
     pub last_session: Option<FleetSession>,
-    /// The sum of what sessions removed and what stands, in tokens, since the time asked for.
-    pub eroded_tokens: u64,
     /// Requests for access that wait for an answer or can be used.
     pub open_requests: u64,
 }

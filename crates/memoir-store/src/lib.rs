@@ -21,8 +21,8 @@ pub use error::{Error, Result};
 pub use fleet::{FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice};
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{
-    AccessRow, AccountRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, LeafRow, MemoryRow,
-    OpenAccess, ReplyRow, SessionRow, SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, AuditRow, BodyRow, Commit, LeafRow, MemoryRow, OpenAccess,
+    ReplyRow, SessionRow, SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 pub use traits::{
     Access, DueAgents, Finding, Fleet, MemoryPage, RecordFilter, Selection, Snapshot, Store, Wanted,

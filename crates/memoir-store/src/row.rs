@@ -50,6 +50,8 @@ pub struct AgentRow {
     pub folded_name: String,
     /// The settings that are no text, as a JSON object.
     pub settings: String,
+    /// Words that sessions let go by the day on which they did, as a JSON object; `{}` where none did.
+    pub lost_by_day: String,
     /// The agent's version under which its prompts were last written.
     pub prompts_version: u64,
     /// Whether the schedule leaves it alone.
@@ -101,7 +103,7 @@ pub struct MemoryRow {
     pub version: u64,
     /// Its kind.
     pub kind: Kind,
-    /// Text, tags, source and protected wording.
+    /// Text, tags, source, and what is known of the wordings that it stands for.
     pub body: StoredText,
     /// Its size in tokens.
     pub tokens: u64,
@@ -139,6 +141,7 @@ pub struct SessionRow {
     pub threshold: Option<f64>,
     pub edits: u32,
     pub removed_tokens: u64,
+    pub lost_words: u64,
     pub stats: Stats,
     pub end_reason: Option<EndReason>,
     /// Summary, reason, and what a rehearsal came to.
@@ -341,15 +344,6 @@ pub struct ReplyRow {
     pub answer: Option<(u16, StoredText)>,
 }
 
-/// That a kept core memory carries a detail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DetailRow {
-    /// The detail's digest under the agent's key.
-    pub digest: i64,
-    /// The memory.
-    pub number: Number,
-}
-
 /// What one decision writes: all of it or none, in the order of the fields.
 #[derive(Debug, Clone)]
 pub struct Commit {
@@ -364,10 +358,6 @@ pub struct Commit {
     pub memories: Vec<MemoryRow>,
     /// Sessions, new or in place of the row of the same identifier.
     pub sessions: Vec<SessionRow>,
-    /// Details that memories carry no longer; removed before those of `details_added` are added.
-    pub details_removed: Vec<DetailRow>,
-    /// Details that memories carry now.
-    pub details_added: Vec<DetailRow>,
     /// Bodies in place of those of earlier records. What they replace is off the disk, out of any
     /// write-ahead log too, when the commit returns; where others who read hold that up, soon after.
     pub bodies: Vec<BodyRow>,

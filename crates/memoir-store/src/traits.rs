@@ -10,8 +10,8 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, FleetLoad, FleetPage, FleetSlice,
-    LeafRow, MemoryRow, OpenAccess, ReplyRow, Result, SessionRow, StoredText, TokenRow, UserRow,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, FleetLoad, FleetPage, FleetSlice, LeafRow,
+    MemoryRow, OpenAccess, ReplyRow, Result, SessionRow, StoredText, TokenRow, UserRow,
     WaitingSession,
 };
 
@@ -25,6 +25,8 @@ pub enum Selection {
     Numbers(Vec<Number>),
     /// The kept core memories.
     KeptCore,
+    /// All core memories, discarded ones included.
+    Core,
     /// The kept core memories, and the kept journal entries with an origin date after this one.
     Context {
         /// Exclusive.
@@ -43,9 +45,6 @@ pub struct Wanted {
     pub memories: Selection,
     /// One session.
     pub session: Option<SessionId>,
-    /// The sum of what sessions begun since then removed: those rolled back or undone and rehearsals
-    /// left out.
-    pub eroded_since: Option<Timestamp>,
 }
 
 /// What one look brought.
@@ -61,8 +60,6 @@ pub struct Snapshot {
     pub session: Option<SessionRow>,
     /// The agent's running session (queued, asking or open), whether wanted or not.
     pub running_session: Option<SessionId>,
-    /// Tokens removed since `eroded_since`; 0 where it was not wanted.
-    pub eroded_tokens: u64,
 }
 
 /// Which records of an agent's log are wanted, oldest first. Every part narrows the answer.
@@ -125,17 +122,6 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
     /// the numbers; ones that do not exist are passed over. None of an agent that was erased.
     async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>>;
 
-    /// Kept core memories other than `except` that carry the rarest of the details `digests` that any
-    /// other carries, by number, at most `limit` of them. Empty where none is carried elsewhere. Counts
-    /// no further than `limit + 1` carriers of each; of equally rare details it takes the first.
-    async fn carriers(
-        &self,
-        scope: AgentScope,
-        digests: &[i64],
-        except: Number,
-        limit: u32,
-    ) -> Result<Vec<MemoryRow>>;
-
     /// One page of the agent's memories, by number.
     async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>>;
 
@@ -153,6 +139,11 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
 
     /// The agent's log.
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>>;
+
+    /// The records at these places of the agent's log, in the order of the log and each once; places
+    /// where there is none are passed over. Costs a step or two of an index for each of them, however
+    /// long the log is.
+    async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>>;
 
     /// The agent's request for access of that identifier.
     async fn access_request(
@@ -173,10 +164,8 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
     /// The agent's requests for access that are asked or granted, oldest first.
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>>;
 
-    /// Which of the agent's memories carry which details, by digest and number.
-    async fn details(&self, scope: AgentScope) -> Result<Vec<DetailRow>>;
-
-    /// Counts the agent's memories anew from its rows.
+    /// Counts the agent's memories anew from its rows. What wordings come to stands in the agent's
+    /// words, which a store does not read: those four counts are 0.
     async fn recount(&self, scope: AgentScope) -> Result<Tally>;
 
     /// Prolongs the hold of `holder` on a running session. `false` where the session has ended or

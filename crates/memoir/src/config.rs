@@ -14,7 +14,10 @@ use jiff::{
     tz::TimeZone,
 };
 use memoir_app::{Limits, Price, Settings};
-use memoir_domain::schedule::{DailySlot, WeeklySlot};
+use memoir_domain::{
+    loss::{DEFAULT_SESSION_PERCENT, DEFAULT_YEAR_PERCENT, LossLimits},
+    schedule::{DailySlot, WeeklySlot},
+};
 use memoir_model::{ModelName, ProviderSettings};
 use serde::Deserialize;
 
@@ -46,7 +49,7 @@ pub(crate) struct Config {
 #[serde(default, deny_unknown_fields)]
 struct File {
     model: Option<ModelName>,
-    erosion_floor: Option<f64>,
+    loss: LossSection,
     lease_seconds: Option<u64>,
     context_tokens: Option<u32>,
     master_key_file: Option<PathBuf>,
@@ -67,6 +70,14 @@ struct ScheduleSection {
     weekly: Option<String>,
     daily: Option<String>,
     time_zone: Option<String>,
+}
+
+/// How much sessions may let go, in percent of what is said (SPEC 3.14).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LossSection {
+    session_percent: Option<f64>,
+    year_percent: Option<f64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -155,10 +166,7 @@ impl Config {
                 .unwrap_or(defaults.near_doubles_in_ledger),
             prices: prices(file.prices)?,
             default_model: file.model,
-            erosion_floor: match file.erosion_floor {
-                Some(floor) => within("erosion_floor", floor, 0.0, 1.0)?,
-                None => defaults.erosion_floor,
-            },
+            loss_limits: loss_limits(&file.loss)?,
             context_tokens: match file.context_tokens {
                 Some(tokens) => whole("context_tokens", tokens, 1_000, 100_000_000)?,
                 None => defaults.context_tokens,
@@ -278,6 +286,14 @@ fn time_of_day(text: &str) -> Option<Time> {
         digits.then(|| text.parse().ok()).flatten()
     };
     Time::new(part(hour)?, part(minute)?, 0, 0).ok()
+}
+
+fn loss_limits(section: &LossSection) -> Result<LossLimits, String> {
+    LossLimits::new(
+        section.session_percent.unwrap_or(DEFAULT_SESSION_PERCENT),
+        section.year_percent.unwrap_or(DEFAULT_YEAR_PERCENT),
+    )
+    .map_err(|invalid| format!("`loss.{}` {}", invalid.field, invalid.problem))
 }
 
 fn limits(section: &LimitsSection) -> Result<Limits, String> {
@@ -417,7 +433,6 @@ mod tests {
         let config = Config::parse(
             r#"
             model = "lab:small"
-            erosion_floor = 0.4
             lease_seconds = 60
             context_tokens = 64000
 
@@ -554,8 +569,8 @@ mod tests {
         for (text, told) in [
             ("modle = 'a:b'", "line 1: unknown field `modle`"),
             (
-                "\nerosion_floor = 1.5",
-                "`erosion_floor` is 1.5; it must be 0 to 1",
+                "\n[loss]\nsession_percent = 6",
+                "`loss.session_percent` must be a percentage from 0 to 5",
             ),
             (
                 "lease_seconds = 1",

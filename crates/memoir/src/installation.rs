@@ -96,6 +96,15 @@ impl Installation {
         })
     }
 
+    /// Whoever saves something by a command: the owner of the machine, who is not blind, or in a closed
+    /// installation an administrator (SPEC 3.4).
+    pub(crate) fn author(&self) -> Actor {
+        match self.is_closed {
+            true => administrator(),
+            false => Actor::owner(),
+        }
+    }
+
     /// The agent as whoever acts may see it who is not the agent.
     ///
     /// # Errors
@@ -201,7 +210,7 @@ pub(crate) fn on(store: SqliteStore, keys: KeyStore, config: Config) -> Result<M
     ))
 }
 
-/// Whoever types commands.
+/// Whoever types commands, where that is to be an administrator.
 pub(crate) fn administrator() -> Actor {
     Actor::administrator("command line")
 }

@@ -128,16 +128,16 @@ impl Watcher {
         let Progress::Edited {
             tool,
             memories,
-            lost_details,
+            lost_words,
             measure,
         } = progress
         else {
             return String::new();
         };
         let mut text = format!("{}: {}", done(tool, memories), self.measured(measure));
-        if *lost_details > 0 {
-            let lost = counted(*lost_details as u64, "detail", "details");
-            text.push_str(&format!(" {YELLOW}({lost} lost){YELLOW:#}"));
+        if *lost_words > 0 {
+            let lost = counted(*lost_words as u64, "word", "words");
+            text.push_str(&format!(" {YELLOW}({lost} let go){YELLOW:#}"));
         }
         self.edits += 1;
         styled(GREEN, &format!("edit {}", self.edits), &text)

@@ -3,22 +3,23 @@
 
 mod sealed;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use memoir_domain::{
     AgentScope, PrivateText, SessionId, Timestamp,
     absorption::{self, MessageState},
     access::{AccessKind, AccessRequest, AccessScope},
-    agent::{self, Agent, Attempt, LedgerPosition, Settings, Threshold},
+    agent::{self, Agent, Attempt, LedgerPosition, LossGuard, Settings, Threshold},
     audit::{Action, Actor, Body, Change, Facts, REPLACED, Record},
-    draft::{Decision, Stated},
+    draft::Decision,
     memory::{Memory, Number, Tags},
     schedule,
     session::Session,
     text::Digester,
+    wording::{Door, Wording},
 };
 use memoir_store::{
-    AccessRow, AgentRow, AuditRow, BodyRow, Commit, DetailRow, MemoryRow, MessageRow, SessionRow,
+    AccessRow, AgentRow, AuditRow, BodyRow, Commit, MemoryRow, MessageRow, SessionRow,
     Snapshot, StoredText, TokenRow,
 };
 use memoir_vault::{
@@ -38,8 +39,11 @@ struct MemoryBody {
     tags: Tags,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<PrivateText>,
+    door: Door,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    wordings: Vec<Wording>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    protected_wording: Option<PrivateText>,
+    protected_seq: Option<u64>,
 }
 
 fn memory_columns(row: &MemoryRow) -> Result<Columns> {
@@ -72,7 +76,9 @@ fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> Result<Memor
         content: memory.content,
         tags: memory.tags,
         source: memory.source,
-        protected_wording: memory.protected_wording,
+        door: memory.door,
+        wordings: memory.wordings,
+        protected_seq: memory.protected_seq,
     };
     let place = Row::Memory(row.number);
     row.body = sealer.seal(place, version, &memory_columns(&row)?, &body)?;
@@ -89,7 +95,9 @@ pub(crate) fn memory(key: &AgentKey, row: MemoryRow) -> Result<Memory> {
         content: body.content,
         tags: body.tags,
         source: body.source,
-        protected_wording: body.protected_wording,
+        door: body.door,
+        wordings: body.wordings,
+        protected_seq: body.protected_seq,
         created_at: row.created_at,
         updated_at: row.updated_at,
         discarded_at: row.discarded_at,
@@ -133,6 +141,13 @@ fn agent_columns(row: &AgentRow, version: u64) -> Result<Columns> {
             tally.discarded_count,
             tally.shredded_count,
         ),
+        (
+            tally.wording_count,
+            tally.let_go_count,
+            tally.words,
+            tally.lost_words,
+            &row.lost_by_day,
+        ),
         (row.next_number, row.next_seq),
         (
             microseconds(row.last_refinement_at),
@@ -164,9 +179,11 @@ fn seal_agent(sealer: &Sealer<'_>, row: &mut AgentRow) -> Result<()> {
 }
 
 /// The agent's row as it is to be written under `base`'s next version, not yet sealed.
-fn agent_row(base: &Base, agent: Agent) -> AgentRow {
+fn agent_row(base: &Base, agent: Agent) -> Result<AgentRow> {
     let prospect = schedule::prospect(&agent);
-    AgentRow {
+    let lost_by_day = serde_json::to_string(&agent.lost_words)
+        .map_err(|_| Error::Inconsistent("counts cannot be written as JSON".to_owned()))?;
+    Ok(AgentRow {
         scope: base.scope,
         version: base.next_version(),
         folded_name: agent::fold_name(&agent.name),
@@ -177,6 +194,7 @@ fn agent_row(base: &Base, agent: Agent) -> AgentRow {
         inactive: agent.settings.inactive,
         created_at: agent.created_at,
         tally: agent.tally,
+        lost_by_day,
         next_number: agent.next_number,
         next_seq: agent.next_seq,
         last_refinement_at: agent.last_refinement_at,
@@ -192,7 +210,7 @@ fn agent_row(base: &Base, agent: Agent) -> AgentRow {
         erased_at: agent.erased_at,
         head: base.head.0,
         seal: StoredText::default(),
-    }
+    })
 }
 
 /// The settings that are no text, and the prompts.
@@ -237,12 +255,19 @@ pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
             "table `agents`, {agent}: the settings cannot be read"
         ))
     })?;
+    let lost_words = serde_json::from_str(&row.lost_by_day).map_err(|_| {
+        let agent = row.scope.agent;
+        Error::Inconsistent(format!(
+            "table `agents`, {agent}: the words let go cannot be read"
+        ))
+    })?;
     Ok(Agent {
         id: row.scope.agent,
         name: row.name.clone(),
         settings,
         created_at: row.created_at,
         tally: row.tally,
+        lost_words,
         next_number: row.next_number,
         next_seq: row.next_seq,
         last_refinement_at: row.last_refinement_at,
@@ -268,6 +293,10 @@ struct SessionBody {
     reason: Option<PrivateText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rehearsal: Option<Rehearsal>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    loss_guard: Option<LossGuard>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    immutable_tags: Option<Vec<String>>,
 }
 
 /// All open columns but the lease, which is renewed without the key.
@@ -282,7 +311,7 @@ fn session_columns(row: &SessionRow) -> Result<Columns> {
         (row.rehearsal, &row.model),
         (row.pre_session_tokens, row.post_session_tokens),
         row.threshold.map(f64::to_bits),
-        (row.edits, row.removed_tokens, row.stats),
+        (row.edits, row.removed_tokens, row.lost_words, row.stats),
         row.end_reason.map(|reason| reason.as_str()),
         (
             row.started_at.microseconds(),
@@ -314,6 +343,7 @@ fn session_row(
         threshold: session.threshold.map(Threshold::share),
         edits: session.edits,
         removed_tokens: session.removed_tokens,
+        lost_words: session.lost_words,
         stats: session.stats,
         end_reason: session.end_reason,
         body: StoredText::default(),
@@ -327,6 +357,8 @@ fn session_row(
         summary: session.summary,
         reason: session.reason,
         rehearsal,
+        loss_guard: session.loss_guard,
+        immutable_tags: session.immutable_tags,
     };
     let columns = session_columns(&row)?;
     row.body = sealer.seal(Row::Session(row.id), row.version, &columns, &body)?;
@@ -360,6 +392,9 @@ pub(crate) fn session(
         })?,
         edits: row.edits,
         removed_tokens: row.removed_tokens,
+        lost_words: row.lost_words,
+        loss_guard: body.loss_guard,
+        immutable_tags: body.immutable_tags,
         stats: row.stats,
         summary: body.summary,
         end_reason: row.end_reason,
@@ -574,17 +609,6 @@ pub(crate) fn copy(
     snapshot: Snapshot,
     sessions: Vec<SessionRow>,
 ) -> Result<Commit> {
-    let digester = Digester::new(key.digest_key());
-    let mut details_added = Vec::new();
-    for row in &snapshot.memories {
-        let number = row.number;
-        let digests = details_of(&digester, &memory(key, row.clone())?);
-        details_added.extend(
-            digests
-                .into_iter()
-                .map(|digest| DetailRow { digest, number }),
-        );
-    }
     // The copy's versions begin anew, and the seal holds the version.
     let mut agent = AgentRow {
         version: FIRST_VERSION,
@@ -597,8 +621,6 @@ pub(crate) fn copy(
         prompts: Some(snapshot.prompts),
         memories: snapshot.memories,
         sessions,
-        details_removed: Vec::new(),
-        details_added,
         tokens: Vec::new(),
         messages: Vec::new(),
         access: Vec::new(),
@@ -714,7 +736,7 @@ pub(crate) fn commit(
         .into_iter()
         .collect::<Result<Vec<AuditRow>>>()?;
     next.head = chain_records(base.scope, base.head, &mut records);
-    let mut agent = agent_row(base, decision.agent);
+    let mut agent = agent_row(base, decision.agent)?;
     agent.settings.clone_from(&next.settings);
     agent.prompts_version = next.prompts_version;
     agent.head = next.head.0;
@@ -725,8 +747,6 @@ pub(crate) fn commit(
         prompts,
         memories: Vec::new(),
         sessions: Vec::with_capacity(decision.sessions.len()),
-        details_removed: Vec::new(),
-        details_added: Vec::new(),
         tokens: beside.tokens,
         messages: beside.messages,
         access: Vec::with_capacity(decision.access.len()),
@@ -734,18 +754,10 @@ pub(crate) fn commit(
         bodies,
         progress: None,
     };
-    let digester = base.digester();
-    let stated = &decision.stated;
-    let prepared = crate::parallel::map(last_states(decision.changes), |(before, after)| {
-        let read = stated.iter().find(|stated| stated.number == after.number);
-        prepare(sealer, version, &digester, before, after, read)
+    let prepared = crate::parallel::map(last_states(decision.changes), |memory| {
+        memory_row(sealer, version, memory)
     });
-    for prepared in prepared {
-        let (row, removed, added) = prepared?;
-        commit.memories.push(row);
-        commit.details_removed.extend(removed);
-        commit.details_added.extend(added);
-    }
+    commit.memories = prepared.into_iter().collect::<Result<_>>()?;
     let mut rehearsals = beside.rehearsals;
     for session in decision.sessions {
         let rehearsed = rehearsals.remove(&session.id);
@@ -818,68 +830,11 @@ fn settings_of(
     Ok(Some(sealed))
 }
 
-/// A memory can be changed more than once in a decision: only where it began and where it ended up is
-/// written. In the order of the numbers.
-fn last_states(changes: Vec<Change>) -> Vec<(Option<Memory>, Memory)> {
-    let mut states: BTreeMap<Number, (Option<Memory>, Memory)> = BTreeMap::new();
-    for change in changes {
-        let number = change.number();
-        match states.get_mut(&number) {
-            Some(state) => state.1 = change.after(),
-            None => {
-                let state = match change {
-                    Change::Created(memory) => (None, memory),
-                    Change::Altered { .. } => (change.before().cloned(), change.after()),
-                };
-                states.insert(number, state);
-            }
-        }
-    }
-    states.into_values().collect()
-}
-
-type Prepared = (MemoryRow, Vec<DetailRow>, Vec<DetailRow>);
-
-/// `read` is what the memory states, where the decision has read it.
-fn prepare(
-    sealer: &Sealer<'_>,
-    version: u64,
-    digester: &Digester,
-    before: Option<Memory>,
-    after: Memory,
-    read: Option<&Stated>,
-) -> Result<Prepared> {
-    let number = after.number;
-    let same_text = before.as_ref().is_some_and(|before| {
-        before.content == after.content && before.is_kept_core() == after.is_kept_core()
-    });
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
-    if !same_text {
-        let digests = |keys: &[String]| keys.iter().map(|key| digester.detail(key)).collect();
-        let (old, new): (BTreeSet<i64>, BTreeSet<i64>) = match read {
-            Some(read) => (digests(&read.before), digests(&read.after)),
-            None => {
-                let old = before.as_ref().map(|memory| details_of(digester, memory));
-                (old.unwrap_or_default(), details_of(digester, &after))
-            }
-        };
-        let row = |&digest: &i64| DetailRow { digest, number };
-        removed = old.difference(&new).map(row).collect();
-        added = new.difference(&old).map(row).collect();
-    }
-    Ok((memory_row(sealer, version, after)?, removed, added))
-}
-
-/// The digests of what a kept core memory states; none for any other.
-pub(crate) fn details_of(digester: &Digester, memory: &Memory) -> BTreeSet<i64> {
-    if !memory.is_kept_core() {
-        return BTreeSet::new();
-    }
-    let details = memoir_details::details(memory.content.expose());
-    details
-        .iter()
-        .map(|detail| digester.detail(detail.key()))
-        .collect()
+/// A memory can be changed more than once in a decision: only where it ended up is written. In the order
+/// of the numbers.
+fn last_states(changes: Vec<Change>) -> Vec<Memory> {
+    let states = changes.iter().map(|change| (change.number(), change.after()));
+    states.collect::<BTreeMap<Number, Memory>>().into_values().collect()
 }
 
 #[derive(Serialize, Deserialize)]

@@ -15,8 +15,8 @@ use crate::{Memoir, spans};
 
 /// What a decision is counted as, once it is written.
 pub(crate) struct Counted {
-    /// Of each record its action, and the tokens that an edit took away.
-    records: Vec<(Action, u64)>,
+    /// Of each record its action, and the tokens and the words that an edit took away.
+    records: Vec<(Action, u64, u64)>,
     ended: Vec<Ended>,
 }
 
@@ -47,10 +47,8 @@ impl Counted {
         Self {
             records: records
                 .map(|record| {
-                    (
-                        record.action,
-                        record.facts.count_of("tokens_removed").unwrap_or(0),
-                    )
+                    let count = |name| record.facts.count_of(name).unwrap_or(0);
+                    (record.action, count("tokens_removed"), count("lost_words"))
                 })
                 .collect(),
             ended,
@@ -100,13 +98,16 @@ impl Memoir {
 
 impl Metrics {
     fn written(&self, counted: &Counted) {
-        for (action, removed) in &counted.records {
+        for (action, removed, lost) in &counted.records {
             self.records.with_label_values(&[action.as_str()]).inc();
             if let Some(tool) = tool_of(*action) {
                 self.edits.with_label_values(&[tool.as_str()]).inc();
                 self.removed_tokens
                     .with_label_values(&[tool.as_str()])
                     .inc_by(*removed);
+                self.lost_words
+                    .with_label_values(&[tool.as_str()])
+                    .inc_by(*lost);
             }
         }
         for ended in &counted.ended {

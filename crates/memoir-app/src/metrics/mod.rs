@@ -58,6 +58,7 @@ pub(crate) struct Metrics {
     breaker_trips: IntCounterVec,
     edits: IntCounterVec,
     removed_tokens: IntCounterVec,
+    lost_words: IntCounterVec,
     records: IntCounterVec,
     tool_calls: IntCounterVec,
     refusals: IntCounterVec,
@@ -119,6 +120,11 @@ impl Metrics {
             removed_tokens: counter(
                 "memoir_session_removed_tokens_total",
                 "Tokens that edits of sessions took away, by tool; those rolled back later included.",
+                &["tool"],
+            ),
+            lost_words: counter(
+                "memoir_session_lost_words_total",
+                "Words that edits of sessions let go, by tool; those rolled back later included.",
                 &["tool"],
             ),
             records: counter(
@@ -200,6 +206,7 @@ impl Metrics {
         for tool in EDITS.map(Tool::as_str) {
             self.edits.with_label_values(&[tool]);
             self.removed_tokens.with_label_values(&[tool]);
+            self.lost_words.with_label_values(&[tool]);
         }
         for code in REFUSALS {
             self.refusals.with_label_values(&[code]);
@@ -260,7 +267,7 @@ const ENDS: [State; 5] = [
 ];
 
 /// The codes of refusals.
-const REFUSALS: [&str; 12] = [
+const REFUSALS: [&str; 14] = [
     "session_over",
     "unknown_tool",
     "mode",
@@ -271,8 +278,10 @@ const REFUSALS: [&str; 12] = [
     "not_core",
     "constitutional",
     "immutable",
-    "details_lost",
-    "erosion_floor",
+    "words_added",
+    "wording_gutted",
+    "loss_limit",
+    "words_lost",
 ];
 
 /// The tools that change memories.

@@ -158,7 +158,6 @@ impl AgentHandle {
         let wanted = Wanted {
             memories: Selection::KeptCore,
             session: Some(id),
-            eroded_since: None,
         };
         self.decide(&wanted, |mut loaded, now| {
             let session = running(loaded.take_session(id)?)?;

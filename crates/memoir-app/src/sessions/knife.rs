@@ -1,30 +1,33 @@
 //! One call of a session's tool, the same for every door and driver: read, load, decide, commit
 //! (SPEC 3.8, 3.18).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use memoir_details::Reading;
 use memoir_domain::{
-    PrivateText, SessionId, Timestamp,
-    agent::{Agent, DetailGuard},
-    audit::Record,
-    breaker::{EROSION_DAYS, Gauge},
+    SessionId, Timestamp,
+    agent::Agent,
+    audit::{Change, Record},
+    breaker::Gauge,
     draft::Decision,
     knife::{self, Call, Outcome, Request, ToolResult, Trip, View},
     lifecycle,
     memory::{Memory, Number},
     rollback,
     session::{Driver, Session, State},
+    survey::Survey,
+    wording::{self, WordingId, WordingTexts},
 };
 use memoir_store::{RecordFilter, Selection, Wanted};
+use memoir_vault::AgentKey;
 use serde_json::Value;
 use tracing::Instrument;
 
-use super::{recent::Known, rehearse::Rehearsal, slate::Slate};
+use super::{
+    recent::{Known, Notes},
+    rehearse::Rehearsal,
+    slate::Slate,
+};
 use crate::{AgentHandle, Error, Result, codec, memories::wanted, spans};
-
-/// Most other memories that are read to find what a delete would lose.
-const CARRIERS_READ: u32 = 32;
 
 /// A tool's answer, and where the session stands after it.
 #[derive(Debug, Clone)]
@@ -72,40 +75,63 @@ impl AgentHandle {
     }
 
     async fn attempt_call(&self, id: SessionId, request: &Request) -> Result<Called> {
+        let mut notes = self.memoir.recent.take_notes(id);
+        let called = self.attempt_noting(id, request, &mut notes).await;
+        let is_over = matches!(&called, Ok(called) if called.result.ends_session());
+        if is_over {
+            self.memoir.recent.drop_notes(id);
+        } else {
+            self.memoir.recent.put_notes(id, notes);
+        }
+        called
+    }
+
+    async fn attempt_noting(
+        &self,
+        id: SessionId,
+        request: &Request,
+        notes: &mut Notes,
+    ) -> Result<Called> {
         let now = self.memoir.now();
         let known = self.known_desk(id, request).await?;
         if let Some(desk) = known.filter(|desk| !has_lapsed(desk, now)) {
-            let (outcome, before) = self.decide_call(&desk, request, now).await?;
+            let (outcome, before) = self.decide_call(&desk, request, notes, now).await?;
             // Only what is written can rest on what this process knows: the commit fails where somebody
             // else wrote since. Any other answer takes a look at the store.
             if let Outcome::Commit(decision, result) = outcome {
-                match self.write_call(desk, *decision, result, before, id).await {
+                match self.write_call(desk, *decision, result, before, id, notes).await {
                     Err(Error::Store(memoir_store::Error::Conflict)) => {}
                     written => return written,
                 }
             }
         }
-        let mut desk = self.fresh_desk(id, request, now).await?;
+        let mut desk = self.fresh_desk(id, request).await?;
         if has_lapsed(&desk, now) {
             self.close_if_lapsed().await?;
-            desk = self.fresh_desk(id, request, now).await?;
+            desk = self.fresh_desk(id, request).await?;
         }
-        let (outcome, before) = self.decide_call(&desk, request, now).await?;
+        let (outcome, before) = self.decide_call(&desk, request, notes, now).await?;
         match outcome {
             Outcome::Answer(result) => {
+                note_refusal(notes, request, &result);
                 self.stay(&desk, now).await?;
                 Ok(unchanged(result, before))
             }
+            Outcome::Survey => Err(Error::Inconsistent(
+                "a call was decided on all memories and still asks for them".to_owned(),
+            )),
             Outcome::Search(call) => {
                 self.stay(&desk, now).await?;
                 Ok(unchanged(self.search(&desk, &call).await?, before))
             }
             Outcome::Commit(decision, result) => {
-                self.write_call(desk, *decision, result, before, id).await
+                self.write_call(desk, *decision, result, before, id, notes)
+                    .await
             }
             Outcome::Tripped(trip) => {
                 let (decision, result) = self.roll_back_tripped(&desk, id, *trip).await?;
-                self.write_call(desk, decision, result, before, id).await
+                self.write_call(desk, decision, result, before, id, notes)
+                    .await
             }
         }
     }
@@ -134,22 +160,19 @@ impl AgentHandle {
             base: known.base,
             agent: known.agent,
             session: Some(known.session),
-            eroded_tokens: known.eroded_tokens,
             // Nothing is known of those.
             rehearsed: None,
         }))
     }
 
-    async fn fresh_desk(&self, id: SessionId, request: &Request, now: Timestamp) -> Result<Desk> {
-        let loaded = self.load(&what_it_needs(id, request, now)).await?;
+    async fn fresh_desk(&self, id: SessionId, request: &Request) -> Result<Desk> {
+        let loaded = self.load(&what_it_needs(id, request)).await?;
         let (session, rehearsal) = loaded.session.unzip();
         let memories = loaded.memories.into_iter();
         let desk = Desk {
             base: loaded.base,
             agent: loaded.agent,
             memories: memories.map(|memory| (memory.number, memory)).collect(),
-            // The store counts no rehearsal.
-            eroded_tokens: loaded.eroded_tokens + session.as_ref().map_or(0, rehearsed_away),
             session,
             rehearsed: None,
         };
@@ -168,26 +191,45 @@ impl AgentHandle {
         &self,
         desk: &Desk,
         request: &Request,
+        notes: &mut Notes,
         now: Timestamp,
     ) -> Result<(Outcome, Option<Gauge>)> {
-        let reading =
-            guarded_delete(desk, request).map(|memory| Reading::of(memory.content.expose()));
-        let elsewhere = self.carriers(desk, request, reading.as_ref()).await?;
-        let view = View {
-            agent: &desk.agent,
-            session: desk.session.as_ref(),
-            memories: &desk.memories,
-            eroded_tokens: desk.eroded_tokens,
-            erosion_floor: self.memoir.settings.erosion_floor,
-            elsewhere: &elsewhere,
-            reading: reading.as_ref(),
+        let digester = desk.base.digester();
+        let members = request.numbers().iter().filter_map(|one| desk.memories.get(one));
+        let own = desk.rehearsed.as_ref().map_or(&[][..], |(slate, _)| slate.history());
+        let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
+        let texts = match is_edit {
+            true => self.texts(desk.base.key(), members, own).await?,
+            false => WordingTexts::new(),
         };
+        let decide = |notes: &Notes| {
+            let version = desk.base.version();
+            let survey = notes.survey.as_ref();
+            let survey = survey.filter(|(of, _)| Some(*of) == version).map(|(_, survey)| survey);
+            let view = View {
+                agent: &desk.agent,
+                session: desk.session.as_ref(),
+                memories: &desk.memories,
+                texts: &texts,
+                survey,
+                limits: self.memoir.settings.loss_limits,
+                digester: &digester,
+                refusals: &notes.refusals,
+                is_confirmed: false,
+            };
+            knife::decide(view, request, &self.as_actor(), now)
+        };
+        let mut outcome = decide(notes);
+        if matches!(outcome, Outcome::Survey) {
+            notes.survey = Some(self.survey(desk).await?);
+            outcome = decide(notes);
+        }
         let open = desk
             .session
             .as_ref()
             .filter(|session| session.state == State::Open);
         let before = open.map(|session| knife::session_gauge(&desk.agent, session));
-        Ok((knife::decide(view, request, &self.as_actor(), now), before))
+        Ok((outcome, before))
     }
 
     /// Writes a call's decision, and keeps what the next call of an open session is decided on.
@@ -198,10 +240,13 @@ impl AgentHandle {
         result: ToolResult,
         before: Option<Gauge>,
         id: SessionId,
+        notes: &mut Notes,
     ) -> Result<Called> {
+        let changes = decision.changes.clone();
         if let Some(rehearsed) = desk.rehearsed {
             let written = self.write_rehearsed(&desk.base, rehearsed, decision, id);
-            let after = written.await?;
+            let (version, after) = written.await?;
+            follow(notes, &desk.base, version, &changes);
             let gauges = before.zip(Some(after));
             return Ok(Called { result, gauges });
         }
@@ -220,15 +265,12 @@ impl AgentHandle {
         let base = self
             .commit(&desk.base, decision, codec::Beside::default())
             .await?;
+        follow(notes, &desk.base, base.version(), &changes);
         if let Some(session) = session.filter(|session| session.state == State::Open) {
-            let removed = desk
-                .session
-                .map_or(0, |earlier| session.removed_tokens - earlier.removed_tokens);
             let known = Known {
                 base,
                 agent,
                 session,
-                eroded_tokens: desk.eroded_tokens + removed,
             };
             self.memoir.recent.put(self.scope, known);
         }
@@ -246,7 +288,7 @@ impl AgentHandle {
         (mut slate, agent): (Slate, Agent),
         decision: Decision,
         id: SessionId,
-    ) -> Result<Gauge> {
+    ) -> Result<(Option<u64>, Gauge)> {
         let now = self.memoir.now();
         slate.note(&decision);
         let mut sessions = decision.sessions.into_iter();
@@ -264,8 +306,8 @@ impl AgentHandle {
             (decision, Rehearsal::ended(&slate))
         };
         let beside = codec::Beside::rehearsed(id, rehearsal);
-        self.commit(base, decision, beside).await?;
-        Ok(gauge)
+        let next = self.commit(base, decision, beside).await?;
+        Ok((next.version(), gauge))
     }
 
     /// Notes that the agent which drives the session itself is still there.
@@ -276,42 +318,64 @@ impl AgentHandle {
         }
     }
 
-    /// For a delete under the detail guard: the other memories that carry its rarest detail.
-    async fn carriers(
-        &self,
-        desk: &Desk,
-        request: &Request,
-        reading: Option<&Reading>,
-    ) -> Result<Vec<PrivateText>> {
-        let (Some(reading), [number]) = (reading, request.numbers()) else {
-            return Ok(Vec::new());
+    /// A look at all memories as the call sees them, and the version of the agent that it is of.
+    ///
+    /// # Errors
+    /// A conflict, where somebody else wrote since the call's own look.
+    async fn survey(&self, desk: &Desk) -> Result<(u64, Survey)> {
+        let loaded = self.load(&wanted(Selection::Core)).await?;
+        let Some(version) = loaded.base.version().filter(|_| loaded.base.version() == desk.base.version())
+        else {
+            return Err(Error::Store(memoir_store::Error::Conflict));
         };
-        let digester = desk.base.digester();
-        let digests: Vec<i64> = reading
-            .details()
-            .iter()
-            .map(|detail| digester.detail(detail.key()))
-            .collect();
-        if digests.is_empty() {
-            return Ok(Vec::new());
+        let mut memories = loaded.memories;
+        if let Some((slate, _)) = &desk.rehearsed {
+            memories = slate.lay_over_all(memories);
         }
-        let slate = desk.rehearsed.as_ref().map(|(slate, _)| slate);
-        // What the rehearsal touched is found and does not count: there must be room for it.
-        let touched = slate.map_or(0, |slate| slate.touched().count());
-        let most = CARRIERS_READ.saturating_add(u32::try_from(touched).unwrap_or(u32::MAX));
-        let store = &self.memoir.store;
-        let rows = store
-            .carriers(self.scope, &digests, *number, most)
-            .await?
-            .into_iter()
-            .filter(|row| slate.is_none_or(|slate| slate.is_untouched(row.number)));
-        let mut carriers = rows
-            .map(|row| Ok(codec::memory(desk.base.key(), row)?.content))
-            .collect::<Result<Vec<PrivateText>>>()?;
-        let others = slate.into_iter().flat_map(Slate::touched);
-        let others = others.filter(|memory| memory.is_kept_core() && memory.number != *number);
-        carriers.extend(others.map(|memory| memory.content.clone()));
-        Ok(carriers)
+        let looked = tokio::task::spawn_blocking(move || Survey::of(&memories));
+        match looked.await {
+            Ok(survey) => Ok((version, survey)),
+            Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+            Err(_) => Err(Error::Contended),
+        }
+    }
+
+    /// The texts of all that these memories stand for, and of what they were protected at: each from the
+    /// record of the log in which it stands. `own` are records that are written nowhere yet.
+    ///
+    /// # Errors
+    /// A record is missing, or is not as it was written.
+    pub(crate) async fn texts<'a>(
+        &self,
+        key: &AgentKey,
+        memories: impl Iterator<Item = &'a Memory>,
+        own: &[Record],
+    ) -> Result<WordingTexts> {
+        let mut texts = wording::texts_in(own);
+        let ids: BTreeSet<WordingId> = memories.flat_map(wording::places).collect();
+        let stores = std::iter::once(&self.memoir.store).chain(&self.memoir.copied_from);
+        for store in stores {
+            let missing: Vec<WordingId> =
+                ids.iter().filter(|id| !texts.contains_key(id)).copied().collect();
+            if missing.is_empty() {
+                break;
+            }
+            let mut seqs: Vec<u64> = missing.iter().map(|id| id.seq).collect();
+            seqs.dedup();
+            for row in store.records_at(self.scope, &seqs).await? {
+                let record = codec::record(Some(key), row)?;
+                for id in missing.iter().filter(|id| id.seq == record.seq) {
+                    texts.extend(wording::text_in(&record, id.number).map(|text| (*id, text)));
+                }
+            }
+        }
+        match ids.iter().find(|id| !texts.contains_key(id)) {
+            None => Ok(texts),
+            Some(id) => Err(Error::Inconsistent(format!(
+                "table `audit_records`, record {}: does not tell of memory {}, which stands for what was said there",
+                id.seq, id.number
+            ))),
+        }
     }
 
     async fn search(&self, desk: &Desk, call: &Call) -> Result<ToolResult> {
@@ -409,7 +473,6 @@ struct Desk {
     agent: Agent,
     session: Option<Session>,
     memories: BTreeMap<Number, Memory>,
-    eroded_tokens: u64,
     /// Where the agent rehearses by itself: what it has done so far, and the agent as it is outside. All
     /// the rest is then as it is on the copy.
     rehearsed: Option<(Slate, Agent)>,
@@ -431,14 +494,6 @@ fn needs_copy(session: &Session) -> bool {
     session.rehearsal && session.driver == Driver::Agent && session.state == State::Open
 }
 
-/// What a rehearsal has removed on its copy so far.
-fn rehearsed_away(session: &Session) -> u64 {
-    match session.rehearsal {
-        true => session.removed_tokens,
-        false => 0,
-    }
-}
-
 /// Whether the agent that drives the session itself has been away for too long (SPEC 3.16).
 fn has_lapsed(desk: &Desk, now: Timestamp) -> bool {
     desk.session.as_ref().is_some_and(|session| {
@@ -451,25 +506,34 @@ fn numbered(memory: Result<Memory>) -> Result<(Number, Memory)> {
     memory.map(|memory| (memory.number, memory))
 }
 
-/// The memory that a delete under the detail guard names.
-fn guarded_delete<'a>(desk: &'a Desk, request: &Request) -> Option<&'a Memory> {
-    let guarded = desk.agent.settings.effective_detail_guard() != DetailGuard::Off;
-    let memory = match &request.call {
-        Ok(Call::Delete { number }) if guarded => desk.memories.get(number),
-        _ => None,
-    };
-    memory.filter(|memory| memory.is_kept_core())
+/// Counts a refused edit against the memories that it named, so that the answers can say when to leave
+/// one.
+fn note_refusal(notes: &mut Notes, request: &Request, result: &ToolResult) {
+    let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
+    if is_edit && matches!(result, ToolResult::Error { .. }) {
+        for number in request.numbers() {
+            *notes.refusals.entry(*number).or_default() += 1;
+        }
+    }
 }
 
-fn what_it_needs(id: SessionId, request: &Request, now: Timestamp) -> Wanted {
-    let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
+/// Keeps the look at all memories in step with what was written on `base`.
+fn follow(notes: &mut Notes, base: &codec::Base, written: Option<u64>, changes: &[Change]) {
+    let survey = notes.survey.take();
+    let survey = survey.filter(|(of, _)| Some(*of) == base.version());
+    notes.survey = survey.zip(written).map(|((_, mut survey), version)| {
+        survey.follow(changes);
+        (version, survey)
+    });
+}
+
+fn what_it_needs(id: SessionId, request: &Request) -> Wanted {
     Wanted {
         memories: match request.numbers() {
             [] => Selection::None,
             numbers => Selection::Numbers(numbers.to_vec()),
         },
         session: Some(id),
-        eroded_since: is_edit.then(|| now.plus_days(-EROSION_DAYS)),
     }
 }
 

@@ -10,13 +10,16 @@ use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     agent::Agent,
     audit::{Action, Actor, Change, Record},
-    breaker::EROSION_DAYS,
     draft::Decision,
     knife::{self, Call, Outcome, Request, ToolResult, View},
     ledger::LedgerRoom,
     lifecycle::{self, Start},
+    loss::LossLimits,
     memory::{Kind, Memory, Number},
     session::{Lease, Session, State, Trigger},
+    survey::Survey,
+    text::Digester,
+    wording::{self, WordingTexts},
 };
 use memoir_model::Model;
 use memoir_store::{AccountRow, RecordFilter, Selection, Wanted};
@@ -274,6 +277,7 @@ impl AgentHandle {
         store.commit(copy).await?;
         Ok(Self {
             memoir: Memoir {
+                copied_from: Some(memoir.store.clone()),
                 store,
                 recent: Arc::default(),
                 // What is done to a copy is not counted.
@@ -386,7 +390,7 @@ impl AgentHandle {
         };
         let changes = rehearsal.blind_changes(&loaded.memories);
         let applied_by = rehearsal.applied_by;
-        let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor);
+        let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor).await;
         let outcome = match planned {
             Ok((_, decision)) => Ok(AppliedMass {
                 core_tokens_before,
@@ -408,9 +412,8 @@ impl AgentHandle {
     /// What applying is decided by.
     fn applying(&self, id: SessionId) -> Wanted {
         Wanted {
-            memories: Selection::KeptCore,
+            memories: Selection::Core,
             session: Some(id),
-            eroded_since: Some(self.memoir.now().plus_days(-EROSION_DAYS)),
         }
     }
 
@@ -428,7 +431,8 @@ impl AgentHandle {
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
         let rehearsal = rehearsal.ok_or_else(|| not_applicable(id, "it is no rehearsal"))?;
         let base = loaded.base.clone();
-        let (applied, mut decision) = self.plan_apply(loaded, &rehearsed, &rehearsal, actor)?;
+        let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor);
+        let (applied, mut decision) = planned.await?;
         let session = decision
             .sessions
             .iter()
@@ -446,7 +450,7 @@ impl AgentHandle {
     }
 
     /// Applying as one decision, and the session that it makes.
-    fn plan_apply(
+    async fn plan_apply(
         &self,
         loaded: Loaded,
         rehearsed: &Session,
@@ -456,13 +460,19 @@ impl AgentHandle {
         check_applicable(rehearsed, rehearsal, &loaded.memories)?;
         let applied = self.memoir.ids().session()?;
         let now = self.memoir.now();
-        let decision = self.apply(loaded, rehearsed, rehearsal, applied, actor, now)?;
+        let named: BTreeSet<&Number> =
+            rehearsal.edits.iter().flat_map(|edit| &edit.numbers).collect();
+        let members = loaded.memories.iter().filter(|one| named.contains(&one.number));
+        let texts = self.texts(loaded.base.key(), members, &[]).await?;
+        let decision = self.apply(loaded, texts, rehearsed, rehearsal, applied, actor, now)?;
         Ok((applied, decision))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "all that one decision rests on")]
     fn apply(
         &self,
         loaded: Loaded,
+        texts: WordingTexts,
         rehearsed: &Session,
         rehearsal: &Rehearsal,
         applied: SessionId,
@@ -482,6 +492,7 @@ impl AgentHandle {
             }),
         };
         let digester = loaded.digester();
+        let limits = self.memoir.settings.loss_limits;
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
         let session = begun.sessions[0].clone();
         let opened = lifecycle::open(
@@ -503,19 +514,15 @@ impl AgentHandle {
                 .into_iter()
                 .map(|memory| (memory.number, memory))
                 .collect(),
-            eroded_tokens: loaded.eroded_tokens,
+            texts,
+            limits,
+            digester,
             decision: None,
             renumbered: BTreeMap::new(),
         };
         bench.take(opened.decision);
         for edit in &rehearsal.edits {
-            bench.make(
-                edit,
-                rehearsed.id,
-                self.memoir.settings.erosion_floor,
-                &self.as_actor(),
-                now,
-            )?;
+            bench.make(edit, rehearsed.id, &self.as_actor(), now)?;
         }
         let summary = rehearsed
             .summary
@@ -525,13 +532,7 @@ impl AgentHandle {
             tool: Some(knife::Tool::Complete),
             call: Ok(Call::Complete { summary }),
         };
-        bench.decide(
-            &complete,
-            rehearsed.id,
-            self.memoir.settings.erosion_floor,
-            actor,
-            now,
-        )?;
+        bench.decide(&complete, rehearsed.id, actor, now)?;
         bench
             .decision
             .ok_or_else(|| not_applicable(rehearsed.id, "it has no edits"))
@@ -543,7 +544,9 @@ struct Bench {
     agent: Agent,
     session: Session,
     memories: BTreeMap<Number, Memory>,
-    eroded_tokens: u64,
+    texts: WordingTexts,
+    limits: LossLimits,
+    digester: Digester,
     decision: Option<Decision>,
     renumbered: BTreeMap<Number, Number>,
 }
@@ -557,6 +560,7 @@ impl Bench {
         for change in &decision.changes {
             self.memories.insert(change.number(), change.after());
         }
+        self.texts.extend(wording::texts_in(&decision.records));
         self.decision = Some(match self.decision.take() {
             Some(earlier) => earlier.then(decision),
             None => decision,
@@ -567,7 +571,6 @@ impl Bench {
         &mut self,
         edit: &Edit,
         id: SessionId,
-        floor: f64,
         actor: &Actor,
         now: Timestamp,
     ) -> Result<()> {
@@ -576,7 +579,7 @@ impl Bench {
         let request = edit
             .request(&numbers)
             .ok_or_else(|| not_applicable(id, "it cannot be read"))?;
-        let result = self.decide(&request, id, floor, actor, now)?;
+        let result = self.decide(&request, id, actor, now)?;
         if let (Some(rehearsed), ToolResult::Consolidated { number, .. }) = (edit.created, result) {
             self.renumbered.insert(rehearsed, number);
         }
@@ -587,26 +590,23 @@ impl Bench {
         &mut self,
         request: &Request,
         id: SessionId,
-        floor: f64,
         actor: &Actor,
         now: Timestamp,
     ) -> Result<ToolResult> {
-        let others = self
-            .memories
-            .values()
-            .filter(|memory| memory.is_kept_core() && !request.numbers().contains(&memory.number));
-        let elsewhere: Vec<PrivateText> = match request.tool {
-            Some(knife::Tool::Delete) => others.map(|memory| memory.content.clone()).collect(),
-            _ => Vec::new(),
-        };
+        let refusals = BTreeMap::new();
+        let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
+        let survey = is_edit.then(|| Survey::of(self.memories.values()));
         let view = View {
             agent: &self.agent,
             session: Some(&self.session),
             memories: &self.memories,
-            eroded_tokens: self.eroded_tokens + self.session.removed_tokens,
-            erosion_floor: floor,
-            elsewhere: &elsewhere,
-            reading: None,
+            texts: &self.texts,
+            survey: survey.as_ref(),
+            limits: self.limits,
+            digester: &self.digester,
+            refusals: &refusals,
+            // What it let go was confirmed when it was rehearsed; the limits are checked anew.
+            is_confirmed: true,
         };
         let refused = |result| Error::EditRefused {
             session: id,
@@ -620,7 +620,7 @@ impl Bench {
             Outcome::Answer(result @ ToolResult::Protected { .. }) => Ok(result),
             Outcome::Answer(result) => Err(refused(result)),
             Outcome::Tripped(trip) => Err(refused(trip.roll_back(&[], BTreeMap::new()).1)),
-            Outcome::Search(_) => Err(not_applicable(id, "it holds a search")),
+            Outcome::Search(_) | Outcome::Survey => Err(not_applicable(id, "it holds a search")),
         }
     }
 }
@@ -633,12 +633,17 @@ impl Edit {
             knife::Tool::Consolidate => Call::Consolidate {
                 numbers: numbers.to_vec(),
                 content: self.content.clone()?,
+                confirm: None,
             },
             knife::Tool::Update => Call::Update {
                 number,
                 content: self.content.clone()?,
+                confirm: None,
             },
-            knife::Tool::Delete => Call::Delete { number },
+            knife::Tool::Delete => Call::Delete {
+                number,
+                confirm: None,
+            },
             knife::Tool::Protect => Call::Protect { number },
             knife::Tool::Search | knife::Tool::Complete => return None,
         };

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::{
-    agent::Agent,
+    agent::{Agent, LostByDay},
     audit::Record,
     draft::Decision,
     memory::{Memory, Number, Tally},
@@ -19,6 +19,8 @@ use super::rehearse::Touched;
 pub(crate) struct Slate {
     /// The counts as they are on the copy.
     tally: Tally,
+    /// The words let go as they are counted on the copy.
+    lost_words: LostByDay,
     /// The number that the copy's next memory gets.
     next_number: Number,
     /// The place that the copy's next record would have.
@@ -37,6 +39,7 @@ impl Slate {
     pub(super) fn over(agent: &Agent) -> Self {
         Self {
             tally: agent.tally,
+            lost_words: agent.lost_words.clone(),
             next_number: agent.next_number,
             next_seq: agent.next_seq,
             first_new: agent.next_number,
@@ -49,6 +52,7 @@ impl Slate {
     pub(super) fn agent(&self, agent: Agent) -> Agent {
         Agent {
             tally: self.tally,
+            lost_words: self.lost_words.clone(),
             next_number: self.next_number,
             next_seq: self.next_seq,
             ..agent
@@ -71,16 +75,6 @@ impl Slate {
         memories.into_values().collect()
     }
 
-    /// Whether the memory is on the copy as it is outside.
-    pub(super) fn is_untouched(&self, number: Number) -> bool {
-        number < self.first_new && !self.touched.contains_key(&number)
-    }
-
-    /// The memories touched so far, as they are on the copy.
-    pub(super) fn touched(&self) -> impl Iterator<Item = &Memory> {
-        self.touched.values().map(|touched| &touched.after)
-    }
-
     /// The edits so far, oldest first.
     pub(super) fn history(&self) -> &[Record] {
         &self.history
@@ -89,6 +83,7 @@ impl Slate {
     /// Takes in what was decided on the copy.
     pub(super) fn note(&mut self, decision: &Decision) {
         self.tally = decision.agent.tally;
+        self.lost_words.clone_from(&decision.agent.lost_words);
         self.next_number = decision.agent.next_number;
         self.next_seq = decision.agent.next_seq;
         for change in &decision.changes {

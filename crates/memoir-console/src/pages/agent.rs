@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, RawQuery, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, AgentView, ErosionView, Eyes};
+use memoir_app::{AgentHandle, AgentView, Eyes};
 use memoir_domain::{
     agent::{Field, Threshold},
     breaker::Gauge,
@@ -53,7 +53,6 @@ pub(super) async fn page(
     draft: &refine::Draft,
 ) -> Answer {
     let view = agent.show_to_administrator().await?;
-    let erosion = agent.erosion().await?;
     let latest = agent
         .session_page(None, LATEST, Eyes::Administrator)
         .await?;
@@ -61,7 +60,7 @@ pub(super) async fn page(
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
-        (standing(&view, &erosion))
+        (standing(&view))
         (open)
         (mass::section(agent))
         (refine::section(console, visitor, &view, &latest, draft))
@@ -80,7 +79,7 @@ pub(super) async fn page(
         .show(content))
 }
 
-fn standing(view: &AgentView, erosion: &ErosionView) -> Markup {
+fn standing(view: &AgentView) -> Markup {
     let tally = &view.tally;
     let budget = view.effective_core_token_budget;
     html! {
@@ -100,10 +99,10 @@ fn standing(view: &AgentView, erosion: &ErosionView) -> Markup {
                 (parts::pair("To the breaker", html! {
                     (words::number(to_the_breaker(view))) " tokens in one session"
                 }))
-                (parts::pair("To the erosion floor", html! {
-                    (words::number(erosion.removable_tokens)) " tokens; "
-                    (words::share(erosion.ratio)) " is left of " (erosion.days) " days, the floor is "
-                    (words::share(erosion.floor))
+                (parts::pair("Kept", html! {
+                    (parts::kept(&view.kept)) " of all words that were ever said; "
+                    (words::counted(view.kept.lost_words, "word", "words")) " let go, "
+                    (words::number(view.kept.lost_words_year)) " of them in the last 365 days"
                 }))
                 (parts::pair("Last refined", parts::time_or(view.last_refinement_at, "never")))
                 (parts::pair("Next session", next(view)))

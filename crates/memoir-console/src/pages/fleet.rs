@@ -25,7 +25,7 @@ const COLUMNS: [(FleetOrder, &str, &str, bool); 8] = [
     (FleetOrder::LastSession, "last", "Last session", true),
     (FleetOrder::Next, "next", "Next session", false),
     (FleetOrder::Breaker, "breaker", "To the breaker", false),
-    (FleetOrder::Erosion, "floor", "To the floor", true),
+    (FleetOrder::Kept, "kept", "Kept", true),
     (FleetOrder::Access, "access", "Access", true),
 ];
 
@@ -183,7 +183,6 @@ fn heading(
 fn row(standing: &StandingView) -> Markup {
     let agent = &standing.agent;
     let (mass, budget) = (agent.tally.core_tokens, agent.effective_core_token_budget);
-    let erosion = &standing.erosion;
     let last = standing.last_session.as_ref();
     html! {
         tr role="row" {
@@ -211,10 +210,7 @@ fn row(standing: &StandingView) -> Markup {
             td.figure role="cell" data-label="To the breaker" {
                 (words::number(standing.breaker_removable_tokens))
             }
-            td.figure role="cell" data-label="To the floor" {
-                span { (words::number(erosion.removable_tokens))
-                    span.of { " · " (words::share(erosion.ratio)) } }
-            }
+            td.figure role="cell" data-label="Kept" { (parts::kept(&standing.kept)) }
             td.figure role="cell" data-label="Access" {
                 @if standing.open_requests == 0 { span.none { "0" } }
                 @else {

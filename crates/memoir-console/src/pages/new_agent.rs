@@ -32,7 +32,7 @@ const FIRST: [Field; 4] = [
 const MORE: [Field; 9] = [
     Field::RefinementTriggerTokens,
     Field::RefinementThreshold,
-    Field::DetailGuard,
+    Field::LossGuard,
     Field::DuplicateMatch,
     Field::ImmutableTags,
     Field::Paused,

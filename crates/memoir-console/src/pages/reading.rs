@@ -279,7 +279,8 @@ fn memory_words(memory: &MemoryView, heading: &str) -> Markup {
         }
         (said(memory.content.expose()))
         (tags(memory.tags.iter()))
-        @if let Some(source) = &memory.source { p.of { "From: " bdi { (source.expose()) } } }
+        @if memory.origin.weakness() > 0 { p.of { "Origin: " (memory.origin.as_str()) } }
+        @for source in &memory.sources { p.of { "From: " bdi { (source.expose()) } } }
     }
 }
 
@@ -457,7 +458,7 @@ async fn records_after(
 const NOT_LISTED: [&str; 6] = [
     "summary",
     "reason_text",
-    "lost_details",
+    "lost",
     "merged",
     "request",
     "core_tokens_after",
@@ -483,9 +484,9 @@ fn record_words(record: &RecordView) -> Markup {
         @for (name, label) in [("summary", "Summary"), ("reason_text", "Reason")] {
             @if let Some(text) = text(name) { h4 { (label) } (said(text)) }
         }
-        @if let Some(lost) = list("lost_details") {
-            h4 { "Details that were lost" }
-            ul { @for detail in lost.iter().filter_map(Value::as_str) { li { bdi { (detail) } } } }
+        @if let Some(lost) = list("lost") {
+            h4 { "What was let go" }
+            ul { @for lost in lost { li { (lost_words(lost)) } } }
         }
         @if let Some(merged) = list("merged") {
             h4 { "What was merged" }
@@ -495,6 +496,16 @@ fn record_words(record: &RecordView) -> Markup {
             }
         }
         (facts(record, &NOT_LISTED))
+    }
+}
+
+/// The words of a sentence that an edit let go.
+fn lost_words(lost: &Value) -> Markup {
+    let words = lost.get("words").and_then(Value::as_array).into_iter().flatten();
+    let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+    html! {
+        bdi { (words.join(" ")) } " of "
+        bdi { (lost.get("sentence").and_then(Value::as_str).unwrap_or_default()) }
     }
 }
 

@@ -7,11 +7,12 @@ use crate::{
     PrivateText, Timestamp,
     agent::Agent,
     answer::{self, Unreadable},
-    audit::{Action, Actor, Body, Facts},
+    audit::{ActorKind, Action, Actor, Body, Facts},
     draft::{Decision, Draft},
     memory::{CONTENT_LIMIT, Kind, NewMemory, Tags, parse_text, tokens},
     prompt::{Prompt, identity},
     quote::quote,
+    wording::{Door, Origin},
 };
 
 const RULES: &str = include_str!("rules.md");
@@ -164,6 +165,12 @@ pub fn read(answer: &str, at: Timestamp) -> Result<Vec<NewMemory>, Unreadable> {
                 source: Some(SOURCE.into()),
                 created_at: Some(at),
                 constitutional: false,
+                // What a model noted of a conversation is weaker than what the agent saved itself.
+                door: Door {
+                    origin: Origin::Conversation,
+                    added_by: ActorKind::Agent,
+                },
+                wordings: None,
             })
         })
         .collect()

@@ -16,6 +16,9 @@ use crate::{
 /// far more than the breaker lets anybody merge. It bounds what a call can make the store read.
 const MEMBERS_LIMIT: usize = 1_000;
 
+/// Characters of a confirmation that are looked at; those that were given out are shorter.
+const CODE_LIMIT: usize = 32;
+
 /// A call with arguments in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the arguments are named as on the wire")]
@@ -28,13 +31,16 @@ pub enum Call {
     Consolidate {
         numbers: Vec<Number>,
         content: PrivateText,
+        confirm: Option<String>,
     },
     Update {
         number: Number,
         content: PrivateText,
+        confirm: Option<String>,
     },
     Delete {
         number: Number,
+        confirm: Option<String>,
     },
     Protect {
         number: Number,
@@ -57,11 +63,21 @@ impl Call {
         }
     }
 
+    /// The code with which it repeats what was asked about; `None` of a call that has none.
+    pub fn confirm(&self) -> Option<&str> {
+        match self {
+            Self::Consolidate { confirm, .. }
+            | Self::Update { confirm, .. }
+            | Self::Delete { confirm, .. } => confirm.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The memories that it names.
     pub fn numbers(&self) -> &[Number] {
         match self {
             Self::Consolidate { numbers, .. } => numbers,
-            Self::Update { number, .. } | Self::Delete { number } | Self::Protect { number } => {
+            Self::Update { number, .. } | Self::Delete { number, .. } | Self::Protect { number } => {
                 std::slice::from_ref(number)
             }
             Self::Search { .. } | Self::Complete { .. } => &[],
@@ -150,14 +166,17 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Refusal
             Call::Consolidate {
                 numbers,
                 content: get("content").text(CONTENT_LIMIT)?,
+                confirm: get("confirm").code()?,
             }
         }
         Tool::Update => Call::Update {
             number: get("id").number()?,
             content: get("content").text(CONTENT_LIMIT)?,
+            confirm: get("confirm").code()?,
         },
         Tool::Delete => Call::Delete {
             number: get("id").number()?,
+            confirm: get("confirm").code()?,
         },
         Tool::Protect => Call::Protect {
             number: get("id").number()?,
@@ -172,9 +191,10 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Refusal
 fn check_names(tool: Tool, arguments: &Map<String, Value>) -> Result<(), Refusal> {
     let known: &[&str] = match tool {
         Tool::Search => &["query", "since", "until"],
-        Tool::Consolidate => &["ids", "content"],
-        Tool::Update => &["id", "content"],
-        Tool::Delete | Tool::Protect => &["id"],
+        Tool::Consolidate => &["ids", "content", "confirm"],
+        Tool::Update => &["id", "content", "confirm"],
+        Tool::Delete => &["id", "confirm"],
+        Tool::Protect => &["id"],
         Tool::Complete => &["summary"],
     };
     if arguments.keys().all(|name| known.contains(&name.as_str())) {
@@ -216,6 +236,12 @@ impl<'a> Argument<'a> {
             self.string()?.unwrap_or_default(),
             limit,
         )?)
+    }
+
+    /// A code as an earlier answer gave it; a model that has none may send it empty.
+    fn code(&self) -> Result<Option<String>, Refusal> {
+        let code = self.string()?.map(str::trim).filter(|code| !code.is_empty());
+        Ok(code.map(|code| code.chars().take(CODE_LIMIT).collect()))
     }
 
     fn query(&self) -> Result<Option<PrivateText>, Refusal> {
@@ -314,7 +340,7 @@ mod tests {
         for id in [json!(17), json!("17"), json!("#17"), json!(" #17 ")] {
             assert_eq!(
                 read("delete_memory", json!({"id": id})),
-                Ok(Call::Delete { number: Number(17) })
+                Ok(Call::Delete { number: Number(17), confirm: None })
             );
         }
         for ids in [
@@ -402,7 +428,7 @@ mod tests {
                 "update_memory",
                 json!({"id": 1, "content": "x", "tags": []}),
                 "invalid_argument",
-                "takes only id and content",
+                "takes only id and content and confirm",
             ),
             (
                 "complete_refinement",

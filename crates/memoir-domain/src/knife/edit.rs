@@ -1,21 +1,22 @@
 //! Deciding one call: the checks in their order, the edit, its measure, and the breaker
 //! (SPEC 3.8 to 3.15).
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use memoir_details::{Detail, Reading};
+use std::collections::BTreeMap;
 
 use crate::{
     PrivateText, Timestamp,
-    agent::{Agent, DetailGuard},
+    agent::Agent,
     audit::{Action, Actor, Body, Change, Facts, Record},
-    breaker::{EROSION_DAYS, Erosion, Gauge},
-    draft::{Decision, Draft, Stated},
-    knife::{Call, Refusal, Request, Tool, ToolResult},
+    breaker::Gauge,
+    draft::{Decision, Draft},
+    knife::{Call, Refusal, Request, Tool, ToolResult, measure::{Measure, Measured, measure}, result::Left},
+    loss::LossLimits,
     memory::{Kind, Memory, NewMemory, Number, Tags, tokens},
     rollback,
     session::{EDIT_CAP, EndReason, Mode, Session, State},
-    text::{words, words_kept_in_order},
+    survey::Survey,
+    text::{Digester, fold},
+    wording::{self, Door, Wording, WordingTexts},
 };
 
 /// What a decision needs to know, loaded by the use case.
@@ -27,14 +28,18 @@ pub struct View<'a> {
     pub session: Option<&'a Session>,
     /// The memories that the call names, as far as they exist.
     pub memories: &'a BTreeMap<Number, Memory>,
-    /// What refinement removed over [`EROSION_DAYS`], this session included, in tokens (SPEC 3.14).
-    pub eroded_tokens: u64,
-    /// The erosion floor, 0 to 1.
-    pub erosion_floor: f64,
-    /// For a delete: kept core memories other than the one deleted that carry its rarest detail.
-    pub elsewhere: &'a [PrivateText],
-    /// For a delete: the memory's text as read, where the use case has read it to look elsewhere.
-    pub reading: Option<&'a Reading>,
+    /// The texts of all wordings that these stand for, and of what they were protected at.
+    pub texts: &'a WordingTexts,
+    /// A look at all memories; `None` where none was taken, and where one is needed the outcome says so.
+    pub survey: Option<&'a Survey>,
+    /// How much may be let go.
+    pub limits: LossLimits,
+    /// Under the agent's digest key.
+    pub digester: &'a Digester,
+    /// How often edits of a memory were refused in this session, as far as the process knows.
+    pub refusals: &'a BTreeMap<Number, u32>,
+    /// Whether what is asked about was confirmed before, in the rehearsal that is applied.
+    pub is_confirmed: bool,
 }
 
 /// What becomes of a call.
@@ -44,6 +49,9 @@ pub enum Outcome {
     Answer(ToolResult),
     /// It is a search over all kept core memories.
     Search(Call),
+    /// It cannot be decided without a look at all memories: it is to be decided again with a
+    /// [`Survey`].
+    Survey,
     /// It is to be written, and answered once it is.
     Commit(Box<Decision>, ToolResult),
     /// It trips the breaker: the session is to be rolled back in the same transaction.
@@ -78,16 +86,17 @@ fn attempt(
     }
     let members = kept_core(view.memories, call.numbers())?;
     check_constitutional(call, &members)?;
-    check_immutable(view.agent, &members)?;
-    let (lost_details, stated) = guard_details(view, call, &members)?;
+    check_immutable(view.agent, session, &members)?;
+    let measure = match measure(view, session, call, &members, now)? {
+        Measured::Measure(measure) => measure,
+        Measured::NeedsSurvey => return Ok(Outcome::Survey),
+    };
     let taken = taken_tokens(call, &members);
-    check_erosion(view, taken)?;
     let edit = Edit {
         tool,
         call,
         members,
-        lost_details,
-        stated,
+        measure,
         taken,
     };
     Ok(edit.carry_out(view.agent, session, actor, now))
@@ -157,175 +166,25 @@ fn kept_core<'a>(
     Ok(members)
 }
 
+/// An update of a constitutional memory is measured before it is refused (SPEC 3.10).
 fn check_constitutional(call: &Call, members: &[&Memory]) -> Result<(), Refusal> {
-    match (call, members) {
-        (Call::Update { content, .. }, [memory]) => match &memory.protected_wording {
-            Some(wording) => check_tightening(memory, wording, content),
-            None => Ok(()),
-        },
-        _ => faulty(members, Memory::is_constitutional, |numbers| {
-            Refusal::Constitutional { numbers }
-        }),
+    if matches!(call, Call::Update { .. }) {
+        return Ok(());
     }
+    faulty(members, Memory::is_constitutional, |numbers| {
+        Refusal::Constitutional { numbers }
+    })
 }
 
-/// SPEC 3.10: every detail and three quarters of the words, in their order, of the protected wording
-/// survive; and since the wording may only be tightened, nothing is added.
-fn check_tightening(
-    memory: &Memory,
-    wording: &PrivateText,
-    content: &PrivateText,
-) -> Result<(), Refusal> {
-    let refuse = |problem, details: Vec<PrivateText>| {
-        Err(Refusal::NotTightened {
-            number: memory.number,
-            problem,
-            details,
-        })
-    };
-    let lost = surfaces(memoir_details::lost(&[wording.expose()], content.expose()));
-    if !lost.is_empty() {
-        return refuse("This would be lost:", lost);
-    }
-    let added = surfaces(memoir_details::lost(&[content.expose()], wording.expose()));
-    if !added.is_empty() {
-        return refuse("This was not in it:", added);
-    }
-    let (protected, written) = (words(wording.expose()), words(content.expose()));
-    let kept = words_kept_in_order(&protected, &written);
-    if kept * 4 < protected.len() * 3 {
-        let surviving: BTreeSet<&String> = written.iter().collect();
-        let gone: BTreeSet<&String> = protected
-            .iter()
-            .filter(|word| !surviving.contains(word))
-            .collect();
-        let problem = if gone.is_empty() {
-            "Fewer than three quarters of its words would survive in their order."
-        } else {
-            "Fewer than three quarters of its words would survive in their order. These would be lost:"
-        };
-        return refuse(
-            problem,
-            gone.into_iter().map(|word| word.as_str().into()).collect(),
-        );
-    }
-    if written.len() > protected.len() {
-        return refuse(
-            "The new text has more words than the one protected.",
-            Vec::new(),
-        );
-    }
-    Ok(())
-}
-
-fn surfaces(details: Vec<Detail>) -> Vec<PrivateText> {
-    details
-        .iter()
-        .map(|detail| detail.surface().into())
-        .collect()
-}
-
-fn check_immutable(agent: &Agent, members: &[&Memory]) -> Result<(), Refusal> {
-    let immutable = agent.settings.immutable_tag_set();
+/// By the tags that are immutable now, and by those that were when the session began: a tag that is taken
+/// from the list meanwhile still counts (SPEC 3.14).
+fn check_immutable(agent: &Agent, session: &Session, members: &[&Memory]) -> Result<(), Refusal> {
+    let mut immutable = agent.settings.immutable_tag_set();
+    immutable.extend(session.immutable_tags.iter().flatten().map(|tag| fold(tag)));
     faulty(
         members,
         |memory| memory.tags.contains_any(&immutable),
         |numbers| Refusal::Immutable { numbers },
-    )
-}
-
-/// What the guard found lost, and what it read to find it.
-fn guard_details(
-    view: View<'_>,
-    call: &Call,
-    members: &[&Memory],
-) -> Result<(Vec<PrivateText>, Vec<Stated>), Refusal> {
-    let guard = view.agent.settings.effective_detail_guard();
-    if guard == DetailGuard::Off {
-        return Ok((Vec::new(), Vec::new()));
-    }
-    let (lost, stated) = match call {
-        Call::Consolidate { content, .. } => {
-            let written = (view.agent.next_number, content);
-            lost_by_writing(members, written, false)
-        }
-        Call::Update { number, content } => lost_by_writing(members, (*number, content), true),
-        _ => lost_by_deleting(view, members),
-    };
-    let details = surfaces(lost);
-    if guard == DetailGuard::Refuse && !details.is_empty() {
-        return Err(Refusal::DetailsLost { details });
-    }
-    Ok((details, stated))
-}
-
-fn keys(reading: &Reading) -> Vec<String> {
-    reading
-        .details()
-        .iter()
-        .map(|detail| detail.key().to_owned())
-        .collect()
-}
-
-/// `in_place`: the text is written into the one member, instead of into a new memory.
-fn lost_by_writing(
-    members: &[&Memory],
-    (number, content): (Number, &PrivateText),
-    in_place: bool,
-) -> (Vec<Detail>, Vec<Stated>) {
-    let written = Reading::of(content.expose());
-    let replaced: Vec<Reading> = members
-        .iter()
-        .map(|memory| Reading::of(memory.content.expose()))
-        .collect();
-    let lost = memoir_details::lost_between(&replaced.iter().collect::<Vec<_>>(), &written);
-    let mut stated: Vec<Stated> = members
-        .iter()
-        .zip(&replaced)
-        .map(|(memory, reading)| Stated {
-            number: memory.number,
-            before: keys(reading),
-            after: Vec::new(),
-        })
-        .collect();
-    match stated.first_mut().filter(|_| in_place) {
-        Some(own) => own.after = keys(&written),
-        None => stated.push(Stated {
-            number,
-            before: Vec::new(),
-            after: keys(&written),
-        }),
-    }
-    (lost, stated)
-}
-
-/// What no single other memory carries: the details that are absent from the one among those elsewhere
-/// that carries most of them (the first, on a tie).
-fn lost_by_deleting(view: View<'_>, members: &[&Memory]) -> (Vec<Detail>, Vec<Stated>) {
-    let Some(memory) = members.first() else {
-        return (Vec::new(), Vec::new());
-    };
-    let read;
-    let reading = match view.reading {
-        Some(reading) => reading,
-        None => {
-            read = Reading::of(memory.content.expose());
-            &read
-        }
-    };
-    let lost = view
-        .elsewhere
-        .iter()
-        .map(|other| memoir_details::lost_between(&[reading], &Reading::of(other.expose())))
-        .min_by_key(Vec::len);
-    let stated = Stated {
-        number: memory.number,
-        before: keys(reading),
-        after: Vec::new(),
-    };
-    (
-        lost.unwrap_or_else(|| reading.details().to_vec()),
-        vec![stated],
     )
 }
 
@@ -338,23 +197,6 @@ fn taken_tokens(call: &Call, members: &[&Memory]) -> u64 {
         _ => 0,
     };
     before.saturating_sub(after)
-}
-
-fn check_erosion(view: View<'_>, taken: u64) -> Result<(), Refusal> {
-    let erosion = Erosion {
-        core_tokens: view.agent.tally.core_tokens,
-        removed_tokens: view.eroded_tokens,
-        floor: view.erosion_floor,
-    };
-    if taken == 0 || !erosion.is_below_floor() {
-        return Ok(());
-    }
-    let percent = |share: f64| (share * 100.0).floor() as u32;
-    Err(Refusal::ErosionFloor {
-        days: EROSION_DAYS,
-        percent: percent(erosion.ratio()),
-        floor_percent: percent(erosion.floor),
-    })
 }
 
 /// What the breaker looks at in a running session.
@@ -375,8 +217,7 @@ struct Edit<'a> {
     tool: Tool,
     call: &'a Call,
     members: Vec<&'a Memory>,
-    lost_details: Vec<PrivateText>,
-    stated: Vec<Stated>,
+    measure: Measure,
     taken: u64,
 }
 
@@ -385,32 +226,39 @@ impl Edit<'_> {
         let mut session = session.clone();
         session.edits += 1;
         session.removed_tokens += self.taken;
+        session.lost_words += self.measure.words();
         let mut draft = Draft::new(agent.clone(), None, now);
         let (number, changes) = match self.call {
             Call::Consolidate { content, .. } => {
                 session.stats.consolidated += self.members.len() as u32;
-                self.consolidate(&mut draft, content)
+                self.consolidate(&mut draft, &session, content)
             }
             Call::Update { content, .. } => {
                 session.stats.updated += 1;
-                self.rewrite(&mut draft, content)
+                self.rewrite(&mut draft, &session, content)
             }
             _ => {
                 session.stats.deleted += 1;
-                (self.members[0].number, self.discard_all(&mut draft))
+                (self.members[0].number, self.delete(&mut draft, &session))
             }
         };
         let gauge = session_gauge(&draft.agent, &session);
+        let left = Left {
+            edits_left: EDIT_CAP.saturating_sub(session.edits),
+            removable_tokens: gauge.removable_tokens(),
+        };
         draft.session = Some(session);
-        draft.stated.clone_from(&self.stated);
-        let facts = Facts::default()
+        let mut facts = Facts::default()
             .count("tokens_removed", self.taken)
             .count("core_tokens_before", agent.tally.core_tokens)
             .count("core_tokens_after", draft.agent.tally.core_tokens)
-            .count("lost_details", self.lost_details.len() as u64);
+            .count("lost_words", self.measure.words());
+        if let Some(carrier) = &self.measure.carrier {
+            facts = facts.numbers("carried_by", [carrier.number]);
+        }
         let body = Body {
             changes,
-            lost_details: self.lost_details.clone(),
+            lost: self.measure.told(),
             ..Body::default()
         };
         draft.record(actor.clone(), self.action(), Some(number), facts, body);
@@ -421,13 +269,33 @@ impl Edit<'_> {
                 limit,
                 summary: None,
             })),
-            None => Outcome::Commit(Box::new(draft.finish()), self.result(number)),
+            None => Outcome::Commit(Box::new(draft.finish()), self.result(number, left)),
         }
     }
 
-    fn consolidate(&self, draft: &mut Draft, content: &PrivateText) -> (Number, Vec<Change>) {
+    /// The wordings of all members, with what this edit lets go marked.
+    fn wordings(&self, draft: &Draft, session: &Session) -> Vec<Wording> {
+        let all = self.members.iter().flat_map(|memory| &memory.wordings);
+        let mut wordings = wording::union(all);
+        let (seq, now) = (draft.agent.next_seq, draft.now());
+        self.measure.mark(&mut wordings, session, seq, now);
+        wordings
+    }
+
+    fn consolidate(
+        &self,
+        draft: &mut Draft,
+        session: &Session,
+        content: &PrivateText,
+    ) -> (Number, Vec<Change>) {
         let earliest = self.members.iter().map(|memory| memory.created_at).min();
         let tags = Tags::union(self.members.iter().map(|memory| &memory.tags));
+        let wordings = self.wordings(draft, session);
+        // What its wordings say of their origin decides; this is told of a memory that stands for none.
+        let door = Door {
+            origin: self.members.iter().map(|one| one.origin()).max().unwrap_or_default(),
+            added_by: crate::audit::ActorKind::Agent,
+        };
         let (number, created) = draft.create(NewMemory {
             kind: Kind::Core,
             content: content.clone(),
@@ -435,23 +303,55 @@ impl Edit<'_> {
             source: None,
             created_at: earliest,
             constitutional: false,
+            door,
+            wordings: Some(wordings),
         });
         let mut changes = vec![created];
         changes.extend(self.discard_all(draft));
         (number, changes)
     }
 
-    fn rewrite(&self, draft: &mut Draft, content: &PrivateText) -> (Number, Vec<Change>) {
+    fn rewrite(
+        &self,
+        draft: &mut Draft,
+        session: &Session,
+        content: &PrivateText,
+    ) -> (Number, Vec<Change>) {
         let memory = self.members[0];
         let after = Memory {
             content: content.clone(),
             updated_at: draft.now(),
+            wordings: self.wordings(draft, session),
             ..memory.clone()
         };
         (
             memory.number,
             draft.alter(memory.clone(), &after).into_iter().collect(),
         )
+    }
+
+    /// Discards the memory. What carries it takes over all that it stood for, as a merge would; where
+    /// nothing does, its wordings are marked as let go.
+    fn delete(&self, draft: &mut Draft, session: &Session) -> Vec<Change> {
+        let memory = self.members[0];
+        let Some(carrier) = &self.measure.carrier else {
+            let after = Memory {
+                discarded_at: Some(draft.now()),
+                wordings: self.wordings(draft, session),
+                ..memory.clone()
+            };
+            return draft.alter(memory.clone(), &after).into_iter().collect();
+        };
+        let after = Memory {
+            wordings: wording::union(carrier.wordings.iter().chain(&memory.wordings)),
+            tags: Tags::union([&carrier.tags, &memory.tags]),
+            created_at: carrier.created_at.min(memory.created_at),
+            updated_at: draft.now(),
+            ..carrier.clone()
+        };
+        let mut changes = self.discard_all(draft);
+        changes.extend(draft.alter(carrier.clone(), &after));
+        changes
     }
 
     fn discard_all(&self, draft: &mut Draft) -> Vec<Change> {
@@ -476,23 +376,27 @@ impl Edit<'_> {
         }
     }
 
-    fn result(self, number: Number) -> ToolResult {
-        let lost_details = self.lost_details;
+    fn result(self, number: Number, left: Left) -> ToolResult {
+        let lost = super::result::Lost::of(&self.measure.told());
         match self.call {
             Call::Consolidate { content, .. } => ToolResult::Consolidated {
                 merged_count: self.members.len(),
                 number,
                 content: content.clone(),
-                lost_details,
+                lost,
+                left,
             },
             Call::Update { content, .. } => ToolResult::Updated {
                 number,
                 content: content.clone(),
-                lost_details,
+                lost,
+                left,
             },
             _ => ToolResult::Deleted {
                 number,
-                lost_details,
+                carried_by: self.measure.carrier.map(|carrier| carrier.number),
+                lost,
+                left,
             },
         }
     }
@@ -510,11 +414,18 @@ fn protect(
     let Some(&memory) = members.first().filter(|memory| !memory.is_constitutional()) else {
         return Ok(Outcome::Answer(result));
     };
+    // Only the agent's and the administrators' own texts become constitutional in a session (SPEC 2.4).
+    if memory.origin().weakness() > 0 {
+        return Err(Refusal::WeakOrigin {
+            number,
+            origin: memory.origin(),
+        });
+    }
     let mut session = session.clone();
     session.stats.protected += 1;
     let mut draft = Draft::new(view.agent.clone(), Some(session), now);
     let after = Memory {
-        protected_wording: Some(memory.content.clone()),
+        protected_seq: Some(draft.agent.next_seq),
         updated_at: now,
         ..memory.clone()
     };
@@ -554,19 +465,17 @@ fn complete(
     }
     session.end(State::Completed, None, now);
     session.post_session_tokens = Some(gauge.core_tokens);
-    let stats = session.stats;
+    let (stats, lost_words) = (session.stats, session.lost_words);
     draft.agent.last_refinement_at = Some(now);
     draft.agent.note_attempt_end();
     draft.session = Some(session);
     let entry = format!(
-        "Refinement session ({}; {} → {} tokens): {}",
-        stats,
-        gauge.pre_session_tokens,
-        gauge.core_tokens,
+        "Refinement session ({}): {}",
+        rollback::outcome(stats, &gauge, gauge.core_tokens, lost_words),
         summary.expose()
     );
     let (number, created) = draft.create(NewMemory::journal(entry));
-    let facts = rollback::measured(&gauge, gauge.core_tokens, stats);
+    let facts = rollback::measured(&gauge, gauge.core_tokens, stats).count("lost_words", lost_words);
     let body = Body {
         changes: vec![created],
         summary: Some(summary.clone()),

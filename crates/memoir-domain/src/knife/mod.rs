@@ -3,6 +3,7 @@
 
 mod call;
 mod edit;
+mod measure;
 mod refusal;
 mod result;
 mod search;
@@ -12,8 +13,8 @@ use serde_json::{Value, json};
 pub(crate) use call::read_number;
 pub use call::{Call, Request};
 pub use edit::{Outcome, Trip, View, decide, session_gauge};
-pub use refusal::Refusal;
-pub use result::{SearchHit, ToolResult};
+pub use refusal::{Near, Refusal, Second};
+pub use result::{Left, Lost, More, SearchHit, ToolResult};
 pub use search::{SEARCH_LIMIT, search};
 
 use crate::session::Mode;

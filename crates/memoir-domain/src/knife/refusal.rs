@@ -1,6 +1,13 @@
 //! Why a call of a tool changes nothing. Every refusal is an ordinary result for the model.
 
-use crate::memory::{Invalid, Number};
+use crate::{
+    PrivateText,
+    audit::LostWords,
+    loss::Allowance,
+    memory::{Invalid, Number},
+    quote::quote,
+    wording::Origin,
+};
 
 /// One variant for each rule; the text tells the model what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,17 +70,23 @@ pub enum Refusal {
         /// The numbers at fault.
         numbers: Vec<Number>,
     },
-    /// It is constitutional, and the new wording is more than a tightening.
-    #[error(
-        "{number} is constitutional: its wording can at most be tightened. {problem} Leave it as it is, or keep every detail and nearly all words in their order."
-    )]
+    /// It is constitutional, and the new text is more than a tightening.
+    #[error("{number} is constitutional: its text can at most be tightened, by leaving out free words such as articles.")]
     NotTightened {
         /// The memory.
         number: Number,
-        /// What is wrong, without the memory's words.
-        problem: &'static str,
-        /// What would be lost or added.
-        details: Vec<crate::PrivateText>,
+        /// What would be lost, in the author's own form.
+        lost: Vec<PrivateText>,
+        /// What nobody said.
+        added: Vec<PrivateText>,
+    },
+    /// Its origin is too weak to make it constitutional in a session.
+    #[error("{number} is of origin {origin}. In a session only what you or an administrator said becomes constitutional. Leave it as it is.")]
+    WeakOrigin {
+        /// The memory.
+        number: Number,
+        /// Its origin.
+        origin: Origin,
     },
     /// It has an immutable tag.
     #[error(
@@ -84,24 +97,92 @@ pub enum Refusal {
         /// The numbers at fault.
         numbers: Vec<Number>,
     },
-    /// The detail guard refuses.
-    #[error("That would lose details. Keep them in the new text, or leave the memory as it is.")]
-    DetailsLost {
-        /// What would be lost.
-        details: Vec<crate::PrivateText>,
+    /// These cannot be merged with the others.
+    #[error("{} {why}. Leave them apart; that is fine.", list(numbers))]
+    NotMerged {
+        /// The numbers at fault.
+        numbers: Vec<Number>,
+        /// What is at fault, after the numbers.
+        why: &'static str,
     },
-    /// Too much was removed over the last months.
-    #[error(
-        "Too much of this memory was removed over the last {days} days: {percent} % is left, and the floor is {floor_percent} %. Edits that remove text are refused until it has grown again. Protect, rewrite without shortening, or complete."
-    )]
-    ErosionFloor {
-        /// The days looked back over.
-        days: i64,
-        /// What is left, in percent.
-        percent: u32,
-        /// What must be left, in percent.
-        floor_percent: u32,
+    /// The new text says something that none of the old ones says.
+    #[error("The new text says more than what it replaces.")]
+    WordsAdded {
+        /// The words that stand in no sentence of theirs in this way.
+        added: Vec<PrivateText>,
+        /// Words written and words that the texts replaced have together, where there are more.
+        surplus: Option<(u32, u32)>,
+        /// A text that would pass.
+        passes: Option<PrivateText>,
+        /// The memory that is better left as it is by now.
+        leave: Option<Number>,
     },
+    /// Too little of a sentence would stay.
+    #[error("Too little of a sentence would stay: keep it as it is said, or leave it out whole.")]
+    WordingGutted {
+        /// What would go.
+        lost: Vec<LostWords>,
+        /// The sentences in question as they would stand.
+        would_say: Vec<PrivateText>,
+        /// A text that would pass.
+        passes: Option<PrivateText>,
+        /// The memory that is better left as it is by now.
+        leave: Option<Number>,
+    },
+    /// More would be let go than may be.
+    #[error("That would let go of more than may be let go.")]
+    LossLimit {
+        /// What would go.
+        lost: Vec<LostWords>,
+        /// What may still be let go.
+        allowance: Allowance,
+        /// The memory that is better left as it is by now.
+        leave: Option<Number>,
+    },
+    /// Something would be let go, and is asked about first.
+    #[error("That would let something go.")]
+    WordsLost {
+        /// What would go.
+        lost: Vec<LostWords>,
+        /// What helps to decide.
+        second: Box<Second>,
+        /// The code that says yes.
+        confirm: String,
+        /// The memory that is better left as it is by now.
+        leave: Option<Number>,
+    },
+    /// A session for duplicates only, and no other memory says all of it.
+    #[error("This session is for duplicates only, and no other memory says all that {number} says.")]
+    NotDoubled {
+        /// The memory.
+        number: Number,
+        /// The one that says most of it.
+        nearest: Option<Near>,
+    },
+}
+
+/// What helps to decide whether something is to be let go.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Second {
+    /// The sentences in question as they would stand.
+    pub would_say: Vec<PrivateText>,
+    /// A text that would pass.
+    pub passes: Option<PrivateText>,
+    /// Sentences of which only inner marks would change.
+    pub marks: Vec<PrivateText>,
+    /// For a delete: the memory that says most of it.
+    pub nearest: Option<Near>,
+}
+
+/// Another memory that says most of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// Its number.
+    pub number: Number,
+    /// The first words that it does not say.
+    pub lacks: Vec<PrivateText>,
+    /// Whether it says anything of it.
+    pub says_some: bool,
 }
 
 impl Refusal {
@@ -116,29 +197,162 @@ impl Refusal {
             Self::TooLong(_) => "too_long",
             Self::NotFound { .. } => "not_found",
             Self::NotCore { .. } => "not_core",
-            Self::Constitutional { .. } | Self::NotTightened { .. } => "constitutional",
+            Self::Constitutional { .. } | Self::NotTightened { .. } | Self::WeakOrigin { .. } => {
+                "constitutional"
+            }
             Self::Immutable { .. } => "immutable",
-            Self::DetailsLost { .. } => "details_lost",
-            Self::ErosionFloor { .. } => "erosion_floor",
+            Self::NotMerged { .. } => "invalid_argument",
+            Self::WordsAdded { .. } => "words_added",
+            Self::WordingGutted { .. } => "wording_gutted",
+            Self::LossLimit { .. } => "loss_limit",
+            Self::WordsLost { .. } => "words_lost",
+            Self::NotDoubled { .. } => "mode",
         }
     }
 
     /// The whole text for the model, with the words that it concerns quoted as data (SPEC 3.6).
-    pub fn for_agent(&self) -> crate::PrivateText {
-        match self {
-            Self::NotTightened { number, problem, details } => format!(
-                "{number} is constitutional: its wording can at most be tightened. {}{} Leave it as it is, or keep \
-                 every detail and nearly all words in their order.",
-                problem,
-                quoted(details),
-            ),
-            Self::DetailsLost { details } => format!(
-                "That would lose details:{} Keep them in the new text, or leave the memory as it is.",
-                quoted(details)
-            ),
-            other => other.to_string(),
+    pub fn for_agent(&self) -> PrivateText {
+        let mut told = self.to_string();
+        let mut add = |sentence: String| {
+            told.push(' ');
+            told.push_str(&sentence);
+        };
+        let leave = match self {
+            Self::NotTightened { lost, added, .. } => {
+                if !lost.is_empty() {
+                    add(format!("This would be lost: {}.", quoted(lost)));
+                }
+                if !added.is_empty() {
+                    add(format!("This was not in it: {}.", quoted(added)));
+                }
+                add("Leave it as it is.".to_owned());
+                &None
+            }
+            Self::WordsAdded {
+                added,
+                surplus,
+                passes,
+                leave,
+            } => {
+                if !added.is_empty() {
+                    add(format!(
+                        "Not said there in this way: {}. Use the sentences as they stand; refining removes and unites, it does not reword.",
+                        quoted(added)
+                    ));
+                }
+                if let Some((written, together)) = surplus {
+                    add(format!(
+                        "It has {written} words that count, and what it replaces has {together}; say nothing twice."
+                    ));
+                }
+                add(would_pass(passes));
+                leave
+            }
+            Self::WordingGutted {
+                lost,
+                would_say,
+                passes,
+                leave,
+            } => {
+                add(would_go(lost));
+                add(would_stand(would_say));
+                add(would_pass(passes));
+                leave
+            }
+            Self::LossLimit {
+                lost,
+                allowance,
+                leave,
+            } => {
+                add(would_go(lost));
+                add(format!(
+                    "Of what is as old as that, this session can still let go of {} words, and this year {}. Keep these words, or leave the memory as it is.",
+                    allowance.session_words, allowance.year_words
+                ));
+                leave
+            }
+            Self::WordsLost {
+                lost,
+                second,
+                confirm,
+                leave,
+            } => {
+                if lost.is_empty() {
+                    add(format!(
+                        "Only marks inside of a sentence would change, which can change what it says: {}.",
+                        quoted(&second.marks)
+                    ));
+                } else {
+                    add(would_go(lost));
+                }
+                add(would_stand(&second.would_say));
+                if let Some(near) = &second.nearest {
+                    add(near.told());
+                }
+                add(would_pass(&second.passes));
+                add(format!(
+                    "If it is really to go, make the same call again with confirm {confirm:?}. Leaving it as it is is fine."
+                ));
+                leave
+            }
+            Self::NotDoubled { nearest, .. } => {
+                if let Some(near) = nearest {
+                    add(near.told());
+                }
+                add("Leave it as it is; that is fine.".to_owned());
+                &None
+            }
+            _ => &None,
+        };
+        if let Some(number) = leave {
+            add(format!(
+                "{number} was refused more than once: leave it as it is, and go on with another one or complete."
+            ));
         }
-        .into()
+        told.into()
+    }
+}
+
+impl Near {
+    fn told(&self) -> String {
+        if !self.says_some {
+            return "No other memory says any of it.".to_owned();
+        }
+        format!("{} says all of it but {}.", self.number, quoted(&self.lacks))
+    }
+}
+
+/// Most sentences that an answer shows; what a whole long memory would lose is told by its beginning.
+const SHOWN: usize = 6;
+
+fn would_go(lost: &[LostWords]) -> String {
+    let shown = lost.iter().take(SHOWN).map(|lost| {
+        if lost.words.is_empty() {
+            return quote(lost.sentence.expose());
+        }
+        format!("{} of {}", quoted(&lost.words), quote(lost.sentence.expose()))
+    });
+    let shown: Vec<String> = shown.collect();
+    let more = lost.len().saturating_sub(SHOWN);
+    let more = if more > 0 {
+        format!("; and of {more} more sentences")
+    } else {
+        String::new()
+    };
+    format!("Would go: {}{more}.", shown.join("; "))
+}
+
+fn would_stand(would_say: &[PrivateText]) -> String {
+    if would_say.is_empty() {
+        return "Nothing of it would be said.".to_owned();
+    }
+    format!("It would then say: {}.", quoted(would_say))
+}
+
+fn would_pass(passes: &Option<PrivateText>) -> String {
+    match passes {
+        Some(text) => format!("This text would pass: {}. Leaving it as it is is fine, too.", quote(text.expose())),
+        None => "Leave it as it is; that is fine.".to_owned(),
     }
 }
 
@@ -152,16 +366,9 @@ impl From<Invalid> for Refusal {
     }
 }
 
-fn quoted(details: &[crate::PrivateText]) -> String {
-    let texts: Vec<String> = details
-        .iter()
-        .map(|detail| crate::quote::quote(detail.expose()))
-        .collect();
-    if texts.is_empty() {
-        String::new()
-    } else {
-        format!(" {}.", texts.join(", "))
-    }
+fn quoted(texts: &[PrivateText]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| quote(text.expose())).collect();
+    texts.join(", ")
 }
 
 fn list(numbers: &[Number]) -> String {

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::{
     PrivateText, Timestamp,
+    audit::LostWords,
     knife::Refusal,
+    loss::Allowance,
     memory::{Number, Tags},
     session::Stats,
 };
@@ -19,6 +21,99 @@ pub struct SearchHit {
     pub tokens: u64,
     pub constitutional: bool,
     pub tags: Tags,
+}
+
+/// What is let go, or would be: the sentences that say less, and the words that go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the wire names")]
+pub struct Lost {
+    pub details: Vec<PrivateText>,
+    pub words: Vec<PrivateText>,
+}
+
+impl Lost {
+    /// `None` where nothing is.
+    pub fn of(lost: &[LostWords]) -> Option<Self> {
+        let words = lost.iter().flat_map(|lost| lost.words.iter().cloned());
+        (!lost.is_empty()).then(|| Self {
+            details: lost.iter().map(|lost| lost.sentence.clone()).collect(),
+            words: words.collect(),
+        })
+    }
+}
+
+/// What the session has left after an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// Edits that can still be made.
+    pub edits_left: u32,
+    /// Tokens that can still go before everything is undone.
+    pub removable_tokens: u64,
+}
+
+/// What some refusals tell beside their text.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[expect(missing_docs, reason = "the wire names")]
+pub struct More {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Lost>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub would_say: Vec<PrivateText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<PrivateText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowance: Option<Allowance>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<PrivateText>,
+}
+
+impl More {
+    fn of(refusal: &Refusal) -> Self {
+        match refusal {
+            Refusal::WordsAdded { added, passes, .. } => Self {
+                added: added.clone(),
+                passes: passes.clone(),
+                ..Self::default()
+            },
+            Refusal::NotTightened { added, .. } => Self {
+                added: added.clone(),
+                ..Self::default()
+            },
+            Refusal::WordingGutted {
+                lost,
+                would_say,
+                passes,
+                ..
+            } => Self {
+                lost: Lost::of(lost),
+                would_say: would_say.clone(),
+                passes: passes.clone(),
+                ..Self::default()
+            },
+            Refusal::LossLimit {
+                lost, allowance, ..
+            } => Self {
+                lost: Lost::of(lost),
+                allowance: Some(*allowance),
+                ..Self::default()
+            },
+            Refusal::WordsLost {
+                lost,
+                second,
+                confirm,
+                ..
+            } => Self {
+                lost: Lost::of(lost),
+                would_say: second.would_say.clone(),
+                passes: second.passes.clone(),
+                confirm: Some(confirm.clone()),
+                ..Self::default()
+            },
+            _ => Self::default(),
+        }
+    }
 }
 
 /// A tool's answer in its wire form.
@@ -39,19 +134,28 @@ pub enum ToolResult {
         merged_count: usize,
         number: Number,
         content: PrivateText,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        lost_details: Vec<PrivateText>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lost: Option<Lost>,
+        #[serde(flatten)]
+        left: Left,
     },
     Updated {
         number: Number,
         content: PrivateText,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        lost_details: Vec<PrivateText>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lost: Option<Lost>,
+        #[serde(flatten)]
+        left: Left,
     },
     Deleted {
         number: Number,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        lost_details: Vec<PrivateText>,
+        /// The memory that says all of it, and stands for it from now on.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        carried_by: Option<Number>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lost: Option<Lost>,
+        #[serde(flatten)]
+        left: Left,
     },
     Protected {
         number: Number,
@@ -73,6 +177,8 @@ pub enum ToolResult {
     Error {
         code: &'static str,
         error: PrivateText,
+        #[serde(flatten)]
+        more: Box<More>,
     },
 }
 
@@ -96,6 +202,7 @@ impl From<Refusal> for ToolResult {
         Self::Error {
             code: refusal.code(),
             error: refusal.for_agent(),
+            more: Box::new(More::of(&refusal)),
         }
     }
 }

@@ -1,12 +1,11 @@
 //! What differs between two texts that look alike.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeMap;
 
-use memoir_details::{DetailKind, Reading, lost_between};
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::shape::{Word, look, words};
+use super::shape::{Word, words};
 use crate::{PrivateText, text::is_unspaced};
 
 /// Characters of a value; the memories themselves say the rest.
@@ -18,27 +17,11 @@ const NAMED: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceKind {
-    /// A number or an amount.
-    Number,
-    /// A date or a part of one.
-    Date,
-    /// A time of day.
-    Time,
-    /// A passage between quotation marks.
-    Quote,
-    /// A name.
-    Name,
-    /// An address.
-    Address,
-    /// A handle, or an identifier such as a ticket's.
-    Handle,
-    /// A negation, with what it negates.
-    Negation,
     /// The places of words: the values are the words that changed places, as they follow each other.
     Order,
     /// Other words.
     Words,
-    /// Only the writing: case, accents, punctuation, spaces, or the form of a number.
+    /// Only the writing: case, accents, punctuation, spaces.
     Writing,
 }
 
@@ -46,31 +29,9 @@ impl DifferenceKind {
     /// The wire name.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Number => "number",
-            Self::Date => "date",
-            Self::Time => "time",
-            Self::Quote => "quote",
-            Self::Name => "name",
-            Self::Address => "address",
-            Self::Handle => "handle",
-            Self::Negation => "negation",
             Self::Order => "order",
             Self::Words => "words",
             Self::Writing => "writing",
-        }
-    }
-
-    fn of(kind: DetailKind) -> Self {
-        match kind {
-            DetailKind::Number => Self::Number,
-            DetailKind::Date => Self::Date,
-            DetailKind::Time => Self::Time,
-            DetailKind::Quote => Self::Quote,
-            DetailKind::Name => Self::Name,
-            DetailKind::Address => Self::Address,
-            DetailKind::Handle => Self::Handle,
-            DetailKind::Negation => Self::Negation,
-            _ => Self::Words,
         }
     }
 }
@@ -111,13 +72,12 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
 
 /// What differs between two texts that are not equal, and how many differences are not named.
 pub(super) fn between(left: &str, right: &str) -> (Vec<Difference>, usize) {
-    let mut differences = details_between(left, right);
-    let stated = Stated::of(&differences);
+    let mut differences = Vec::new();
     let words = [words(left), words(right)];
     let mut gaps = gaps(&words);
     differences.extend(changed_places(&words, &mut gaps));
     for gap in gaps {
-        differences.extend(stated.unexplained(&words, gap));
+        differences.extend(told(&words, gap));
     }
     if differences.is_empty() {
         differences.push(writing(left, right));
@@ -125,30 +85,6 @@ pub(super) fn between(left: &str, right: &str) -> (Vec<Difference>, usize) {
     let unnamed = differences.len().saturating_sub(NAMED);
     differences.truncate(NAMED);
     (differences, unnamed)
-}
-
-/// The details that one of the texts states and the other does not, those of a kind against each other.
-fn details_between(left: &str, right: &str) -> Vec<Difference> {
-    let (left, right) = (Reading::of(left), Reading::of(right));
-    let mut sides: BTreeMap<DifferenceKind, [Vec<String>; 2]> = BTreeMap::new();
-    let lost = [
-        lost_between(&[&left], &right),
-        lost_between(&[&right], &left),
-    ];
-    for (side, lost) in lost.into_iter().enumerate() {
-        for detail in lost {
-            let kind = DifferenceKind::of(detail.kind());
-            sides.entry(kind).or_default()[side].push(detail.surface().to_owned());
-        }
-    }
-    let mut differences = Vec::new();
-    for (kind, [left, right]) in sides {
-        let count = left.len().max(right.len());
-        let (mut left, mut right) = (left.into_iter(), right.into_iter());
-        let pairs = (0..count).map(|_| Difference::new(kind, left.next(), right.next()));
-        differences.extend(pairs);
-    }
-    differences
 }
 
 /// Where the texts go apart: the places of the words that only the left one and only the right one has
@@ -246,70 +182,14 @@ fn joined<'w>(words: impl Iterator<Item = &'w str>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The words of details that are told already.
-struct Stated {
-    sides: [HashSet<String>; 2],
-    /// How those look that belong to a negation, which changes the form of what it negates.
-    negated: BTreeSet<String>,
-}
-
-impl Stated {
-    fn of(differences: &[Difference]) -> Self {
-        let mut stated = Self {
-            sides: Default::default(),
-            negated: BTreeSet::new(),
-        };
-        for difference in differences {
-            for (side, value) in [&difference.left, &difference.right]
-                .into_iter()
-                .enumerate()
-            {
-                let surface = value.as_ref().map_or("", PrivateText::expose);
-                for word in words(surface) {
-                    if difference.kind == DifferenceKind::Negation {
-                        let look = look(&word.key).map(std::borrow::Cow::into_owned);
-                        stated.negated.extend(look);
-                    }
-                    stated.sides[side].insert(word.key.into_owned());
-                }
-            }
-        }
-        stated
-    }
-
-    fn explains(&self, side: usize, key: &str) -> bool {
-        let is_negated = match look(key) {
-            Some(look) => self.negated.contains(look.as_ref()),
-            None => !self.negated.is_empty(),
-        };
-        is_negated || self.sides[side].contains(key)
-    }
-
-    /// What a gap says beyond what is told.
-    fn unexplained(&self, words: &[Vec<Word<'_>>; 2], gap: Gap) -> Option<Difference> {
-        let [left, right] = [0, 1].map(|side| {
-            let own = gap[side].iter().map(|place| &words[side][*place]);
-            joined(
-                own.filter(|word| !self.explains(side, &word.key))
-                    .map(|word| word.surface),
-            )
-        });
-        let kind = match (&left, &right) {
-            (None, None) => return None,
-            (Some(left), Some(right)) if state_the_same(left, right) => DifferenceKind::Writing,
-            _ => DifferenceKind::Words,
-        };
-        Some(Difference::new(kind, left, right))
-    }
-}
-
-/// Whether both state details, and the same ones: `1,000 g` and `1 kg`.
-fn state_the_same(left: &str, right: &str) -> bool {
-    let (left, right) = (Reading::of(left), Reading::of(right));
-    let both = [&left, &right].map(|reading| !reading.details().is_empty());
-    both == [true, true]
-        && lost_between(&[&left], &right).is_empty()
-        && lost_between(&[&right], &left).is_empty()
+/// What a gap says.
+fn told(words: &[Vec<Word<'_>>; 2], gap: Gap) -> Option<Difference> {
+    let [left, right] = [0, 1].map(|side| {
+        let own = gap[side].iter().map(|place| &words[side][*place]);
+        joined(own.map(|word| word.surface))
+    });
+    let is_empty = left.is_none() && right.is_none();
+    (!is_empty).then(|| Difference::new(DifferenceKind::Words, left, right))
 }
 
 /// Where the same words are written in another way. No values where not even the pieces between spaces

@@ -189,11 +189,12 @@ pub fn promote(agent: Agent, memories: &[Memory], seen: &Seen, now: Timestamp) -
         if memory.kind != Kind::Journal || !memory.is_kept() {
             continue;
         }
-        let after = Memory {
+        let mut after = Memory {
             kind: Kind::Core,
             updated_at: now,
             ..memory.clone()
         };
+        after.give_wording(draft.agent.next_seq, memory.door);
         let Some(change) = draft.alter(memory.clone(), &after) else {
             continue;
         };

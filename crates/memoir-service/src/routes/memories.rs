@@ -6,6 +6,7 @@ use axum::{
 };
 use memoir_app::{BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage, SeenMemory};
 use memoir_domain::{
+    wording::Door,
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind},
     memory::{Kind, Number, parse_text},
@@ -90,7 +91,7 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<SavedMem
     }
     let inputs: Vec<MemoryInput> = new.into_iter().map(MemoryInput::from).collect();
     if let [_, _, ..] = inputs.as_slice() {
-        check_each(&inputs)?;
+        check_each(&inputs, Door::of(reached.actor.kind))?;
     }
     let saved = reached.agent.save(&inputs, &reached.actor).await?;
     Ok(saved
@@ -104,9 +105,9 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<SavedMem
 }
 
 /// Says which of several is at fault.
-fn check_each(inputs: &[MemoryInput]) -> Result<(), Problem> {
+fn check_each(inputs: &[MemoryInput], door: Door) -> Result<(), Problem> {
     for (place, input) in inputs.iter().enumerate() {
-        if let Err(mut invalid) = input.check() {
+        if let Err(mut invalid) = input.check(door) {
             invalid.problem = format!("{} (memories[{place}])", invalid.problem);
             return Err(memoir_app::Error::from(invalid).into());
         }

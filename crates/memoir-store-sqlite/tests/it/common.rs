@@ -12,8 +12,8 @@ use memoir_domain::{
     memory::{Kind, Number, Tally},
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, DetailRow, Error, Fleet, MemoryRow, ReplyRow,
-    Selection, Snapshot, Store, StoredText, TokenRow, UserRow, Wanted,
+    AccountRow, AgentRow, AuditRow, Commit, Error, Fleet, MemoryRow, ReplyRow, Selection, Snapshot,
+    Store, StoredText, TokenRow, UserRow, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 
@@ -40,6 +40,7 @@ pub(crate) fn agent(number: u8) -> AgentRow {
         name: format!("agent {number}"),
         folded_name: format!("agent {number}"),
         settings: "{}".to_owned(),
+        lost_by_day: "{}".to_owned(),
         prompts_version: 1,
         paused: false,
         inactive: false,
@@ -112,7 +113,7 @@ pub(crate) fn hash(seq: u64) -> [u8; 32] {
     hash
 }
 
-/// Adds `count` memories of `bytes` bytes each, with a record and a detail for each.
+/// Adds `count` memories of `bytes` bytes each, with a record for each.
 pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
     let mut commit = Commit {
         expected_version: (agent.version > 0).then_some(agent.version),
@@ -120,8 +121,6 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
         agent: agent.clone(),
         memories: Vec::new(),
         sessions: Vec::new(),
-        details_removed: Vec::new(),
-        details_added: Vec::new(),
         tokens: Vec::new(),
         access: Vec::new(),
         messages: Vec::new(),
@@ -159,7 +158,6 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
             previous_hash: None,
         });
         commit.agent.head = hash(commit.agent.next_seq);
-        commit.details_added.push(DetailRow { digest: 5, number });
         commit.agent.next_number.0 += 1;
         commit.agent.next_seq += 1;
         commit.agent.tally.core_count += 1;

@@ -58,7 +58,6 @@ stories! {
     scopes_are_those_of_every_agent
     one_session_runs_at_a_time
     sessions_come_newest_first
-    erosion_counts_what_stayed_removed
     a_lease_is_renewed_by_its_holder_only
     lapsed_sessions_are_found
     waiting_sessions_come_oldest_first
@@ -68,10 +67,8 @@ stories! {
     spec_3_1_no_account_hides_anothers_due_agents
     the_load_counts_what_waits_and_what_is_held
     selections_bring_what_they_say_in_order
-    carriers_are_those_of_the_rarest_detail
-    details_are_removed_before_they_are_added
-    details_come_by_digest_and_number
     records_are_narrowed_by_every_part_of_a_filter
+    records_are_found_by_their_places
     a_place_in_the_log_is_taken_once
     counters_must_agree_with_the_rows
     spec_4_2_each_record_brings_the_hash_of_the_one_before

@@ -85,6 +85,12 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             "01010101-",
             "UPDATE agents SET prompts_version = -1",
         ),
+        ("agents", "01010101-", "UPDATE agents SET lost_words = -1"),
+        (
+            "agents",
+            "01010101-",
+            "UPDATE agents SET lost_by_day = CAST(x'ff' AS TEXT)",
+        ),
         ("agent_prompts", "01010101-", "DELETE FROM agent_prompts"),
         ("log_leaves", "row 0", "UPDATE log_leaves SET seq = -1"),
         ("log_leaves", "row 0", "UPDATE log_leaves SET head = x'00'"),
@@ -208,11 +214,11 @@ async fn the_check_finds_what_does_not_agree() {
         ("3 records", "DELETE FROM audit_records WHERE seq = 2"),
         ("next one would be 9", "UPDATE agents SET next_seq = 9"),
         (
-            "memory #77",
-            "INSERT INTO memory_details VALUES ((SELECT id FROM agents), 1, 77)",
+            "0 wordings, and 1 of which",
+            "UPDATE agents SET let_go_count = 1",
         ),
         (
-            "memory #1 ",
+            "discarded_count: 1",
             "UPDATE memories SET discarded_at = 5 WHERE number = 1",
         ),
         ("`accounts`", "DELETE FROM accounts"),

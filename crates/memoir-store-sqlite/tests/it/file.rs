@@ -233,8 +233,9 @@ async fn errors_of_the_driver_hold_no_words() {
     let path = folder.path().join("memoir.db");
     let (store, mut agent) = begin(&path).await;
     let raw = Connection::open(&path).unwrap();
-    raw.execute_batch("DROP TABLE memory_details").unwrap();
+    raw.execute_batch("DROP TABLE audit_records").unwrap();
     agent.settings = "SECRET".to_owned();
+    agent.lost_by_day = "SECRET".to_owned();
     agent.seal.0 = b"SECRET".to_vec();
     let mut commit = saving(&agent, 1, 10);
     commit.prompts = Some(StoredText(b"SECRET".to_vec()));

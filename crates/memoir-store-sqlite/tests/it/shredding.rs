@@ -7,9 +7,7 @@ use std::{
 };
 
 use memoir_domain::memory::Number;
-use memoir_store::{
-    AgentRow, BodyRow, Commit, DetailRow, Fleet, MemoryRow, RecordFilter, Store, StoredText,
-};
+use memoir_store::{AgentRow, BodyRow, Commit, Fleet, MemoryRow, RecordFilter, Store, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -63,10 +61,6 @@ fn shredding(agent: &AgentRow, number: u64) -> Commit {
         seq: number,
         body_version: 2,
         body: canary("that stays", 0),
-    }];
-    commit.details_removed = vec![DetailRow {
-        digest: 5,
-        number: Number(number),
     }];
     commit.agent.tally.core_count -= 1;
     commit.agent.tally.core_tokens -= 10;

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use memoir_domain::{audit::Action, memory::Number, session::State};
 
 use super::fixtures::*;
-use crate::{AuditRow, Commit, DetailRow, Error, MemoryRow, Selection, Store, TokenRow, Wanted};
+use crate::{AuditRow, Commit, Error, MemoryRow, Selection, Store, TokenRow, Wanted};
 
 /// A commit that would write a row of every table.
 fn of_everything(author: &Author) -> Commit {
     let number = author.agent.next_number;
     Commit {
         sessions: vec![ended(session(77, author.id()), State::Completed)],
-        details_added: vec![DetailRow { digest: 1, number }],
         tokens: vec![TokenRow {
             agent: Some(author.id()),
             ..token(1, 77)
@@ -36,8 +35,6 @@ pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
         let answer = store.commit(commit).await;
         assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
         assert_eq!(author.everything().await, before);
-        let carriers = store.carriers(author.scope(), &[1], Number(9), 10).await;
-        assert_eq!(carriers.unwrap(), []);
         assert_eq!(store.tokens(account_id(1)).await.unwrap(), []);
     }
     // The writer goes on as if nothing had been.
@@ -170,7 +167,6 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
     let wanted = Wanted {
         memories: Selection::KeptCore,
         session: Some(session_id(1)),
-        eroded_since: Some(at(0)),
     };
     let numbered = Wanted {
         memories: Selection::Numbers(vec![Number(1), Number(2)]),
@@ -190,7 +186,6 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
                 .collect();
             assert_eq!(tokens, [round, 1_000 - round]);
             assert_eq!(snapshot.agent.next_seq, 3 + round);
-            assert_eq!(snapshot.eroded_tokens, round);
             let session = snapshot.session.map(|session| session.removed_tokens);
             assert_eq!(session, (round > 0).then_some(round));
         }

@@ -72,6 +72,7 @@ pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
         name: name.to_owned(),
         folded_name: name.to_lowercase(),
         settings: "{}".to_owned(),
+        lost_by_day: "{}".to_owned(),
         prompts_version: 1,
         paused: false,
         inactive: false,
@@ -160,6 +161,7 @@ pub(super) fn session(number: u128, agent: AgentId) -> SessionRow {
         threshold: None,
         edits: 0,
         removed_tokens: 0,
+        lost_words: 0,
         stats: Stats::default(),
         end_reason: None,
         body: text(""),
@@ -244,7 +246,7 @@ pub(super) fn reply(account: u128, number: u128) -> ReplyRow {
     }
 }
 
-/// What is counted of those memories.
+/// What is counted of those rows of memories: wordings and words are not.
 pub(super) fn tally<'rows>(memories: impl IntoIterator<Item = &'rows MemoryRow>) -> Tally {
     let mut tally = Tally::default();
     for memory in memories {
@@ -321,8 +323,6 @@ impl Author {
             prompts: None,
             memories: Vec::new(),
             sessions: Vec::new(),
-            details_removed: Vec::new(),
-            details_added: Vec::new(),
             tokens: Vec::new(),
             messages: Vec::new(),
             access: Vec::new(),

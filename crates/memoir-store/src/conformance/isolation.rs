@@ -10,18 +10,13 @@ use memoir_domain::{
 
 use super::fixtures::*;
 use crate::{
-    AgentRow, BodyRow, Commit, DetailRow, Error, MemoryPage, MemoryRow, RecordFilter, Selection,
-    Store, Wanted,
+    AgentRow, BodyRow, Commit, Error, MemoryPage, MemoryRow, RecordFilter, Selection, Store, Wanted,
 };
 
 pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut commit = author.saving(vec![memory(1), memory(2)]);
     commit.sessions = vec![session(1, author.id())];
-    commit.details_added = vec![DetailRow {
-        digest: 5,
-        number: Number(1),
-    }];
     author.write(commit).await.unwrap();
     Author::new(&store, 2, 2).await;
     let before = author.everything().await;
@@ -39,13 +34,8 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         let wanted = Wanted {
             memories: Selection::All,
             session: Some(session_id(1)),
-            eroded_since: Some(at(0)),
         };
         assert_eq!(store.snapshot(stranger, &wanted).await.unwrap(), None);
-        assert_eq!(
-            store.carriers(stranger, &[5], Number(2), 9).await.unwrap(),
-            []
-        );
         assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);
         assert_eq!(store.sessions(stranger, 9).await.unwrap(), []);
         let page = MemoryPage {
@@ -57,8 +47,8 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         assert_eq!(store.session_page(stranger, None, 9).await.unwrap(), []);
         let filter = RecordFilter::default();
         assert_eq!(store.records(stranger, &filter).await.unwrap(), []);
+        assert_eq!(store.records_at(stranger, &[1, 2]).await.unwrap(), []);
         assert_eq!(store.recount(stranger).await.unwrap(), Tally::default());
-        assert_eq!(store.details(stranger).await.unwrap(), []);
         let renewed = store.renew_lease(stranger, session_id(1), 1, at(500)).await;
         assert!(!renewed.unwrap());
         let mut commit = author.saving(vec![memory(3)]);
@@ -108,24 +98,14 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
                 ..memory(number)
             })
             .collect();
-        let mut commit = author.saving(memories.clone());
-        commit.details_added = (1..=5)
-            .map(|number| DetailRow {
-                digest: 42,
-                number: Number(number),
-            })
-            .collect();
+        let commit = author.saving(memories.clone());
         author.write(commit).await.unwrap();
         rows.push(memories);
     }
-    // One of them loses a memory and a detail; the others keep theirs.
+    // One of them loses a memory; the others keep theirs.
     let mut commit = authors[0].commit();
     rows[0][2] = discarded(rows[0][2].clone());
     commit.memories = vec![rows[0][2].clone()];
-    commit.details_removed = vec![DetailRow {
-        digest: 42,
-        number: Number(3),
-    }];
     commit.agent.tally = tally(&rows[0]);
     authors[0].write(commit).await.unwrap();
 
@@ -136,19 +116,15 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
             .filter(|memory| memory.discarded_at.is_none())
             .cloned()
             .collect();
-        let carriers = store
-            .carriers(author.scope(), &[42], Number(9), 9)
-            .await
-            .unwrap();
-        assert_eq!(carriers, kept);
+        assert_eq!(author.memories(Selection::Kept).await, kept);
         let records = store
             .records(author.scope(), &RecordFilter::default())
             .await
             .unwrap();
         assert_eq!(records.len(), 5);
+        let found = store.records_at(author.scope(), &[5, 2]).await.unwrap();
+        assert_eq!(found, [records[1].clone(), records[4].clone()]);
         assert_eq!(store.recount(author.scope()).await.unwrap(), tally(rows));
-        let details = store.details(author.scope()).await.unwrap();
-        assert_eq!(details.len(), kept.len());
     }
     assert_sound(&store).await;
 }

@@ -22,7 +22,6 @@ fn by_name() -> FleetPage {
         limit: 99,
         now: at(500),
         latest_slot: Some(at(400)),
-        eroded_since: at(0),
         default_budget: 100,
         default_threshold: 0.75,
     }
@@ -62,6 +61,14 @@ async fn agent(store: &Arc<dyn Store>, number: u128, memories: u64, settings: &s
     author
 }
 
+/// Sets how many words the agent's wordings have, and how many of them are let go.
+async fn lose(author: &mut Author, words: u64, lost_words: u64) {
+    let mut commit = author.commit();
+    commit.agent.tally.words = words;
+    commit.agent.tally.lost_words = lost_words;
+    author.write(commit).await.unwrap();
+}
+
 fn removed(number: u128, author: &Author, tokens: u64, state: State) -> SessionRow {
     SessionRow {
         removed_tokens: tokens,
@@ -77,6 +84,7 @@ async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
     let mut first = agent(store, 1, 9, "{}").await;
     let rows = vec![removed(1, &first, 5, State::Completed)];
     first.refine(rows).await;
+    lose(&mut first, 1_000, 50).await;
     let mut second = agent(
         store,
         2,
@@ -89,6 +97,7 @@ async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
         removed(30, &second, 900, State::RolledBack),
     ];
     second.refine(rows).await;
+    lose(&mut second, 40, 30).await;
     let mut third = agent(store, 3, 2, "{}").await;
     let mut commit = Commit {
         sessions: vec![removed(20, &third, 0, State::Abandoned)],
@@ -100,6 +109,7 @@ async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
     };
     commit.agent.weekly_after = Some(at(399));
     third.write(commit).await.unwrap();
+    lose(&mut third, 10, 0).await;
     let mut fourth = agent(store, 4, 3, "{}").await;
     let mut commit = fourth.commit();
     commit.agent.paused = true;
@@ -132,8 +142,8 @@ pub(super) async fn lists_of_agents_are_sorted_and_searched(store: Arc<dyn Store
         (FleetOrder::Next, [3, 1, 2, 4]),
         // A quarter of 20, 30 and 90; three quarters of 40.
         (FleetOrder::Breaker, [3, 4, 1, 2]),
-        // Nothing of both, 5 of 95, 30 of 70: what was rolled back does not count.
-        (FleetOrder::Erosion, [3, 4, 1, 2]),
+        // None of 10, none at all, 50 of 1,000, 30 of 40.
+        (FleetOrder::Kept, [3, 4, 1, 2]),
         (FleetOrder::Access, [1, 2, 4, 3]),
     ] {
         let page = FleetPage { order, ..by_name() };
@@ -189,16 +199,16 @@ async fn assert_counted(store: &Arc<dyn Store>, authors: &[Author]) {
         .map(|row| {
             let last = row.last_session.as_ref();
             let last = last.map(|last| (last.id, last.state, last.removed_tokens));
-            (last, row.eroded_tokens, row.open_requests)
+            (last, row.open_requests)
         })
         .collect();
     assert_eq!(
         counted,
         [
-            (Some((session_id(1), State::Completed, 5)), 5, 0),
-            (Some((session_id(30), State::RolledBack, 900)), 30, 0),
-            (Some((session_id(20), State::Abandoned, 0)), 0, 1),
-            (None, 0, 0),
+            (Some((session_id(1), State::Completed, 5)), 0),
+            (Some((session_id(30), State::RolledBack, 900)), 0),
+            (Some((session_id(20), State::Abandoned, 0)), 1),
+            (None, 0),
         ]
     );
 }

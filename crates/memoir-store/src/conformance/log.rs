@@ -229,6 +229,37 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
     }
 }
 
+pub(super) async fn records_are_found_by_their_places(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    for author in [&mut author, &mut other] {
+        let records = (1..=5_000).map(|number| AuditRow {
+            body: text(&format!("{} {number}", author.agent.name)),
+            ..record(Action::MemorySaved)
+        });
+        let commit = author.recording(records.collect());
+        author.write(commit).await.unwrap();
+    }
+    let log = author.everything().await.2;
+    let found = async |seqs: &[u64]| store.records_at(author.scope(), seqs).await.unwrap();
+    for (seqs, expected) in [
+        (&[][..], &[][..]),
+        (&[1], &[1]),
+        (&[5_000], &[5_000]),
+        (&[17, 2, 4_999, 2], &[2, 17, 4_999]),
+        (&[0, 3, 5_001, u64::MAX], &[3]),
+        (&[5_001], &[]),
+    ] {
+        let expected: Vec<AuditRow> = expected
+            .iter()
+            .map(|seq: &u64| log[*seq as usize - 1].clone())
+            .collect();
+        assert_eq!(found(seqs).await, expected, "{seqs:?}");
+    }
+    let backwards: Vec<u64> = (0..10_000).rev().collect();
+    assert_eq!(found(&backwards).await, log);
+}
+
 pub(super) async fn a_place_in_the_log_is_taken_once(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let commit = author.recording(vec![

@@ -47,13 +47,6 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
         store.snapshot(nobody, &Wanted::default()).await.unwrap(),
         None
     );
-    assert_eq!(
-        store
-            .carriers(nobody, &[1, 2], Number(1), 10)
-            .await
-            .unwrap(),
-        []
-    );
     assert_eq!(store.sessions(nobody, 10).await.unwrap(), []);
     assert_eq!(store.waiting_sessions(10).await.unwrap(), []);
     assert_eq!(store.agent_page(account_id(1), None, 10).await.unwrap(), []);
@@ -69,7 +62,7 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
         []
     );
     assert_eq!(store.recount(nobody).await.unwrap(), Tally::default());
-    assert_eq!(store.details(nobody).await.unwrap(), []);
+    assert_eq!(store.records_at(nobody, &[1]).await.unwrap(), []);
     assert_eq!(store.scopes().await.unwrap(), []);
     assert_eq!(store.leaves(0).await.unwrap(), []);
     assert_eq!(store.append_leaves(at(1)).await.unwrap(), 0);
@@ -102,6 +95,7 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
     let plain = agent(1, 1, "plain");
     let full = AgentRow {
         settings: format!(r#"{{"model":"{}"}}"#, "x".repeat(100)),
+        lost_by_day: format!(r#"{{"20000":{LARGEST}}}"#),
         prompts_version: LARGEST,
         paused: true,
         inactive: true,
@@ -113,6 +107,10 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
             constitutional_count: 3,
             discarded_count: LARGEST,
             shredded_count: LARGEST - 1,
+            wording_count: LARGEST - 2,
+            let_go_count: 4,
+            words: LARGEST - 3,
+            lost_words: 5,
         },
         next_number: Number(LARGEST),
         last_refinement_at: Some(Timestamp::MAX),
@@ -276,6 +274,7 @@ pub(super) async fn every_field_of_a_session_is_kept(store: Arc<dyn Store>) {
             threshold: Some([1.0, 0.75, f64::MIN_POSITIVE, 0.1 + 0.2][number % 4]),
             edits: u32::MAX,
             removed_tokens: LARGEST,
+            lost_words: LARGEST - 1,
             stats: Stats {
                 consolidated: u32::MAX,
                 updated: 1,
@@ -326,17 +325,18 @@ pub(super) async fn every_field_of_a_record_is_kept(store: Arc<dyn Store>) {
         ActorKind::Administrator,
         ActorKind::Agent,
         ActorKind::System,
+        ActorKind::Owner,
     ];
     let mut records: Vec<AuditRow> = Action::ALL.map(record).into();
     for (number, kind) in kinds.into_iter().enumerate() {
         records.push(AuditRow {
-            recorded_at: [Timestamp::MIN, at(-1), Timestamp::MAX][number],
+            recorded_at: [Timestamp::MIN, at(-1), Timestamp::MAX][number % 3],
             actor_kind: kind,
             actor_name: UNICODE.to_owned(),
             session: Some(session_id(number as u128)),
-            memory: Some(Number([1, 17, LARGEST][number])),
+            memory: Some(Number([1, 17, LARGEST][number % 3])),
             facts: format!(r#"{{"a":"{}"}}"#, "y".repeat(5_000 * number)),
-            body_version: [1, 2, LARGEST][number],
+            body_version: [1, 2, LARGEST][number % 3],
             body_commitment: [number as u8; 32],
             body: wide_text(30_000 * number),
             ..record(Action::MemorySaved)

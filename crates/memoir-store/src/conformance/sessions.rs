@@ -1,9 +1,9 @@
-//! Sessions: one at a time, their leases, and what they have worn away.
+//! Sessions: one at a time, their order, their leases, and who waits.
 
 use std::sync::Arc;
 
 use memoir_domain::{
-    SessionId, Timestamp,
+    SessionId,
     session::{Driver, Lease, State},
 };
 
@@ -82,85 +82,6 @@ pub(super) async fn sessions_come_newest_first(store: Arc<dyn Store>) {
         let found = store.sessions(author.scope(), limit).await.unwrap();
         assert_eq!(found, expected[..expected.len().min(limit as usize)]);
     }
-}
-
-pub(super) async fn erosion_counts_what_stayed_removed(store: Arc<dyn Store>) {
-    let mut author = Author::new(&store, 1, 1).await;
-    let mut other = Author::new(&store, 1, 2).await;
-    other
-        .refine(vec![SessionRow {
-            removed_tokens: 1 << 30,
-            ..session(99, other.id())
-        }])
-        .await;
-    let id = author.id();
-    let row = move |number: u32, started_at| SessionRow {
-        removed_tokens: 1 << number,
-        started_at: at(started_at),
-        ..ended(session(number.into(), id), State::Completed)
-    };
-    let open = SessionRow {
-        state: State::Open,
-        ended_at: None,
-        ..row(5, 102)
-    };
-    author
-        .refine(vec![
-            row(0, 99),
-            row(1, 100),
-            row(2, 101),
-            SessionRow {
-                state: State::Abandoned,
-                ..row(3, 101)
-            },
-            SessionRow {
-                state: State::Failed,
-                ..row(4, 101)
-            },
-            open,
-            // None of these counts.
-            SessionRow {
-                state: State::RolledBack,
-                ..row(6, 101)
-            },
-            SessionRow {
-                undone_at: Some(at(500)),
-                ..row(7, 101)
-            },
-            SessionRow {
-                rehearsal: true,
-                ..row(8, 101)
-            },
-        ])
-        .await;
-    for (since, expected) in [
-        (Timestamp::MIN, 0b11_1111),
-        (at(99), 0b11_1111),
-        (at(100), 0b11_1110),
-        (at(101), 0b11_1100),
-        (at(102), 0b10_0000),
-        (at(103), 0),
-        (Timestamp::MAX, 0),
-    ] {
-        let wanted = Wanted {
-            eroded_since: Some(since),
-            ..Wanted::default()
-        };
-        assert_eq!(author.look(wanted).await.eroded_tokens, expected, "{since}");
-    }
-    assert_eq!(author.look(Wanted::default()).await.eroded_tokens, 0);
-    // Undone later, it stops to count.
-    author
-        .refine(vec![SessionRow {
-            undone_at: Some(at(501)),
-            ..row(2, 101)
-        }])
-        .await;
-    let wanted = Wanted {
-        eroded_since: Some(at(0)),
-        ..Wanted::default()
-    };
-    assert_eq!(author.look(wanted).await.eroded_tokens, 0b11_1011);
 }
 
 pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>) {

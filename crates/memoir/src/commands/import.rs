@@ -11,6 +11,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memoir_app::{AgentHandle, import};
+use memoir_domain::audit::Actor;
 use memoir_vault::archive::is_archive;
 use serde_json::json;
 
@@ -88,7 +89,7 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         let lines = counted(skipped as u64, "line", "lines");
         terminal::note(&format!("skipped {lines}:\n\n{}", bad_lines(&read.bad)));
     }
-    let imported = watched(&agent, read, arguments.skip_bad).await?;
+    let imported = watched(&agent, installation.author(), read, arguments.skip_bad).await?;
     if global.json {
         terminal::json(&json!({"imported": imported, "skipped": skipped}))?;
     } else {
@@ -105,12 +106,12 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
 /// Imports, and moves a bar along while that takes place.
 async fn watched(
     agent: &AgentHandle,
+    actor: Actor,
     read: import::Read,
     skip_bad: bool,
 ) -> Result<usize, Failure> {
     let written = Arc::new(AtomicU64::new(0));
     let bar = bar(read.len() as u64);
-    let actor = administrator();
     let work = agent.import(read, skip_bad, &actor, written.clone());
     tokio::pin!(work);
     let mut tick = tokio::time::interval(Duration::from_millis(100));

@@ -9,8 +9,9 @@ use std::{
 use memoir_domain::{
     Timestamp,
     audit::Action,
-    memory::{Kind, Number},
+    memory::{Invalid, Kind, Number},
     time::InvalidTimestamp,
+    wording::Origin,
 };
 
 use crate::failure::Failure;
@@ -29,6 +30,11 @@ pub(crate) fn until(text: &str) -> Result<Timestamp, InvalidTimestamp> {
 pub(crate) fn kind(text: &str) -> Result<Kind, String> {
     text.parse()
         .map_err(|_| "must be `core` or `journal`".to_owned())
+}
+
+/// An origin by its wire name.
+pub(crate) fn origin(text: &str) -> Result<Origin, String> {
+    text.parse().map_err(|invalid: Invalid| invalid.problem)
 }
 
 /// `17` or `#17`.

@@ -6,13 +6,14 @@ use memoir_app::MemoryInput;
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::{CONTENT_LIMIT, Kind},
+    wording::Origin,
 };
 
 use crate::{
     cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     show::moment,
     terminal::{self, safe},
 };
@@ -34,6 +35,9 @@ pub(crate) struct Arguments {
     /// Where it came from
     #[arg(long, value_name = "TEXT")]
     source: Option<PrivateText>,
+    /// A weaker origin than your own, such as `external` for what you quote
+    #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]
+    origin: Option<Origin>,
     /// When what it tells happened [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     at: Option<Timestamp>,
@@ -54,12 +58,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         kind: Some(arguments.kind),
         tags: arguments.tags,
         source: arguments.source,
+        origin: arguments.origin,
         created_at: arguments.at,
         constitutional: arguments.constitutional,
     };
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let saved = agent.save(&[input], &administrator()).await?;
+    let saved = agent.save(&[input], &installation.author()).await?;
     let saved = saved
         .first()
         .ok_or_else(|| Failure::new("the memory was not saved"))?;

@@ -72,14 +72,6 @@ fn quoted(text: &mut String, memory: &MemoryView, width: Option<usize>) {
 
 fn words_for(kind: DifferenceKind) -> &'static str {
     match kind {
-        DifferenceKind::Number => "another number",
-        DifferenceKind::Date => "another date",
-        DifferenceKind::Time => "another time",
-        DifferenceKind::Quote => "another quote",
-        DifferenceKind::Name => "another name",
-        DifferenceKind::Address => "another address",
-        DifferenceKind::Handle => "another handle",
-        DifferenceKind::Negation => "a negation",
         DifferenceKind::Order => "changed places",
         DifferenceKind::Words => "other words",
         DifferenceKind::Writing => "only written differently",

@@ -205,5 +205,6 @@ fn actor(event: &Event) -> String {
         ActorKind::Administrator => format!("administrator ({name})"),
         ActorKind::Agent => format!("agent {name}"),
         ActorKind::System => name.into_owned(),
+        ActorKind::Owner => format!("owner ({name})"),
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn happened(record: &RecordView) -> String {
     )
 }
 
-/// What each record did to the texts, with the details that were lost. `memories` are the agent's, the
+/// What each record did to the texts, with what was let go. `memories` are the agent's, the
 /// discarded ones included: a cleaned double's text stands in no record.
 pub(crate) fn with_texts(records: &[RecordView], memories: &[MemoryView]) -> String {
     let mut text = String::new();
@@ -79,9 +79,18 @@ pub(crate) fn with_texts(records: &[RecordView], memories: &[MemoryView]) -> Str
             record.seq
         );
         text.push_str(&changes);
-        if let Some(Value::Array(lost)) = record.data.expose().get("lost_details") {
-            let lost: Vec<_> = lost.iter().filter_map(Value::as_str).map(safe).collect();
-            let _ = writeln!(text, "{YELLOW}lost details:{YELLOW:#} {}", lost.join(" · "));
+        if let Some(Value::Array(lost)) = record.data.expose().get("lost") {
+            for lost in lost {
+                let words = lost.get("words").and_then(Value::as_array).into_iter().flatten();
+                let words: Vec<_> = words.filter_map(Value::as_str).map(safe).collect();
+                let sentence = lost.get("sentence").and_then(Value::as_str).unwrap_or_default();
+                let _ = writeln!(
+                    text,
+                    "{YELLOW}let go:{YELLOW:#} {} {DIM}of{DIM:#} {}",
+                    words.join(" · "),
+                    safe(sentence)
+                );
+            }
         }
         text.push('\n');
     }
@@ -124,6 +133,7 @@ fn actor(record: &RecordView) -> String {
         ActorKind::Administrator => format!("administrator ({name})"),
         ActorKind::Agent => format!("agent {name}"),
         ActorKind::System => name.into_owned(),
+        ActorKind::Owner => format!("owner ({name})"),
     }
 }
 
@@ -192,9 +202,7 @@ fn facts(record: &RecordView) -> String {
     facts.extend(
         others.filter_map(|(name, value)| match (name.as_str(), value) {
             // Words, and hashes for programs.
-            ("summary" | "reason_text" | "replaced" | "head", _) => None,
-            // The words stand under the name of the count that they replace.
-            ("lost_details", Value::Array(words)) => Some(format!("lost_details={}", words.len())),
+            ("summary" | "reason_text" | "lost" | "replaced" | "head", _) => None,
             ("merged", _) => {
                 let merged = merged(record).into_iter();
                 Some(listed("merged", merged.map(|(number, _)| number)))

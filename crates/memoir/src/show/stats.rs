@@ -5,7 +5,7 @@ use std::fmt::Write;
 use memoir_app::AgentStats;
 use memoir_domain::{Timestamp, audit::Action, mass::Cause, session::State};
 
-use super::{counted, percent, plot::Plot, thousands};
+use super::{counted, plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};
 
 /// What the picture shows.
@@ -41,10 +41,6 @@ pub(crate) fn plot(stats: &AgentStats) -> Plot {
             .collect(),
         swings: swings.collect(),
         budget: stats.effective_core_token_budget,
-        floor: stats
-            .tally
-            .core_tokens
-            .saturating_sub(stats.erosion.removable_tokens),
         completed: completed.collect(),
         taken_back: history
             .returns
@@ -99,6 +95,7 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     line("rehearsals", sessions.rehearsals);
     line("edits that stand", sessions.edits);
     line("tokens these removed", sessions.removed_tokens);
+    line("words these let go", sessions.lost_words);
     if let Some(promoted) = stats.causes.get(&Cause::Promoted) {
         line("entries promoted", promoted.records);
     }
@@ -107,25 +104,22 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
         .filter(|back| back.action == Action::AgentRewound)
         .count();
     line("rewinds", rewinds as u64);
-    text + &erosion(stats, width)
+    text + &kept(stats, width)
 }
 
-fn erosion(stats: &AgentStats, width: usize) -> String {
-    let erosion = &stats.erosion;
-    let left = percent(erosion.ratio);
-    let floor = percent(erosion.floor);
-    let more = counted(erosion.removable_tokens, "more token", "more tokens");
-    let told = if erosion.ratio < erosion.floor {
-        format!("{left} is left, below the floor of {floor}: no session may remove more")
-    } else {
-        format!("{left} is left, the floor is {floor}: sessions may remove {more}")
-    };
+fn kept(stats: &AgentStats, width: usize) -> String {
+    let kept = &stats.kept;
+    // Rounded down: what was let go is never rounded away.
+    let share = (kept.share() * 1000.0).floor() / 10.0;
+    let told = format!(
+        "{share:.1}% of all words that were ever said is said by memories that are kept: {} of {} whole, {} let go, {} of them in the last 365 days",
+        thousands(kept.carried),
+        counted(kept.wordings, "wording", "wordings"),
+        counted(kept.lost_words, "word", "words"),
+        thousands(kept.lost_words_year),
+    );
     let told = super::wrap::wrap(&told, width.saturating_sub(2));
-    let days = erosion.days;
-    format!(
-        "\n{BOLD}Erosion{BOLD:#} {DIM}over {days} days{DIM:#}\n  {}\n",
-        told.join("\n  ")
-    )
+    format!("\n{BOLD}Kept{BOLD:#}\n  {}\n", told.join("\n  "))
 }
 
 fn words_for(cause: Cause) -> &'static str {

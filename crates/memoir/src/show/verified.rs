@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use memoir_app::{Growth, Misfit, Verification};
 
-use super::{counted, moment};
+use super::{counted, moment, thousands};
 use crate::terminal::{DIM, GREEN, RED, safe};
 
 /// A line for each agent, with what does not fit below it, and one for the checkpoint.
@@ -46,7 +46,8 @@ fn agent(agent: &Verification, name: &str) -> String {
     if agent.valid {
         let head = &agent.head;
         return format!(
-            "{GREEN}valid{GREEN:#}   {name}: {records}, head {DIM}{head}{DIM:#}{erased}\n"
+            "{GREEN}valid{GREEN:#}   {name}: {records}, head {DIM}{head}{DIM:#}{erased}\n{}",
+            carried(agent)
         );
     }
     let mut text = format!("{RED}invalid{RED:#} {name}: the chain holds for {records}{erased}\n");
@@ -55,6 +56,19 @@ fn agent(agent: &Verification, name: &str) -> String {
         let _ = writeln!(text, "        {}", line(misfit));
     }
     text
+}
+
+/// How much of what was ever said is still said (SPEC 3.14).
+fn carried(agent: &Verification) -> String {
+    let Some(carried) = agent.carried else {
+        return String::new();
+    };
+    format!(
+        "        carries {} of {}; {} let go\n",
+        thousands(carried.carried),
+        counted(carried.wordings, "wording", "wordings"),
+        thousands(carried.let_go)
+    )
 }
 
 fn line(misfit: &Misfit) -> String {

@@ -4,7 +4,7 @@
 use memoir_domain::{
     PrivateText, SessionId,
     breaker::Gauge,
-    knife::{Request, ToolResult},
+    knife::{Lost, Request, ToolResult},
     memory::Number,
 };
 use serde::Serialize;
@@ -57,8 +57,8 @@ pub enum Progress {
         tool: &'static str,
         /// The memories named; for a consolidation the new one is last.
         memories: Vec<Number>,
-        /// Details that are lost.
-        lost_details: usize,
+        /// Words that are let go.
+        lost_words: usize,
         /// The mass and the distance to the breaker.
         #[serde(flatten)]
         measure: Measure,
@@ -137,18 +137,15 @@ impl Progress {
         };
         let measure = Measure::new(before, after);
         let mut memories = request.numbers().to_vec();
-        let lost_details = match &called.result {
+        let words = |lost: &Option<Lost>| lost.as_ref().map_or(0, |lost| lost.words.len());
+        let lost_words = match &called.result {
             ToolResult::Consolidated {
-                number,
-                lost_details,
-                ..
+                number, lost, ..
             } => {
                 memories.push(*number);
-                lost_details.len()
+                words(lost)
             }
-            ToolResult::Updated { lost_details, .. } | ToolResult::Deleted { lost_details, .. } => {
-                lost_details.len()
-            }
+            ToolResult::Updated { lost, .. } | ToolResult::Deleted { lost, .. } => words(lost),
             ToolResult::Protected { .. } => 0,
             ToolResult::RefinementRolledBack { .. } => return Self::Tripped { measure },
             ToolResult::Error { code, .. } => {
@@ -167,7 +164,7 @@ impl Progress {
         Self::Edited {
             tool,
             memories,
-            lost_details,
+            lost_words,
             measure,
         }
     }

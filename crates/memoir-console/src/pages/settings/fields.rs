@@ -25,7 +25,7 @@ pub(super) const PLAIN: [Field; 10] = [
     Field::CoreTokenBudget,
     Field::RefinementTriggerTokens,
     Field::RefinementThreshold,
-    Field::DetailGuard,
+    Field::LossGuard,
     Field::DuplicateMatch,
     Field::ImmutableTags,
     Field::Paused,
@@ -54,7 +54,7 @@ pub(in crate::pages) fn label(field: Field) -> &'static str {
         Field::RefinementTriggerTokens => "Refinement trigger",
         Field::ImmutableTags => "Immutable tags",
         Field::DuplicateMatch => "Duplicate match",
-        Field::DetailGuard => "Detail guard",
+        Field::LossGuard => "Loss guard",
         Field::Paused => "Paused",
         Field::Active => "In service",
     }
@@ -82,7 +82,7 @@ fn purpose(field: Field) -> &'static str {
              characters; [] for none."
         }
         Field::DuplicateMatch => "When two core memories are the same text.",
-        Field::DetailGuard => "What becomes of an edit that loses a number, a date or a name.",
+        Field::LossGuard => "What becomes of an edit of a session that would let something go: asked about and limited, refused, or only counted.",
         Field::Paused => "The schedule leaves it alone; sessions can still be begun from its page.",
         Field::Active => "Otherwise no session of it can be begun at all.",
     }
@@ -104,11 +104,11 @@ fn choices(field: Field) -> &'static [(&'static str, &'static str)] {
             ("exact", "Exact"),
             ("ignore_case", "Whatever the case"),
         ],
-        Field::DetailGuard => &[
-            ("", "Default: warn"),
-            ("warn", "Warn"),
-            ("refuse", "Refuse the edit"),
-            ("off", "Off"),
+        Field::LossGuard => &[
+            ("", "Default: limit"),
+            ("limit", "Ask, within limits"),
+            ("refuse", "Refuse"),
+            ("off", "Count only"),
         ],
         _ => &[],
     }
@@ -126,7 +126,7 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
         Field::RefinementTriggerTokens => "the budget".to_owned(),
         Field::ImmutableTags => DEFAULT_IMMUTABLE_TAGS.join(", "),
         Field::DuplicateMatch => "exact".to_owned(),
-        Field::DetailGuard => "warn".to_owned(),
+        Field::LossGuard => "limit".to_owned(),
         _ => return None,
     })
 }
@@ -146,7 +146,7 @@ fn in_force(view: &AgentView, field: Field) -> Option<String> {
             tags => tags.join(", "),
         }),
         Field::DuplicateMatch => code(serde_json::json!(view.effective_duplicate_match)),
-        Field::DetailGuard => code(serde_json::json!(view.effective_detail_guard)),
+        Field::LossGuard => code(serde_json::json!(view.effective_loss_guard)),
         _ => None,
     }
 }
@@ -189,7 +189,7 @@ pub(in crate::pages) fn plain(
         .faults(around.faults);
     match field {
         Field::Paused | Field::Active => labelled.tick(value == "yes"),
-        Field::DuplicateMatch | Field::DetailGuard => labelled.choice(value, choices(field)),
+        Field::DuplicateMatch | Field::LossGuard => labelled.choice(value, choices(field)),
         Field::Model => labelled.suggested(value, MODELS),
         Field::RefinementThreshold => labelled.number(value, "decimal"),
         Field::CoreTokenBudget | Field::RefinementTriggerTokens => {

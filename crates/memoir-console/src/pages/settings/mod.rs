@@ -105,6 +105,7 @@ fn who(actor: &Actor) -> &str {
     match actor.kind {
         ActorKind::Agent => "the agent itself",
         ActorKind::System => "Memoir",
+        ActorKind::Owner => "the owner of this machine",
         ActorKind::Administrator => &actor.name,
     }
 }
@@ -380,7 +381,7 @@ const GROUPS: [(&str, &[Field]); 4] = [
         "What a session may do",
         &[
             Field::RefinementThreshold,
-            Field::DetailGuard,
+            Field::LossGuard,
             Field::DuplicateMatch,
             Field::ImmutableTags,
         ],

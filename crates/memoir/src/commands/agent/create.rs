@@ -48,9 +48,9 @@ pub(crate) struct Arguments {
     /// When two memories are the same text: `exact` or `ignore_case` [default: exact]
     #[arg(long, value_name = "HOW")]
     duplicate_match: Option<String>,
-    /// What becomes of an edit that loses a detail: `warn`, `refuse` or `off` [default: warn]
+    /// What becomes of an edit that would let something go: `limit`, `refuse` or `off` [default: limit]
     #[arg(long, value_name = "WHAT")]
-    detail_guard: Option<String>,
+    loss_guard: Option<String>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -104,7 +104,7 @@ impl Arguments {
             ),
             (Field::ImmutableTags, &self.immutable_tags),
             (Field::DuplicateMatch, &self.duplicate_match),
-            (Field::DetailGuard, &self.detail_guard),
+            (Field::LossGuard, &self.loss_guard),
         ];
         let mut settings: Vec<(Field, String)> = values
             .into_iter()

@@ -86,7 +86,7 @@ fn setting(agent: &AgentView, field: Field) -> String {
         }
         Field::ImmutableTags => Some(agent.effective_immutable_tags.join(", ")),
         Field::DuplicateMatch => wire_name(&agent.effective_duplicate_match),
-        Field::DetailGuard => wire_name(&agent.effective_detail_guard),
+        Field::LossGuard => wire_name(&agent.effective_loss_guard),
         _ => None,
     };
     match default {

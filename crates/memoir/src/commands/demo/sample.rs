@@ -1,7 +1,7 @@
 //! The sample agent that is shipped with the program.
 
 use memoir_app::{Account, AgentHandle, Memoir, MemoryInput};
-use memoir_domain::{PrivateText, Timestamp, agent::Field, memory::Kind};
+use memoir_domain::{PrivateText, Timestamp, agent::Field, audit::Actor, memory::Kind};
 use serde::Deserialize;
 
 use crate::{failure::Failure, installation::administrator};
@@ -33,6 +33,7 @@ impl Line {
             kind: Some(self.kind),
             tags: self.tags,
             source: None,
+            origin: None,
             created_at: Some(now.plus_seconds(-(self.days_ago * SECONDS_PER_DAY) as i64)),
             constitutional: self.constitutional,
         }
@@ -49,7 +50,7 @@ pub(super) async fn make(memoir: &Memoir, account: &Account) -> Result<AgentHand
         .create_agent(NAME, &settings, &administrator())
         .await?;
     let agent = account.agent(NAME).await?;
-    agent.save(&inputs(memoir.now())?, &administrator()).await?;
+    agent.save(&inputs(memoir.now())?, &Actor::owner()).await?;
     Ok(agent)
 }
 

@@ -21,7 +21,7 @@ use pixels::Pixels;
 use super::thousands;
 
 const MASS: RGBColor = RGBColor(31, 87, 164);
-const FLOOR: RGBColor = RGBColor(192, 57, 43);
+const TAKEN_BACK: RGBColor = RGBColor(192, 57, 43);
 const BUDGET: RGBColor = RGBColor(120, 120, 120);
 const COMPLETED: RGBColor = RGBColor(39, 134, 79);
 
@@ -40,8 +40,6 @@ pub(crate) struct Plot {
     pub(crate) swings: Vec<(f64, u64, u64)>,
     /// The budget.
     pub(crate) budget: u64,
-    /// The mass at which refinement would cross the erosion floor.
-    pub(crate) floor: u64,
     /// Sessions that completed, with the mass then.
     pub(crate) completed: Vec<(f64, u64)>,
     /// Rollbacks, undos and rewinds.
@@ -110,7 +108,7 @@ impl Plot {
     fn top(&self) -> u64 {
         let curve = self.curve.iter().map(|(_, mass)| *mass);
         let swings = self.swings.iter().map(|(_, _, highest)| *highest);
-        let most = curve.chain(swings).chain([self.floor]).max().unwrap_or(0);
+        let most = curve.chain(swings).max().unwrap_or(0);
         // A budget far above would press the curve flat.
         let shows_budget = self.budget / 2 <= most;
         let most = if shows_budget {
@@ -170,7 +168,7 @@ impl Plot {
         }
         mesh.draw()?;
         // Lines across, where they are in the picture.
-        for (height, color) in [(self.floor, FLOOR), (self.budget, BUDGET)] {
+        for (height, color) in [(self.budget, BUDGET)] {
             let height = height as f64;
             if height <= top && (look.is_fine || height > 0.0) {
                 let dash = (end - begin) / if look.is_fine { 120.0 } else { 24.0 };
@@ -199,7 +197,7 @@ impl Plot {
             chart.draw_series(
                 self.taken_back
                     .iter()
-                    .map(|(at, mass)| Cross::new((*at, *mass as f64), 5, FLOOR.stroke_width(2))),
+                    .map(|(at, mass)| Cross::new((*at, *mass as f64), 5, TAKEN_BACK.stroke_width(2))),
             )?;
             self.legend(area, top)?;
         } else {
@@ -248,9 +246,6 @@ impl Plot {
         area.draw(&line(at, MASS))?;
         area.draw(&Text::new("mass", (at + 24, y), font()))?;
         at += 90;
-        area.draw(&line(at, FLOOR))?;
-        area.draw(&Text::new("erosion floor", (at + 24, y), font()))?;
-        at += 160;
         if self.budget as f64 <= top {
             area.draw(&line(at, BUDGET))?;
             area.draw(&Text::new("budget", (at + 24, y), font()))?;
@@ -259,7 +254,7 @@ impl Plot {
         area.draw(&Circle::new((at + 9, y + 7), 4, COMPLETED.filled()))?;
         area.draw(&Text::new("session completed", (at + 24, y), font()))?;
         at += 195;
-        area.draw(&Cross::new((at + 9, y + 7), 5, FLOOR.stroke_width(2)))?;
+        area.draw(&Cross::new((at + 9, y + 7), 5, TAKEN_BACK.stroke_width(2)))?;
         area.draw(&Text::new("taken back", (at + 24, y), font()))?;
         Ok(())
     }
@@ -301,7 +296,6 @@ mod tests {
         Plot {
             swings: vec![(curve[200].0, 900, 1_500)],
             budget: 2_000,
-            floor: 400,
             completed: vec![curve[50], curve[100]],
             taken_back: vec![curve[200]],
             curve,

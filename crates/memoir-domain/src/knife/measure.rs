@@ -1,0 +1,498 @@
+//! What an edit would do to what its members stand for, and whether it may (SPEC 3.9, 3.10, 3.12, 3.14).
+
+use std::collections::BTreeMap;
+
+use memoir_details::{Judgement, Loss, Reading, Replaced, judge, passing};
+
+use crate::{
+    PrivateText, Timestamp,
+    agent::LossGuard,
+    audit::LostWords,
+    knife::{Call, Refusal, View, refusal::Second},
+    loss::{self, Allowance, Losing},
+    memory::{Memory, Number},
+    session::{Mode, Session},
+    survey::{Nearest, Sought},
+    wording::{LetGo, Origin, Wording, WordingId},
+};
+
+/// Most memories that one merge unites (SPEC 3.12).
+const MOST_MEMBERS: usize = 5;
+/// Refusals of one memory in a session after which the answer says to leave it.
+const REFUSALS_ENOUGH: u32 = 2;
+
+/// What an edit lets go, and who takes over what a deleted memory stood for.
+#[derive(Debug, Default)]
+pub(super) struct Measure {
+    pub(super) lost: Vec<Lost>,
+    /// The memory that says all that the deleted one stood for.
+    pub(super) carrier: Option<Memory>,
+    /// Whether a memory is deleted that nothing carries.
+    pub(super) is_deleted: bool,
+}
+
+/// What is let go of one sentence.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) id: WordingId,
+    origin: Origin,
+    count: u64,
+    pub(super) told: LostWords,
+}
+
+impl Measure {
+    /// Words let go, in all.
+    pub(super) fn words(&self) -> u64 {
+        self.lost.iter().map(|lost| lost.count).sum()
+    }
+
+    /// For the record and for whoever is told.
+    pub(super) fn told(&self) -> Vec<LostWords> {
+        self.lost.iter().map(|lost| lost.told.clone()).collect()
+    }
+
+    /// Marks what is let go on the wordings. `seq` is the place of the record of the edit.
+    pub(super) fn mark(&self, wordings: &mut [Wording], session: &Session, seq: u64, at: Timestamp) {
+        for wording in wordings {
+            let lost = self.lost.iter().filter(|lost| lost.id == wording.id());
+            let lost: Vec<&Lost> = lost.collect();
+            if lost.is_empty() && !self.is_deleted {
+                continue;
+            }
+            let words = lost.iter().flat_map(|lost| lost.told.words.iter().cloned());
+            wording.let_go.push(LetGo {
+                session: session.id,
+                seq,
+                at,
+                words: lost.iter().map(|lost| lost.count).sum(),
+                sentences: lost.len() as u64,
+                lost: if self.is_deleted { Vec::new() } else { words.collect() },
+                deleted: self.is_deleted,
+            });
+        }
+    }
+}
+
+/// A measure, or that one needs a look at all memories first.
+pub(super) enum Measured {
+    Measure(Measure),
+    NeedsSurvey,
+}
+
+/// A member with the texts that it stands for, read.
+struct Member<'a> {
+    memory: &'a Memory,
+    present: Reading,
+    ids: Vec<WordingId>,
+    origins: Vec<Origin>,
+    wordings: Vec<Reading>,
+}
+
+impl<'a> Member<'a> {
+    fn read(view: View<'a>, memory: &'a Memory) -> Self {
+        let text = |id: &WordingId| view.texts.get(id).unwrap_or(&memory.content).expose();
+        let mut wordings: Vec<Reading> = memory
+            .wordings
+            .iter()
+            .map(|wording| Reading::in_language(text(&wording.id()), wording.language))
+            .collect();
+        let mut ids: Vec<WordingId> = memory.wordings.iter().map(Wording::id).collect();
+        let mut origins: Vec<Origin> = memory.wordings.iter().map(|one| one.origin).collect();
+        // What is constitutional is measured against its text when it was protected, too (SPEC 3.10).
+        if let Some(seq) = memory.protected_seq {
+            let id = WordingId {
+                seq,
+                number: memory.number,
+            };
+            wordings.push(Reading::of(text(&id)));
+            ids.push(id);
+            origins.push(memory.origin());
+        }
+        Self {
+            memory,
+            present: Reading::of(memory.content.expose()),
+            ids,
+            origins,
+            wordings,
+        }
+    }
+
+    fn refs(&self) -> Vec<&Reading> {
+        self.wordings.iter().collect()
+    }
+}
+
+/// Measures an edit that passed all checks before `words_added`.
+pub(super) fn measure(
+    view: View<'_>,
+    session: &Session,
+    call: &Call,
+    members: &[&Memory],
+    now: Timestamp,
+) -> Result<Measured, Refusal> {
+    let guard = guard_of(view, session);
+    let members: Vec<Member<'_>> = members.iter().map(|one| Member::read(view, one)).collect();
+    let case = Case {
+        view,
+        session,
+        call,
+        guard,
+        members: &members,
+        now,
+    };
+    match call {
+        Call::Consolidate { content, .. } | Call::Update { content, .. } => case.writing(content),
+        _ => case.deleting(),
+    }
+}
+
+/// The stricter of the guard that the session began with and the agent's current one.
+fn guard_of(view: View<'_>, session: &Session) -> LossGuard {
+    let current = view.agent.settings.effective_loss_guard();
+    session.loss_guard.map_or(current, |fixed| fixed.stricter(current))
+}
+
+struct Case<'a> {
+    view: View<'a>,
+    session: &'a Session,
+    call: &'a Call,
+    guard: LossGuard,
+    members: &'a [Member<'a>],
+    now: Timestamp,
+}
+
+impl Case<'_> {
+    fn writing(&self, content: &PrivateText) -> Result<Measured, Refusal> {
+        let written = Reading::of(content.expose());
+        let refs: Vec<Vec<&Reading>> = self.members.iter().map(Member::refs).collect();
+        let replaced: Vec<Replaced<'_>> = self
+            .members
+            .iter()
+            .zip(&refs)
+            .map(|(member, wordings)| Replaced {
+                present: &member.present,
+                wordings,
+            })
+            .collect();
+        let judged = judge(&replaced, &written);
+        self.check_tightening(&judged)?;
+        if self.guard != LossGuard::Off {
+            self.check_merge()?;
+            let passes = || passing(&replaced, &written).map(PrivateText::new);
+            self.check_added(&judged, passes)?;
+            self.check_gutted(&judged, &written, passes)?;
+        }
+        let lost = self.lost(&judged.losses);
+        if self.guard == LossGuard::Off || lost.is_empty() && judged.marks.is_empty() {
+            return Ok(Measured::Measure(Measure {
+                lost,
+                ..Measure::default()
+            }));
+        }
+        if !self.check_limits(&lost, &judged.losses)? {
+            return Ok(Measured::NeedsSurvey);
+        }
+        let would_say = judged.losses.iter().filter_map(|loss| loss.nearest);
+        let would_say = would_say.chain(judged.marks.iter().map(|mark| mark.would_say));
+        let second = || Second {
+            would_say: sentences(&written, would_say),
+            passes: passing(&replaced, &written).map(PrivateText::new),
+            marks: judged
+                .marks
+                .iter()
+                .map(|mark| {
+                    let wording = &self.members[mark.replaced].wordings[mark.wording];
+                    wording.sentence(mark.sentence).into()
+                })
+                .collect(),
+            nearest: None,
+        };
+        self.check_confirmed(&lost, second)?;
+        Ok(Measured::Measure(Measure {
+            lost,
+            ..Measure::default()
+        }))
+    }
+
+    fn deleting(&self) -> Result<Measured, Refusal> {
+        let (Some(survey), [member]) = (self.view.survey, self.members) else {
+            return Ok(Measured::NeedsSurvey);
+        };
+        let nearest = survey.nearest(&Sought {
+            memory: member.memory,
+            wordings: &member.refs(),
+            present: &member.present,
+        });
+        let carrier = nearest.as_ref().filter(|nearest| nearest.unsaid.is_empty());
+        if let Some(carrier) = carrier.and_then(|carrier| survey.memory(carrier.number)) {
+            return Ok(Measured::Measure(Measure {
+                carrier: Some(carrier.clone()),
+                ..Measure::default()
+            }));
+        }
+        let refs = member.refs();
+        let replaced = [Replaced {
+            present: &member.present,
+            wordings: &refs,
+        }];
+        let judged = judge(&replaced, &Reading::of(""));
+        let lost = self.lost(&judged.losses);
+        let nearest = nearest.map(|nearest| self.near(member, &nearest));
+        if self.session.mode == Mode::DedupOnly && !lost.is_empty() {
+            return Err(Refusal::NotDoubled {
+                number: member.memory.number,
+                nearest,
+            });
+        }
+        if self.guard != LossGuard::Off && !lost.is_empty() {
+            self.check_limits(&lost, &judged.losses)?;
+            let second = || Second {
+                nearest,
+                ..Second::default()
+            };
+            self.check_confirmed(&lost, second)?;
+        }
+        Ok(Measured::Measure(Measure {
+            lost,
+            carrier: None,
+            is_deleted: true,
+        }))
+    }
+
+    fn lost(&self, losses: &[Loss]) -> Vec<Lost> {
+        // The text that a memory was protected at is no wording, and what goes of it is none's loss: an
+        // update that loses of it is refused before.
+        let of_wording = |loss: &&Loss| {
+            loss.wording < self.members[loss.replaced].memory.wordings.len() && loss.words > 0
+        };
+        losses
+            .iter()
+            .filter(of_wording)
+            .map(|loss| {
+                let member = &self.members[loss.replaced];
+                let id = member.ids[loss.wording];
+                Lost {
+                    id,
+                    origin: member.origins[loss.wording],
+                    count: u64::from(loss.words),
+                    told: LostWords {
+                        number: id.number,
+                        seq: id.seq,
+                        sentence: member.wordings[loss.wording].sentence(loss.sentence).into(),
+                        words: loss.lost.iter().map(|word| word.as_str().into()).collect(),
+                    },
+                }
+            })
+            .collect()
+    }
+
+    /// SPEC 3.10: a constitutional memory may only be tightened.
+    fn check_tightening(&self, judged: &Judgement) -> Result<(), Refusal> {
+        let [member] = self.members else {
+            return Ok(());
+        };
+        if !member.memory.is_constitutional() || judged.is_free() {
+            return Ok(());
+        }
+        let lost = judged.losses.iter().flat_map(|loss| &loss.lost);
+        Err(Refusal::NotTightened {
+            number: member.memory.number,
+            lost: lost.map(|word| word.as_str().into()).collect(),
+            added: judged.added.iter().map(|word| word.as_str().into()).collect(),
+        })
+    }
+
+    /// What can be merged with what (SPEC 3.12).
+    fn check_merge(&self) -> Result<(), Refusal> {
+        if self.members.len() < 2 {
+            return Ok(());
+        }
+        if self.members.len() > MOST_MEMBERS {
+            return Err(Refusal::InvalidArgument(format!(
+                "ids names {} memories, and a merge unites at most {MOST_MEMBERS}",
+                self.members.len()
+            )));
+        }
+        let memories = || self.members.iter().map(|member| member.memory);
+        let is_external = |memory: &Memory| memory.origin() == Origin::External;
+        if memories().any(is_external) && !memories().all(is_external) {
+            let numbers = memories().filter(|memory| is_external(memory));
+            return Err(Refusal::NotMerged {
+                numbers: numbers.map(|memory| memory.number).collect(),
+                why: "quotes an outside source (origin external) and is merged with such memories only",
+            });
+        }
+        let days = |memory: &Memory| memory.created_at.day_number();
+        let first = memories().map(days).next();
+        let is_one_day = memories().all(|memory| Some(days(memory)) == first);
+        let relative = self.members.iter().filter(|member| {
+            member.present.has_relative_time()
+                || member.wordings.iter().any(Reading::has_relative_time)
+        });
+        let relative: Vec<Number> = relative.map(|member| member.memory.number).collect();
+        if !is_one_day && !relative.is_empty() {
+            return Err(Refusal::NotMerged {
+                numbers: relative,
+                why: "has a word such as \"yesterday\" or \"now\", which would point to another day in a merge of memories of different days",
+            });
+        }
+        let is_planted = |memory: &Memory| memory.is_added_by_administrator();
+        let is_by_code = self.session.model.as_deref().is_some_and(crate::session::is_builtin);
+        if is_by_code && memories().any(is_planted) && !memories().all(is_planted) {
+            return Err(Refusal::NotMerged {
+                numbers: memories().filter(|memory| is_planted(memory)).map(|one| one.number).collect(),
+                why: "was added by an administrator and is not merged with others by code",
+            });
+        }
+        Ok(())
+    }
+
+    fn check_added(
+        &self,
+        judged: &Judgement,
+        passes: impl Fn() -> Option<PrivateText>,
+    ) -> Result<(), Refusal> {
+        if judged.added.is_empty() && judged.surplus.is_none() {
+            return Ok(());
+        }
+        Err(Refusal::WordsAdded {
+            added: judged.added.iter().map(|word| word.as_str().into()).collect(),
+            surplus: judged.surplus,
+            passes: passes(),
+            leave: self.leave(),
+        })
+    }
+
+    fn check_gutted(
+        &self,
+        judged: &Judgement,
+        written: &Reading,
+        passes: impl Fn() -> Option<PrivateText>,
+    ) -> Result<(), Refusal> {
+        let gutted: Vec<Loss> = judged.losses.iter().filter(|loss| loss.gutted).cloned().collect();
+        if gutted.is_empty() {
+            return Ok(());
+        }
+        let lost = gutted.iter().map(|loss| {
+            let member = &self.members[loss.replaced];
+            let id = member.ids[loss.wording];
+            LostWords {
+                number: id.number,
+                seq: id.seq,
+                sentence: member.wordings[loss.wording].sentence(loss.sentence).into(),
+                words: loss.lost.iter().map(|word| word.as_str().into()).collect(),
+            }
+        });
+        Err(Refusal::WordingGutted {
+            lost: lost.collect(),
+            would_say: sentences(written, gutted.iter().filter_map(|loss| loss.nearest)),
+            passes: passes(),
+            leave: self.leave(),
+        })
+    }
+
+    /// Whether the limits allow it; `false` where that takes a look at all memories first.
+    fn check_limits(&self, lost: &[Lost], losses: &[Loss]) -> Result<bool, Refusal> {
+        let told = || lost.iter().map(|lost| lost.told.clone()).collect();
+        if self.guard == LossGuard::Refuse && !lost.is_empty() {
+            return Err(Refusal::LossLimit {
+                lost: told(),
+                allowance: Allowance::NONE,
+                leave: self.leave(),
+            });
+        }
+        debug_assert!(losses.len() >= lost.len());
+        let mut losing: BTreeMap<WordingId, Losing> = BTreeMap::new();
+        for one in lost {
+            let sum = losing.entry(one.id).or_insert(Losing {
+                id: one.id,
+                origin: one.origin,
+                words: 0,
+                sentences: 0,
+            });
+            sum.words += one.count;
+            sum.sentences += 1;
+        }
+        let losing: Vec<Losing> = losing.into_values().collect();
+        if losing.is_empty() {
+            return Ok(true);
+        }
+        let Some(survey) = self.view.survey else {
+            return Ok(false);
+        };
+        let (limits, session) = (self.view.limits, self.session.id);
+        match loss::check(survey.wordings(), &losing, session, limits, self.now) {
+            Ok(()) => Ok(true),
+            Err(allowance) => Err(Refusal::LossLimit {
+                lost: told(),
+                allowance,
+                leave: self.leave(),
+            }),
+        }
+    }
+
+    /// Whether what would go was asked about before.
+    fn check_confirmed(
+        &self,
+        lost: &[Lost],
+        second: impl FnOnce() -> Second,
+    ) -> Result<(), Refusal> {
+        let code = self.confirmation(lost);
+        if self.view.is_confirmed || self.call.confirm() == Some(code.as_str()) {
+            return Ok(());
+        }
+        Err(Refusal::WordsLost {
+            lost: lost.iter().map(|lost| lost.told.clone()).collect(),
+            second: Box::new(second()),
+            confirm: code,
+            leave: self.leave(),
+        })
+    }
+
+    /// The code that says yes to exactly this call, on exactly these texts. It cannot be made without the
+    /// agent's key, and after the edit the texts are others.
+    fn confirmation(&self, lost: &[Lost]) -> String {
+        let content = match self.call {
+            Call::Consolidate { content, .. } | Call::Update { content, .. } => content.expose(),
+            _ => "",
+        };
+        let members: Vec<(u64, &str)> = self
+            .members
+            .iter()
+            .map(|member| (member.memory.number.0, member.memory.content.expose()))
+            .collect();
+        let lost: Vec<(u64, u64, u64)> = lost
+            .iter()
+            .map(|lost| (lost.id.seq, lost.id.number.0, lost.count))
+            .collect();
+        let session = self.session.id.to_string();
+        let call = serde_json::json!([session, self.call.tool().as_str(), content, members, lost]);
+        self.view.digester.confirmation(&call.to_string())
+    }
+
+    /// Whether to say that the memory is better left as it is.
+    fn leave(&self) -> Option<Number> {
+        let refused = |member: &&Member<'_>| {
+            let number = member.memory.number;
+            self.view.refusals.get(&number).is_some_and(|times| *times + 1 >= REFUSALS_ENOUGH)
+        };
+        self.members.iter().find(refused).map(|member| member.memory.number)
+    }
+
+    fn near(&self, member: &Member<'_>, nearest: &Nearest) -> super::refusal::Near {
+        let lost = nearest.unsaid.iter().flat_map(|loss| &loss.lost);
+        let says_some = nearest.unsaid.iter().map(|loss| u64::from(loss.words)).sum::<u64>()
+            < member.memory.wordings.iter().map(|wording| wording.words).sum();
+        super::refusal::Near {
+            number: nearest.number,
+            lacks: lost.take(12).map(|word| word.as_str().into()).collect(),
+            says_some,
+        }
+    }
+}
+
+/// Sentences of a text, each once, in their order.
+fn sentences(text: &Reading, numbers: impl Iterator<Item = usize>) -> Vec<PrivateText> {
+    let numbers: std::collections::BTreeSet<usize> = numbers.collect();
+    numbers.into_iter().map(|number| text.sentence(number).into()).collect()
+}

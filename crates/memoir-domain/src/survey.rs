@@ -1,0 +1,179 @@
+//! A look at all that an agent's core memories say and stand for, kept in memory while a session goes on:
+//! which other memory says what a delete would take away, and how much of every age was let go
+//! (SPEC 3.12, 3.14). Nothing of it is ever stored: who can plant texts could read a stolen index of
+//! words by them (SPEC 5.3).
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fmt,
+};
+
+use memoir_details::{Loss, Reading, unsaid};
+
+use crate::{
+    audit::Change,
+    memory::{Memory, Number},
+    wording::{Origin, Wording, WordingId},
+};
+
+/// Memories that are read to find one that says all. Each shares a rare word with what is looked for, and
+/// the first ones share the most.
+const READ: usize = 48;
+
+/// What is known of one kept core memory.
+struct Surveyed {
+    memory: Memory,
+    keys: Vec<u64>,
+    has_relative_time: bool,
+}
+
+/// All kept core memories by what they say, and all wordings by age.
+#[derive(Default)]
+pub struct Survey {
+    memories: BTreeMap<Number, Surveyed>,
+    by_key: HashMap<u64, Vec<Number>>,
+    wordings: BTreeMap<(WordingId, Number), Wording>,
+    held: BTreeMap<Number, Vec<WordingId>>,
+}
+
+impl fmt::Debug for Survey {
+    /// Prints counts only: it is made of words.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = (self.memories.len(), self.wordings.len());
+        write!(formatter, "Survey({} memories, {} wordings)", counts.0, counts.1)
+    }
+}
+
+/// A memory whose text another memory may say.
+pub struct Sought<'a> {
+    /// The memory.
+    pub memory: &'a Memory,
+    /// The wordings that it stands for, read.
+    pub wordings: &'a [&'a Reading],
+    /// Its present text, read.
+    pub present: &'a Reading,
+}
+
+/// The memory that says most of another one.
+#[derive(Debug, Clone)]
+pub struct Nearest {
+    /// Its number.
+    pub number: Number,
+    /// What it does not say; empty where it says all.
+    pub unsaid: Vec<Loss>,
+}
+
+impl Survey {
+    /// Of memories among which are all kept core ones, and all that a session deleted with a loss.
+    pub fn of<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Self {
+        let mut survey = Self::default();
+        for memory in memories {
+            survey.put(memory);
+        }
+        survey
+    }
+
+    /// Follows changes that were written.
+    pub fn follow(&mut self, changes: &[Change]) {
+        for change in changes {
+            self.put(&change.after());
+        }
+    }
+
+    /// All wordings that count, the oldest first.
+    pub fn wordings(&self) -> impl Iterator<Item = &Wording> + Clone {
+        self.wordings.values()
+    }
+
+    /// The kept core memory of that number, as the look found it.
+    pub fn memory(&self, number: Number) -> Option<&Memory> {
+        self.memories.get(&number).map(|surveyed| &surveyed.memory)
+    }
+
+    fn put(&mut self, memory: &Memory) {
+        self.take(memory.number);
+        let counted: Vec<Wording> = memory.counted_wordings().cloned().collect();
+        let ids = counted.iter().map(Wording::id).collect();
+        for wording in counted {
+            self.wordings.insert((wording.id(), memory.number), wording);
+        }
+        self.held.insert(memory.number, ids);
+        if !memory.is_kept_core() {
+            return;
+        }
+        let reading = Reading::of(memory.content.expose());
+        let keys: BTreeSet<u64> = reading.keys().collect();
+        for key in &keys {
+            self.by_key.entry(*key).or_default().push(memory.number);
+        }
+        let surveyed = Surveyed {
+            memory: memory.clone(),
+            keys: keys.into_iter().collect(),
+            has_relative_time: reading.has_relative_time(),
+        };
+        self.memories.insert(memory.number, surveyed);
+    }
+
+    fn take(&mut self, number: Number) {
+        for id in self.held.remove(&number).unwrap_or_default() {
+            self.wordings.remove(&(id, number));
+        }
+        let Some(surveyed) = self.memories.remove(&number) else {
+            return;
+        };
+        for key in surveyed.keys {
+            if let Some(numbers) = self.by_key.get_mut(&key) {
+                numbers.retain(|other| *other != number);
+            }
+        }
+    }
+
+    /// The other memory that says most of all wordings of the one sought; `None` where none says any
+    /// sentence of it. Only those that it could be merged into count (SPEC 3.4, 3.12).
+    pub fn nearest(&self, sought: &Sought<'_>) -> Option<Nearest> {
+        let mut shared: HashMap<Number, usize> = HashMap::new();
+        let keys: BTreeSet<u64> = sought.wordings.iter().flat_map(|read| read.keys()).collect();
+        for key in &keys {
+            for number in self.by_key.get(key).into_iter().flatten() {
+                *shared.entry(*number).or_default() += 1;
+            }
+        }
+        let mut others: Vec<(Number, usize)> = shared
+            .into_iter()
+            .filter(|(number, _)| *number != sought.memory.number)
+            .filter(|(number, _)| {
+                let other = self.memories.get(number);
+                other.is_some_and(|other| may_carry(other, sought))
+            })
+            .collect();
+        others.sort_by_key(|(number, shared)| (std::cmp::Reverse(*shared), *number));
+        let mut nearest: Option<(u64, Nearest)> = None;
+        for (number, _) in others.into_iter().take(READ) {
+            let Some(other) = self.memories.get(&number) else {
+                continue;
+            };
+            let unsaid = unsaid(sought.wordings, &Reading::of(other.memory.content.expose()));
+            let missing = unsaid.iter().map(|loss| u64::from(loss.words)).sum();
+            if nearest.as_ref().is_none_or(|(least, _)| missing < *least) {
+                let is_all = unsaid.is_empty();
+                nearest = Some((missing, Nearest { number, unsaid }));
+                if is_all {
+                    break;
+                }
+            }
+        }
+        nearest.map(|(_, nearest)| nearest)
+    }
+}
+
+/// Whether `other` may take over what the one sought stands for: what forbids a merge of the two forbids
+/// this, and code never lets a text that an administrator added carry another, or be carried.
+fn may_carry(other: &Surveyed, sought: &Sought<'_>) -> bool {
+    let memory = sought.memory;
+    let carrier = &other.memory;
+    let is_of_other_day = carrier.created_at.day_number() != memory.created_at.day_number();
+    let is_relative = other.has_relative_time || sought.present.has_relative_time();
+    let is_mixed = (carrier.origin() == Origin::External) != (memory.origin() == Origin::External);
+    let is_planted = carrier.is_added_by_administrator() || memory.is_added_by_administrator();
+    !(is_of_other_day && is_relative) && !is_mixed && !is_planted
+}
