@@ -559,7 +559,7 @@ pub fn set_field(
             settings.duplicate_match = parse_choice(field, value, "`exact` or `ignore_case`")?
         }
         Field::LossGuard => {
-            settings.loss_guard = parse_choice(field, value, "`warn`, `refuse` or `off`")?
+            settings.loss_guard = parse_choice(field, value, "`limit`, `refuse` or `off`")?
         }
         Field::Paused => settings.paused = parse_flag(field, value)?.unwrap_or(false),
         Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
@@ -720,7 +720,7 @@ mod tests {
             ["audio", "somatic", "voice"]
         );
         assert_eq!(settings.effective_duplicate_match(), DuplicateMatch::Exact);
-        assert_eq!(settings.effective_loss_guard(), LossGuard::Warn);
+        assert_eq!(settings.effective_loss_guard(), LossGuard::Limit);
     }
 
     #[test]

@@ -50,8 +50,11 @@ pub fn shred(
         ..memory.without_words()
     };
     draft.alter(memory.clone(), &emptied);
+    // Earlier records no longer hold the words, so the change that replays begins without them.
+    let mut recorded: Vec<Change> = Change::between(memory.without_words(), &emptied)
+        .into_iter()
+        .collect();
     // Nobody stands any more for words that are not to exist.
-    let mut recorded = Vec::new();
     for other in standing_for_it {
         let wordings = other.wordings.iter().filter(|wording| wording.number != memory.number);
         let after = Memory {
@@ -71,8 +74,6 @@ pub fn shred(
         .count("tokens_before", memory.tokens())
         .count("core_tokens_before", core_tokens_before)
         .count("core_tokens_after", draft.agent.tally.core_tokens);
-    // Earlier records no longer hold the words, so the change that replays begins without them.
-    recorded.extend(Change::between(memory.without_words(), &emptied));
     let body = Body {
         changes: recorded,
         reason: Some(reason),

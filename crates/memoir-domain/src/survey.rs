@@ -52,6 +52,8 @@ pub struct Sought<'a> {
     pub wordings: &'a [&'a Reading],
     /// Its present text, read.
     pub present: &'a Reading,
+    /// The immutable tags, folded.
+    pub immutable_tags: &'a BTreeSet<String>,
 }
 
 /// The memory that says most of another one.
@@ -175,5 +177,9 @@ fn may_carry(other: &Surveyed, sought: &Sought<'_>) -> bool {
     let is_relative = other.has_relative_time || sought.present.has_relative_time();
     let is_mixed = (carrier.origin() == Origin::External) != (memory.origin() == Origin::External);
     let is_planted = carrier.is_added_by_administrator() || memory.is_added_by_administrator();
-    !(is_of_other_day && is_relative) && !is_mixed && !is_planted
+    // A merge would change its tags, its date and what it stands for.
+    let is_beyond_reach =
+        carrier.is_constitutional() || carrier.tags.contains_any(sought.immutable_tags);
+    let is_other_day = is_of_other_day && is_relative;
+    !is_other_day && !is_mixed && !is_planted && !is_beyond_reach
 }

@@ -1,6 +1,4 @@
-//! How texts are compared: for doubles, for searching, and for what survives of a protected wording.
-
-use std::collections::HashMap;
+//! How texts are compared: for doubles, and for searching.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -106,73 +104,12 @@ impl Digester {
     }
 }
 
-/// The words of a text in the form in which they are compared: case folded, punctuation at the edges
-/// left out. In scripts that put no spaces between words every character is one, and so is every sign
-/// in a text that has no letters at all.
-pub fn words(text: &str) -> Vec<String> {
-    let folded = fold(text);
-    let mut words = Vec::new();
-    for piece in folded.split_whitespace() {
-        let mut word = String::new();
-        for character in piece.chars() {
-            if is_unspaced(character) {
-                push_word(&mut words, &mut word);
-                words.push(character.to_string());
-            } else {
-                word.push(character);
-            }
-        }
-        push_word(&mut words, &mut word);
-    }
-    if words.is_empty() {
-        let signs = folded
-            .chars()
-            .filter(|character| !character.is_whitespace());
-        words.extend(signs.map(String::from));
-    }
-    words
-}
-
-fn push_word(words: &mut Vec<String>, word: &mut String) {
-    let trimmed = word.trim_matches(|character: char| !character.is_alphanumeric());
-    if !trimmed.is_empty() {
-        words.push(trimmed.to_owned());
-    }
-    word.clear();
-}
-
 /// Thai, Lao, Khmer, kana, Han: written without spaces between words.
 pub(crate) fn is_unspaced(character: char) -> bool {
     matches!(character as u32,
         0x0E00..=0x0EFF | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x4DBF
         | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
         && character.is_alphanumeric()
-}
-
-/// How many of `kept`'s words stand in `written` in the same order (the longest common subsequence).
-pub fn words_kept_in_order(kept: &[String], written: &[String]) -> usize {
-    // A row of the classic table as bits, 64 words of `kept` to a step (Hyyrö 2004): two texts of
-    // 10,000 one-character words would otherwise take 100 million comparisons.
-    let mut row = vec![u64::MAX; kept.len().div_ceil(64)];
-    let mut places: HashMap<&str, Vec<u64>> = HashMap::new();
-    for (place, word) in kept.iter().enumerate() {
-        let places = places.entry(word).or_insert_with(|| vec![0; row.len()]);
-        places[place / 64] |= 1 << (place % 64);
-    }
-    for word in written {
-        let Some(places) = places.get(word.as_str()) else {
-            continue;
-        };
-        let mut carry = false;
-        for (bits, matching) in row.iter_mut().zip(places) {
-            let (sum, first) = bits.overflowing_add(*bits & matching);
-            let (sum, second) = sum.overflowing_add(u64::from(carry));
-            carry = first || second;
-            *bits = sum | (*bits & !matching);
-        }
-    }
-    // A word of `kept` that is matched has its bit cleared; those behind the last word stay set.
-    row.iter().map(|bits| bits.count_zeros() as usize).sum()
 }
 
 #[cfg(test)]
@@ -207,17 +144,5 @@ mod tests {
             exact("tea"),
             Digester::new(&[8; 32]).duplicate("tea", DuplicateMatch::Exact)
         );
-    }
-
-    #[test]
-    fn spec_3_10_words_survive_in_their_order() {
-        let kept = |one, other| words_kept_in_order(&words(one), &words(other));
-        assert_eq!(
-            kept("I will, always, tell the truth", "I will tell THE truth!"),
-            5
-        );
-        assert_eq!(kept("a b c", "c b a"), 1);
-        assert_eq!(kept("", "a"), 0);
-        assert_eq!(words("本を読む"), ["本", "を", "読", "む"]);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     audit::{Action, Actor, Body, Change, Facts, Record},
     breaker::Gauge,
     draft::{Decision, Draft},
-    knife::{Call, Refusal, Request, Tool, ToolResult, measure::{Measure, Measured, measure}, result::Left},
+    knife::{Call, Refusal, Request, Tool, ToolResult, measure::{Measure, Measured, check_tightening, measure}, result::Left},
     loss::LossLimits,
     memory::{Kind, Memory, NewMemory, Number, Tags, tokens},
     rollback,
@@ -85,7 +85,7 @@ fn attempt(
         Call::Consolidate { .. } | Call::Update { .. } | Call::Delete { .. } => {}
     }
     let members = kept_core(view.memories, call.numbers())?;
-    check_constitutional(call, &members)?;
+    check_constitutional(view, call, &members)?;
     check_immutable(view.agent, session, &members)?;
     let measure = match measure(view, session, call, &members, now)? {
         Measured::Measure(measure) => measure,
@@ -166,10 +166,16 @@ fn kept_core<'a>(
     Ok(members)
 }
 
-/// An update of a constitutional memory is measured before it is refused (SPEC 3.10).
-fn check_constitutional(call: &Call, members: &[&Memory]) -> Result<(), Refusal> {
-    if matches!(call, Call::Update { .. }) {
-        return Ok(());
+fn check_constitutional(
+    view: View<'_>,
+    call: &Call,
+    members: &[&Memory],
+) -> Result<(), Refusal> {
+    if let (Call::Update { content, .. }, [memory]) = (call, members) {
+        return match memory.is_constitutional() {
+            true => check_tightening(view, memory, content),
+            false => Ok(()),
+        };
     }
     faulty(members, Memory::is_constitutional, |numbers| {
         Refusal::Constitutional { numbers }

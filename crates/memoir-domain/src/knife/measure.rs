@@ -117,6 +117,12 @@ impl<'a> Member<'a> {
         }
     }
 
+    /// The sentence that a loss is about, as its author wrote it.
+    fn sentence(&self, loss: &Loss) -> PrivateText {
+        let wording = self.wordings.get(loss.wording).unwrap_or(&self.present);
+        wording.sentence(loss.sentence).into()
+    }
+
     fn refs(&self) -> Vec<&Reading> {
         self.wordings.iter().collect()
     }
@@ -144,6 +150,30 @@ pub(super) fn measure(
         Call::Consolidate { content, .. } | Call::Update { content, .. } => case.writing(content),
         _ => case.deleting(),
     }
+}
+
+/// Whether the new text of a constitutional memory is at most tightened: nothing but free words goes, and
+/// nothing comes, whatever the guard (SPEC 3.10).
+pub(super) fn check_tightening(
+    view: View<'_>,
+    memory: &Memory,
+    content: &PrivateText,
+) -> Result<(), Refusal> {
+    let member = Member::read(view, memory);
+    let replaced = [Replaced {
+        present: &member.present,
+        wordings: &member.refs(),
+    }];
+    let judged = judge(&replaced, &Reading::of(content.expose()));
+    if judged.is_free() {
+        return Ok(());
+    }
+    let lost = judged.losses.iter().flat_map(|loss| &loss.lost);
+    Err(Refusal::NotTightened {
+        number: memory.number,
+        lost: lost.map(|word| word.as_str().into()).collect(),
+        added: judged.added.iter().map(|word| word.as_str().into()).collect(),
+    })
 }
 
 /// The stricter of the guard that the session began with and the agent's current one.
@@ -175,7 +205,6 @@ impl Case<'_> {
             })
             .collect();
         let judged = judge(&replaced, &written);
-        self.check_tightening(&judged)?;
         if self.guard != LossGuard::Off {
             self.check_merge()?;
             let passes = || passing(&replaced, &written).map(PrivateText::new);
@@ -201,7 +230,8 @@ impl Case<'_> {
                 .marks
                 .iter()
                 .map(|mark| {
-                    let wording = &self.members[mark.replaced].wordings[mark.wording];
+                    let member = &self.members[mark.replaced];
+                    let wording = member.wordings.get(mark.wording).unwrap_or(&member.present);
                     wording.sentence(mark.sentence).into()
                 })
                 .collect(),
@@ -222,6 +252,7 @@ impl Case<'_> {
             memory: member.memory,
             wordings: &member.refs(),
             present: &member.present,
+            immutable_tags: &self.view.agent.settings.immutable_tag_set(),
         });
         let carrier = nearest.as_ref().filter(|nearest| nearest.unsaid.is_empty());
         if let Some(carrier) = carrier.and_then(|carrier| survey.memory(carrier.number)) {
@@ -238,6 +269,7 @@ impl Case<'_> {
         let judged = judge(&replaced, &Reading::of(""));
         let lost = self.lost(&judged.losses);
         let nearest = nearest.map(|nearest| self.near(member, &nearest));
+        let nearest = Some(nearest.unwrap_or_default());
         if self.session.mode == Mode::DedupOnly && !lost.is_empty() {
             return Err(Refusal::NotDoubled {
                 number: member.memory.number,
@@ -278,28 +310,12 @@ impl Case<'_> {
                     told: LostWords {
                         number: id.number,
                         seq: id.seq,
-                        sentence: member.wordings[loss.wording].sentence(loss.sentence).into(),
+                        sentence: member.sentence(loss),
                         words: loss.lost.iter().map(|word| word.as_str().into()).collect(),
                     },
                 }
             })
             .collect()
-    }
-
-    /// SPEC 3.10: a constitutional memory may only be tightened.
-    fn check_tightening(&self, judged: &Judgement) -> Result<(), Refusal> {
-        let [member] = self.members else {
-            return Ok(());
-        };
-        if !member.memory.is_constitutional() || judged.is_free() {
-            return Ok(());
-        }
-        let lost = judged.losses.iter().flat_map(|loss| &loss.lost);
-        Err(Refusal::NotTightened {
-            number: member.memory.number,
-            lost: lost.map(|word| word.as_str().into()).collect(),
-            added: judged.added.iter().map(|word| word.as_str().into()).collect(),
-        })
     }
 
     /// What can be merged with what (SPEC 3.12).
@@ -375,11 +391,15 @@ impl Case<'_> {
         }
         let lost = gutted.iter().map(|loss| {
             let member = &self.members[loss.replaced];
-            let id = member.ids[loss.wording];
+            // Of a memory that stands for nothing, what its own text would lose is of no wording.
+            let id = member.ids.get(loss.wording).copied().unwrap_or(WordingId {
+                seq: 0,
+                number: member.memory.number,
+            });
             LostWords {
                 number: id.number,
                 seq: id.seq,
-                sentence: member.wordings[loss.wording].sentence(loss.sentence).into(),
+                sentence: member.sentence(loss),
                 words: loss.lost.iter().map(|word| word.as_str().into()).collect(),
             }
         });
@@ -484,7 +504,7 @@ impl Case<'_> {
         let says_some = nearest.unsaid.iter().map(|loss| u64::from(loss.words)).sum::<u64>()
             < member.memory.wordings.iter().map(|wording| wording.words).sum();
         super::refusal::Near {
-            number: nearest.number,
+            number: Some(nearest.number),
             lacks: lost.take(12).map(|word| word.as_str().into()).collect(),
             says_some,
         }

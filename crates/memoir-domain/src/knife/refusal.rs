@@ -175,10 +175,10 @@ pub struct Second {
 }
 
 /// Another memory that says most of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Near {
-    /// Its number.
-    pub number: Number,
+    /// Its number; `None` where no other memory shares a word with it.
+    pub number: Option<Number>,
     /// The first words that it does not say.
     pub lacks: Vec<PrivateText>,
     /// Whether it says anything of it.
@@ -315,10 +315,12 @@ impl Refusal {
 
 impl Near {
     fn told(&self) -> String {
-        if !self.says_some {
-            return "No other memory says any of it.".to_owned();
+        match self.number {
+            Some(number) if self.says_some => {
+                format!("{number} says all of it but {}.", quoted(&self.lacks))
+            }
+            _ => "No other memory says any of it.".to_owned(),
         }
-        format!("{} says all of it but {}.", self.number, quoted(&self.lacks))
     }
 }
 

@@ -8,13 +8,13 @@ use memoir_domain::{
     agent::Threshold,
     agent::{Field, fold_name},
     audit::{Actor, Facts},
-    breaker::{Erosion, Gauge},
+    breaker::Gauge,
     duplicates::{self, Candidate},
     knife::{Refusal, Request, ToolResult},
     ledger,
     memory::{Tags, Tally},
     session::Mode,
-    text::{fold, words, words_kept_in_order},
+    text::fold,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -33,20 +33,6 @@ fn check_quick(what: &str, work: impl FnOnce()) {
 }
 
 #[test]
-fn spec_3_10_the_longest_texts_without_spaces_are_compared_quickly() {
-    let same = words(&"本".repeat(10_000));
-    let distinct: String = ('\u{4e00}'..).take(10_000).collect();
-    let reversed: String = distinct.chars().rev().collect();
-    let (distinct, reversed) = (words(&distinct), words(&reversed));
-    assert_eq!(distinct.len(), 10_000);
-    check_quick("comparing", || {
-        assert_eq!(words_kept_in_order(&same, &same), 10_000);
-        assert_eq!(words_kept_in_order(&distinct, &distinct), 10_000);
-        assert_eq!(words_kept_in_order(&distinct, &reversed), 1);
-    });
-}
-
-#[test]
 fn spec_2_1_a_flood_of_tags_is_refused_quickly() {
     let tags: Vec<String> = (0..200_000).map(|tag| tag.to_string()).collect();
     check_quick("parsing", || {
@@ -62,7 +48,11 @@ fn spec_3_4_a_flood_of_doubles_is_put_together_quickly() {
             let tags: Vec<String> = (0..16).map(|tag| format!("{number} {tag}")).collect();
             let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
             core("tea", "2026-01-01", &tags)
-                .into_memory(memoir_domain::memory::Number(number + 1), Timestamp::MIN)
+                .into_memory(
+                    memoir_domain::memory::Number(number + 1),
+                    number + 1,
+                    Timestamp::MIN,
+                )
         })
         .collect();
     let candidates: Vec<Candidate<'_>> = memories
@@ -90,7 +80,7 @@ fn spec_3_12_deleting_the_longest_memories_is_judged_quickly() {
     let texts = [text(10_000), text(10_001), text(10_002), text(10_003)];
     let mut world = World::in_session(&texts.each_ref().map(String::as_str));
     check_quick("deleting", || {
-        assert_eq!(world.delete(1)["lost_details"].as_array().unwrap().len(), 1);
+        assert_eq!(world.delete(1)["type"], "deleted");
     });
 }
 
@@ -140,12 +130,6 @@ fn spec_3_13_the_measures_do_not_overflow() {
                         reading.removable_tokens(),
                         reading.least_allowed(),
                     );
-                    let erosion = Erosion {
-                        core_tokens: now,
-                        removed_tokens: removed,
-                        floor: 0.5,
-                    };
-                    assert!((0.0..=1.0).contains(&erosion.ratio()));
                 }
             }
         }
@@ -184,7 +168,6 @@ proptest! {
             let _ = ledger::parse_rows(text);
             let _ = memoir_domain::prompt::is_consent(text);
             let _ = memoir_domain::context::parse_core(text);
-            let _ = words(text);
             for field in Field::ALL {
                 let mut name = String::new();
                 let _ = memoir_domain::agent::set_field(&mut name, &mut Default::default(), field, Some(text));
@@ -240,13 +223,16 @@ fn spec_5_1_nothing_prints_a_memorys_words() {
     world.set(Field::RefinementPrompt, SECRET);
     let opened = world.open(Mode::Full);
     let refusals = [
-        Refusal::DetailsLost {
-            details: vec![SECRET.into()],
+        Refusal::WordsAdded {
+            added: vec![SECRET.into()],
+            surplus: None,
+            passes: Some(SECRET.into()),
+            leave: None,
         },
         Refusal::NotTightened {
             number: memoir_domain::memory::Number(1),
-            problem: "",
-            details: vec![SECRET.into()],
+            lost: vec![SECRET.into()],
+            added: vec![SECRET.into()],
         },
         Request::read(SECRET, None).call.unwrap_err(),
         Request::read("delete_memory", Some(&json!({"id": SECRET})))
@@ -305,7 +291,7 @@ fn spec_4_1_a_count_keeps_its_name_and_value() {
     let _ = Actor::system();
     let mut tally = Tally::default();
     let memory = core("tea", "2026-01-01", &[])
-        .into_memory(memoir_domain::memory::Number(1), Timestamp::MIN);
+        .into_memory(memoir_domain::memory::Number(1), 1, Timestamp::MIN);
     tally.add(&memory);
     tally.remove(&memory);
     tally.remove(&memory);

@@ -172,7 +172,6 @@ fn spec_3_13_a_stricter_setting_of_the_agent_counts_at_once_and_a_laxer_one_does
     let result = world.delete(3);
     check_tripped(&world, &result, EndReason::BreakerMass);
     // From the next session on it counts.
-    world.erosion_floor = 0.0;
     world.open(Mode::Full);
     for number in 1..=9 {
         assert_eq!(world.delete(number)["type"], "deleted");
@@ -226,71 +225,4 @@ fn spec_3_13_one_token_of_ten_thousand_counts_at_a_threshold_of_one() {
         "nothing is removed"
     );
     assert_eq!(world.delete(2)["type"], "refinement_rolled_back");
-}
-
-/// A session after an earlier one that removed `removed` of 100 tokens and left the rest.
-fn eroded(removed: u64) -> World {
-    let mut world = session();
-    world.sessions[0].removed_tokens = removed;
-    world.complete_as_it_is();
-    world.open(Mode::Full);
-    world
-}
-
-impl World {
-    /// Ends the session without asking the breaker.
-    fn complete_as_it_is(&mut self) {
-        let now = self.now;
-        self.sessions[0].end(State::Completed, None, now);
-    }
-}
-
-#[test]
-fn spec_3_14_below_the_floor_edits_that_remove_are_refused() {
-    let mut world = eroded(101);
-    for result in [
-        world.delete(1),
-        world.update(1, "a"),
-        world.consolidate(&[1, 2], "c"),
-    ] {
-        assert_eq!(result["code"], "erosion_floor");
-        let error = result["error"].as_str().unwrap();
-        assert!(error.contains("49 %") && error.contains("50 %"), "{error}");
-    }
-    // What removes nothing is not the floor's affair.
-    assert_eq!(world.update(1, &"z".repeat(40))["type"], "updated");
-    assert_eq!(
-        world.call("protect_memory", json!({"id": 2}))["type"],
-        "protected"
-    );
-    assert_eq!(
-        world.consolidate(&[3, 4], &"c".repeat(80))["type"],
-        "consolidated"
-    );
-    assert_eq!(world.complete()["type"], "refinement_complete");
-}
-
-#[test]
-fn spec_3_14_at_the_floor_an_edit_may_cross_it_and_the_next_may_not() {
-    let mut world = eroded(100);
-    assert_eq!(world.delete(1)["type"], "deleted");
-    assert_eq!(world.delete(2)["code"], "erosion_floor");
-    // A lower floor lets it through.
-    world.erosion_floor = 0.4;
-    assert_eq!(world.delete(2)["type"], "deleted");
-}
-
-#[test]
-fn spec_3_14_what_was_taken_back_or_is_long_ago_does_not_count() {
-    let mut world = eroded(10_000);
-    world.sessions[0].state = State::RolledBack;
-    assert_eq!(world.delete(1)["type"], "deleted");
-
-    let mut world = eroded(10_000);
-    world.sessions[0].undone_at = Some(world.now);
-    assert_eq!(world.delete(1)["type"], "deleted");
-
-    let mut world = eroded(10_000);
-    world.sessions[0].started_at = world.now.plus_days(-91);
-    assert_eq!(world.delete(1)["type"], "deleted");
 }

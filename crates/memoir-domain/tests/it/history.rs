@@ -159,7 +159,7 @@ fn spec_4_1_two_memories_that_were_each_others_double_do_not_lead_in_circles() {
 #[test]
 fn spec_4_1_a_chain_of_ten_thousand_merges_is_told() {
     let world = World::new();
-    let first = core("tea", "2026-01-01", &[]).into_memory(Number(1), world.now);
+    let first = core("tea", "2026-01-01", &[]).into_memory(Number(1), 1, world.now);
     let record = |seq: u64, changes| Record {
         seq,
         recorded_at: world.now,

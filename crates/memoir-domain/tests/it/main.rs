@@ -7,6 +7,7 @@ mod access;
 mod attack;
 mod authoring;
 mod breaker;
+mod carried;
 mod checks;
 mod duplicates;
 mod edits;

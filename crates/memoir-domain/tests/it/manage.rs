@@ -1,5 +1,7 @@
 //! SPEC 4.3 and 5.4: what an administrator does to single memories, and erasing an agent.
 
+use std::collections::BTreeMap;
+
 use memoir_domain::{
     SessionId,
     audit::Action,
@@ -18,6 +20,11 @@ macro_rules! attempt {
         let memory: &Memory = world.memory($number);
         manage::$change(world.agent.clone(), memory, &admin(), world.now)
     }};
+    ($change:ident, $world:expr, $number:expr, $others:expr) => {{
+        let world: &World = &$world;
+        let memory: &Memory = world.memory($number);
+        manage::$change(world.agent.clone(), memory, $others, &admin(), world.now)
+    }};
 }
 
 #[test]
@@ -27,17 +34,17 @@ fn spec_4_3_a_memory_is_discarded_and_restored_one_by_one() {
     world.discard(1);
     assert_eq!(world.memory(1).discarded_at, Some(world.now));
     assert_eq!(world.last_record().action, Action::MemoryDiscarded);
-    assert_eq!(attempt!(discard, world, 1), Ok(None), "it is already");
+    assert_eq!(attempt!(discard, world, 1, &BTreeMap::new()), Ok(None), "it is already");
     assert_eq!(
-        attempt!(discard, world, 2),
+        attempt!(discard, world, 2, &BTreeMap::new()),
         Err(ChangeRefusal::Constitutional(Number(2)))
     );
-    assert_eq!(attempt!(restore, world, 3), Ok(None), "it is kept");
+    assert_eq!(attempt!(restore, world, 3, &[]), Ok(None), "it is kept");
     let now = world.now;
     world.alter(2, Action::MemoryDiscarded, |memory| {
         memory.discarded_at = Some(now);
     });
-    assert_eq!(attempt!(discard, world, 2), Ok(None));
+    assert_eq!(attempt!(discard, world, 2, &BTreeMap::new()), Ok(None));
     world.restore(1);
     assert_eq!(world.memory(1), &before);
     world.check_replay();
@@ -49,7 +56,7 @@ fn spec_2_4_an_administrator_sets_and_takes_the_flag() {
     world.tick();
     world.protect(1);
     let memory = world.memory(1);
-    assert_eq!(memory.protected_wording, Some("tea".into()));
+    assert_eq!(memory.protected_seq, Some(world.log.len() as u64));
     assert_eq!(memory.updated_at, world.now);
     assert_eq!(world.last_record().action, Action::MemoryProtected);
     assert_eq!(attempt!(protect, world, 1), Ok(None));
@@ -69,8 +76,8 @@ fn spec_4_4_nothing_can_be_done_with_a_shredded_memory() {
     let mut world = World::with(&["tea", "wool"]);
     world.shred(1).unwrap();
     let refused = ChangeRefusal::Shredded(Number(1));
-    assert_eq!(attempt!(restore, world, 1), Err(refused.clone()));
-    assert_eq!(attempt!(discard, world, 1), Err(refused.clone()));
+    assert_eq!(attempt!(restore, world, 1, &[]), Err(refused.clone()));
+    assert_eq!(attempt!(discard, world, 1, &BTreeMap::new()), Err(refused.clone()));
     assert_eq!(attempt!(protect, world, 1), Err(refused.clone()));
     assert_eq!(attempt!(unprotect, world, 1), Err(refused.clone()));
     assert_eq!(refused.code(), "shredded");
@@ -100,8 +107,8 @@ fn spec_5_4_an_erased_agent_is_marked_and_takes_no_change() {
     assert_eq!(record.facts.count_of("discarded_count"), Some(1));
     world.check_replay();
     assert_eq!(erase(&world, None), Err(ChangeRefusal::Erased));
-    assert_eq!(attempt!(restore, world, 1), Err(ChangeRefusal::Erased));
-    assert_eq!(attempt!(discard, world, 3), Err(ChangeRefusal::Erased));
+    assert_eq!(attempt!(restore, world, 1, &[]), Err(ChangeRefusal::Erased));
+    assert_eq!(attempt!(discard, world, 3, &BTreeMap::new()), Err(ChangeRefusal::Erased));
     assert_eq!(attempt!(protect, world, 3), Err(ChangeRefusal::Erased));
     assert_eq!(attempt!(unprotect, world, 2), Err(ChangeRefusal::Erased));
     assert_eq!(world.shred(2), Err(ChangeRefusal::Erased));

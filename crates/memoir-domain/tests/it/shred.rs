@@ -76,6 +76,7 @@ fn spec_4_4_the_change_begins_with_the_words_and_the_record_does_not() {
         world.agent.clone(),
         &[],
         &world.memories[&number],
+        &[],
         &world.log,
         "why".into(),
         &admin(),
@@ -97,7 +98,7 @@ fn spec_4_4_the_change_begins_with_the_words_and_the_record_does_not() {
     let Change::Created(created) = &body.changes[0] else {
         panic!("it stays what it was");
     };
-    assert_eq!(created.protected_wording, Some("".into()));
+    assert!(created.is_constitutional());
 }
 
 #[test]

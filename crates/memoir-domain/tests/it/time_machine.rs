@@ -198,7 +198,10 @@ fn put_on(memory: &mut Memory, patch: &Patch) {
     memory.tags = patch.tags.unwrap_or(memory.tags.clone());
     memory.created_at = patch.created_at.unwrap_or(memory.created_at);
     memory.updated_at = patch.updated_at.unwrap_or(memory.updated_at);
-    set(&mut memory.protected_wording, patch.protected_wording);
+    set(&mut memory.protected_seq, patch.protected_seq);
+    if let Some(wordings) = patch.wordings {
+        memory.wordings = wordings;
+    }
     set(&mut memory.discarded_at, patch.discarded_at);
 }
 

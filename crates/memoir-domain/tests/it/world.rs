@@ -5,21 +5,23 @@ use std::collections::BTreeMap;
 
 use memoir_domain::{
     AgentId, SessionId, Timestamp,
-    agent::{Agent, Field},
-    audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record},
-    breaker::{DEFAULT_EROSION_FLOOR, EROSION_DAYS},
+    agent::{Agent, Field, LossGuard},
+    audit::{Action, Actor, ActorKind, Body, CORE_TOKENS, Change, Facts, Record},
     draft::{Decision, Draft},
-    knife::{self, Call, Outcome, Request, View},
+    knife::{self, Call, Outcome, Request, ToolResult, View},
     ledger::LedgerRoom,
     lifecycle::{self, Opened, Start},
+    loss::LossLimits,
     manage::{self, ChangeRefusal},
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
     replay::Replay,
     rewind,
     rollback::{self, Obstacle},
-    session::{Driver, Lease, Mode, Session, State, Trigger},
+    session::{Driver, Lease, Mode, Session, Trigger},
     shred,
+    survey::Survey,
     text::Digester,
+    wording::{self, Door, WordingTexts},
 };
 use serde_json::{Value, json};
 
@@ -31,7 +33,9 @@ pub(crate) struct World {
     pub(crate) now: Timestamp,
     /// All memories as they stood after each decision, with its time.
     pub(crate) past: Vec<(Timestamp, BTreeMap<Number, Memory>)>,
-    pub(crate) erosion_floor: f64,
+    /// How often edits of a memory were refused.
+    pub(crate) refusals: BTreeMap<Number, u32>,
+    pub(crate) limits: LossLimits,
     pub(crate) ledger_budget: u64,
     pub(crate) near_doubles: bool,
 }
@@ -40,13 +44,15 @@ pub(crate) fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// A change as its record holds it: that of shredding has no words, not even those that were there.
-fn as_recorded(change: &Change) -> Change {
+/// A change as its record holds it: that of shredding has no words, not even those that were there, and
+/// other memories are told of without the words of its wordings.
+fn as_recorded(change: &Change, shredded: Option<Number>) -> Change {
     let after = change.after();
-    match change.before() {
-        Some(before) if before.shredded_at != after.shredded_at => {
+    match (change.before(), shredded) {
+        (Some(before), Some(number)) if number == after.number => {
             Change::between(before.without_words(), &after).unwrap()
         }
+        (_, Some(number)) => change.without_wordings_of(number),
         _ => change.clone(),
     }
 }
@@ -64,14 +70,23 @@ pub(crate) fn core(content: &str, created_at: &str, tags: &[&str]) -> NewMemory 
         source: None,
         created_at: Some(time(created_at)),
         constitutional: false,
+        door: Door::of(ActorKind::Agent),
+        wordings: None,
     }
 }
 
 impl World {
+    /// An agent of which edits may let anything go: what most rules are tested by.
     pub(crate) fn new() -> Self {
+        Self::under("off")
+    }
+
+    /// An agent with that loss guard.
+    pub(crate) fn under(guard: &str) -> Self {
         let now = time("2026-03-01T12:00:00Z");
-        let decision =
-            manage::create_agent(AgentId::from_bytes([7; 16]), "wren", &[], &admin(), now).unwrap();
+        let settings = [(Field::LossGuard, Some(guard))];
+        let id = AgentId::from_bytes([7; 16]);
+        let decision = manage::create_agent(id, "wren", &settings, &admin(), now).unwrap();
         let mut world = Self {
             agent: Agent {
                 next_seq: 1,
@@ -82,7 +97,8 @@ impl World {
             log: Vec::new(),
             now,
             past: Vec::new(),
-            erosion_floor: DEFAULT_EROSION_FLOOR,
+            refusals: BTreeMap::new(),
+            limits: LossLimits::default(),
             ledger_budget: 100_000,
             near_doubles: false,
         };
@@ -93,7 +109,12 @@ impl World {
     /// Core memories numbered from 1, one a day from 1 January 2026 on. A text that begins with `!` is
     /// constitutional, one with `@` has the immutable tag `voice`, one with `~` is a journal entry.
     pub(crate) fn with(texts: &[&str]) -> Self {
-        let mut world = Self::new();
+        Self::new().saving(texts)
+    }
+
+    /// As [`World::with`], for this agent.
+    pub(crate) fn saving(self, texts: &[&str]) -> Self {
+        let mut world = self;
         let first = time("2026-01-01");
         let memories = (0..).zip(texts).map(|(day, text)| {
             let content = text.trim_start_matches(['!', '@', '~']);
@@ -165,7 +186,8 @@ impl World {
 
     pub(crate) fn discard(&mut self, number: u64) {
         let memory = self.memory(number).clone();
-        let decision = manage::discard(self.agent.clone(), &memory, &admin(), self.now).unwrap();
+        let decision = manage::discard(self.agent.clone(), &memory, &self.memories, &admin(), self.now)
+            .unwrap();
         self.apply(decision.unwrap());
     }
 
@@ -183,7 +205,8 @@ impl World {
 
     pub(crate) fn restore(&mut self, number: u64) {
         let memory = self.memory(number).clone();
-        let decision = manage::restore(self.agent.clone(), &memory, &admin(), self.now).unwrap();
+        let kept: Vec<Memory> = self.memories.values().filter(|one| one.is_kept_core()).cloned().collect();
+        let decision = manage::restore(self.agent.clone(), &memory, &kept, &admin(), self.now).unwrap();
         self.apply(decision.unwrap());
     }
 
@@ -260,8 +283,33 @@ impl World {
         self.log.last().unwrap()
     }
 
-    /// A call of the last session's tool, with everything that it is to change changed.
+    /// As [`World::call_whole`], without what every result of an edit tells of the session, and of an agent
+    /// whose edits may let anything go without what they let go.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let mut result = self.call_whole(tool, arguments);
+        let is_off = self.agent.settings.effective_loss_guard() == LossGuard::Off;
+        if let Some(fields) = result.as_object_mut() {
+            fields.remove("edits_left");
+            fields.remove("removable_tokens");
+            if is_off {
+                fields.remove("lost");
+            }
+        }
+        result
+    }
+
+    /// The texts that these memories stand for, from the log.
+    fn texts(&self, memories: &BTreeMap<Number, Memory>) -> WordingTexts {
+        let ids = memories.values().flat_map(wording::places);
+        ids.map(|id| {
+            let record = &self.log[id.seq as usize - 1];
+            (id, wording::text_in(record, id.number).unwrap())
+        })
+        .collect()
+    }
+
+    /// A call of the last session's tool, with everything that it is to change changed.
+    pub(crate) fn call_whole(&mut self, tool: &str, arguments: Value) -> Value {
         self.tick();
         let request = Request::read(tool, Some(&arguments));
         let named: BTreeMap<Number, Memory> = request
@@ -269,24 +317,39 @@ impl World {
             .iter()
             .filter_map(|number| Some((*number, self.memories.get(number)?.clone())))
             .collect();
-        let elsewhere: Vec<_> = self
-            .memories
-            .values()
-            .filter(|memory| memory.is_kept_core() && !named.contains_key(&memory.number))
-            .map(|memory| memory.content.clone())
-            .collect();
+        let texts = self.texts(&named);
+        let digester = Digester::new(&[9; 32]);
         let view = View {
             agent: &self.agent,
             session: self.sessions.last(),
             memories: &named,
-            eroded_tokens: self.eroded_tokens(),
-            erosion_floor: self.erosion_floor,
-            elsewhere: &elsewhere,
-            reading: None,
+            texts: &texts,
+            survey: None,
+            limits: self.limits,
+            digester: &digester,
+            refusals: &self.refusals,
+            is_confirmed: false,
         };
-        let outcome = knife::decide(view, &request, &Actor::agent("wren"), self.now);
+        let actor = Actor::agent("wren");
+        let mut outcome = knife::decide(view, &request, &actor, self.now);
+        if matches!(outcome, Outcome::Survey) {
+            let survey = Survey::of(self.memories.values());
+            let view = View {
+                survey: Some(&survey),
+                ..view
+            };
+            outcome = knife::decide(view, &request, &actor, self.now);
+        }
         let result = match outcome {
-            Outcome::Answer(result) => result,
+            Outcome::Answer(result) => {
+                if let ToolResult::Error { .. } = result {
+                    for number in request.numbers() {
+                        *self.refusals.entry(*number).or_default() += 1;
+                    }
+                }
+                result
+            }
+            Outcome::Survey => unreachable!("it was given one"),
             Outcome::Search(Call::Search {
                 query,
                 since,
@@ -434,6 +497,13 @@ impl World {
             self.agent.clone(),
             &self.sessions,
             self.memory(number),
+            &self
+                .memories
+                .values()
+                .filter(|other| other.number.0 != number)
+                .filter(|other| other.wordings.iter().any(|one| one.number.0 == number))
+                .cloned()
+                .collect::<Vec<_>>(),
             &self.log,
             "it should not be there".into(),
             &Actor::agent("wren"),
@@ -450,17 +520,8 @@ impl World {
         assert_eq!(replay.check_agent(&self.agent), Ok(()));
         assert_eq!(replay.check_memories(&memories), Ok(()));
         assert_eq!(replay.check_sessions(&self.sessions), Ok(()));
+        replay.carried().unwrap();
         replay
-    }
-
-    fn eroded_tokens(&self) -> u64 {
-        let since = self.now.plus_days(-EROSION_DAYS);
-        self.sessions
-            .iter()
-            .filter(|session| session.started_at >= since && session.state != State::RolledBack)
-            .filter(|session| session.undone_at.is_none())
-            .map(|session| session.removed_tokens)
-            .sum()
     }
 
     /// Writes a decision, and holds that its counts, its log and its changes agree (SPEC 4.1).
@@ -470,7 +531,10 @@ impl World {
             .iter()
             .flat_map(|record| record.body.changes.clone())
             .collect();
-        let changes = decision.changes.iter().map(as_recorded);
+        let is_shredding = |record: &&Record| record.action == Action::MemoryShredded;
+        let shredding = decision.records.iter().find(is_shredding);
+        let shredded = shredding.and_then(|record| record.memory);
+        let changes = decision.changes.iter().map(|change| as_recorded(change, shredded));
         assert!(
             recorded.into_iter().eq(changes),
             "every change is in the log"

@@ -1,0 +1,512 @@
+//! The one function of SPEC 3.12: what an edit loses, adds and only marks otherwise.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use crate::language::Language;
+use crate::lexicon::{JOIN, place};
+use crate::reading::Reading;
+use crate::says::{Fate, View, must_stay};
+use crate::words::Word;
+
+/// One memory that an edit replaces.
+#[derive(Clone, Copy, Debug)]
+pub struct Replaced<'a> {
+    /// What it says now.
+    pub present: &'a Reading,
+    /// The wordings that it stands for; where there are none, its present text is the only one.
+    pub wordings: &'a [&'a Reading],
+}
+
+impl<'a> Replaced<'a> {
+    fn wordings(&self) -> &[&'a Reading] {
+        if self.wordings.is_empty() {
+            std::slice::from_ref(&self.present)
+        } else {
+            self.wordings
+        }
+    }
+}
+
+/// What an edit would do. It is free if nothing is in it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Words that no replaced text or wording says in such a sentence, as they are written.
+    pub added: Vec<String>,
+    /// A sentence is written more often than the replaced texts have it, or more words than they
+    /// have together: how many are written, and how many there are together.
+    pub surplus: Option<(u32, u32)>,
+    /// Sentences of wordings that the present text still says, or says more of.
+    pub losses: Vec<Loss>,
+    /// Sentences that stay said, with other marks inside.
+    pub marks: Vec<MarkChange>,
+}
+
+impl Judgement {
+    /// Whether nothing is lost, added or marked otherwise.
+    pub fn is_free(&self) -> bool {
+        self.added.is_empty() && self.surplus.is_none() && self.losses.is_empty() && self.marks.is_empty()
+    }
+}
+
+impl fmt::Debug for Judgement {
+    /// Prints counts only, because text is never printed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Judgement")
+            .field("added", &self.added.len())
+            .field("surplus", &self.surplus)
+            .field("losses", &self.losses)
+            .field("marks", &self.marks)
+            .finish()
+    }
+}
+
+/// What one sentence of one wording loses.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// Which of the replaced memories, from 0.
+    pub replaced: usize,
+    /// Which of its wordings, from 0.
+    pub wording: usize,
+    /// Which sentence of the wording, from 0.
+    pub sentence: usize,
+    /// The words newly lost, in the author's own form and order.
+    pub lost: Vec<String>,
+    /// How many words are newly lost.
+    pub words: u32,
+    /// How many words are lost in all, before this edit and by it.
+    pub gone: u32,
+    /// How many words of the sentence count.
+    pub of: u32,
+    /// Too little of it stays, and yet a piece of it does.
+    pub gutted: bool,
+    /// Nothing of it is said any more.
+    pub whole: bool,
+    /// The sentence of the written text that has most of it.
+    pub nearest: Option<usize>,
+}
+
+impl fmt::Debug for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loss")
+            .field("replaced", &self.replaced)
+            .field("wording", &self.wording)
+            .field("sentence", &self.sentence)
+            .field("words", &self.words)
+            .field("gone", &self.gone)
+            .field("of", &self.of)
+            .field("gutted", &self.gutted)
+            .field("whole", &self.whole)
+            .field("nearest", &self.nearest)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A sentence that stays said, but with other commas, colons, dashes, brackets or quotation marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkChange {
+    /// Which of the replaced memories, from 0.
+    pub replaced: usize,
+    /// Which of its wordings, from 0.
+    pub wording: usize,
+    /// Which sentence of the wording, from 0.
+    pub sentence: usize,
+    /// The sentence of the written text that would say it.
+    pub would_say: usize,
+}
+
+/// What becomes of all that the replaced texts and their wordings say once `written` stands in
+/// their place.
+pub fn judge(replaced: &[Replaced<'_>], written: &Reading) -> Judgement {
+    let views = Views::of(replaced, written);
+    let mut judgement = Judgement::default();
+    let fates = views.fates(replaced);
+    let saying: HashSet<usize> = fates
+        .iter()
+        .flatten()
+        .flatten()
+        .filter_map(|fate| fate.said_by)
+        .collect();
+    for (r, one) in replaced.iter().enumerate() {
+        for (w, wording) in one.wordings().iter().enumerate() {
+            let mut present = None;
+            for (s, fate) in fates[r][w].iter().enumerate() {
+                if fate.said_by.is_some() && !fate.marks_differ {
+                    continue;
+                }
+                let present =
+                    present.get_or_insert_with(|| View::new(one.present, wording.language()));
+                let before = present.fate(wording, s);
+                match fate.said_by {
+                    Some(would_say) => {
+                        // Marks that the present text has changed already are not changed again.
+                        if before.said_by.is_some() && !before.marks_differ {
+                            judgement.marks.push(MarkChange { replaced: r, wording: w, sentence: s, would_say });
+                        }
+                    }
+                    None => {
+                        let view = views.view(wording.language());
+                        let loss = loss(wording, s, fate, Some(&before), view, &saying);
+                        judgement.losses.extend(loss.map(|loss| Loss { replaced: r, wording: w, ..loss }));
+                    }
+                }
+            }
+        }
+    }
+    let additions = Additions::of(replaced, written, &views, &judgement.losses);
+    judgement.added = additions.added;
+    judgement.surplus = additions.surplus;
+    judgement
+}
+
+/// What of these wordings the text does not say; empty where it says every sentence of each.
+/// `Loss::replaced` is 0.
+pub fn unsaid(wordings: &[&Reading], text: &Reading) -> Vec<Loss> {
+    let mut views: HashMap<Option<Language>, View<'_>> = HashMap::new();
+    let mut fates = Vec::with_capacity(wordings.len());
+    for wording in wordings {
+        let language = wording.language();
+        let view = views.entry(language).or_insert_with(|| View::new(text, language));
+        fates.push((0..wording.sentences()).map(|s| view.fate(wording, s)).collect::<Vec<_>>());
+    }
+    let saying: HashSet<usize> = fates.iter().flatten().filter_map(|fate| fate.said_by).collect();
+    let mut losses = Vec::new();
+    for (w, wording) in wordings.iter().enumerate() {
+        for (s, fate) in fates[w].iter().enumerate().filter(|(_, fate)| fate.said_by.is_none()) {
+            let view = &views[&wording.language()];
+            let loss = loss(wording, s, fate, None, view, &saying);
+            losses.extend(loss.map(|loss| Loss { wording: w, ..loss }));
+        }
+    }
+    losses
+}
+
+/// What sentence `s` loses, where something of it is newly lost.
+fn loss(
+    wording: &Reading,
+    s: usize,
+    fate: &Fate,
+    before: Option<&Fate>,
+    view: &View<'_>,
+    saying: &HashSet<usize>,
+) -> Option<Loss> {
+    let words = wording.of_sentence(s);
+    let newly: Vec<&Word> = words
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| fate.is_lost(*i) && !before.is_some_and(|before| before.is_lost(*i)))
+        .map(|(_, word)| word)
+        .collect();
+    if newly.is_empty() {
+        return None;
+    }
+    let (gone, of) = (fate.gone(), words.len());
+    let short = of - gone < must_stay(of);
+    let piece = short && view.keeps_piece(wording, s, |n| !saying.contains(&n));
+    Some(Loss {
+        replaced: 0,
+        wording: 0,
+        sentence: s,
+        lost: forms(wording, &newly),
+        words: newly.len() as u32,
+        // A sentence that goes whole is lost whole, though other sentences share words with it.
+        gone: if short && !piece { of } else { gone } as u32,
+        of: of as u32,
+        gutted: piece,
+        whole: short && !piece,
+        nearest: fate.nearest,
+    })
+}
+
+/// Words as their author wrote them; a short form that was written out stands once.
+pub(crate) fn forms(reading: &Reading, words: &[&Word]) -> Vec<String> {
+    let mut forms = Vec::with_capacity(words.len());
+    let mut last = None;
+    for word in words {
+        if last != Some(word.start) {
+            forms.push(reading.form(word).to_owned());
+        }
+        last = Some(word.start);
+    }
+    forms
+}
+
+/// The written text as read in each language of the wordings and replaced texts.
+struct Views<'a> {
+    views: HashMap<Option<Language>, View<'a>>,
+}
+
+impl<'a> Views<'a> {
+    fn of(replaced: &[Replaced<'_>], written: &'a Reading) -> Self {
+        let mut views = HashMap::new();
+        for one in replaced {
+            for reading in one.wordings().iter().chain([&one.present]) {
+                let language = reading.language();
+                views.entry(language).or_insert_with(|| View::new(written, language));
+            }
+        }
+        Views { views }
+    }
+
+    fn view(&self, language: Option<Language>) -> &View<'a> {
+        &self.views[&language]
+    }
+
+    /// For each replaced memory, wording and sentence: what becomes of it.
+    fn fates(&self, replaced: &[Replaced<'_>]) -> Vec<Vec<Vec<Fate>>> {
+        let of_wording = |wording: &&Reading| {
+            let view = self.view(wording.language());
+            (0..wording.sentences()).map(|s| view.fate(wording, s)).collect()
+        };
+        replaced
+            .iter()
+            .map(|one| one.wordings().iter().map(of_wording).collect())
+            .collect()
+    }
+}
+
+/// Where a written sentence may come from.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    reading: &'a Reading,
+    sentence: usize,
+}
+
+/// What is written beyond what was there.
+#[derive(Default)]
+struct Additions {
+    added: Vec<String>,
+    surplus: Option<(u32, u32)>,
+}
+
+impl Additions {
+    fn of(replaced: &[Replaced<'_>], written: &Reading, views: &Views<'_>, losses: &[Loss]) -> Self {
+        let sources = Sources::of(replaced);
+        let mut additions = Additions::default();
+        let mut total = 0;
+        let mut doubled = false;
+        let mut counts: HashMap<u64, u32> = HashMap::new();
+        for n in 0..written.sentences() {
+            let (counted, same) = match sources.same(views, n) {
+                Some(source) => {
+                    let outline = source.reading.outline(source.sentence);
+                    (source.reading.of_sentence(source.sentence).len(), outline.same)
+                }
+                None => {
+                    let covered = sources.cover(views, written, n, losses, replaced);
+                    additions.added.extend(covered.added);
+                    (covered.counted, written.outline(n).same)
+                }
+            };
+            total += counted as u32;
+            if counted > 0 {
+                let written = counts.entry(same).or_insert(0);
+                *written += 1;
+                doubled |= *written > 1 && *written > sources.present_count(same);
+            }
+        }
+        let together = replaced.iter().map(|one| one.present.words()).sum();
+        additions.surplus = (total > together || doubled).then_some((total, together));
+        additions
+    }
+}
+
+/// The sentences of all replaced texts and their wordings, each once.
+struct Sources<'a> {
+    all: Vec<Source<'a>>,
+    by_same: HashMap<(usize, u64), usize>,
+    present: HashMap<u64, u32>,
+    languages: Vec<Option<Language>>,
+}
+
+/// How a written sentence is covered.
+struct Covered {
+    added: Vec<String>,
+    counted: usize,
+}
+
+impl<'a> Sources<'a> {
+    fn of(replaced: &[Replaced<'a>]) -> Self {
+        let mut sources = Sources {
+            all: Vec::new(),
+            by_same: HashMap::new(),
+            present: HashMap::new(),
+            languages: Vec::new(),
+        };
+        for one in replaced {
+            for outline in one.present.outlines() {
+                *sources.present.entry(outline.same).or_insert(0) += 1;
+            }
+            let wordings = one.wordings.iter().copied();
+            for reading in [one.present].into_iter().chain(wordings) {
+                let language = reading.language();
+                if !sources.languages.contains(&language) {
+                    sources.languages.push(language);
+                }
+                for (sentence, outline) in reading.outlines().iter().enumerate() {
+                    let key = (place(language), outline.same);
+                    if let std::collections::hash_map::Entry::Vacant(vacant) = sources.by_same.entry(key) {
+                        vacant.insert(sources.all.len());
+                        sources.all.push(Source { reading, sentence });
+                    }
+                }
+            }
+        }
+        sources
+    }
+
+    fn present_count(&self, same: u64) -> u32 {
+        self.present.get(&same).copied().unwrap_or(0)
+    }
+
+    /// The source that has exactly the words of written sentence `n`, read in its language.
+    fn same(&self, views: &Views<'_>, n: usize) -> Option<Source<'a>> {
+        self.languages.iter().find_map(|language| {
+            let reading = &views.view(*language).reading;
+            let outline = reading.outline(n);
+            let source = self.all[*self.by_same.get(&(place(*language), outline.same))?];
+            let frame = outline.frame.is_none() || outline.frame == source.reading.outline(source.sentence).frame;
+            (frame && source.reading.same(source.sentence, reading, n)).then_some(source)
+        })
+    }
+
+    /// What of written sentence `n` no source covers: those that it says, and one further of which
+    /// it keeps enough.
+    fn cover(
+        &self,
+        views: &Views<'_>,
+        written: &Reading,
+        n: usize,
+        losses: &[Loss],
+        replaced: &[Replaced<'_>],
+    ) -> Covered {
+        let mut covered: Vec<u32> = Vec::new();
+        let mut base: Option<(usize, Source<'a>)> = None;
+        let places = |source: &Source<'a>, partly: bool| {
+            let view = views.view(source.reading.language());
+            let at = view.words_of(n, source.reading, source.sentence, partly)?;
+            let words = view.reading.of_sentence(n);
+            Some(at.into_iter().map(|j| words[j as usize].start).collect::<Vec<u32>>())
+        };
+        let likely = self.likely(views, n);
+        for source in likely.iter().filter(|(_, whole)| *whole).map(|(source, _)| source) {
+            if let Some(starts) = places(source, false) {
+                if base.is_none_or(|(most, _)| starts.len() > most) {
+                    base = Some((starts.len(), *source));
+                }
+                covered.extend(starts);
+            }
+        }
+        covered.sort_unstable();
+        covered.dedup();
+        let language = |base: Option<(usize, Source<'a>)>| {
+            base.map_or(written.language(), |(_, source)| source.reading.language())
+        };
+        let left = |covered: &[u32], language| self.left(views, n, covered, language);
+        let mut open = left(&covered, language(base));
+        if !open.is_empty() {
+            // The one further source that covers most of the rest.
+            let mut best: Option<(usize, Vec<u32>, Source<'a>)> = None;
+            for (source, _) in &likely {
+                let Some(starts) = places(source, true) else { continue };
+                let gain = open.iter().filter(|word| starts.contains(&word.start)).count();
+                if best.as_ref().is_none_or(|(most, ..)| gain > *most) {
+                    best = Some((gain, starts, *source));
+                }
+            }
+            if let Some((gain, starts, source)) = best.filter(|(gain, ..)| *gain > 0) {
+                if base.is_none_or(|(most, _)| gain > most) {
+                    base = Some((gain, source));
+                }
+                covered.extend(starts);
+                covered.sort_unstable();
+                open = left(&covered, language(base));
+            }
+        }
+        let view_language = language(base);
+        let words = match views.views.get(&view_language) {
+            Some(view) => view.reading.of_sentence(n),
+            None => written.of_sentence(n),
+        };
+        let counted = words.len() - open.iter().filter(|word| word.is(JOIN)).count().min(words.len());
+        let reading = views.views.get(&view_language).map_or(written, |view| &view.reading);
+        // A frame that no source has may not be put before one.
+        let frame = reading.outline(n).frame;
+        let framed = frame.is_some()
+            && !self.all.iter().any(|source| source.reading.outline(source.sentence).frame == frame);
+        let mut added: Vec<&Word> = open.iter().filter(|word| !joins(word, words, &covered)).collect();
+        let told = self.told(views, n, &added, losses, replaced);
+        if told {
+            added.clear();
+        }
+        let mut added = forms(reading, &added);
+        if framed && added.is_empty() {
+            added = vec![reading.sentence(n).to_owned()];
+        }
+        Covered { added, counted }
+    }
+
+    /// Words of written sentence `n` that are not covered.
+    fn left(&self, views: &Views<'_>, n: usize, covered: &[u32], language: Option<Language>) -> Vec<Word> {
+        let Some(view) = views.views.get(&language).or_else(|| views.views.values().next()) else {
+            return Vec::new();
+        };
+        let words = view.reading.of_sentence(n).iter();
+        words.filter(|word| covered.binary_search(&word.start).is_err()).copied().collect()
+    }
+
+    /// Sources that share enough words with written sentence `n` to cover something of it, and
+    /// whether it may say them whole.
+    fn likely(&self, views: &Views<'_>, n: usize) -> Vec<(Source<'a>, bool)> {
+        let mut likely: Vec<(u32, Source<'a>, bool)> = Vec::new();
+        for source in &self.all {
+            let outline = source.reading.outline(source.sentence);
+            let reading = &views.view(source.reading.language()).reading;
+            let shared = (outline.signature & reading.outline(n).signature).count_ones();
+            let words = outline.signature.count_ones();
+            if shared > 0 && 4 * shared + 4 >= 3 * words {
+                likely.push((shared, *source, shared == words));
+            }
+        }
+        // A hostile memory may stand for very many sentences with the same words.
+        if likely.len() > MOST_SOURCES {
+            likely.sort_by_key(|(shared, ..)| std::cmp::Reverse(*shared));
+            likely.truncate(MOST_SOURCES);
+        }
+        likely.into_iter().map(|(_, source, whole)| (source, whole)).collect()
+    }
+
+    /// Whether what is left of sentence `n` is told already, as the gutting of the only sentence
+    /// that it is a piece of: then no word of it is new, and saying so would mislead.
+    fn told(
+        &self,
+        views: &Views<'_>,
+        n: usize,
+        added: &[&Word],
+        losses: &[Loss],
+        replaced: &[Replaced<'_>],
+    ) -> bool {
+        !added.is_empty()
+            && losses.iter().filter(|loss| loss.gutted).any(|loss| {
+                let wording = replaced[loss.replaced].wordings()[loss.wording];
+                let view = views.view(wording.language());
+                let words = view.reading.of_sentence(n);
+                let places = crate::align::common(words, wording.of_sentence(loss.sentence));
+                words.iter().zip(places).all(|(_, place)| place != crate::align::NOWHERE)
+            })
+    }
+}
+
+/// How many sources a written sentence is compared with: those that share most of its words.
+const MOST_SOURCES: usize = 48;
+
+/// Whether an uncovered word only joins: it stands between two covered ones.
+fn joins(word: &Word, words: &[Word], covered: &[u32]) -> bool {
+    let Some(at) = words.iter().position(|other| other.start == word.start).filter(|_| word.is(JOIN)) else {
+        return false;
+    };
+    let is_covered = |j: Option<usize>| {
+        j.and_then(|j| words.get(j)).is_some_and(|other| covered.binary_search(&other.start).is_ok())
+    };
+    is_covered(at.checked_sub(1)) && is_covered(Some(at + 1))
+}

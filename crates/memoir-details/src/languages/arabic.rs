@@ -1,0 +1,5 @@
+//! arabic.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

@@ -1,0 +1,5 @@
+//! chinese.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

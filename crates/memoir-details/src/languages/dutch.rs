@@ -1,0 +1,5 @@
+//! dutch.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

@@ -1,0 +1,5 @@
+//! french.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

@@ -1,0 +1,5 @@
+//! german.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

@@ -1,0 +1,5 @@
+//! italian.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

@@ -1,0 +1,5 @@
+//! japanese.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

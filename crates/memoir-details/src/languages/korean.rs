@@ -1,0 +1,5 @@
+//! korean.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

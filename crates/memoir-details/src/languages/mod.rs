@@ -1,0 +1,113 @@
+//! One table a language: what its words are, each row with an example.
+//!
+//! Owns the words and nothing else: what follows from a word's being free or turning is the
+//! engine's. Rows hold words separated by white space; `_` joins the words of a phrase.
+
+mod arabic;
+mod chinese;
+mod dutch;
+mod english;
+mod french;
+mod german;
+mod italian;
+mod japanese;
+mod korean;
+mod polish;
+mod portuguese;
+mod russian;
+mod spanish;
+mod swedish;
+mod turkish;
+
+use crate::language::Language;
+
+/// Words, and a sentence in which one of them stands in the meaning that the row gives it.
+pub(crate) type Row = (&'static str, &'static str);
+
+/// What is known of one language.
+pub(crate) struct Table {
+    /// May be left out without a loss: articles, "and", "that", "very", the present of "be" and
+    /// "have", plain prepositions of place, fillers.
+    pub(crate) free: &'static [Row],
+    /// Turn what a sentence says: negation, doubt, modals, quantifiers, conditions.
+    pub(crate) turning: &'static [Row],
+    /// Turn also where they follow what they negate.
+    pub(crate) following: &'static [Row],
+    /// Parts of a word by which it turns: Turkish "-miyor", Korean "않".
+    pub(crate) turning_parts: &'static [Row],
+    /// Words that stand for somebody.
+    pub(crate) pronouns: &'static [Row],
+    /// Join two sentences or parts: no addition where they join.
+    pub(crate) joining: &'static [Row],
+    /// Tie what follows to what precedes: "of", "with", "for".
+    pub(crate) attaching: &'static [Row],
+    /// Their meaning depends on the day they were said.
+    pub(crate) relative: &'static [Row],
+    /// Pairs of a number word and its digits.
+    pub(crate) numbers: &'static [Row],
+    /// Groups of forms of one word, separated by `/`.
+    pub(crate) forms: &'static [Row],
+    /// Pairs `short=long words`; `n't=not` for an ending, `l'=le` for a beginning, `won't=will_not`
+    /// for a whole word. `_` joins the words of the long form.
+    pub(crate) contractions: &'static [Row],
+    /// Do not end a sentence though a full stop follows.
+    pub(crate) abbreviations: &'static [Row],
+    /// After which a number with a full stop does not end a sentence: German "3. Mai".
+    pub(crate) after_ordinals: &'static [Row],
+    /// Beginnings of a sentence that weaken nothing and are free as a whole.
+    pub(crate) frames: &'static [Row],
+    /// Words by which a text in this language is known.
+    pub(crate) evidence: &'static [Row],
+    /// Words of every day, which are no names where they stand first in a sentence, and in German
+    /// capitalised nouns.
+    pub(crate) common: &'static [Row],
+    /// Whether a comma is the decimal point, and a full stop parts the thousands.
+    pub(crate) decimal_comma: bool,
+    /// Whether nouns are capitalised.
+    pub(crate) capital_nouns: bool,
+}
+
+impl Table {
+    /// A table without words.
+    pub(crate) const EMPTY: Table = Table {
+        free: &[],
+        turning: &[],
+        following: &[],
+        turning_parts: &[],
+        pronouns: &[],
+        joining: &[],
+        attaching: &[],
+        relative: &[],
+        numbers: &[],
+        forms: &[],
+        contractions: &[],
+        abbreviations: &[],
+        after_ordinals: &[],
+        frames: &[],
+        evidence: &[],
+        common: &[],
+        decimal_comma: false,
+        capital_nouns: false,
+    };
+}
+
+/// The table of `language`.
+pub(crate) fn table(language: Language) -> &'static Table {
+    match language {
+        Language::English => &english::TABLE,
+        Language::German => &german::TABLE,
+        Language::French => &french::TABLE,
+        Language::Spanish => &spanish::TABLE,
+        Language::Italian => &italian::TABLE,
+        Language::Portuguese => &portuguese::TABLE,
+        Language::Dutch => &dutch::TABLE,
+        Language::Swedish => &swedish::TABLE,
+        Language::Polish => &polish::TABLE,
+        Language::Russian => &russian::TABLE,
+        Language::Turkish => &turkish::TABLE,
+        Language::Chinese => &chinese::TABLE,
+        Language::Japanese => &japanese::TABLE,
+        Language::Korean => &korean::TABLE,
+        Language::Arabic => &arabic::TABLE,
+    }
+}

@@ -1,0 +1,5 @@
+//! polish.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

@@ -1,0 +1,5 @@
+//! portuguese.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

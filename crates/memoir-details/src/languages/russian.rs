@@ -1,0 +1,5 @@
+//! russian.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

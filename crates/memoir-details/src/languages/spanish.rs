@@ -1,0 +1,5 @@
+//! spanish.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

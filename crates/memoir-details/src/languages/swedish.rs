@@ -1,0 +1,5 @@
+//! swedish.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

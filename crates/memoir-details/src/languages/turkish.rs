@@ -1,0 +1,5 @@
+//! turkish.
+
+use super::Table;
+
+pub(super) const TABLE: Table = Table::EMPTY;

@@ -1,0 +1,196 @@
+//! A text that has been read: its sentences and the words of them that count.
+
+use std::fmt;
+
+use crate::language::Language;
+use crate::lexicon::{self, CAPITAL, NAME, place};
+use crate::scan::{Scanned, scan};
+use crate::words::{Reader, Word};
+
+/// A text, its sentences and the words that count.
+#[derive(Clone)]
+pub struct Reading {
+    text: Box<str>,
+    language: Option<Language>,
+    words: Vec<Word>,
+    sentences: Vec<Sentence>,
+    /// Words that stand capitalised inside a sentence, sorted.
+    names: Vec<u64>,
+    relative: bool,
+}
+
+/// One sentence of a reading.
+#[derive(Clone, Copy)]
+pub(crate) struct Sentence {
+    start: u32,
+    end: u32,
+    from: u32,
+    to: u32,
+    /// Equal for sentences with equal words.
+    pub(crate) same: u64,
+    /// One bit for each word: a sentence that lacks a bit lacks a word.
+    pub(crate) signature: u64,
+    pub(crate) frame: Option<u64>,
+}
+
+impl Reading {
+    /// Reads a text in the language that it is in.
+    pub fn of(text: &str) -> Self {
+        let scanned = scan(text);
+        let language = Language::of_tokens(text, &scanned.tokens);
+        Self::build(text, &scanned, language)
+    }
+
+    /// Reads a text in the language that was decided when its wording was saved. `None`: nothing is
+    /// free, and the turning words of all languages turn.
+    pub fn in_language(text: &str, language: Option<Language>) -> Self {
+        Self::build(text, &scan(text), language)
+    }
+
+    fn build(text: &str, scanned: &Scanned, language: Option<Language>) -> Self {
+        let mut words = Vec::with_capacity(scanned.tokens.len());
+        let mut sentences = Vec::with_capacity(scanned.sentences.len());
+        let table = language.map(Language::table);
+        let mut reader = Reader::new(
+            text,
+            place(language),
+            table.is_some_and(|table| table.decimal_comma),
+            table.is_some_and(|table| table.capital_nouns),
+        );
+        for span in &scanned.sentences {
+            let from = words.len();
+            let tokens = &scanned.tokens[span.from as usize..span.to as usize];
+            let outline = reader.sentence(tokens, &mut words);
+            let own = &words[from..];
+            sentences.push(Sentence {
+                start: span.start,
+                end: span.end,
+                from: from as u32,
+                to: words.len() as u32,
+                same: own.iter().fold(own.len() as u64, |mixed, word| {
+                    (mixed.rotate_left(5) ^ word.key).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                }),
+                signature: own.iter().fold(0, |bits, word| bits | bit(word.key)),
+                frame: outline.frame,
+            });
+        }
+        let mut names = reader.names;
+        names.sort_unstable();
+        names.dedup();
+        Reading {
+            text: text.into(),
+            language,
+            relative: reader.relative,
+            words,
+            sentences,
+            names,
+        }
+    }
+
+    /// The language it was read in.
+    pub fn language(&self) -> Option<Language> {
+        self.language
+    }
+
+    /// How many words count: all that are not free.
+    pub fn words(&self) -> u32 {
+        self.words.len() as u32
+    }
+
+    /// How many sentences it has.
+    pub fn sentences(&self) -> usize {
+        self.sentences.len()
+    }
+
+    /// A sentence as it stands in the text, trimmed; empty where there is no such sentence.
+    pub fn sentence(&self, n: usize) -> &str {
+        self.sentences
+            .get(n)
+            .map_or("", |s| self.slice(s.start, s.end))
+    }
+
+    /// Whether its meaning depends on the day on which it was said: "yesterday", "last", "ago".
+    pub fn has_relative_time(&self) -> bool {
+        self.relative
+    }
+
+    /// A hash for each word that counts in every language, the same for all forms of it, for an
+    /// index in memory: a text that says a sentence has all the keys of that sentence's reading,
+    /// whatever languages the two were read in. A text of free words alone has none.
+    pub fn keys(&self) -> impl Iterator<Item = u64> {
+        self.words.iter().filter_map(|word| self.index_key(word))
+    }
+
+    fn index_key(&self, word: &Word) -> Option<u64> {
+        let slice = self.slice(word.start, word.end);
+        // Short forms and decimal marks are read otherwise in other languages.
+        if slice.contains(['\'', '’', 'ʼ', '.', ',']) {
+            return None;
+        }
+        lexicon::index_key(word.key)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn slice(&self, start: u32, end: u32) -> &str {
+        self.text.get(start as usize..end as usize).unwrap_or("")
+    }
+
+    pub(crate) fn outline(&self, n: usize) -> &Sentence {
+        &self.sentences[n]
+    }
+
+    pub(crate) fn outlines(&self) -> &[Sentence] {
+        &self.sentences
+    }
+
+    /// The counting words of a sentence.
+    pub(crate) fn of_sentence(&self, n: usize) -> &[Word] {
+        let sentence = &self.sentences[n];
+        &self.words[sentence.from as usize..sentence.to as usize]
+    }
+
+    pub(crate) fn all_words(&self) -> &[Word] {
+        &self.words
+    }
+
+    /// A word as its author wrote it.
+    pub(crate) fn form(&self, word: &Word) -> &str {
+        self.slice(word.start, word.end)
+    }
+
+    /// Whether a word is a name, here or in `other`.
+    pub(crate) fn is_name(&self, word: &Word, other: &Reading) -> bool {
+        word.is(NAME)
+            || word.is(CAPITAL)
+                && (self.names.binary_search(&word.key).is_ok()
+                    || other.names.binary_search(&word.key).is_ok())
+    }
+
+    /// Whether two sentences have the same words in the same order.
+    pub(crate) fn same(&self, s: usize, other: &Reading, n: usize) -> bool {
+        let (one, two) = (self.outline(s), other.outline(n));
+        one.same == two.same && {
+            let (one, two) = (self.of_sentence(s), other.of_sentence(n));
+            one.len() == two.len() && one.iter().zip(two).all(|(a, b)| a.key == b.key)
+        }
+    }
+}
+
+/// The bit of a word in a signature.
+pub(crate) fn bit(key: u64) -> u64 {
+    1 << (key >> 58)
+}
+
+impl fmt::Debug for Reading {
+    /// Prints counts only, because text is never printed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading")
+            .field("language", &self.language)
+            .field("sentences", &self.sentences.len())
+            .field("words", &self.words.len())
+            .finish_non_exhaustive()
+    }
+}
