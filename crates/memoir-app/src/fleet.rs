@@ -102,7 +102,7 @@ impl Memoir {
         let agent = codec::listed_agent(&row.agent)?;
         let gauge = gauge(&agent, row.last_session.as_ref());
         Ok(StandingView {
-            breaker_removable_tokens: gauge.removable_tokens(),
+            breaker_removable_tokens: gauge.allowance().tokens,
             erosion: ErosionView::new(Erosion {
                 core_tokens: agent.tally.core_tokens,
                 removed_tokens: row.eroded_tokens,

@@ -67,6 +67,8 @@ pub struct SessionView {
     pub edits: u32,
     pub stats: Stats,
     pub removed_tokens: u64,
+    /// Calls of its tools that were refused.
+    pub refused_calls: u32,
     pub summary: Option<PrivateText>,
     /// The agent's own words where there are any, else the coded reason.
     pub reason: Option<PrivateText>,
@@ -100,6 +102,7 @@ impl SessionView {
             edits: session.edits,
             stats: session.stats,
             removed_tokens: session.removed_tokens,
+            refused_calls: session.refused_calls,
             summary: session.summary,
             reason: session.reason.or_else(|| end_reason.map(PrivateText::from)),
             end_reason,

@@ -38,6 +38,7 @@ pub mod shred;
 pub mod standing;
 pub mod text;
 pub mod time;
+pub mod told;
 
 pub use ids::{AccessRequestId, AccountId, AgentId, AgentScope, SessionId, TokenId, UserId};
 pub use private::{PrivateJson, PrivateText};

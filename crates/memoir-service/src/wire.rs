@@ -306,6 +306,8 @@ pub(crate) struct Session {
     #[schema(value_type = schemas::Stats)]
     stats: Stats,
     removed_tokens: u64,
+    /// Calls of its tools that were refused.
+    refused_calls: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     summary: Option<PrivateText>,
@@ -378,6 +380,7 @@ impl From<SessionView> for Session {
             edits: view.edits,
             stats: view.stats,
             removed_tokens: view.removed_tokens,
+            refused_calls: view.refused_calls,
             summary: view.summary,
             reason: view.reason,
             end_reason: view.end_reason,

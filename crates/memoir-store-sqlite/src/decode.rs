@@ -48,7 +48,7 @@ macro_rules! session_columns {
     () => {
         "id, agent_id, version, state, mode, driver, trigger, rehearsal, model, pre_session_tokens, \
          post_session_tokens, threshold, edits, removed_tokens, consolidated, updated, deleted, \
-         protected, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
+         protected, refused_calls, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
          output_tokens, lease_until, lease_holder, body, sessions.account_id IS \
              (SELECT agents.account_id FROM agents WHERE agents.id = sessions.agent_id)"
     };
@@ -255,6 +255,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
         deleted: columns.small_count()?,
         protected: columns.small_count()?,
     };
+    let refused_calls = columns.small_count()?;
     let end_reason = columns.optional_word()?;
     let started_at = columns.time()?;
     let ended_at = columns.optional_time()?;
@@ -295,6 +296,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
         edits,
         removed_tokens,
         stats,
+        refused_calls,
         end_reason,
         body,
         started_at,

@@ -140,6 +140,7 @@ pub struct SessionRow {
     pub edits: u32,
     pub removed_tokens: u64,
     pub stats: Stats,
+    pub refused_calls: u32,
     pub end_reason: Option<EndReason>,
     /// Summary, reason, and what a rehearsal came to.
     pub body: StoredText,

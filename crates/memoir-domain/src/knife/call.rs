@@ -172,9 +172,10 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Refusal
 fn check_names(tool: Tool, arguments: &Map<String, Value>) -> Result<(), Refusal> {
     let known: &[&str] = match tool {
         Tool::Search => &["query", "since", "until"],
-        Tool::Consolidate => &["ids", "content"],
-        Tool::Update => &["id", "content"],
-        Tool::Delete | Tool::Protect => &["id"],
+        Tool::Consolidate => &["ids", "content", "confirm"],
+        Tool::Update => &["id", "content", "confirm"],
+        Tool::Delete => &["id", "confirm"],
+        Tool::Protect => &["id"],
         Tool::Complete => &["summary"],
     };
     if arguments.keys().all(|name| known.contains(&name.as_str())) {

@@ -16,6 +16,7 @@ use crate::{
     rollback,
     session::{EDIT_CAP, EndReason, Mode, Session, State},
     text::{words, words_kept_in_order},
+    told,
 };
 
 /// What a decision needs to know, loaded by the use case.
@@ -559,10 +560,8 @@ fn complete(
     draft.agent.note_attempt_end();
     draft.session = Some(session);
     let entry = format!(
-        "Refinement session ({}; {} → {} tokens): {}",
-        stats,
-        gauge.pre_session_tokens,
-        gauge.core_tokens,
+        "Refinement session ({}): {}",
+        told::measured(stats, gauge.pre_session_tokens, gauge.core_tokens),
         summary.expose()
     );
     let (number, created) = draft.create(NewMemory::journal(entry));

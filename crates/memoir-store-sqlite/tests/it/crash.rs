@@ -199,6 +199,7 @@ fn edit(row: &AgentRow, count: u64) -> Commit {
         edits: u32::try_from(commit.agent.next_number.0 - 1).unwrap(),
         removed_tokens: 0,
         stats: Stats::default(),
+        refused_calls: 0,
         end_reason: None,
         body: StoredText(vec![1]),
         started_at: at(1),

@@ -164,7 +164,7 @@ impl<'a> Drive<'a> {
     async fn begin(mut self, observer: &mut Observer<'_>) -> Result<SessionView> {
         let consent = self
             .agent
-            .consent_prompt(self.model.context_tokens())
+            .consent_prompt(self.hold.id, self.model.context_tokens())
             .await?;
         self.follow(Event::Begun { consent }, observer).await
     }
