@@ -366,7 +366,7 @@ impl AgentHandle {
     ) -> Result<codec::Base> {
         let refusals = &self.memoir.refusals;
         let settled = refusals.settle(&mut decision.sessions);
-        let written = self.write(base, decision, beside).await;
+        let written = Box::pin(self.write(base, decision, beside)).await;
         if written.is_err() {
             refusals.give_back(settled);
         }

@@ -136,7 +136,9 @@ fn of_channel(answer: &str) -> &str {
         return "";
     }
     if let Some(thought) = answer.strip_prefix("<|channel>") {
-        return thought.split_once("<channel|>").map_or("", |(_, said)| said);
+        return thought
+            .split_once("<channel|>")
+            .map_or("", |(_, said)| said);
     }
     answer
 }

@@ -113,7 +113,8 @@ fn note_left_out(text: &mut String, (before, after): (usize, usize)) {
 }
 
 /// What the columns of a row are called.
-pub const COLUMNS: &str = "number | origin date | size | flags and tags, where there are any | text";
+pub const COLUMNS: &str =
+    "number | origin date | size | flags and tags, where there are any | text";
 
 /// One memory as one line. A column in which nothing would stand is left out.
 pub fn row(memory: &Memory, immutable_tags: &BTreeSet<String>) -> String {

@@ -59,7 +59,7 @@ pub enum StartRefusal {
 /// deleted or merged, so that taking any away undoes everything. It reads as why, with what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "nothing can be taken away: {allowance}, and the smallest memory that could go has {smallest_tokens} tokens. \
+    "no memory can be taken away: {allowance}, and the smallest memory that could go has {smallest_tokens} tokens. \
      No session is needed before there are more memories; a lower `refinement_threshold` would leave more room"
 )]
 pub struct NothingCanGo {

@@ -310,7 +310,13 @@ pub fn unprotect(
     let Some(change) = draft.alter(memory.clone(), &after) else {
         return Ok(None);
     };
-    record_change(&mut draft, memory.number, change, Action::MemoryUnprotected, actor);
+    record_change(
+        &mut draft,
+        memory.number,
+        change,
+        Action::MemoryUnprotected,
+        actor,
+    );
     if actor.kind != ActorKind::Agent {
         let entry = format!(
             "An administrator took the protection from my memory {}: sessions can delete and merge it now. Protecting \
@@ -352,24 +358,12 @@ fn alter_one(
     Some(draft.finish())
 }
 
-fn record_change(
-    draft: &mut Draft,
-    number: Number,
-    change: Change,
-    action: Action,
-    actor: &Actor,
-) {
+fn record_change(draft: &mut Draft, number: Number, change: Change, action: Action, actor: &Actor) {
     let body = Body {
         changes: vec![change],
         ..Body::default()
     };
-    draft.record(
-        actor.clone(),
-        action,
-        Some(number),
-        Facts::default(),
-        body,
-    );
+    draft.record(actor.clone(), action, Some(number), Facts::default(), body);
 }
 
 /// Marks the agent as erased. Its memories and records stay as they are: whoever carries this out

@@ -67,10 +67,7 @@ fn because(why: EndReason) -> &'static str {
 /// `core_tokens` the mass afterwards.
 pub(crate) fn undone(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens: u64) -> String {
     let pre = gauge.pre_session_tokens;
-    let must_be_left = format!(
-        "at least {} of {pre} must be left",
-        gauge.least_allowed()
-    );
+    let must_be_left = format!("at least {} of {pre} must be left", gauge.least_allowed());
     let yours = format!(
         " The limit is your `refinement_threshold`, {}; it is yours to set.",
         gauge.threshold

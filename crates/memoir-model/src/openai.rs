@@ -124,7 +124,8 @@ fn mark_for_cache(body: &mut Value) {
             && content.is_string()
         {
             let text = content.take();
-            *content = json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]);
+            *content =
+                json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]);
         }
     };
     mark("system");

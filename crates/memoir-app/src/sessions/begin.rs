@@ -92,7 +92,7 @@ impl AgentHandle {
         self.close_if_lapsed().await?;
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
-        self.spare(options).await?;
+        Box::pin(self.spare(options)).await?;
         let until = self.memoir.lease_until();
         let begun = self
             .decide(&Wanted::default(), |loaded, now| {
@@ -154,8 +154,7 @@ impl AgentHandle {
             .decide(&wanted, |loaded, now| {
                 self.trigger(options, &loaded)?;
                 let digester = loaded.digester();
-                let found =
-                    lifecycle::nothing_can_go(&loaded.agent, &loaded.memories, &digester);
+                let found = lifecycle::nothing_can_go(&loaded.agent, &loaded.memories, &digester);
                 let decision = found.map(|_| lifecycle::pass_over(loaded.agent, now));
                 Ok((decision, found))
             })

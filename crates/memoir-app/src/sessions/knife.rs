@@ -59,8 +59,9 @@ impl AgentHandle {
         spans::tool_answered(&span, result);
         self.memoir.metrics.called(request.tool, result);
         // A call of a session that is over is none of its calls.
-        if result.is_some_and(|result| matches!(result, ToolResult::Error { code, .. } if *code != "session_over"))
-        {
+        if result.is_some_and(
+            |result| matches!(result, ToolResult::Error { code, .. } if *code != "session_over"),
+        ) {
             self.memoir.refusals.note(id);
         }
         called

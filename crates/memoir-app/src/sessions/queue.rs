@@ -173,7 +173,7 @@ impl AgentHandle {
     pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionView> {
         let model = self.model(options).await?;
         self.close_if_lapsed().await?;
-        self.spare(options).await?;
+        Box::pin(self.spare(options)).await?;
         let id = self.memoir.ids().session()?;
         let queued = self
             .decide(&Wanted::default(), |loaded, now| {

@@ -169,7 +169,9 @@ fn status(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger) -> 
     let left = EDIT_CAP.saturating_sub(occasion.edits);
     lines.push(match occasion.edits {
         0 => format!("- Edits: at most {EDIT_CAP}"),
-        done => format!("- Edits: at most {EDIT_CAP}, of which {done} are done and {left} are left"),
+        done => {
+            format!("- Edits: at most {EDIT_CAP}, of which {done} are done and {left} are left")
+        }
     });
     let over = match is_over(agent) {
         true => format!("\n\n{}", OVER_BUDGET.trim()),

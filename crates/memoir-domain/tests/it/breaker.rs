@@ -215,8 +215,14 @@ fn spec_3_13_a_loss_from_outside_of_the_session_is_told_as_what_it_is() {
     }
     world.complete();
     let told = world.kept(Kind::Journal)[0].1;
-    assert!(told.contains("It had changed nothing that was to be undone."), "{told}");
-    assert!(told.contains("at 70 tokens: the 30 that are missing"), "{told}");
+    assert!(
+        told.contains("It had changed nothing that was to be undone."),
+        "{told}"
+    );
+    assert!(
+        told.contains("at 70 tokens: the 30 that are missing"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -56,7 +56,10 @@ fn spec_3_3_the_request_for_consent() {
         rehearsal: true,
         ..plain
     };
-    insta::assert_snapshot!("consent_to_a_rehearsal_for_duplicates_only", ask(dedup_only).user.expose());
+    insta::assert_snapshot!(
+        "consent_to_a_rehearsal_for_duplicates_only",
+        ask(dedup_only).user.expose()
+    );
 }
 
 #[test]
@@ -120,13 +123,18 @@ fn spec_3_1_an_agent_of_which_nothing_can_go_is_not_asked() {
         let memories: Vec<Memory> = world.memories.values().cloned().collect();
         lifecycle::nothing_can_go(&world.agent, &memories, &digester)
     };
-    let even = ["a".repeat(40), "b".repeat(40), "c".repeat(40), "d".repeat(40)];
+    let even = [
+        "a".repeat(40),
+        "b".repeat(40),
+        "c".repeat(40),
+        "d".repeat(40),
+    ];
     let even = even.each_ref().map(String::as_str);
     assert_eq!(reason(&even, "0.75"), None);
     let refused = reason(&even[..3], "0.75").unwrap();
     assert_eq!(
         refused.to_string(),
-        "nothing can be taken away: if more than 7 tokens go, everything is undone (23 of 30 tokens must be \
+        "no memory can be taken away: if more than 7 tokens go, everything is undone (23 of 30 tokens must be \
          left), and the smallest memory that could go has 10 tokens. No session is needed before there are more \
          memories; a lower `refinement_threshold` would leave more room"
     );

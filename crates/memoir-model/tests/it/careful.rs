@@ -76,7 +76,12 @@ async fn consents(texts: &[&str]) -> String {
     let memories = memories(texts);
     let now = Timestamp::from_microseconds(0).unwrap().plus_days(100);
     let context = context::build(&memories, now, None);
-    let reply = say(prompt::consent(&agent(&memories), Occasion::default(), &context), &[], vec![]).await;
+    let reply = say(
+        prompt::consent(&agent(&memories), Occasion::default(), &context),
+        &[],
+        vec![],
+    )
+    .await;
     assert_eq!((reply.tool_calls, reply.finish), (vec![], Finish::Stop));
     let answer = reply.text.into_exposed();
     assert_eq!(prompt::is_consent(&answer), answer.starts_with("YES"));
@@ -376,7 +381,7 @@ async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
     };
     let prompt = prompt::session(&agent, Occasion::default(), &reading, &ledger);
     let reminder = Message::User(PrivateText::new(
-        "#9 | 2026-01-01 | 1 tokens | - | tags [] | \"tea\"",
+        "#9 | 2026-01-01 | 1 token | \"tea\"",
     ));
     let reply = say(prompt, &Tool::ALL, vec![reminder]).await;
     assert_eq!(reply.tool_calls[0].name, "delete_memory");

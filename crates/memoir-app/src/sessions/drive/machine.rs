@@ -323,8 +323,8 @@ impl Machine {
     /// The limit of tokens, as long as the prompt wants it for ten edits.
     fn token_limit(&self) -> u64 {
         let limit = u128::from(self.limits.tokens);
-        let grown = limit * u128::from(self.prompt_tokens.max(PROMPT_TOKENS))
-            / u128::from(PROMPT_TOKENS);
+        let grown =
+            limit * u128::from(self.prompt_tokens.max(PROMPT_TOKENS)) / u128::from(PROMPT_TOKENS);
         u64::try_from(grown).unwrap_or(u64::MAX)
     }
 

@@ -32,7 +32,16 @@ fn is_call(text: &str, at: usize, name: &str) -> bool {
         .filter(|character| !character.is_whitespace() && !"\"'`".contains(*character))
         .take(16)
         .collect();
-    let named = ["name:", "name=", "function=", "tool=", "tool:", "[TOOL_CALLS]", "tool_call>", "functions."];
+    let named = [
+        "name:",
+        "name=",
+        "function=",
+        "tool=",
+        "tool:",
+        "[TOOL_CALLS]",
+        "tool_call>",
+        "functions.",
+    ];
     let is_named = named
         .iter()
         .any(|mark| before.starts_with(&mark.chars().rev().collect::<String>()));
