@@ -425,6 +425,9 @@ pub(crate) struct OpenSession {
     #[schema(value_type = String)]
     pub(crate) prompt: PrivateText,
     pub(crate) tools: Vec<ToolDefinition>,
+    /// That no memory can be taken away in it, why, and what to do; absent where one can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) nothing_can_go: Option<String>,
 }
 
 /// A tool of the session.

@@ -380,9 +380,7 @@ async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
         threshold: Threshold::new(0.1).unwrap(),
     };
     let prompt = prompt::session(&agent, Occasion::default(), &reading, &ledger);
-    let reminder = Message::User(PrivateText::new(
-        "#9 | 2026-01-01 | 1 token | \"tea\"",
-    ));
+    let reminder = Message::User(PrivateText::new("#9 | 2026-01-01 | 1 token | \"tea\""));
     let reply = say(prompt, &Tool::ALL, vec![reminder]).await;
     assert_eq!(reply.tool_calls[0].name, "delete_memory");
 }
