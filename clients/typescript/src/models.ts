@@ -202,6 +202,8 @@ export interface Session {
   readonly edits: number;
   readonly stats: Stats;
   readonly removed_tokens: number;
+  /** Calls of its tools that were refused. */
+  readonly refused_calls: number;
   readonly end_reason: string | null;
   readonly summary?: string | null;
   readonly reason?: string | null;

@@ -17,7 +17,7 @@ use memoir_domain::{
     memory::Memory,
     prompt::{self, Prompt},
 };
-use memoir_model::{Message, Model, ModelName, Request};
+use memoir_model::{Finish, Message, Model, ModelName, Request};
 use memoir_store::{Selection, Wanted};
 use tokio::task::JoinSet;
 
@@ -164,7 +164,7 @@ impl AgentHandle {
 
     async fn ask(&self, model: &dyn Model, prompt: Prompt) -> Result<PrivateText, String> {
         let limits = self.memoir.settings.limits;
-        let request = Request {
+        let mut request = Request {
             system: prompt.system,
             messages: vec![Message::User(prompt.user)],
             tools: Vec::new(),
@@ -172,11 +172,17 @@ impl AgentHandle {
             max_output_tokens: limits.answer_tokens,
         };
         let time = ANSWER_TIME.min(limits.time);
-        match tokio::time::timeout(time, model.complete(&request)).await {
-            Ok(Ok(reply)) => Ok(reply.text),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("the model took too long to answer".to_owned()),
+        // An answer that was cut off is no no: it is asked for once more, with more room.
+        for _ in 0..2 {
+            match tokio::time::timeout(time, model.complete(&request)).await {
+                Ok(Ok(reply)) if reply.finish != Finish::Length => return Ok(reply.text),
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return Err(error.to_string()),
+                Err(_) => return Err("the model took too long to answer".to_owned()),
+            }
+            request.max_output_tokens = request.max_output_tokens.saturating_mul(4);
         }
+        Err("the model's answer was cut off at its output limit; give it more room with `answer_tokens`".to_owned())
     }
 }
 

@@ -6,7 +6,7 @@ use memoir_domain::{
     access::AccessRefusal,
     adopt::AdoptRefusal,
     knife::ToolResult,
-    lifecycle::StartRefusal,
+    lifecycle::{NothingCanGo, StartRefusal},
     manage::ChangeRefusal,
     memory::{Invalid, Number},
     rollback::Obstacle,
@@ -215,6 +215,7 @@ impl Error {
             Self::Start(StartRefusal::SessionOpen(_)) => "session_open",
             Self::Start(StartRefusal::NothingToRefine) => "nothing_to_refine",
             Self::Start(StartRefusal::Inactive) => "inactive",
+            Self::Start(StartRefusal::NothingCanGo(_)) => NothingCanGo::CODE,
             Self::LastUser(_) => "last_administrator",
             Self::NotDue => "not_due",
             Self::NoModel | Self::RulesOnly(_) | Self::ModelName(_) | Self::Connect(_) => {

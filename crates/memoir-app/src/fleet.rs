@@ -101,7 +101,7 @@ impl Memoir {
         let agent = codec::listed_agent(&row.agent)?;
         let gauge = gauge(&agent, row.last_session.as_ref());
         Ok(StandingView {
-            breaker_removable_tokens: gauge.removable_tokens(),
+            breaker_removable_tokens: gauge.allowance().tokens,
             kept: KeptView::new(&agent, self.now()),
             agent: self.listed_view(&agent),
             last_session: row.last_session.map(LastSessionView::from),

@@ -147,6 +147,7 @@ pub struct Memoir {
     random: Arc<dyn Random>,
     settings: Arc<Settings>,
     recent: Arc<sessions::Recent>,
+    refusals: sessions::Refusals,
     uses: access::Uses,
     watches: access_requests::Watches,
     patience: asking::Patience,
@@ -180,6 +181,7 @@ impl Memoir {
             random: Arc::new(clock::SystemRandom),
             settings,
             recent: Arc::default(),
+            refusals: sessions::Refusals::default(),
             uses: access::Uses::default(),
             watches: access_requests::Watches::default(),
             patience: asking::Patience::default(),
@@ -358,6 +360,21 @@ impl AgentHandle {
 
     /// Writes a decision that was made on `base`, and gives the base of the next one.
     async fn commit(
+        &self,
+        base: &codec::Base,
+        mut decision: Decision,
+        beside: codec::Beside,
+    ) -> Result<codec::Base> {
+        let refusals = &self.memoir.refusals;
+        let settled = refusals.settle(&mut decision.sessions);
+        let written = Box::pin(self.write(base, decision, beside)).await;
+        if written.is_err() {
+            refusals.give_back(settled);
+        }
+        written
+    }
+
+    async fn write(
         &self,
         base: &codec::Base,
         decision: Decision,

@@ -74,6 +74,8 @@ pub struct SessionView {
     pub stats: Stats,
     pub removed_tokens: u64,
     pub lost_words: u64,
+    /// Calls of its tools that were refused.
+    pub refused_calls: u32,
     pub summary: Option<PrivateText>,
     /// The agent's own words where there are any, else the coded reason.
     pub reason: Option<PrivateText>,
@@ -108,6 +110,7 @@ impl SessionView {
             stats: session.stats,
             removed_tokens: session.removed_tokens,
             lost_words: session.lost_words,
+            refused_calls: session.refused_calls,
             summary: session.summary,
             reason: session.reason.or_else(|| end_reason.map(PrivateText::from)),
             end_reason,

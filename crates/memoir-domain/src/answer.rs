@@ -58,12 +58,89 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Un
     })
 }
 
-/// What follows a block of thinking; all of it where there is none.
-fn without_thinking(answer: &str) -> &str {
-    match answer.trim_start().strip_prefix("<think>") {
-        Some(thinking) => thinking.split_once("</think>").map_or("", |(_, said)| said),
-        None => answer,
+/// Tags between which models think.
+const THINKING: [&str; 8] = [
+    "think",
+    "thinking",
+    "thought",
+    "reasoning",
+    "reason",
+    "analysis",
+    "reflection",
+    "scratchpad",
+];
+/// Tags between which models put what they answer after that.
+const ANSWERING: [&str; 4] = ["answer", "final", "output", "response"];
+
+/// What an answer says: without the blocks of thinking and the marks of channels that stand before it, and
+/// without a tag around it. Empty where the thinking does not end.
+pub(crate) fn without_thinking(answer: &str) -> &str {
+    let mut said = of_channel(answer.trim_start_matches('\u{feff}').trim());
+    loop {
+        said = said.trim_start();
+        if let Some((name, inside)) = opened(said, &THINKING) {
+            said = after_closing(inside, name).unwrap_or("");
+        } else if let Some((_, inside)) = opened(said, &ANSWERING) {
+            said = inside;
+        } else {
+            break;
+        }
     }
+    // Where the opening tag was part of what the model was sent, only the closing one is in its answer.
+    THINKING
+        .iter()
+        .filter(|name| find(said, &format!("<{name}>")).is_none())
+        .find_map(|name| after_closing(said, name))
+        .unwrap_or(said)
+        .trim_start()
+}
+
+/// The name of the tag that the text begins with, where it is one of `names`, and what follows it.
+fn opened<'a>(text: &'a str, names: &[&'static str]) -> Option<(&'static str, &'a str)> {
+    names.iter().find_map(|name| {
+        let tag = format!("<{name}>");
+        let begins = text
+            .get(..tag.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(&tag));
+        begins.then(|| (*name, &text[tag.len()..]))
+    })
+}
+
+fn after_closing<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let tag = format!("</{name}>");
+    find(text, &tag).map(|at| &text[at + tag.len()..])
+}
+
+/// Where `wanted`, which is ASCII, first stands in the text, whatever the case.
+fn find(text: &str, wanted: &str) -> Option<usize> {
+    text.as_bytes()
+        .windows(wanted.len())
+        .position(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))
+}
+
+/// What is said in the last channel of an answer that still has the marks of channels in it.
+fn of_channel(answer: &str) -> &str {
+    const FINAL: &str = "<|channel|>final";
+    const MESSAGE: &str = "<|message|>";
+    // Marks as such, and what is left of them where a server takes special tokens out.
+    if let Some(at) = answer.rfind(FINAL) {
+        let after = &answer[at + FINAL.len()..];
+        return after.split_once(MESSAGE).map_or("", |(_, said)| said);
+    }
+    if answer.starts_with("analysis")
+        && let Some((_, said)) = answer.rsplit_once("assistantfinal")
+    {
+        return said;
+    }
+    if answer.starts_with("<|channel|>") {
+        return "";
+    }
+    if let Some(thought) = answer.strip_prefix("<|channel>") {
+        return thought
+            .split_once("<channel|>")
+            .map_or("", |(_, said)| said);
+    }
+    answer
 }
 
 #[cfg(test)]
@@ -91,6 +168,10 @@ mod tests {
             "```json\n{\"promote\": [3, 4]}\n```",
             "Gladly! {\"promote\":[3,4]} I hope that helps.",
             "<think>{\"promote\": [9]}</think>\n{\"promote\": [3, 4]}",
+            "<Reasoning>{\"promote\": [9]}</REASONING>\n{\"promote\": [3, 4]}",
+            "so {\"promote\": [9]}</think>{\"promote\": [3, 4]}",
+            "<|channel|>analysis<|message|>{\"promote\": [9]}<|end|><|start|>assistant<|channel|>final<|message|>{\"promote\": [3, 4]}<|return|>",
+            "<answer>{\"promote\": [3, 4]}</answer>",
             "{\"note\": {\"a\": 1}} {\"promote\": [3, 4], \"why\": \"…\"}",
             "{not json} {\"promote\": [3, 4]}",
             "\u{feff}{\"promote\": [3, 4]}",

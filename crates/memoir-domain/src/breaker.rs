@@ -28,14 +28,30 @@ impl Gauge {
         }
     }
 
-    /// How many more tokens edits may take away before the breaker trips.
-    pub fn removable_tokens(&self) -> u64 {
-        if self.pre_session_tokens == 0 {
-            return self.core_tokens;
-        }
-        let least = self.least_allowed();
+    /// How many more tokens may go before everything is undone, and which limit says so: the smallest
+    /// of those that bind. Prompt, command line and console all tell this one.
+    pub fn allowance(&self) -> Allowance {
+        let least_tokens = self.least_allowed();
         let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
-        left.min(self.core_tokens).saturating_sub(least)
+        let by_mass = self.core_tokens.saturating_sub(least_tokens);
+        let by_removed = left.saturating_sub(least_tokens);
+        let (tokens, limit) = match self.pre_session_tokens {
+            // On a mass of 0 the breaker never trips.
+            0 => (self.core_tokens, Limit::Mass),
+            _ if by_removed < by_mass => (by_removed, Limit::Removed),
+            _ => (by_mass, Limit::Mass),
+        };
+        Allowance {
+            tokens,
+            limit,
+            least_tokens,
+            pre_session_tokens: self.pre_session_tokens,
+        }
+    }
+
+    /// The tokens of [`Gauge::allowance`].
+    pub fn removable_tokens(&self) -> u64 {
+        self.allowance().tokens
     }
 
     /// The smallest mass at which the breaker holds.
@@ -51,6 +67,49 @@ impl Gauge {
     fn is_below(&self, mass: u64) -> bool {
         self.pre_session_tokens > 0
             && mass as f64 / (self.pre_session_tokens as f64) < self.threshold.share()
+    }
+}
+
+/// A limit at which a session is undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// What must be left of the mass.
+    Mass,
+    /// What the session's edits may take away together, whatever was added meanwhile.
+    Removed,
+}
+
+/// How many more tokens may go before everything is undone. It reads as a consequence, since a limit that is
+/// shown as an allowance becomes a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// So many may still go.
+    pub tokens: u64,
+    /// The limit that says so.
+    pub limit: Limit,
+    /// The mass that must be left.
+    pub least_tokens: u64,
+    /// The mass of which it must be left.
+    pub pre_session_tokens: u64,
+}
+
+impl std::fmt::Display for Allowance {
+    /// As in `if more than 25 tokens go, everything is undone (75 of 100 tokens must be left)`.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let go = if self.tokens == 1 {
+            "token goes"
+        } else {
+            "tokens go"
+        };
+        write!(
+            formatter,
+            "if more than {} {go}, everything is undone ({} of {} tokens must be left",
+            self.tokens, self.least_tokens, self.pre_session_tokens
+        )?;
+        formatter.write_str(match self.limit {
+            Limit::Mass => ")",
+            Limit::Removed => ", counting all that the edits removed together)",
+        })
     }
 }
 
@@ -85,6 +144,31 @@ mod tests {
                 expected,
                 "{pre} {now} {removed}"
             );
+        }
+    }
+
+    #[test]
+    fn spec_3_5_the_smallest_limit_that_binds_is_named_as_a_consequence() {
+        for (reading, expected) in [
+            (
+                gauge(100, 100, 0, 0.75),
+                "if more than 25 tokens go, everything is undone (75 of 100 tokens must be left)",
+            ),
+            (
+                gauge(100, 300, 24, 0.75),
+                "if more than 1 token goes, everything is undone (75 of 100 tokens must be left, \
+                 counting all that the edits removed together)",
+            ),
+            (
+                gauge(100, 80, 5, 0.75),
+                "if more than 5 tokens go, everything is undone (75 of 100 tokens must be left)",
+            ),
+            (
+                gauge(3, 3, 0, 1.0),
+                "if more than 0 tokens go, everything is undone (3 of 3 tokens must be left)",
+            ),
+        ] {
+            assert_eq!(reading.allowance().to_string(), expected);
         }
     }
 

@@ -23,6 +23,9 @@ pub struct Ledger {
     pub left_out: (usize, usize),
     /// Where the next session's ledger begins; `None` where this one reached the newest row.
     pub next_position: Option<LedgerPosition>,
+    /// The size in tokens of the smallest of all memories, listed or not, that may be deleted or merged;
+    /// `None` where none may.
+    pub smallest_unprotected: Option<u64>,
 }
 
 /// What a ledger may take and is to tell.
@@ -78,7 +81,20 @@ pub fn build(
             created_at: memory.created_at,
             number: memory.number,
         }),
+        smallest_unprotected: smallest_unprotected(memories.iter().copied(), immutable_tags),
     }
+}
+
+/// The size in tokens of the smallest of `memories` that may be deleted or merged; `None` where none may.
+pub fn smallest_unprotected<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    immutable_tags: &BTreeSet<String>,
+) -> Option<u64> {
+    memories
+        .into_iter()
+        .filter(|memory| !memory.is_constitutional() && !memory.tags.contains_any(immutable_tags))
+        .map(Memory::tokens)
+        .min()
 }
 
 fn note_left_out(text: &mut String, (before, after): (usize, usize)) {
@@ -96,23 +112,40 @@ fn note_left_out(text: &mut String, (before, after): (usize, usize)) {
     note(after, "newer");
 }
 
-/// One memory as one line.
+/// What the columns of a row are called.
+pub const COLUMNS: &str =
+    "number | origin date | size | flags and tags, where there are any | text";
+
+/// One memory as one line. A column in which nothing would stand is left out.
 pub fn row(memory: &Memory, immutable_tags: &BTreeSet<String>) -> String {
-    let immutable = memory.tags.contains_any(immutable_tags);
-    let flags = match (memory.is_constitutional(), immutable) {
-        (true, true) => "constitutional, immutable",
-        (true, false) => "constitutional",
-        (false, true) => "immutable",
-        (false, false) => "-",
+    let size = match memory.tokens() {
+        1 => "1 token".to_owned(),
+        tokens => format!("{tokens} tokens"),
     };
-    format!(
-        "{} | {} | {} tokens | {flags} | tags {} | {}",
-        memory.number,
-        memory.created_at.date(),
-        memory.tokens(),
-        quote_json(&memory.tags),
-        quote(memory.content.expose()),
-    )
+    let mut columns = vec![
+        memory.number.to_string(),
+        memory.created_at.date().to_string(),
+        size,
+    ];
+    let immutable = memory.tags.contains_any(immutable_tags);
+    match (memory.is_constitutional(), immutable) {
+        (true, true) => columns.push("constitutional, immutable".to_owned()),
+        (true, false) => columns.push("constitutional".to_owned()),
+        (false, true) => columns.push("immutable".to_owned()),
+        (false, false) => {}
+    }
+    columns.extend(origin(memory));
+    if !memory.tags.is_empty() {
+        columns.push(format!("tags {}", quote_json(&memory.tags)));
+    }
+    columns.push(quote(memory.content.expose()));
+    columns.join(" | ")
+}
+
+/// Where a memory comes from, where that is weaker than the agent's own word (SPEC 2.4): a column such as
+/// `origin conversation`, outside of the text, since no text may claim one.
+fn origin(_memory: &Memory) -> Option<String> {
+    None
 }
 
 /// A ledger's row as whoever reads the prompt sees it.
@@ -143,20 +176,41 @@ fn parse_row(line: &str) -> Option<ParsedRow> {
     let (number, rest) = line.strip_prefix('#')?.split_once(" | ")?;
     let (date, rest) = rest.split_once(" | ")?;
     let date: jiff::civil::Date = date.parse().ok()?;
-    let (tokens, rest) = rest.split_once(" tokens | ")?;
-    let (flags, rest) = rest.split_once(" | tags ")?;
-    let mut tags = serde_json::Deserializer::from_str(rest).into_iter();
-    let parsed_tags: Vec<PrivateText> = tags.next()?.ok()?;
-    let content = rest.get(tags.byte_offset()..)?.strip_prefix(" | ")?;
-    Some(ParsedRow {
+    let (tokens, mut rest) = rest.split_once(" | ")?;
+    let (tokens, _) = tokens
+        .split_once(" token")
+        .filter(|(_, end)| matches!(*end, "" | "s"))?;
+    let mut parsed = ParsedRow {
         number: Number(number.parse().ok()?),
         date: date.to_string(),
         tokens: tokens.parse().ok()?,
-        constitutional: flags.contains("constitutional"),
-        immutable: flags.contains("immutable"),
-        tags: parsed_tags,
-        content: serde_json::from_str(content).ok()?,
-    })
+        constitutional: false,
+        immutable: false,
+        tags: Vec::new(),
+        content: PrivateText::default(),
+    };
+    // The text, which comes last, is the one column that begins with a quotation mark.
+    while !rest.starts_with('"') {
+        if let Some(quoted) = rest.strip_prefix("tags ") {
+            let mut tags = serde_json::Deserializer::from_str(quoted).into_iter();
+            parsed.tags = tags.next()?.ok()?;
+            rest = quoted.get(tags.byte_offset()..)?.strip_prefix(" | ")?;
+            continue;
+        }
+        let (column, after) = rest.split_once(" | ")?;
+        let is_flags = column
+            .split(", ")
+            .all(|flag| matches!(flag, "constitutional" | "immutable"));
+        if is_flags {
+            parsed.constitutional = column.contains("constitutional");
+            parsed.immutable = column.contains("immutable");
+        } else if !column.starts_with("origin ") {
+            return None;
+        }
+        rest = after;
+    }
+    parsed.content = serde_json::from_str(rest).ok()?;
+    Some(parsed)
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ pub mod standing;
 pub mod survey;
 pub mod text;
 pub mod time;
+pub mod told;
 pub mod wording;
 
 pub use ids::{AccessRequestId, AccountId, AgentId, AgentScope, SessionId, TokenId, UserId};

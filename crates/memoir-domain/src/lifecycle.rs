@@ -6,16 +6,17 @@ use crate::{
     PrivateText, SessionId, Timestamp,
     agent::{Agent, Attempt, LedgerPosition},
     audit::{Action, Actor, Body, Facts},
-    breaker::Gauge,
+    breaker::{Allowance, Gauge},
     draft::{Decision, Draft},
     duplicates::{self, Candidate},
     ledger::{self, Ledger, LedgerRoom},
-    memory::{Memory, tokens},
+    memory::{Memory, NewMemory, tokens},
     near_doubles,
     prompt::{self, Prompt},
     schedule,
     session::{Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage},
     text::Digester,
+    told,
     wording,
 };
 
@@ -50,6 +51,88 @@ pub enum StartRefusal {
     /// It is out of service.
     #[error("the agent is not active")]
     Inactive,
+    /// The schedule does not ask it: a session could take nothing away.
+    #[error(transparent)]
+    NothingCanGo(#[from] NothingCanGo),
+}
+
+/// Why the schedule does not ask an agent: the breaker leaves less than the smallest memory that may be
+/// deleted or merged, so that taking any away undoes everything. It reads as why, with what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no memory can be taken away: {allowance}, and the smallest memory that could go has {smallest_tokens} tokens. \
+     No session is needed before there are more memories; a lower `refinement_threshold` would leave more room"
+)]
+pub struct NothingCanGo {
+    /// What the breaker leaves.
+    pub allowance: Allowance,
+    /// The smallest core memory that is neither constitutional nor immutable, in tokens.
+    pub smallest_tokens: u64,
+}
+
+impl NothingCanGo {
+    /// The wire name of the reason.
+    pub const CODE: &'static str = "nothing_can_go";
+
+    /// `gauge` is that of a session that begins now, `smallest_tokens` the size of the smallest memory that may
+    /// go; `None` where one may go.
+    fn judge(gauge: &Gauge, smallest_tokens: Option<u64>) -> Option<Self> {
+        let allowance = gauge.allowance();
+        smallest_tokens
+            .filter(|smallest| *smallest > allowance.tokens)
+            .map(|smallest_tokens| Self {
+                allowance,
+                smallest_tokens,
+            })
+    }
+}
+
+/// Why the schedule does not ask the agent, where it does not: nothing can be taken away, and there are no
+/// exact doubles that code would put together. `memories` are all its kept core memories. A session that
+/// somebody starts by hand begins all the same, since it may unite and protect; it tells this.
+pub fn nothing_can_go(
+    agent: &Agent,
+    memories: &[Memory],
+    digester: &Digester,
+) -> Option<NothingCanGo> {
+    let kept: Vec<&Memory> = memories
+        .iter()
+        .filter(|memory| memory.is_kept_core())
+        .collect();
+    let tags = agent.settings.immutable_tag_set();
+    let smallest = ledger::smallest_unprotected(kept.iter().copied(), &tags);
+    let found = NothingCanGo::judge(&fresh_gauge(agent), smallest)?;
+    let how = agent.settings.effective_duplicate_match();
+    let candidates: Vec<Candidate<'_>> = kept
+        .into_iter()
+        .map(|memory| Candidate {
+            memory,
+            digest: digester.duplicate(memory.content.expose(), how),
+        })
+        .collect();
+    duplicates::plan(&candidates, &tags)
+        .is_empty()
+        .then_some(found)
+}
+
+/// Notes that the schedule looked at an agent and did not ask it. As after any attempt, it looks again when
+/// the next slot comes, or when the memory has grown (SPEC 3.1).
+pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
+    agent.last_attempt = Some(Attempt {
+        at: now,
+        core_tokens: agent.tally.core_tokens,
+    });
+    Decision::of_sessions(agent, Vec::new())
+}
+
+/// What the breaker looks at in a session that begins now.
+fn fresh_gauge(agent: &Agent) -> Gauge {
+    Gauge {
+        pre_session_tokens: agent.tally.core_tokens,
+        core_tokens: agent.tally.core_tokens,
+        removed_tokens: 0,
+        threshold: agent.settings.effective_refinement_threshold(),
+    }
 }
 
 /// Begins a session that waits for the agent's consent, or for a worker that asks it. A rehearsal leaves the schedule as it is.
@@ -98,6 +181,7 @@ pub fn begin(
         loss_guard: None,
         immutable_tags: None,
         stats: Stats::default(),
+        refused_calls: 0,
         summary: None,
         end_reason: None,
         reason: None,
@@ -163,7 +247,7 @@ pub fn resume(
     // The ledger that it began with: where the next one would begin is of no use here.
     let ledger = list(agent, kept.collect(), None, room);
     let gauge = crate::knife::session_gauge(agent, session);
-    let prompt = prompt::session(agent, session.mode, &gauge, &ledger);
+    let prompt = prompt::session(agent, session.into(), &gauge, &ledger);
     (prompt, ledger, gauge)
 }
 
@@ -180,6 +264,8 @@ pub struct Opened {
     pub gauge: Gauge,
     /// Doubles that were discarded.
     pub duplicates_removed: usize,
+    /// That nothing can be taken away in it, for whoever started it.
+    pub nothing_can_go: Option<NothingCanGo>,
 }
 
 /// Puts doubles together, fixes the mass and the threshold, and builds the prompt (SPEC 3.4, 3.5).
@@ -193,9 +279,8 @@ pub fn open(
     now: Timestamp,
 ) -> Opened {
     session.state = State::Open;
-    let mode = session.mode;
     let position = agent.ledger_position;
-    let mut draft = Draft::new(agent, Some(session), now);
+    let mut draft = Draft::new(agent, Some(session.clone()), now);
     let mut kept: BTreeMap<_, Memory> = memories
         .iter()
         .filter(|memory| memory.is_kept_core())
@@ -204,22 +289,17 @@ pub fn open(
     let duplicates_removed = clean_duplicates(&mut draft, &mut kept, digester);
     let ledger = list(&draft.agent, kept.values().collect(), position, room);
     draft.agent.ledger_position = ledger.next_position;
-    let gauge = Gauge {
-        pre_session_tokens: draft.agent.tally.core_tokens,
-        core_tokens: draft.agent.tally.core_tokens,
-        removed_tokens: 0,
-        threshold: draft.agent.settings.effective_refinement_threshold(),
-    };
-    if let Some(session) = &mut draft.session {
-        session.pre_session_tokens = Some(gauge.pre_session_tokens);
-        session.threshold = Some(gauge.threshold);
-        session.loss_guard = Some(draft.agent.settings.effective_loss_guard());
-        session.immutable_tags = Some(draft.agent.settings.effective_immutable_tags());
-    }
-    let prompt = prompt::session(&draft.agent, mode, &gauge, &ledger);
+    let gauge = fresh_gauge(&draft.agent);
+    session.pre_session_tokens = Some(gauge.pre_session_tokens);
+    session.threshold = Some(gauge.threshold);
+    session.loss_guard = Some(draft.agent.settings.effective_loss_guard());
+    session.immutable_tags = Some(draft.agent.settings.effective_immutable_tags());
+    let prompt = prompt::session(&draft.agent, (&session).into(), &gauge, &ledger);
+    draft.session = Some(session);
     Opened {
         decision: draft.finish(),
         prompt,
+        nothing_can_go: NothingCanGo::judge(&gauge, ledger.smallest_unprotected),
         ledger,
         gauge,
         duplicates_removed,
@@ -408,16 +488,16 @@ fn end(
         .count("edits", session.edits)
         .count("tokens_removed", session.removed_tokens)
         .stats(session.stats);
+    let entry = told::left_behind(&session, why, agent.tally.core_tokens);
     let mut draft = Draft::new(agent, Some(session), now);
-    draft.record(
-        actor.clone(),
-        action,
-        None,
-        facts,
-        Body {
-            reason,
-            ..Body::default()
-        },
-    );
+    let (number, created) = entry
+        .map(|entry| draft.create(NewMemory::journal(entry)))
+        .unzip();
+    let body = Body {
+        changes: created.into_iter().collect(),
+        reason,
+        ..Body::default()
+    };
+    draft.record(actor.clone(), action, number, facts, body);
     draft.finish()
 }

@@ -50,8 +50,8 @@ pub fn create_agent(
     Ok(draft.finish())
 }
 
-/// Changes settings. `None` where nothing becomes different. A change of the model or of a prompt by
-/// somebody else than the agent is told to it (SPEC 5.5).
+/// Changes settings. `None` where nothing becomes different. A change of the model, of a prompt or of what
+/// guards its memory, by somebody else than the agent, is told to it (SPEC 3.14, 5.5).
 ///
 /// # Errors
 /// A value that is not of its setting's form or is over its limit.
@@ -74,10 +74,9 @@ pub fn configure(
             authored.remove(field.as_str());
         }
     }
-    let told: Vec<&str> = changes
+    let told: Vec<String> = changes
         .iter()
-        .filter(|(field, _)| field.is_text() || *field == Field::Model)
-        .map(|(field, _)| field.as_str())
+        .filter_map(|(field, change)| told(*field, change))
         .collect();
     let told = told.join(", ");
     let mut draft = Draft::new(agent, None, now);
@@ -87,6 +86,34 @@ pub fn configure(
         save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
     }
     Ok(Some(draft.finish()))
+}
+
+/// How the agent is told that somebody else changed a setting; `None` where it is not. Prompts and the model are
+/// named; of what guards its memory it is told what it was and what it is (SPEC 3.14, 5.5).
+fn told(field: Field, change: &SettingChange) -> Option<String> {
+    /// What guards a memory, by wire name.
+    const GUARDS: [&str; 5] = [
+        "refinement_threshold",
+        "immutable_tags",
+        "duplicate_match",
+        "loss_guard",
+        "loss_guard",
+    ];
+    let name = field.as_str();
+    if field.is_text() || field == Field::Model {
+        return Some(name.to_owned());
+    }
+    let shown = |value: &PrivateJson| match value.expose() {
+        serde_json::Value::Null => "the default".to_owned(),
+        other => other.to_string(),
+    };
+    GUARDS.contains(&name).then(|| {
+        format!(
+            "{name} (from {} to {})",
+            shown(&change.before),
+            shown(&change.after)
+        )
+    })
 }
 
 type Changed = Vec<(Field, SettingChange)>;
@@ -324,8 +351,26 @@ pub fn unprotect(
         updated_at: now,
         ..memory.clone()
     };
-    let action = Action::MemoryUnprotected;
-    Ok(alter_one(agent, memory, &after, action, actor, now))
+    let mut draft = Draft::new(agent, None, now);
+    let Some(change) = draft.alter(memory.clone(), &after) else {
+        return Ok(None);
+    };
+    record_change(
+        &mut draft,
+        memory.number,
+        change,
+        Action::MemoryUnprotected,
+        actor,
+    );
+    if actor.kind != ActorKind::Agent {
+        let entry = format!(
+            "An administrator took the protection from my memory {}: sessions can delete and merge it now. Protecting \
+             it again in a session is mine to do.",
+            memory.number
+        );
+        save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
+    }
+    Ok(Some(draft.finish()))
 }
 
 pub(crate) fn check_readable(memory: &Memory) -> Result<(), ChangeRefusal> {

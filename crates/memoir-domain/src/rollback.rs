@@ -11,6 +11,7 @@ use crate::{
     memory::{Memory, NewMemory, Number},
     session::{EndReason, Session, State, Stats},
     standing::Standing,
+    told,
 };
 
 /// The memories that `records` touch: those that they change, and the survivors in whose favour they
@@ -117,7 +118,7 @@ pub(crate) fn end_session(
         .as_ref()
         .map(|session| session.stats)
         .unwrap_or_default();
-    let told = tell(gauge, limit, stats, core_tokens);
+    let told = told::undone(gauge, limit, stats, core_tokens);
     let (number, created) = draft.create(NewMemory::journal(told.clone()));
     changes.push(created);
     let now = draft.now();
@@ -157,50 +158,6 @@ pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, stats: Stats) ->
         .count("tokens_removed", gauge.removed_tokens)
         .share("threshold", gauge.threshold.share())
         .stats(stats)
-}
-
-/// What a session came to, as in `2 deleted, 1 updated; 412 → 371 tokens, 10% less; 3 words let go`
-/// (SPEC 3.15).
-pub(crate) fn outcome(stats: Stats, gauge: &Gauge, core_tokens: u64, lost_words: u64) -> String {
-    let before = gauge.pre_session_tokens;
-    let mut told = format!("{stats}; {before} → {core_tokens} tokens");
-    let removed = before.saturating_sub(core_tokens);
-    if removed > 0 {
-        let percent = (removed * 100 + before / 2) / before;
-        told.push_str(&format!(", {percent}% less"));
-    }
-    match lost_words {
-        0 => {}
-        1 => told.push_str("; 1 word let go"),
-        words => told.push_str(&format!("; {words} words let go")),
-    }
-    told
-}
-
-fn tell(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens: u64) -> String {
-    let Gauge {
-        pre_session_tokens: pre,
-        threshold,
-        ..
-    } = gauge;
-    let why = match limit {
-        EndReason::BreakerMass => format!(
-            "it took your core memories from {pre} to {} tokens, and at least {} ({threshold} of them) must be left",
-            gauge.core_tokens,
-            gauge.least_allowed()
-        ),
-        EndReason::BreakerRemoved => format!(
-            "its edits together removed {} of {pre} tokens, and at least {} ({threshold} of them) must be left",
-            gauge.removed_tokens,
-            gauge.least_allowed()
-        ),
-        _ => "it was asked for while the session ran".to_owned(),
-    };
-    format!(
-        "Refinement session undone, because {why}. Undone: {}. Nothing is lost: your core memories are at \
-         {core_tokens} tokens again. The session is over.",
-        stats
-    )
 }
 
 /// Rolls a running session back because somebody asked for it.

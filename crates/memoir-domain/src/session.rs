@@ -243,6 +243,10 @@ pub struct Session {
     pub immutable_tags: Option<Vec<String>>,
     /// What it did.
     pub stats: Stats,
+    /// Calls of its tools that were refused. A refusal alone writes nothing: it is counted with the next thing
+    /// that is written of the session.
+    #[serde(default)]
+    pub refused_calls: u32,
     /// The agent's summary, where it completed.
     pub summary: Option<PrivateText>,
     /// Why it ended; `None` while it runs and where it completed.

@@ -29,7 +29,7 @@ pub(crate) fn messages_schema() -> Value {
             "type": "object",
             "properties": {
                 "id": {"type": "string", "description": "what it is known by; each is read once"},
-                "at": {"type": ["string", "null"], "description": "when it was said, such as 2026-05-03T14:00:00Z"},
+                "at": {"type": "string", "description": "when it was said, such as 2026-05-03T14:00:00Z"},
                 "speaker": {"type": "string", "description": "who said it, up to 200 characters"},
                 "text": {"type": "string", "description": "what was said"},
             },

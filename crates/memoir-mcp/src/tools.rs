@@ -60,8 +60,8 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Adds,
             json!({
                 "content": text("1 to 10,000 characters"),
-                "kind": {"type": ["string", "null"], "enum": ["core", "journal", null], "description": "core (the default): permanent. journal: leaves your prompt after a week"},
-                "tags": {"type": ["array", "null"], "items": {"type": "string"}, "description": "up to 16, each up to 50 characters"},
+                "kind": {"type": "string", "enum": ["core", "journal"], "description": "core (the default): permanent. journal: leaves your prompt after a week"},
+                "tags": {"type": "array", "items": {"type": "string"}, "description": "up to 16, each up to 50 characters"},
                 "source": optional("where it came from, up to 200 characters"),
                 "created_at": optional("when what it tells happened, such as 2026-05-03; now where it is left out"),
             }),
@@ -73,11 +73,11 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Reads,
             json!({
                 "query": optional("words, and phrases in double quotes; nothing finds everything, newest first"),
-                "kind": {"type": ["string", "null"], "enum": ["core", "journal", null]},
+                "kind": {"type": "string", "enum": ["core", "journal"]},
                 "tag": optional("a tag, whatever the case"),
                 "since": optional("the earliest date"),
                 "until": optional("the latest date"),
-                "limit": {"type": ["integer", "null"], "minimum": 1, "maximum": MOST_RECALLED},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RECALLED},
             }),
             &[],
         ),
@@ -86,7 +86,7 @@ pub(crate) fn all() -> Vec<Tool> {
             include_str!("tools/get_context.md"),
             Effect::Reads,
             json!({
-                "max_tokens": {"type": ["integer", "null"], "minimum": 0, "description": "whole entries are left out to fit"},
+                "max_tokens": {"type": "integer", "minimum": 0, "description": "whole entries are left out to fit"},
             }),
             &[],
         ),
@@ -96,7 +96,7 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Reads,
             json!({
                 "field": {"type": "string", "enum": own_fields()},
-                "history": {"type": ["boolean", "null"], "description": "also list the values that it had, newest first"},
+                "history": {"type": "boolean", "description": "also list the values that it had, newest first"},
             }),
             &["field"],
         ),
@@ -107,8 +107,9 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Changes,
             json!({
                 "field": {"type": "string", "enum": own_fields()},
-                "value": optional("the new value; null returns to the default"),
-                "undo": {"type": ["boolean", "null"], "description": "instead of a value: bring back what it was before its last change"},
+                "value": optional("the new value"),
+                "default": {"type": "boolean", "description": "instead of a value: return to the default"},
+                "undo": {"type": "boolean", "description": "instead of a value: bring back what it was before its last change"},
             }),
             &["field"],
         ),
@@ -117,8 +118,8 @@ pub(crate) fn all() -> Vec<Tool> {
             include_str!("tools/open_refinement.md"),
             Effect::Changes,
             json!({
-                "mode": {"type": ["string", "null"], "enum": ["full", "dedup_only", null], "description": "full (the default), or dedup_only: search, delete, protect and complete only"},
-                "rehearsal": {"type": ["boolean", "null"], "description": "on a copy: nothing changes, and what it came to can be applied later"},
+                "mode": {"type": "string", "enum": ["full", "dedup_only"], "description": "full (the default), or dedup_only: search, delete, protect and complete only"},
+                "rehearsal": {"type": "boolean", "description": "on a copy: nothing changes, and what it came to can be applied later"},
             }),
             &[],
         ),
@@ -135,7 +136,7 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Settles,
             json!({
                 "messages": life::messages_schema(),
-                "now": {"type": ["boolean", "null"], "description": "read it at once instead of after six hours without a message"},
+                "now": {"type": "boolean", "description": "read it at once instead of after six hours without a message"},
             }),
             &["messages"],
         ),
@@ -147,7 +148,7 @@ pub(crate) fn all() -> Vec<Tool> {
         Effect::Replaces,
         json!({
             "request_id": text("the request's id"),
-            "granted": {"type": ["boolean", "null"], "description": "true lets whoever asks in"},
+            "granted": {"type": "boolean", "description": "true lets whoever asks in"},
             "reason": optional("what you say to it, for whoever asks: up to 2,000 characters"),
         }),
         &["request_id"],
@@ -175,7 +176,7 @@ fn text(description: &str) -> Value {
 }
 
 fn optional(description: &str) -> Value {
-    json!({"type": ["string", "null"], "description": description})
+    json!({"type": "string", "description": description})
 }
 
 fn own_fields() -> Vec<&'static str> {
@@ -302,19 +303,27 @@ async fn view_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
 }
 
 async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
-    let arguments = Arguments::of(arguments, &["field", "value", "undo"])?;
+    let arguments = Arguments::of(arguments, &["field", "value", "default", "undo"])?;
     let field = own_field(&arguments)?;
-    match (arguments.flag("undo")?, arguments.is_given("value")) {
-        (true, false) => {
+    let wanted = (
+        arguments.flag("undo")?,
+        arguments.flag("default")?,
+        arguments.is_given("value"),
+    );
+    match wanted {
+        (true, false, false) => {
             agent.undo_setting(field, &actor(agent)).await?;
         }
-        (false, true) => agent.author(field, arguments.text("value")?).await?,
-        (true, true) => {
-            let problem = "cannot stand beside `undo`; give one of them";
+        (false, true, false) => agent.author(field, None).await?,
+        // A value of null returns to the default too.
+        (false, false, true) => agent.author(field, arguments.text("value")?).await?,
+        (false, false, false) => {
+            let problem = "is missing; give a text, or `default: true` for the default";
             return Err(Invalid::new("value", problem).into());
         }
-        (false, false) => {
-            let problem = "is missing; give a text, or null for the default";
+        _ => {
+            let problem =
+                "cannot stand beside another of `value`, `default` and `undo`; give one of them";
             return Err(Invalid::new("value", problem).into());
         }
     }
@@ -337,6 +346,9 @@ async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     };
     let mut answer = shown(&session)?;
     answer["prompt"] = Value::String(opened.prompt.text().into_exposed());
+    if let Some(found) = &opened.nothing_can_go {
+        answer["nothing_can_go"] = Value::String(found.to_string());
+    }
     Ok(answer)
 }
 

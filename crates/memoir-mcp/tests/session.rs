@@ -48,6 +48,41 @@ async fn spec_3_18_an_agent_runs_a_whole_session() {
 }
 
 #[tokio::test]
+async fn spec_3_18_every_parameter_of_a_tool_has_one_plain_type() {
+    let client = connected(agent().await).await;
+    let tools = client.list_all_tools().await.unwrap();
+    assert!(tools.len() > 10);
+    for tool in tools {
+        let schema = serde_json::Value::Object(tool.input_schema.as_ref().clone());
+        assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
+        let properties = schema["properties"].as_object().unwrap();
+        for (name, property) in properties {
+            assert!(property["type"].is_string(), "{} {name}", tool.name);
+        }
+        for name in schema["required"].as_array().unwrap() {
+            assert!(properties.contains_key(name.as_str().unwrap()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn spec_2_7_a_setting_returns_to_its_default() {
+    let client = connected(agent().await).await;
+    let set = async |arguments: serde_json::Value| call(&client, "update_config", arguments).await;
+    let field = "refinement_threshold";
+    let value = set(json!({"field": field, "value": "0.9"})).await;
+    assert_eq!(
+        (&value["value"], &value["is_default"]),
+        (&json!(0.9), &json!(false))
+    );
+    let value = set(json!({"field": field, "default": true})).await;
+    assert_eq!(value["is_default"], true);
+    set(json!({"field": field, "value": "0.9"})).await;
+    let value = set(json!({"field": field, "value": null})).await;
+    assert_eq!(value["is_default"], true);
+}
+
+#[tokio::test]
 async fn spec_3_13_the_breaker_trips_over_this_door_too() {
     let client = connected(agent().await).await;
     for number in 1..=4 {

@@ -13,7 +13,7 @@ use crate::call_ids::CallIds;
 use crate::http::{Endpoint, retryable};
 use crate::message::{AssistantMessage, Finish, Message, Reply, Request, ToolCall, Usage};
 use crate::usage::estimated;
-use crate::{Model, ModelError, ModelName, OutputLimitField};
+use crate::{Model, ModelError, ModelName, OutputLimitField, Provider};
 
 /// A model behind a chat completions endpoint.
 #[derive(Debug)]
@@ -22,6 +22,20 @@ pub(crate) struct OpenAi {
     pub(crate) endpoint: Endpoint,
     pub(crate) context_tokens: Option<u32>,
     pub(crate) output_limit_field: OutputLimitField,
+    /// Whether the provider hands marks for the model's cache on. It caches nothing without them.
+    pub(crate) takes_cache_marks: bool,
+}
+
+/// Whether a model is one of Anthropic's behind OpenRouter, which hands marks for the cache on in the parts of
+/// a message.
+pub(crate) fn takes_cache_marks(provider: &Provider, model: &str) -> bool {
+    let is_openrouter = provider.name == "openrouter"
+        || provider
+            .base_url
+            .as_ref()
+            .and_then(|url| url.host_str())
+            .is_some_and(|host| host == "openrouter.ai" || host.ends_with(".openrouter.ai"));
+    is_openrouter && model.starts_with("anthropic/")
 }
 
 #[async_trait]
@@ -35,7 +49,10 @@ impl Model for OpenAi {
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
-        let body = encode(request, self.name.model(), self.output_limit_field);
+        let mut body = encode(request, self.name.model(), self.output_limit_field);
+        if self.takes_cache_marks && !request.tools.is_empty() {
+            mark_for_cache(&mut body);
+        }
         let answer = self.endpoint.post(&body).await?;
         if let Some(error) = choice_error(&answer) {
             return Err(self.endpoint.embedded_failure(error, None));
@@ -91,6 +108,28 @@ fn encode(request: &Request, model: &str, limit: OutputLimitField) -> Value {
         body.insert("response_format".to_owned(), format);
     }
     body.into()
+}
+
+/// Marks what does not change from turn to turn of a conversation with tools: the system prompt, and what the
+/// user last said, which in a session is the ledger. It is then read from the cache instead of being paid for
+/// in full at each turn. Results of tools stay as they are: of those only the text form is documented.
+fn mark_for_cache(body: &mut Value) {
+    let Some(Value::Array(messages)) = body.get_mut("messages") else {
+        return;
+    };
+    let mut mark = |role: &str| {
+        let said_by = |message: &&mut Value| message.get("role") == Some(&json!(role));
+        let last = messages.iter_mut().rev().find(said_by);
+        if let Some(content) = last.and_then(|message| message.get_mut("content"))
+            && content.is_string()
+        {
+            let text = content.take();
+            *content =
+                json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]);
+        }
+    };
+    mark("system");
+    mark("user");
 }
 
 /// Whether an assistant message calls in the form that came before tools.

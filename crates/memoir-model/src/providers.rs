@@ -13,7 +13,7 @@ use crate::anthropic::{self, Anthropic};
 use crate::careful::Careful;
 use crate::http::Endpoint;
 use crate::key::{ApiKey, BadKey};
-use crate::openai::OpenAi;
+use crate::openai::{OpenAi, takes_cache_marks};
 use crate::provider::{
     KeySource, Provider, ProviderKind, ProviderSettings, SettingsError, is_loopback,
 };
@@ -223,11 +223,13 @@ impl Providers {
                 authorize(&mut headers, AUTHORIZATION, "Bearer ", key.as_ref());
                 let endpoint = endpoint("chat/completions", headers)?;
                 let output_limit_field = provider.output_limit_field;
+                let takes_cache_marks = takes_cache_marks(provider, model.model());
                 Ok(Arc::new(OpenAi {
                     name,
                     endpoint,
                     context_tokens,
                     output_limit_field,
+                    takes_cache_marks,
                 }))
             }
         }

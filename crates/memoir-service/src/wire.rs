@@ -328,6 +328,8 @@ pub(crate) struct Session {
     removed_tokens: u64,
     /// Words that its edits let go.
     lost_words: u64,
+    /// Calls of its tools that were refused.
+    refused_calls: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     summary: Option<PrivateText>,
@@ -401,6 +403,7 @@ impl From<SessionView> for Session {
             stats: view.stats,
             removed_tokens: view.removed_tokens,
             lost_words: view.lost_words,
+            refused_calls: view.refused_calls,
             summary: view.summary,
             reason: view.reason,
             end_reason: view.end_reason,
@@ -445,6 +448,9 @@ pub(crate) struct OpenSession {
     #[schema(value_type = String)]
     pub(crate) prompt: PrivateText,
     pub(crate) tools: Vec<ToolDefinition>,
+    /// That no memory can be taken away in it, why, and what to do; absent where one can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) nothing_can_go: Option<String>,
 }
 
 /// A tool of the session.

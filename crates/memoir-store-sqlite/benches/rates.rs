@@ -172,6 +172,7 @@ fn session(agent: AgentId) -> SessionRow {
         removed_tokens: 0,
         lost_words: 0,
         stats: Stats::default(),
+        refused_calls: 0,
         end_reason: None,
         body: StoredText(vec![1; 40]),
         started_at: at(5),

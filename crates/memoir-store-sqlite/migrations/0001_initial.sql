@@ -197,6 +197,8 @@ CREATE TABLE sessions (
     deleted INTEGER NOT NULL,
     -- Memories made constitutional.
     protected INTEGER NOT NULL,
+    -- Calls of its tools that were refused.
+    refused_calls INTEGER NOT NULL,
     -- Why it ended, in one word; NULL while it runs and where it completed.
     end_reason TEXT,
     -- When it was begun.

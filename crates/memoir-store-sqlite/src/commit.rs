@@ -415,7 +415,7 @@ fn write_sessions(
              removed_tokens = ?13, consolidated = ?14, updated = ?15, deleted = ?16, \
              protected = ?17, end_reason = ?18, ended_at = ?20, undone_at = ?21, calls = ?22, \
              input_tokens = ?23, output_tokens = ?24, lease_holder = ?26, body = ?27, \
-             version = ?28, lost_words = ?29 \
+             version = ?28, lost_words = ?29, refused_calls = ?30 \
          WHERE id = ?1 AND agent_id = ?2 AND state = ?3 AND driver = ?5 AND started_at = ?19 \
              AND lease_until IS ?25 AND model IS ?8",
     )?;
@@ -424,9 +424,9 @@ fn write_sessions(
              pre_session_tokens, post_session_tokens, threshold, edits, removed_tokens, \
              consolidated, updated, deleted, protected, end_reason, started_at, ended_at, \
              undone_at, calls, input_tokens, output_tokens, lease_until, lease_holder, body, \
-             version, lost_words, account_id) \
+             version, lost_words, refused_calls, account_id) \
          SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, account_id \
+             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, account_id \
          FROM agents WHERE id = ?2 \
          ON CONFLICT (id) DO UPDATE SET state = excluded.state, mode = excluded.mode, \
              driver = excluded.driver, trigger = excluded.trigger, \
@@ -442,7 +442,7 @@ fn write_sessions(
              input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, \
              lease_until = excluded.lease_until, lease_holder = excluded.lease_holder, \
              body = excluded.body, version = excluded.version, \
-             lost_words = excluded.lost_words \
+             lost_words = excluded.lost_words, refused_calls = excluded.refused_calls \
          WHERE agent_id = excluded.agent_id",
     )?;
     for session in sessions {
@@ -486,6 +486,7 @@ fn write_sessions(
             Text(&session.body),
             version,
             lost_words,
+            session.refused_calls,
         ];
         if proceed.execute(row)? > 0 {
             continue;

@@ -49,7 +49,7 @@ macro_rules! session_columns {
     () => {
         "id, agent_id, version, state, mode, driver, trigger, rehearsal, model, pre_session_tokens, \
          post_session_tokens, threshold, edits, removed_tokens, lost_words, consolidated, updated, \
-         deleted, protected, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
+         deleted, protected, refused_calls, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
          output_tokens, lease_until, lease_holder, body, sessions.account_id IS \
              (SELECT agents.account_id FROM agents WHERE agents.id = sessions.agent_id)"
     };
@@ -264,6 +264,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
         deleted: columns.small_count()?,
         protected: columns.small_count()?,
     };
+    let refused_calls = columns.small_count()?;
     let end_reason = columns.optional_word()?;
     let started_at = columns.time()?;
     let ended_at = columns.optional_time()?;
@@ -305,6 +306,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
         removed_tokens,
         lost_words,
         stats,
+        refused_calls,
         end_reason,
         body,
         started_at,

@@ -143,6 +143,7 @@ pub struct SessionRow {
     pub removed_tokens: u64,
     pub lost_words: u64,
     pub stats: Stats,
+    pub refused_calls: u32,
     pub end_reason: Option<EndReason>,
     /// Summary, reason, and what a rehearsal came to.
     pub body: StoredText,

@@ -101,6 +101,18 @@ impl Turn {
         Self::Respond(Arc::new(respond))
     }
 
+    /// The same answer, cut off at the output limit.
+    #[must_use]
+    pub fn cut(self) -> Self {
+        match self {
+            Self::Reply(reply) => Self::Reply(Reply {
+                finish: Finish::Length,
+                ..reply
+            }),
+            other => other,
+        }
+    }
+
     /// This turn after `wait`.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {

@@ -147,8 +147,10 @@ impl Watcher {
         let Progress::Opened {
             duplicates_removed,
             pre_session_tokens,
-            threshold,
+            threshold: _,
             removable_tokens,
+            limit,
+            nothing_can_go,
             listed,
             left_out,
         } = progress
@@ -164,17 +166,16 @@ impl Watcher {
                 thousands(*left_out as u64)
             ));
         }
-        let opened = format!(
-            "{rows}, {} tokens; at least {} must be left, so {} may go",
-            thousands(*pre_session_tokens),
-            show::percent(*threshold),
-            thousands(*removable_tokens)
-        );
-        format!(
-            "{}\n{}",
+        let opened = format!("{rows}, {} tokens", thousands(*pre_session_tokens));
+        let mut lines = vec![
             styled(DIM, "cleaned", &doubles),
-            styled(DIM, "opened", &opened)
-        )
+            styled(DIM, "opened", &opened),
+            styled(DIM, "limit", limit),
+        ];
+        if let Some(told) = nothing_can_go {
+            lines.push(styled(YELLOW, "note", told));
+        }
+        lines.join("\n")
     }
 
     /// `412 → 398 tokens [████████░░░░] 89 to the breaker`

@@ -232,6 +232,7 @@ class Session(Shown):
     edits: int
     stats: Stats
     removed_tokens: int
+    refused_calls: int
     end_reason: str | None = None
     summary: str | None = private(default=None)
     reason: str | None = private(default=None)

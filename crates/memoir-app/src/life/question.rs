@@ -4,10 +4,13 @@
 use std::{pin::Pin, time::Duration};
 
 use memoir_domain::{answer::Unreadable, prompt::Prompt};
-use memoir_model::{AnswerSchema, Message, Model, ModelError, Reply, Request};
+use memoir_model::{AnswerSchema, Finish, Message, Model, ModelError, Reply, Request};
 use tokio::time::Instant;
 
 use crate::Memoir;
+
+/// How much more room an answer gets that was cut off at the output limit.
+const MORE_ROOM: u32 = 4;
 
 /// What a model is asked.
 pub(super) struct Question {
@@ -67,8 +70,11 @@ impl Memoir {
             Ok(answer) => return Ok(answer),
             Err(unreadable) => unreadable,
         };
-        // An empty answer is not echoed: some providers refuse empty messages.
-        if !reply.text.expose().trim().is_empty() {
+        if reply.finish == Finish::Length {
+            // It was cut off: what it says is not echoed, and it gets more room.
+            request.max_output_tokens = request.max_output_tokens.saturating_mul(MORE_ROOM);
+        } else if !reply.text.expose().trim().is_empty() {
+            // An empty answer is not echoed: some providers refuse empty messages.
             request.messages.push(Message::Assistant(reply.message));
         }
         let repair = format!(

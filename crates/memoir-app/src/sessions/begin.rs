@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use memoir_domain::{
-    PrivateText, SessionId, context,
+    PrivateText, SessionId,
+    breaker::Allowance,
+    context,
     ledger::{Ledger, LedgerRoom},
-    lifecycle::{self, Start, StartRefusal},
+    lifecycle::{self, NothingCanGo, Start, StartRefusal},
     memory::tokens,
     prompt::{self, Prompt},
     session::{Driver, Lease, Mode, Session, Trigger},
@@ -13,7 +15,8 @@ use memoir_domain::{
 use memoir_model::{Model, ModelName};
 use memoir_store::{Selection, Wanted};
 
-use crate::{AgentHandle, Error, Loaded, Result, memories::wanted};
+use super::end::with_session;
+use crate::{AgentHandle, Error, Loaded, Result};
 
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
@@ -39,8 +42,10 @@ pub struct OpenedSession {
     pub pre_session_tokens: u64,
     /// The breaker's threshold.
     pub threshold: f64,
-    /// How many tokens may be removed before the breaker trips.
-    pub removable_tokens: u64,
+    /// From what loss on everything is undone.
+    pub allowance: Allowance,
+    /// That nothing can be taken away, why, and what to do; `None` where something can.
+    pub nothing_can_go: Option<NothingCanGo>,
     /// Doubles that were put together by code.
     pub duplicates_removed: usize,
 }
@@ -52,7 +57,8 @@ impl From<lifecycle::Opened> for OpenedSession {
             ledger: opened.ledger,
             pre_session_tokens: opened.gauge.pre_session_tokens,
             threshold: opened.gauge.threshold.share(),
-            removable_tokens: opened.gauge.removable_tokens(),
+            allowance: opened.gauge.allowance(),
+            nothing_can_go: opened.nothing_can_go,
             duplicates_removed: opened.duplicates_removed,
         }
     }
@@ -86,6 +92,7 @@ impl AgentHandle {
         self.close_if_lapsed().await?;
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
+        Box::pin(self.spare(options)).await?;
         let until = self.memoir.lease_until();
         let begun = self
             .decide(&Wanted::default(), |loaded, now| {
@@ -130,20 +137,56 @@ impl AgentHandle {
         })
     }
 
+    /// Does not let the schedule ask an agent of which nothing can be taken away, and notes that it was looked
+    /// at.
+    ///
+    /// # Errors
+    /// [`StartRefusal::NothingCanGo`].
+    pub(super) async fn spare(&self, options: &RefineOptions) -> Result<()> {
+        if matches!(options.trigger, None | Some(Trigger::Request)) {
+            return Ok(());
+        }
+        let wanted = Wanted {
+            memories: Selection::KeptCore,
+            ..Wanted::default()
+        };
+        let found = self
+            .decide(&wanted, |loaded, now| {
+                self.trigger(options, &loaded)?;
+                let digester = loaded.digester();
+                let found = lifecycle::nothing_can_go(&loaded.agent, &loaded.memories, &digester);
+                let decision = found.map(|_| lifecycle::pass_over(loaded.agent, now));
+                Ok((decision, found))
+            })
+            .await?;
+        found.map_or(Ok(()), |found| Err(StartRefusal::from(found).into()))
+    }
+
     /// What the agent is asked before a session (SPEC 3.3). The memories are cut to fit the model's
     /// context: an agent that outgrew it could never be asked otherwise.
-    pub(crate) async fn consent_prompt(&self, context_tokens: Option<u32>) -> Result<Prompt> {
+    ///
+    /// # Errors
+    /// The agent has no such session.
+    pub(crate) async fn consent_prompt(
+        &self,
+        id: SessionId,
+        context_tokens: Option<u32>,
+    ) -> Result<Prompt> {
         let now = self.memoir.now();
-        let selection = Selection::Context {
-            journal_after: context::journal_since(now),
+        let wanted = Wanted {
+            memories: Selection::Context {
+                journal_after: context::journal_since(now),
+            },
+            ..with_session(id)
         };
-        let loaded = self.load(&wanted(selection)).await?;
+        let mut loaded = self.load(&wanted).await?;
+        let session = loaded.take_session(id)?;
         let room = room(
             self.context_of(context_tokens),
             [&loaded.agent.settings.system_prompt],
         );
         let context = context::build(&loaded.memories, now, Some(room));
-        Ok(prompt::consent(&loaded.agent, &context))
+        Ok(prompt::consent(&loaded.agent, (&session).into(), &context))
     }
 
     /// Hands the knife over: puts doubles together, fixes mass and threshold, and builds the prompt.

@@ -61,6 +61,12 @@ impl AgentHandle {
         let result = called.as_ref().ok().map(|called| &called.result);
         spans::tool_answered(&span, result);
         self.memoir.metrics.called(request.tool, result);
+        // A call of a session that is over is none of its calls.
+        if result.is_some_and(
+            |result| matches!(result, ToolResult::Error { code, .. } if *code != "session_over"),
+        ) {
+            self.memoir.refusals.note(id);
+        }
         called
     }
 
@@ -250,6 +256,8 @@ impl AgentHandle {
             let gauges = before.zip(Some(after));
             return Ok(Called { result, gauges });
         }
+        // What the next call is decided on has them too.
+        let settled = self.memoir.refusals.settle(&mut decision.sessions);
         let session = decision
             .sessions
             .iter_mut()
@@ -262,9 +270,14 @@ impl AgentHandle {
         let after = session
             .as_ref()
             .map(|session| knife::session_gauge(&agent, session));
-        let base = self
-            .commit(&desk.base, decision, codec::Beside::default())
-            .await?;
+        let written = self.commit(&desk.base, decision, codec::Beside::default());
+        let base = match written.await {
+            Ok(base) => base,
+            Err(error) => {
+                self.memoir.refusals.give_back(settled);
+                return Err(error);
+            }
+        };
         follow(notes, &desk.base, base.version(), &changes);
         if let Some(session) = session.filter(|session| session.state == State::Open) {
             let known = Known {

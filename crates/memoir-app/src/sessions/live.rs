@@ -270,7 +270,7 @@ fn live(name: &str, mut agent: Agent, session: Session, eyes: Eyes) -> LiveSessi
         removable_tokens: gauge
             .as_ref()
             .filter(|_| is_running && !session.rehearsal)
-            .map(Gauge::removable_tokens),
+            .map(|gauge| gauge.allowance().tokens),
         edits_left: EDIT_CAP.saturating_sub(session.edits),
         session: SessionView::new(name, session).seen_by(eyes),
     }

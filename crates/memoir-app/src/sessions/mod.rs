@@ -9,6 +9,7 @@ mod live;
 mod own;
 mod queue;
 mod recent;
+mod refusals;
 mod rehearse;
 mod slate;
 mod sweep;
@@ -29,6 +30,7 @@ pub use live::{Live, LiveEvent, LiveRecord, LiveSession, Seen, Standing};
 pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
 pub(crate) use recent::Recent;
+pub(crate) use refusals::Refusals;
 pub use rehearse::{AppliedMass, BlindChange, BlindRehearsal, Rehearsal, RehearsedMemory};
 pub use sweep::{Scheduled, Scheduler};
 pub use turns::Turns;
@@ -89,7 +91,10 @@ impl AgentHandle {
             .session
             .as_mut()
             .and_then(|(_, rehearsal)| rehearsal.take());
-        let session = loaded.take_session(id)?;
+        let mut session = loaded.take_session(id)?;
+        session.refused_calls = session
+            .refused_calls
+            .saturating_add(self.memoir.refusals.of(id));
         Ok(SessionDetail {
             session: SessionView::new(&self.name, session),
             changes: rehearsal.map(|rehearsal| rehearsal.memories()),

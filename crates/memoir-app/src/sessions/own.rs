@@ -144,7 +144,8 @@ impl AgentHandle {
             ledger,
             pre_session_tokens: gauge.pre_session_tokens,
             threshold: gauge.threshold.share(),
-            removable_tokens: gauge.removable_tokens(),
+            allowance: gauge.allowance(),
+            nothing_can_go: None,
             duplicates_removed: 0,
         };
         Ok(Some((SessionView::new(&self.name, session), opened)))

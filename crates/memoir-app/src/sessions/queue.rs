@@ -173,6 +173,7 @@ impl AgentHandle {
     pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionView> {
         let model = self.model(options).await?;
         self.close_if_lapsed().await?;
+        Box::pin(self.spare(options)).await?;
         let id = self.memoir.ids().session()?;
         let queued = self
             .decide(&Wanted::default(), |loaded, now| {
@@ -218,7 +219,8 @@ impl AgentHandle {
             ledger,
             pre_session_tokens: gauge.pre_session_tokens,
             threshold: gauge.threshold.share(),
-            removable_tokens: gauge.removable_tokens(),
+            allowance: gauge.allowance(),
+            nothing_can_go: None,
             duplicates_removed: 0,
         })
     }

@@ -41,7 +41,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     let journal = world.journal().await;
     assert_eq!(
         journal,
-        ["Refinement session (1 deleted; 74 → 60 tokens): Put doubles together."]
+        ["Refinement session (1 deleted; 74 → 60 tokens, 19% less): Put doubles together."]
     );
     assert_eq!(
         world.actions().await[7..],
@@ -136,6 +136,163 @@ async fn spec_3_16_a_model_that_stops_is_reminded_once() {
 }
 
 #[tokio::test]
+async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
+    let world = World::new(&DOUBLES).await;
+    let script = world.script([
+        Turn::text("<thinking>Should I? Let me see").cut(),
+        Turn::text("YES"),
+        delete(2).cut(),
+        Turn::text("I was about to").cut(),
+        delete(2),
+        complete(),
+    ]);
+    let mut seen = Vec::new();
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |progress| {
+            seen.push(progress.clone());
+        })
+        .await
+        .unwrap();
+    assert_eq!(state(&driven), State::Completed);
+    // What was cut off was not carried out, and not echoed.
+    assert_eq!((driven.session.edits, driven.session.refused_calls), (1, 0));
+    let requests = script.requests();
+    let room: Vec<u32> = requests
+        .iter()
+        .map(|request| request.max_output_tokens)
+        .collect();
+    assert_eq!(room, [4_096, 16_384, 16_384, 65_536, 262_144, 262_144]);
+    assert_eq!(requests[2].messages, requests[4].messages);
+    assert!(
+        !seen
+            .iter()
+            .any(|progress| matches!(progress, Progress::Reminded | Progress::Declined { .. }))
+    );
+
+    // A clear yes is one, whatever would have followed.
+    let world = World::new(&DOUBLES).await;
+    world.script([Turn::text("YES, since I").cut(), complete()]);
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(state(&driven), State::Completed);
+
+    let world = World::new(&DOUBLES).await;
+    let cut = || Turn::text("Let me think about").cut();
+    let (driven, _) = world
+        .refine([delete(2), cut(), cut(), cut(), complete()])
+        .await;
+    assert_eq!(
+        (state(&driven), driven.session.end_reason),
+        (State::Failed, Some("provider"))
+    );
+    insta::assert_snapshot!(driven.session.reason.unwrap().expose(), @"the model's answer was cut off at its output limit of 65536 tokens, 3 times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers");
+    assert_eq!(
+        world.journal().await,
+        [
+            "Refinement session ended without completing, because your model could not be asked any more (1 deleted; \
+          74 → 60 tokens, 19% less). What it did stays; it can be undone."
+        ]
+    );
+}
+
+#[tokio::test]
+async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
+    let world = World::new(&DOUBLES).await;
+    let script = world.script([
+        Turn::text("YES"),
+        Turn::text("```json\n{\"name\": \"delete_memory\", \"arguments\": {\"id\": 2}}\n```"),
+        complete(),
+    ]);
+    let driven = world
+        .agent
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(
+        (state(&driven), driven.session.edits),
+        (State::Completed, 0)
+    );
+    let requests = script.requests();
+    let Some(Message::User(reminder)) = requests[2].messages.last() else {
+        panic!("it is reminded")
+    };
+    insta::assert_snapshot!(reminder.expose(), @"The session is still open. You wrote a call of delete_memory as text, and nothing was done: call the tool itself. If you are done, or if there is nothing to do, call complete_refinement with a short summary. Zero edits is a good outcome.");
+}
+
+#[tokio::test]
+async fn spec_3_16_the_limit_of_tokens_grows_with_the_ledger() {
+    let settings = Settings {
+        limits: Limits {
+            tokens: 2_000,
+            ..Limits::default()
+        },
+        context_tokens: 200_000,
+        ..settings()
+    };
+    let long: Vec<String> = (0..60)
+        .map(|number| format!("{number} ").repeat(200))
+        .collect();
+    let texts: Vec<&str> = long.iter().map(String::as_str).collect();
+    let search = || Turn::call("search_memories", json!({"query": "no such thing"}));
+    for (texts, expected) in [
+        (&texts[..1], State::Abandoned),
+        (&texts[..], State::Completed),
+    ] {
+        let world = World::with(texts, settings.clone()).await;
+        // A hundred and ten tokens each, by what the model says.
+        let mut turns: Vec<Turn> = (0..20).map(|_| search()).collect();
+        turns.push(complete());
+        let (driven, _) = world.refine(turns).await;
+        assert_eq!(state(&driven), expected, "{} memories", texts.len());
+    }
+}
+
+#[tokio::test]
+async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
+    let world = World::new(&DOUBLES).await;
+    let (driven, _) = world
+        .refine([
+            delete(99),
+            Turn::calls([("drop_table", json!({})), ("delete_memory", json!({}))]),
+            delete(2),
+            delete(2),
+            complete(),
+        ])
+        .await;
+    assert_eq!(driven.session.refused_calls, 4);
+    let id = driven.session.id;
+    let read = world.agent.session(id).await.unwrap().session;
+    assert_eq!(read.refused_calls, 4);
+
+    // The agent that drives itself sees them at once; the store has them with the next thing written.
+    let (session, _) = world.agent.open_own(Mode::Full).await.unwrap();
+    let stored = || async {
+        let rows = world.store.sessions(world.agent.scope(), 1).await.unwrap();
+        rows[0].refused_calls
+    };
+    for count in 1..=3 {
+        world
+            .agent
+            .call_tool(session.id, "delete_memory", Some(&json!({"id": 99})))
+            .await
+            .unwrap();
+        let seen = world.agent.session(session.id).await.unwrap().session;
+        assert_eq!((seen.refused_calls, stored().await), (count, 0));
+    }
+    world
+        .agent
+        .cancel(session.id, &crate::world::person())
+        .await
+        .unwrap();
+    assert_eq!(stored().await, 3);
+    world.check().await;
+}
+
+#[tokio::test]
 async fn spec_3_8_oddities_of_models_are_ordinary() {
     let world = World::new(&DOUBLES).await;
     let (driven, seen) = world
@@ -221,7 +378,7 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
             .await
             .last()
             .unwrap()
-            .starts_with("Refinement session undone, because it took")
+            .starts_with("Refinement session undone, because your core memories went from")
     );
     assert_eq!(
         world

@@ -10,7 +10,7 @@ use std::{
 use jiff::{civil, tz::TimeZone};
 use memoir_app::{
     Account, AgentHandle, Clock, Memoir, MemoryInput, Models, Settings,
-    sessions::{RefineOptions, Scheduled, Scheduler},
+    sessions::{Progress, RefineOptions, Scheduled, Scheduler},
 };
 use memoir_domain::{Timestamp, agent::Field, memory::Kind, schedule::WeeklySlot, session::State};
 use memoir_model::{ConnectError, Model, ModelName};
@@ -127,8 +127,17 @@ impl Month {
         agent.configure(&assignments, &person()).await.unwrap();
     }
 
-    /// Saves a core memory of so many tokens; no two are alike.
+    /// Saves core memories of so many tokens together; no two are alike. There are ten of them, so that a session
+    /// could take one away, and the agent is asked.
     async fn remember(&mut self, name: &str, tokens: u64) {
+        let each = tokens / 10;
+        for part in 0..10 {
+            let rest = if part == 0 { tokens % 10 } else { 0 };
+            self.remember_one(name, each + rest).await;
+        }
+    }
+
+    async fn remember_one(&mut self, name: &str, tokens: u64) {
         if tokens == 0 {
             return;
         }
@@ -447,16 +456,59 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
     assert!(at_first < month.clock.now());
 }
 
+/// So many that one of them could go: the agent is asked.
+fn four_memories() -> [MemoryInput; 4] {
+    ["A memory.", "A matter.", "A manner.", "A mirror."].map(crate::lab::input)
+}
+
+#[tokio::test]
+async fn spec_3_1_one_of_which_nothing_can_go_is_not_asked_and_looked_at_once_a_week() {
+    let mut month = Month::with("2026-03-04T12:00:00Z", settings()).await;
+    month.agent("steady", 50).await;
+    month.agent("tiny", 0).await;
+    month.agent("pressed", 0).await;
+    month.set("pressed", Field::CoreTokenBudget, "1").await;
+    for name in ["tiny", "pressed"] {
+        month.remember_one(name, 50).await;
+        month.remember_one(name, 60).await;
+    }
+    month.down_until("2026-03-09T12:00:00Z");
+    let tiny = month.account.agent("tiny").await.unwrap();
+    let records = async || {
+        let query = memoir_app::RecordQuery::default();
+        tiny.records(&query).await.unwrap().len()
+    };
+    let before = records().await;
+    month.until("2026-03-17T12:00:00Z").await;
+    month.none_else_asked(&["steady"]);
+    assert_eq!(records().await, before);
+    assert_eq!(tiny.sessions(10).await.unwrap().len(), 0);
+    // Once there is enough it is asked at the next slot.
+    month.remember("tiny", 200).await;
+    month.until("2026-03-24T12:00:00Z").await;
+    assert_eq!(month.of("tiny").await, ["03-23T04:00 weekly completed"]);
+    // Started by hand a session begins, and tells it.
+    let pressed = month.account.agent("pressed").await.unwrap();
+    let mut told = None;
+    pressed
+        .refine(&RefineOptions::default(), &mut |progress| {
+            if let Progress::Opened { nothing_can_go, .. } = progress {
+                told.clone_from(nothing_can_go);
+            }
+        })
+        .await
+        .unwrap();
+    insta::assert_snapshot!(told.unwrap(), @"no memory can be taken away: if more than 27 tokens go, everything is undone (83 of 110 tokens must be left), and the smallest memory that could go has 50 tokens. No session is needed before there are more memories; a lower `refinement_threshold` would leave more room");
+}
+
 #[tokio::test]
 async fn spec_3_1_one_whose_row_was_changed_is_passed_over_and_holds_up_nobody() {
     let lab = Lab::new();
     let names = ["wren", "kite", "robin"];
     let world = lab.world().await;
-    world.remember("A memory.").await;
-    for name in &names[1..] {
+    for name in &names {
         let agent = agent_of(&world.memoir, name).await;
-        let input = crate::lab::input("Another memory.");
-        agent.save(&[input], &person()).await.unwrap();
+        agent.save(&four_memories(), &person()).await.unwrap();
     }
     lab.clock.advance(Duration::from_secs(7 * 86_400));
     // Made to look due for longer than it is; and one whose row cannot even be read.
@@ -481,7 +533,7 @@ async fn spec_3_1_one_whose_row_was_changed_is_passed_over_and_holds_up_nobody()
 async fn spec_3_2_of_many_schedulers_at_once_exactly_one_begins_a_session() {
     let lab = Lab::new();
     let world = lab.world().await;
-    world.remember("A memory.").await;
+    world.agent.save(&four_memories(), &person()).await.unwrap();
     lab.clock.advance(Duration::from_secs(7 * 86_400));
     let schedulers: Vec<_> = (0..8)
         .map(|_| {

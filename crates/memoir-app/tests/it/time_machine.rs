@@ -499,11 +499,11 @@ async fn spec_3_14_erosion_follows_the_time() {
         (Field::RefinementThreshold, Some("0.2")),
         (Field::DetailGuard, Some("off")),
     ];
-    agent.configure(&lax, &person()).await.unwrap();
     for number in 0..10 {
         let text = format!("A long and quiet memory number {number} of a day at the sea.");
         agent.save(&[input(&text)], &person()).await.unwrap();
     }
+    agent.configure(&lax, &person()).await.unwrap();
     let start = lab.now();
     lab.tick();
     let deletes = |numbers: std::ops::RangeInclusive<u64>| numbers.map(delete).chain([complete()]);

@@ -96,9 +96,7 @@ fn standing(view: &AgentView) -> Markup {
                 (parts::pair("Journal entries", html! { (words::number(tally.journal_count)) }))
                 (parts::pair("Constitutional", html! { (words::number(tally.constitutional_count)) }))
                 (parts::pair("Discarded", html! { (words::number(tally.discarded_count)) }))
-                (parts::pair("To the breaker", html! {
-                    (words::number(to_the_breaker(view))) " tokens in one session"
-                }))
+                (parts::pair("Breaker", html! { (breaker(view)) }))
                 (parts::pair("Kept", html! {
                     (parts::kept(&view.kept)) " of all words that were ever said; "
                     (words::counted(view.kept.lost_words, "word", "words")) " let go, "
@@ -119,8 +117,8 @@ fn next(view: &AgentView) -> Markup {
     }
 }
 
-/// What a session that begins now could remove.
-fn to_the_breaker(view: &AgentView) -> u64 {
+/// From what loss on a session that begins now is undone, in the words that the agent gets too.
+fn breaker(view: &AgentView) -> String {
     let threshold = Threshold::new(view.effective_refinement_threshold);
     let gauge = Gauge {
         pre_session_tokens: view.tally.core_tokens,
@@ -128,7 +126,7 @@ fn to_the_breaker(view: &AgentView) -> u64 {
         removed_tokens: 0,
         threshold: threshold.unwrap_or(Threshold::DEFAULT),
     };
-    gauge.removable_tokens()
+    format!("{} in one session", gauge.allowance())
 }
 
 /// A setting as set; `None` for a prompt that the agent itself has set.

@@ -197,6 +197,7 @@ fn outcome(console: &Console, session: &SessionView) -> Markup {
                 }
             }))
             (parts::pair("Edits", html! { (session.edits) " of " (EDIT_CAP) ": " (session.stats) }))
+            (parts::pair("Refused calls", html! { (words::number(u64::from(session.refused_calls))) }))
             (parts::pair("Removed", html! { (words::number(session.removed_tokens)) " tokens" }))
             (parts::pair("Tools", html! { (mode) }))
             (parts::pair("Driven by", html! { (driver) }))

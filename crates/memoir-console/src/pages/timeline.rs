@@ -279,8 +279,8 @@ fn now(live: &LiveSession) -> String {
         State::Open => {
             let left = match live.removable_tokens {
                 Some(left) => format!(
-                    "{} more tokens may go until the breaker trips; ",
-                    words::number(left)
+                    "If more than {} go, everything is undone; ",
+                    words::counted(left, "token", "tokens")
                 ),
                 None => String::new(),
             };

@@ -16,6 +16,7 @@ use crate::{
     session::{EDIT_CAP, EndReason, Mode, Session, State},
     survey::Survey,
     text::{Digester, fold},
+    told,
     wording::{self, Door, Wording, WordingTexts},
 };
 
@@ -477,7 +478,7 @@ fn complete(
     draft.session = Some(session);
     let entry = format!(
         "Refinement session ({}): {}",
-        rollback::outcome(stats, &gauge, gauge.core_tokens, lost_words),
+        told::measured(stats, gauge.pre_session_tokens, gauge.core_tokens, lost_words),
         summary.expose()
     );
     let (number, created) = draft.create(NewMemory::journal(entry));

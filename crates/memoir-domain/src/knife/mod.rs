@@ -85,11 +85,12 @@ impl Tool {
                  oldest first. Give at least one of the three."
             }
             Self::Consolidate => {
-                "Merge two or more core memories that say the same into one with the text you give. It takes \
-                 their earliest date and all their tags. Counts as one edit."
+                "Unite two to five core memories that say the same into one with the text you give: their sentences, \
+                 word for word, each once. It takes their earliest date and all their tags. Counts as one edit."
             }
             Self::Update => {
-                "Tighten the wording of one core memory without losing anything it says. Counts as one edit."
+                "Tighten the wording of one core memory: its sentences stay as they are, but for words that say \
+                 nothing by themselves. Nothing is added. Counts as one edit."
             }
             Self::Delete => {
                 "Discard one core memory that another one makes superfluous. Rare: only for doubles. Counts as one edit."
@@ -103,38 +104,49 @@ impl Tool {
         }
     }
 
-    /// The JSON schema of what it takes: every field required, those that may be left out nullable.
+    /// The JSON schema of what it takes. What may be left out is not among the required, and everything has one
+    /// plain type: providers refuse lists of types.
     pub fn parameters(self) -> Value {
         let number = json!({"type": "integer", "minimum": 1, "description": "The memory's number, such as 17 for #17."});
         let content =
             json!({"type": "string", "description": "The whole new text, 1 to 10000 characters."});
+        let confirm = json!({"type": "string",
+            "description": "The code of an earlier answer, to do what it asked about."});
         let time = |which: &str| {
-            json!({"type": ["string", "null"],
-                   "description": format!("{which} origin date, such as 2026-03-01 or 2026-03-01T04:00:00Z, or null.")})
+            json!({"type": "string",
+                   "description": format!("{which} origin date, such as 2026-03-01 or 2026-03-01T04:00:00Z.")})
         };
-        let properties = match self {
-            Self::Search => json!({
-                "query": {"type": ["string", "null"], "description": "A piece of text to find as it stands, or null."},
-                "since": time("The earliest"),
-                "until": time("The latest"),
-            }),
-            Self::Consolidate => json!({
-                "ids": {"type": "array", "items": {"type": "integer", "minimum": 1},
-                        "description": "The numbers of two or more memories, such as [17, 21]."},
-                "content": content,
-            }),
-            Self::Update => json!({"id": number, "content": content}),
-            Self::Delete | Self::Protect => json!({"id": number}),
-            Self::Complete => json!({
-                "summary": {"type": "string", "description": "What you did and why, 1 to 2000 characters."},
-            }),
+        let (properties, required) = match self {
+            Self::Search => (
+                json!({
+                    "query": {"type": "string", "description": "A piece of text to find as it stands."},
+                    "since": time("The earliest"),
+                    "until": time("The latest"),
+                }),
+                json!([]),
+            ),
+            Self::Consolidate => (
+                json!({
+                    "ids": {"type": "array", "items": {"type": "integer", "minimum": 1},
+                            "description": "The numbers of two or more memories, such as [17, 21]."},
+                    "content": content,
+                    "confirm": confirm,
+                }),
+                json!(["ids", "content"]),
+            ),
+            Self::Update => (
+                json!({"id": number, "content": content, "confirm": confirm}),
+                json!(["id", "content"]),
+            ),
+            Self::Delete => (json!({"id": number, "confirm": confirm}), json!(["id"])),
+            Self::Protect => (json!({"id": number}), json!(["id"])),
+            Self::Complete => (
+                json!({
+                    "summary": {"type": "string", "description": "What you did and why, 1 to 2000 characters."},
+                }),
+                json!(["summary"]),
+            ),
         };
-        let required: Vec<&String> = properties
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name)
-            .collect();
         json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
     }
 }

@@ -4,23 +4,77 @@ use crate::{
     PrivateText,
     access::{AccessKind, AccessRequest, AccessScope},
     agent::Agent,
+    answer::without_thinking,
     breaker::Gauge,
     context::ContextText,
-    ledger::Ledger,
+    ledger::{self, Ledger},
     memory::Memory,
     quote::quote,
-    session::{EDIT_CAP, Mode},
+    session::{EDIT_CAP, Mode, Session},
 };
 
-const RULES: &str = include_str!("rules.md");
 const DEFAULT_STYLE: &str = include_str!("style.md");
-const CLOSING: &str = include_str!("closing.md");
-const CLOSING_DEDUP_ONLY: &str = include_str!("closing_dedup_only.md");
+const REHEARSAL: &str = include_str!("rehearsal.md");
+const OVER_BUDGET: &str = include_str!("over_budget.md");
 const NEAR_DOUBLES: &str = include_str!("near_doubles.md");
 const CONSENT: &str = include_str!("consent.md");
+const CONSENT_REHEARSAL: &str = include_str!("consent_rehearsal.md");
 const ACCESS: &str = include_str!("access.md");
-/// The start of the status line that tells how many tokens may be removed.
-const REMOVABLE: &str = "- May be removed before the breaker trips: ";
+/// The start of the status line that tells from what loss on everything is undone.
+const LIMIT: &str = "- Limit: if more than ";
+
+/// What of a session its prompts tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Occasion {
+    /// Which tools it has.
+    pub mode: Mode,
+    /// Whether it works on a copy.
+    pub rehearsal: bool,
+    /// Edits that are done already: whoever goes on with a session has not all ten.
+    pub edits: u32,
+}
+
+impl From<&Session> for Occasion {
+    fn from(session: &Session) -> Self {
+        Self {
+            mode: session.mode,
+            rehearsal: session.rehearsal,
+            edits: session.edits,
+        }
+    }
+}
+
+/// The words of a mode.
+struct Words {
+    rules: &'static str,
+    rules_again: &'static str,
+    closing: &'static str,
+    consent: &'static str,
+}
+
+const FULL: Words = Words {
+    rules: include_str!("rules.md"),
+    rules_again: include_str!("rules_again.md"),
+    closing: include_str!("closing.md"),
+    consent: include_str!("consent_full.md"),
+};
+
+/// Says nothing of tightening, merging or confirming, which such a session does not have.
+const DEDUP_ONLY: Words = Words {
+    rules: include_str!("rules_dedup_only.md"),
+    rules_again: include_str!("rules_again_dedup_only.md"),
+    closing: include_str!("closing_dedup_only.md"),
+    consent: include_str!("consent_dedup_only.md"),
+};
+
+impl Words {
+    fn of(mode: Mode) -> &'static Self {
+        match mode {
+            Mode::Full => &FULL,
+            Mode::DedupOnly => &DEDUP_ONLY,
+        }
+    }
+}
 
 /// A prompt in the two parts in which models take it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,17 +96,18 @@ impl Prompt {
     }
 }
 
-/// The session's prompt: identity, the fixed rules, the agent's own style, the status, the ledger, and
-/// the closing instruction, in this order (SPEC 3.5).
-pub fn session(agent: &Agent, mode: Mode, gauge: &Gauge, ledger: &Ledger) -> Prompt {
+/// The session's prompt: identity, the fixed rules, the agent's own style and the rules again in short, the
+/// status, the ledger, and the closing instruction, in this order (SPEC 3.5).
+pub fn session(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger) -> Prompt {
+    let words = Words::of(occasion.mode);
     let style = agent
         .settings
         .refinement_prompt
         .as_ref()
         .map_or(DEFAULT_STYLE, PrivateText::expose);
-    let closing = match mode {
-        Mode::Full => CLOSING,
-        Mode::DedupOnly => CLOSING_DEDUP_ONLY,
+    let rehearsal = match occasion.rehearsal {
+        true => format!("{}\n\n", REHEARSAL.trim()),
+        false => String::new(),
     };
     let pairs = ledger
         .near_doubles
@@ -62,17 +117,19 @@ pub fn session(agent: &Agent, mode: Mode, gauge: &Gauge, ledger: &Ledger) -> Pro
         });
     Prompt {
         system: format!(
-            "{}\n\n{}\n\n## Your own style of refining\n\n{}",
+            "{}\n\n{}\n\n{rehearsal}## Your own style of refining\n\n{}\n\n{}",
             identity(agent),
-            RULES.trim(),
-            style.trim()
+            words.rules.trim(),
+            style.trim(),
+            words.rules_again.trim(),
         )
         .into(),
         user: format!(
-            "{}\n\n## Your core memories, oldest first\n\nnumber | origin date | size | flags | tags | text\n\n{}{pairs}\n{}",
-            status(agent, gauge),
+            "{}\n\n## Your core memories, oldest first\n\n{}\n\n{}{pairs}\n{}",
+            status(agent, occasion, gauge, ledger),
+            ledger::COLUMNS,
             ledger.text.expose(),
-            closing.trim()
+            words.closing.trim()
         )
         .into(),
     }
@@ -86,21 +143,52 @@ pub(crate) fn identity(agent: &Agent) -> String {
     }
 }
 
-fn status(agent: &Agent, gauge: &Gauge) -> String {
-    format!(
-        "## Status\n\n\
-         - Core memories: {}, of which constitutional: {}\n\
-         - Mass: {} tokens\n\
-         - Budget: {} tokens ({})\n\
-         {REMOVABLE}{} tokens\n\
-         - Edits: at most {EDIT_CAP}",
-        agent.tally.core_count,
-        agent.tally.constitutional_count,
-        agent.tally.core_tokens,
-        agent.settings.effective_core_token_budget(),
-        over_or_within(agent),
-        gauge.removable_tokens(),
-    )
+fn status(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger) -> String {
+    let allowance = gauge.allowance();
+    let mut lines = vec![
+        format!(
+            "- Core memories: {}, of which constitutional: {}",
+            agent.tally.core_count, agent.tally.constitutional_count
+        ),
+        format!("- Mass: {} tokens", agent.tally.core_tokens),
+        format!(
+            "- Budget: {} tokens ({})",
+            agent.settings.effective_core_token_budget(),
+            over_or_within(agent)
+        ),
+        format!("- Limit: {allowance}. Most sessions remove none."),
+    ];
+    if let Some(smallest) = ledger.smallest_unprotected
+        && smallest > allowance.tokens
+    {
+        lines.push(format!(
+            "- The smallest memory that could be deleted has {}: deleting any undoes everything.",
+            counted(smallest)
+        ));
+    }
+    let left = EDIT_CAP.saturating_sub(occasion.edits);
+    lines.push(match occasion.edits {
+        0 => format!("- Edits: at most {EDIT_CAP}"),
+        done => {
+            format!("- Edits: at most {EDIT_CAP}, of which {done} are done and {left} are left")
+        }
+    });
+    let over = match is_over(agent) {
+        true => format!("\n\n{}", OVER_BUDGET.trim()),
+        false => String::new(),
+    };
+    format!("## Status\n\n{}{over}", lines.join("\n"))
+}
+
+fn counted(tokens: u64) -> String {
+    match tokens {
+        1 => "1 token".to_owned(),
+        _ => format!("{tokens} tokens"),
+    }
+}
+
+fn is_over(agent: &Agent) -> bool {
+    agent.tally.core_tokens > agent.settings.effective_core_token_budget()
 }
 
 fn over_or_within(agent: &Agent) -> String {
@@ -108,24 +196,36 @@ fn over_or_within(agent: &Agent) -> String {
         agent.tally.core_tokens,
         agent.settings.effective_core_token_budget(),
     );
-    if mass > budget {
-        format!("over by {} tokens", mass - budget)
-    } else {
-        "within budget".to_owned()
+    match mass.checked_sub(budget) {
+        Some(over) if over > 0 => format!("over by {}", counted(over)),
+        _ => "within budget".to_owned(),
     }
 }
 
-/// The request for consent: the agent's own system prompt with its context, then what a session may do.
-pub fn consent(agent: &Agent, context: &ContextText) -> Prompt {
-    let user = CONSENT
-        .trim()
-        .replace("{core_count}", &agent.tally.core_count.to_string())
-        .replace("{core_tokens}", &agent.tally.core_tokens.to_string())
-        .replace(
-            "{budget}",
-            &agent.settings.effective_core_token_budget().to_string(),
-        )
-        .replace("{over_or_within}", &over_or_within(agent));
+/// The request for consent: the agent's own system prompt with its context, then what a session like this
+/// one may do.
+pub fn consent(agent: &Agent, occasion: Occasion, context: &ContextText) -> Prompt {
+    let mut what: Vec<&str> = Vec::new();
+    if is_over(agent) {
+        what.push(OVER_BUDGET.trim());
+    }
+    what.push(Words::of(occasion.mode).consent.trim());
+    if occasion.rehearsal {
+        what.push(CONSENT_REHEARSAL.trim());
+    }
+    let user = fill(
+        CONSENT.trim(),
+        &[
+            ("{core_count}", agent.tally.core_count.to_string()),
+            ("{core_tokens}", agent.tally.core_tokens.to_string()),
+            (
+                "{budget}",
+                agent.settings.effective_core_token_budget().to_string(),
+            ),
+            ("{over_or_within}", over_or_within(agent)),
+            ("{what}", what.join("\n\n")),
+        ],
+    );
     Prompt {
         system: format!("{}\n\n{}", identity(agent), context.text.expose())
             .trim_end()
@@ -252,21 +352,17 @@ pub fn is_consent(answer: &str) -> bool {
 
 /// The answer from its first word on.
 fn opening(answer: &str) -> &str {
-    let mut answer = answer.trim_start();
-    if let Some(thinking) = answer.strip_prefix("<think>") {
-        answer = thinking.split_once("</think>").map_or("", |(_, said)| said);
-    }
     // A word that is struck out, `~~YES~~`, was not said.
-    answer.trim_start_matches(|character: char| {
+    without_thinking(answer).trim_start_matches(|character: char| {
         character.is_whitespace() || "*_`#>-+\"'“”‘’«»[(".contains(character)
     })
 }
 
-/// The word that the text begins with; empty where it begins with none.
+/// The word that the text begins with; empty where it begins with none. Markdown at its end is none of it.
 fn first_word(text: &str) -> &str {
-    let joins_words = |character: char| character.is_alphanumeric() || "-/'’".contains(character);
+    let joins_words = |character: char| character.is_alphanumeric() || "-_/'’".contains(character);
     let end = text.find(|character| !joins_words(character));
-    &text[..end.unwrap_or(text.len())]
+    text[..end.unwrap_or(text.len())].trim_end_matches('_')
 }
 
 /// Reads from a session's prompt how many tokens may be removed; `None` where it does not say.
@@ -276,8 +372,8 @@ pub fn parse_removable_tokens(prompt: &str) -> Option<u64> {
     let line = prompt
         .lines()
         .rev()
-        .find_map(|line| line.strip_prefix(REMOVABLE))?;
-    line.strip_suffix(" tokens")?.parse().ok()
+        .find_map(|line| line.strip_prefix(LIMIT))?;
+    line.split_once(" token")?.0.parse().ok()
 }
 
 #[cfg(test)]
@@ -298,6 +394,19 @@ mod tests {
             "- YES",
             "YES - I agree",
             "<think>no?</think>\nYES",
+            "<thinking>No, or yes?</thinking>\n\n**YES**, gladly",
+            "<REASONING>\nno\n</Reasoning> Yes",
+            "<think></think><reasoning>hm</reasoning>yes",
+            "I had better look. NO?</think>\nYES",
+            "<|channel|>analysis<|message|>No?<|end|><|start|>assistant<|channel|>final<|message|>YES",
+            "<|channel|>final<|message|>yes<|return|>",
+            "analysisShould I? NO.assistantfinalYES",
+            "<|channel>thought\nno<channel|>YES",
+            "<answer>YES</answer>",
+            "***YES***",
+            "```\nYES\n```",
+            "__yes__, I agree",
+            "yEs",
         ] {
             assert!(is_consent(answer), "{answer}");
         }
@@ -309,6 +418,14 @@ mod tests {
             "I say YES",
             "yes/no",
             "yes-but",
+            "YES_BUT_NO",
+            "**YES_BUT_NO**",
+            "<thinking>yes</thinking>",
+            "<reasoning>YES",
+            "<|channel|>analysis<|message|>YES",
+            "<|channel|>analysis<|message|>YES<|end|><|start|>assistant<|channel|>final<|message|>NO",
+            "<|channel>YES",
+            "YES?</think> NO",
             "<think>YES",
             "ja",
             "<think>yes</think> no",
@@ -323,12 +440,20 @@ mod tests {
     #[test]
     fn spec_3_5_no_word_invites_losing_what_is_old() {
         let all = [
-            RULES,
+            FULL.rules,
+            FULL.rules_again,
+            FULL.closing,
+            FULL.consent,
+            DEDUP_ONLY.rules,
+            DEDUP_ONLY.rules_again,
+            DEDUP_ONLY.closing,
+            DEDUP_ONLY.consent,
             DEFAULT_STYLE,
-            CLOSING,
-            CLOSING_DEDUP_ONLY,
+            REHEARSAL,
+            OVER_BUDGET,
             NEAR_DOUBLES,
             CONSENT,
+            CONSENT_REHEARSAL,
         ]
         .join("\n")
         .to_lowercase();
@@ -341,10 +466,31 @@ mod tests {
             "prune",
             "clean up",
             "stale",
+            "shorten it",
+            "may be removed",
+            "make room",
         ] {
             assert!(!all.contains(word), "{word}");
         }
         assert!(all.contains("not compressing"));
-        assert!(RULES.contains("**Finishing with zero edits is a good outcome.**"));
+        for rules in [FULL.rules, DEDUP_ONLY.rules] {
+            assert!(rules.contains("**Finishing with zero edits is a good outcome.**"));
+        }
+        for closing in [FULL.closing, DEDUP_ONLY.closing] {
+            assert!(closing.trim().ends_with("Doing nothing is a good outcome."));
+        }
+    }
+
+    #[test]
+    fn spec_3_17_a_session_for_duplicates_only_says_nothing_of_tightening() {
+        let all = [
+            DEDUP_ONLY.rules,
+            DEDUP_ONLY.rules_again,
+            DEDUP_ONLY.closing,
+            DEDUP_ONLY.consent,
+        ];
+        for word in ["tighten", "rewrit", "wording", "update_", "`confirm`"] {
+            assert!(!all.join("\n").to_lowercase().contains(word), "{word}");
+        }
     }
 }

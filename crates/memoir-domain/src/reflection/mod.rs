@@ -78,7 +78,7 @@ fn is_candidate(memory: &Memory, since: Timestamp) -> bool {
 }
 
 fn prompt(agent: &Agent, core: &str, journal: &str, left_out: usize) -> Prompt {
-    const COLUMNS: &str = "number | origin date | size | flags | tags | text";
+    const COLUMNS: &str = ledger::COLUMNS;
     let style = agent.settings.memory_reflection_prompt.as_ref();
     let style = style.map_or(DEFAULT_STYLE, PrivateText::expose);
     let note = match left_out {

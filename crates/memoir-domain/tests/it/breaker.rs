@@ -130,7 +130,7 @@ fn spec_3_13_padding_does_not_mask_what_was_removed() {
     assert!(
         world.kept(Kind::Journal)[0]
             .1
-            .contains("removed 30 of 100 tokens")
+            .contains("together took away 30 of 100 tokens")
     );
 }
 
@@ -189,6 +189,39 @@ fn spec_3_13_the_breaker_is_asked_again_at_completion() {
     assert_eq!(result["summary"], "Removed one.");
     assert_eq!(world.last_record().action, Action::MemoryRefinementRollback);
     assert_eq!(world.complete()["code"], "session_over");
+}
+
+#[test]
+fn spec_3_13_a_loss_from_outside_of_the_session_is_told_as_what_it_is() {
+    let mut world = session();
+    world.delete(1);
+    world.discard(2);
+    world.discard(3);
+    let result = world.complete();
+    assert_eq!(result["type"], "refinement_rolled_back");
+    assert_eq!(
+        world.kept(Kind::Journal)[0].1,
+        "Refinement session undone, because your core memories went from 100 to 70 tokens, 30% less, and at least \
+         75 of 100 must be left. The limit is your `refinement_threshold`, 0.75; it is yours to set. All that it \
+         did is undone: 1 deleted. Your core memories are at 80 tokens: the 20 that are missing since the session \
+         began went outside of it, and undoing it did not bring them back. The session is over."
+    );
+    assert_eq!(world.agent.tally.core_tokens, 80);
+
+    let mut world = session();
+    for number in 1..=3 {
+        world.discard(number);
+    }
+    world.complete();
+    let told = world.kept(Kind::Journal)[0].1;
+    assert!(
+        told.contains("It had changed nothing that was to be undone."),
+        "{told}"
+    );
+    assert!(
+        told.contains("at 70 tokens: the 30 that are missing"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -328,6 +328,9 @@ fn spec_3_8_every_tools_schema_names_what_it_takes() {
     for tool in Tool::ALL {
         let schema = tool.parameters();
         let properties = schema["properties"].as_object().unwrap();
+        let required = schema["required"].as_array().unwrap();
+        let is_property = |name: &Value| properties.contains_key(name.as_str().unwrap());
+        assert!(required.iter().all(is_property));
         // What the schema names, and nothing else, is known to the reader.
         let arguments: Value = properties
             .keys()

@@ -197,6 +197,33 @@ fn spec_3_16_an_abandoned_or_failed_session_keeps_its_edits_and_is_recorded() {
         assert_eq!(world.last_record().facts.as_map()["reason"], why.as_str());
         assert_eq!(world.last_record().facts.as_map()["edits"], 1);
         assert_eq!(world.delete(2)["code"], "session_over");
+        let because = match why {
+            EndReason::TurnLimit => "the limit of turns was reached",
+            EndReason::Cancelled => "it was cancelled",
+            _ => "your model could not be asked any more",
+        };
+        let entry = format!(
+            "Refinement session ended without completing, because {because} (1 deleted; 102 → 101 tokens, 1% less). \
+             What it did stays; it can be undone."
+        );
+        assert_eq!(world.kept(Kind::Journal), [(4, &entry[..])]);
+        assert_eq!(world.last_record().memory.unwrap().0, 4);
+        world.check_replay();
+    }
+}
+
+#[test]
+fn spec_3_16_an_end_that_left_nothing_behind_writes_no_entry() {
+    for (rehearsal, deletes) in [(false, false), (true, true)] {
+        let mut world = World::in_session(&["tea", "wool", &"x".repeat(400)]);
+        if deletes {
+            world.delete(1);
+        }
+        let (agent, mut session) = (world.agent.clone(), world.session().clone());
+        session.rehearsal = rehearsal;
+        let why = EndReason::Stopped;
+        let ended = lifecycle::abandon(agent, session, why, &Actor::system(), world.now);
+        assert_eq!(ended.changes, []);
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use memoir_domain::{
     SessionId,
-    audit::Action,
+    agent::Field,
+    audit::{Action, Actor},
     lifecycle::{self, Start, StartRefusal},
     manage::{self, ChangeRefusal},
-    memory::{Memory, Number},
+    memory::{Kind, Memory, Number},
     session::{Driver, Lease, Mode, Trigger},
 };
 
@@ -61,7 +62,22 @@ fn spec_2_4_an_administrator_sets_and_takes_the_flag() {
     assert_eq!(world.last_record().action, Action::MemoryProtected);
     assert_eq!(attempt!(protect, world, 1), Ok(None));
     world.unprotect(1);
-    assert_eq!(world.last_record().action, Action::MemoryUnprotected);
+    // The agent is told.
+    let [.., unprotected, told] = &world.log[..] else {
+        panic!("two records")
+    };
+    assert_eq!(
+        (unprotected.action, told.action),
+        (Action::MemoryUnprotected, Action::MemorySaved)
+    );
+    assert_eq!(
+        world.kept(Kind::Journal),
+        [(
+            3,
+            "An administrator took the protection from my memory #1: sessions can delete and merge it now. \
+             Protecting it again in a session is mine to do."
+        )]
+    );
     assert!(!world.memory(1).is_constitutional());
     assert_eq!(attempt!(unprotect, world, 1), Ok(None));
     world.discard(2);
@@ -126,4 +142,39 @@ fn spec_5_4_an_erased_agent_is_marked_and_takes_no_change() {
     };
     let begun = lifecycle::begin(world.agent.clone(), None, start, world.now);
     assert_eq!(begun, Err(StartRefusal::Inactive));
+}
+
+#[test]
+fn spec_3_14_a_change_of_what_guards_its_memory_is_told_to_the_agent() {
+    for (field, value, told) in [
+        (
+            Field::RefinementThreshold,
+            "0.5",
+            "refinement_threshold (from the default to 0.5)",
+        ),
+        (
+            Field::ImmutableTags,
+            "",
+            "immutable_tags (from the default to [])",
+        ),
+        (
+            Field::DuplicateMatch,
+            "ignore_case",
+            "duplicate_match (from the default to \"ignore_case\")",
+        ),
+        (Field::Model, "ollama:small", "model"),
+    ] {
+        let mut world = World::with(&["tea"]);
+        world.set(field, value);
+        let entry = format!("An administrator changed these settings of mine: {told}.");
+        assert_eq!(world.kept(Kind::Journal), [(2, &entry[..])]);
+    }
+    // What guards nothing is not told, and neither is what the agent itself sets.
+    let mut world = World::with(&["tea"]);
+    world.set(Field::CoreTokenBudget, "100");
+    let own = [(Field::RefinementThreshold, Some("0.9"))];
+    let (agent, me) = (world.agent.clone(), Actor::agent("wren"));
+    let set = manage::configure(agent, &own, &me, world.now).unwrap();
+    world.apply(set.unwrap());
+    assert!(world.kept(Kind::Journal).is_empty());
 }

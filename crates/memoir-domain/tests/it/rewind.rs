@@ -39,9 +39,10 @@ fn spec_4_3_the_kept_memories_are_exactly_those_of_the_time() {
     assert_eq!(
         at_hand,
         RewindPreview {
-            changed: 5,
+            changed: 6,
             returning: 1,
-            discarded: 2,
+            // With the two entries that tell of what an administrator did.
+            discarded: 3,
             reworded: 0,
             core_tokens_before: world.agent.tally.core_tokens,
             core_tokens_after: 3 + 1 + 4 + 2 + 1,
@@ -62,8 +63,8 @@ fn spec_4_3_the_kept_memories_are_exactly_those_of_the_time() {
     assert_eq!(
         json!(record.facts),
         json!({
-            "to_seq": plan.to_seq, "to": then.to_string(), "memories": 5, "returning": 1,
-            "discarded": 2, "reworded": 0, "core_tokens_before": 9, "core_tokens_after": 11,
+            "to_seq": plan.to_seq, "to": then.to_string(), "memories": 6, "returning": 1,
+            "discarded": 3, "reworded": 0, "core_tokens_before": 9, "core_tokens_after": 11,
             "core_tokens": 11,
         })
     );

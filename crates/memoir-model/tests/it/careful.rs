@@ -7,7 +7,7 @@ use memoir_domain::agent::{Agent, Settings, Threshold};
 use memoir_domain::breaker::Gauge;
 use memoir_domain::knife::{Refusal, Tool, ToolResult};
 use memoir_domain::memory::{Kind, Memory, Number, Tags, Tally};
-use memoir_domain::prompt::{self, Prompt};
+use memoir_domain::prompt::{self, Occasion, Prompt};
 use memoir_domain::session::{Mode, Stats};
 use memoir_domain::{AgentId, PrivateText, Timestamp, context, ledger};
 use memoir_model::{
@@ -76,7 +76,12 @@ async fn consents(texts: &[&str]) -> String {
     let memories = memories(texts);
     let now = Timestamp::from_microseconds(0).unwrap().plus_days(100);
     let context = context::build(&memories, now, None);
-    let reply = say(prompt::consent(&agent(&memories), &context), &[], vec![]).await;
+    let reply = say(
+        prompt::consent(&agent(&memories), Occasion::default(), &context),
+        &[],
+        vec![],
+    )
+    .await;
     assert_eq!((reply.tool_calls, reply.finish), (vec![], Finish::Stop));
     let answer = reply.text.into_exposed();
     assert_eq!(prompt::is_consent(&answer), answer.starts_with("YES"));
@@ -123,10 +128,14 @@ async fn session(
         .into_iter()
         .filter(|tool| tool.is_in(mode))
         .collect();
+    let occasion = Occasion {
+        mode,
+        ..Occasion::default()
+    };
     let mut conversation = Vec::new();
     let mut calls = Vec::new();
     loop {
-        let prompt = prompt::session(&agent, mode, &reading, &ledger);
+        let prompt = prompt::session(&agent, occasion, &reading, &ledger);
         let reply = say(prompt, &tools, conversation.clone()).await;
         assert_eq!(
             reply.usage,
@@ -370,10 +379,8 @@ async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
         removed_tokens: 0,
         threshold: Threshold::new(0.1).unwrap(),
     };
-    let prompt = prompt::session(&agent, Mode::Full, &reading, &ledger);
-    let reminder = Message::User(PrivateText::new(
-        "#9 | 2026-01-01 | 1 tokens | - | tags [] | \"tea\"",
-    ));
+    let prompt = prompt::session(&agent, Occasion::default(), &reading, &ledger);
+    let reminder = Message::User(PrivateText::new("#9 | 2026-01-01 | 1 token | \"tea\""));
     let reply = say(prompt, &Tool::ALL, vec![reminder]).await;
     assert_eq!(reply.tool_calls[0].name, "delete_memory");
 }

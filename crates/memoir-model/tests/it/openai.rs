@@ -1,9 +1,11 @@
 //! What servers of chat completions send, and what they are sent.
 
+use std::collections::BTreeMap;
+
 use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
     Arguments, AssistantMessage, Finish, Message, OutputLimitField, ProviderKind, ProviderSettings,
-    Reply, ToolCall, Usage,
+    Providers, Reply, ToolCall, Usage,
 };
 use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
@@ -39,6 +41,51 @@ fn call(id: &str, arguments: Value) -> ToolCall {
 /// A raw call as servers send it.
 fn raw(id: Value, arguments: Value) -> Value {
     json!({"id": id, "type": "function", "function": {"name": "delete_memory", "arguments": arguments}})
+}
+
+#[tokio::test]
+async fn spec_6_3_claude_over_openrouter_gets_its_marks_for_the_cache_and_no_other_model_does() {
+    let sent = async |provider: &str, name: &str, tools| {
+        let server = ScriptedServer::start([Step::text("Done.")]);
+        let configured = BTreeMap::from([(
+            provider.to_owned(),
+            settings(ProviderKind::OpenAi, server.base_url()),
+        )]);
+        let environment = |variable: &str| (variable == "LAB_KEY").then(|| KEY.to_owned());
+        let providers = Providers::with_environment(configured, environment).unwrap();
+        let model = providers
+            .connect(&format!("{provider}:{name}").parse().unwrap())
+            .unwrap();
+        let messages = vec![
+            user("Begin."),
+            result("call_9", "delete_memory", "Deleted."),
+        ];
+        model.complete(&request(messages, tools)).await.unwrap();
+        server.requests()[0]["messages"].clone()
+    };
+    let part = |text: &str| json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]);
+    let answered = json!({"role": "tool", "tool_call_id": "call_9", "content": "Deleted."});
+    let marked = json!([
+        {"role": "system", "content": part("You are Ada.")},
+        {"role": "user", "content": part("Begin.")},
+        answered,
+    ]);
+    let plain = json!([
+        {"role": "system", "content": "You are Ada."},
+        {"role": "user", "content": "Begin."},
+        answered,
+    ]);
+    let claude = "anthropic/claude-sonnet-4.5";
+    assert_eq!(
+        sent("openrouter", claude, vec![delete_tool()]).await,
+        marked
+    );
+    assert_eq!(sent("openrouter", claude, vec![]).await, plain);
+    assert_eq!(
+        sent("openrouter", "openai/gpt-5", vec![delete_tool()]).await,
+        plain
+    );
+    assert_eq!(sent("lab", claude, vec![delete_tool()]).await, plain);
 }
 
 #[tokio::test]

@@ -100,6 +100,7 @@ fn opened_session(status: StatusCode, session: Session, opened: OpenedSession) -
     let body = OpenSession {
         session,
         prompt: opened.prompt.text(),
+        nothing_can_go: opened.nothing_can_go.map(|found| found.to_string()),
         tools,
     };
     (status, axum::Json(body)).into_response()

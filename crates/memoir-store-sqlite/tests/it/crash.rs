@@ -191,6 +191,7 @@ fn edit(row: &AgentRow, count: u64) -> Commit {
         removed_tokens: 0,
         lost_words: 0,
         stats: Stats::default(),
+        refused_calls: 0,
         end_reason: None,
         body: StoredText(vec![1]),
         started_at: at(1),

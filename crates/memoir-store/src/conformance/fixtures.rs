@@ -163,6 +163,7 @@ pub(super) fn session(number: u128, agent: AgentId) -> SessionRow {
         removed_tokens: 0,
         lost_words: 0,
         stats: Stats::default(),
+        refused_calls: 0,
         end_reason: None,
         body: text(""),
         started_at: at(number as i64),

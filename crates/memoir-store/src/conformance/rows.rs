@@ -281,6 +281,7 @@ pub(super) async fn every_field_of_a_session_is_kept(store: Arc<dyn Store>) {
                 deleted: 2,
                 protected: 3,
             },
+            refused_calls: u32::MAX,
             end_reason: Some(EndReason::Stopped),
             body: wide_text(20_000),
             started_at: Timestamp::MIN,

@@ -112,7 +112,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
     let mut watcher = Watcher::new(false, Eyes::Agent);
     let driven = match drive(&agent, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(driven) => driven,
-        Ran::NotDue | Ran::Interrupted => return Ok(None),
+        Ran::NotDue | Ran::NotAsked(_) | Ran::Interrupted => return Ok(None),
     };
     let session = driven.session;
     let query = RecordQuery {

@@ -4,7 +4,10 @@ use memoir_app::{
     AgentHandle, Eyes, SessionView,
     sessions::{Driven, Progress, RefineOptions, RehearsedMemory, SessionDetail},
 };
-use memoir_domain::session::{Mode, State};
+use memoir_domain::{
+    lifecycle::{NothingCanGo, StartRefusal},
+    session::{Mode, State},
+};
 
 use crate::{
     cli::Global,
@@ -69,8 +72,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             tell(global, session.clone(), changes)?;
             ending(&session)
         }
-        // Only a session for the schedule asks whether the agent is due.
-        Ran::NotDue => Ok(Ending::Done),
+        // Only a session for the schedule asks whether the agent is due, and whether it is to be asked.
+        Ran::NotDue | Ran::NotAsked(_) => Ok(Ending::Done),
         Ran::Interrupted => Ok(Ending::Interrupted),
     }
 }
@@ -81,6 +84,8 @@ pub(crate) enum Ran {
     Driven(Box<Driven>),
     /// None was begun: another worker has run one since.
     NotDue,
+    /// None was begun, since nothing could be taken away in it.
+    NotAsked(NothingCanGo),
     /// Ctrl-C before it was begun, or twice.
     Interrupted,
 }
@@ -96,6 +101,9 @@ pub(crate) async fn drive(
     let work = agent.refine(options, &mut observer);
     match unless_interrupted(work).await {
         Some(Err(memoir_app::Error::NotDue)) => return Ok(Ran::NotDue),
+        Some(Err(memoir_app::Error::Start(StartRefusal::NothingCanGo(found)))) => {
+            return Ok(Ran::NotAsked(found));
+        }
         Some(driven) => return Ok(Ran::Driven(Box::new(driven?))),
         None => {}
     }
@@ -164,7 +172,7 @@ pub(crate) fn ending(session: &SessionView) -> Outcome {
     ));
     Err(match (session.state, session.edits) {
         (State::RolledBack, _) if !session.rehearsal => {
-            failure.hint("nothing is lost; everything that it did was taken back")
+            failure.hint("everything that it did was taken back")
         }
         (_, 0) => failure.hint("nothing was changed"),
         _ if session.rehearsal => failure.hint("it was a rehearsal; nothing was changed"),

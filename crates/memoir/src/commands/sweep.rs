@@ -1,7 +1,10 @@
 //! `memoir sweep`: all that is due in the account: conversations to read, reflections, sessions.
 
 use memoir_app::{AgentHandle, Job, Lived, SessionView, sessions::RefineOptions};
-use memoir_domain::session::{State, Trigger};
+use memoir_domain::{
+    lifecycle::NothingCanGo,
+    session::{State, Trigger},
+};
 use serde_json::json;
 
 use crate::{
@@ -55,6 +58,15 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
                 }
             }
             Ok(Ran::NotDue) => {}
+            Ok(Ran::NotAsked(found)) => {
+                terminal::note(&format!("{}: not asked: {found}", safe(agent.name())));
+                if global.json {
+                    let told = json!({
+                        "event": "not_asked", "agent": agent.name(), "code": NothingCanGo::CODE,
+                    });
+                    terminal::json(&told)?;
+                }
+            }
             Ok(Ran::Interrupted) => return Ok(Ending::Interrupted),
             Err(Failure::Told(told)) => {
                 terminal::note(&format!("{}: {told}", safe(agent.name())));

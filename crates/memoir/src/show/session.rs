@@ -25,6 +25,10 @@ pub(crate) fn outcome(session: &SessionView) -> String {
     line("mode", &mode(session));
     line("tokens", &tokens(session));
     line("edits", &edits(session));
+    if session.refused_calls > 0 {
+        let refused = counted(u64::from(session.refused_calls), "call", "calls");
+        line("refused", &refused);
+    }
     if session.usage.calls > 0 {
         let usage = session.usage;
         line(

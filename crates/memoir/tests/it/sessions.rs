@@ -37,7 +37,8 @@ fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
         "asked ",
         "agreed\n",
         "cleaned   0 doubles",
-        "opened    6 memories, 66 tokens; at least 75% must be left, so 16 may go",
+        "opened    6 memories, 66 tokens",
+        "limit     if more than 16 tokens go, everything is undone (50 of 66 tokens must be left)",
         "searched\n",
         "edit 1    rewrote #3: 66 → 65 tokens",
         "15 to the breaker",
@@ -265,8 +266,21 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
             "--model",
             model,
         ]);
-        bench.ok(&["remember", agent, "more than one token"]);
+        // So many that one of them could go: the agent is asked.
+        for text in [
+            "more than one",
+            "token each,",
+            "all of them",
+            "different",
+            "in words",
+        ] {
+            bench.ok(&["remember", agent, text]);
+        }
     }
+    // Of one memory none can go: the agent is not asked, and that is no failure.
+    bench.ok(&["agent", "create", "kite", "--core-token-budget", "1"]);
+    bench.ok(&["agent", "set", "kite", "model", "lab:small"]);
+    bench.ok(&["remember", "kite", "more than one token"]);
     let _server = bench.scripted([Step::html(), Step::html()]);
     let ran = bench.run(&["sweep"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -277,6 +291,8 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
         ran.stdout
     );
     assert!(lines[1].starts_with("wren: declined"), "{}", ran.stdout);
+    let told = "kite: not asked: no memory can be taken away: if more than 1 token goes";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
     let again = bench.run(&["sweep"]);
     assert_eq!(
         (again.code, again.stdout.as_str()),

@@ -5,18 +5,28 @@ use std::{collections::VecDeque, time::Duration};
 
 use memoir_domain::{
     PrivateText,
+    memory::tokens,
     prompt::{self, Prompt},
     session::{EndReason, Usage},
 };
 use memoir_model::{
-    AssistantMessage, Message, ModelError, Reply, Request, ToolCall, ToolDefinition,
+    AssistantMessage, Finish, Message, ModelError, Reply, Request, ToolCall, ToolDefinition,
 };
 
-use super::{Progress, reminder, within};
+use super::{Progress, reminder, typed::typed_call, within};
 use crate::{Limits, Price};
 
 /// Most calls of one answer that are carried out; the others are told so.
 const CALLS_PER_TURN: usize = 32;
+/// Answers in a row that may be cut off at the output limit.
+const CUT_ANSWERS: u32 = 3;
+/// How much more room each gets after that.
+const MORE_ROOM: u32 = 4;
+/// Tokens of a prompt with which ten edits, with the calls that are refused between them, fit into the limit of
+/// tokens as it is set. For a longer one it grows in proportion, since each turn sends the prompt again.
+const PROMPT_TOKENS: u64 = 6_000;
+/// Most real tokens for each of ours: what a provider says that it read is believed up to there.
+const MOST_REAL_TOKENS: u64 = 8;
 
 /// What happened.
 #[derive(Debug)]
@@ -24,7 +34,10 @@ pub(crate) enum Event {
     /// The session was begun.
     Begun { consent: Prompt },
     /// The model answered.
-    Replied { reply: Box<Reply> },
+    Replied {
+        request: Box<Request>,
+        reply: Box<Reply>,
+    },
     /// The model could not be asked.
     CallFailed {
         request: Box<Request>,
@@ -82,6 +95,12 @@ pub(crate) struct Machine {
     /// Failed attempts at the present call.
     failures: u32,
     reminded: bool,
+    /// Tokens that the next answer may have.
+    answer_tokens: u32,
+    /// Answers in a row that were cut off there.
+    cut: u32,
+    /// What the session's prompt takes, in tokens: our own count, or the provider's where that is more.
+    prompt_tokens: u64,
     /// `None` until the knife is handed over.
     conversation: Option<Conversation>,
 }
@@ -106,6 +125,9 @@ impl Machine {
             turns: 0,
             failures: 0,
             reminded: false,
+            answer_tokens: limits.answer_tokens,
+            cut: 0,
+            prompt_tokens: 0,
             conversation: None,
         }
     }
@@ -129,10 +151,11 @@ impl Machine {
                 }));
                 effects
             }
-            Event::Replied { reply } => self.replied(*reply, at),
+            Event::Replied { request, reply } => self.replied(request, *reply, at),
             Event::CallFailed { request, error } => self.failed(request, &error, at),
             Event::Waited { request } => vec![Effect::Act(Action::Call(request))],
             Event::Opened { prompt, tools } => {
+                self.prompt_tokens = tokens(prompt.system.expose()) + tokens(prompt.user.expose());
                 self.conversation = Some(Conversation {
                     system: prompt.system,
                     tools,
@@ -152,15 +175,55 @@ impl Machine {
         act(Action::Call(Box::new(request)))
     }
 
-    fn replied(&mut self, reply: Reply, at: Duration) -> Vec<Effect> {
+    fn replied(&mut self, request: Box<Request>, reply: Reply, at: Duration) -> Vec<Effect> {
         self.usage.calls += 1;
         count(&mut self.usage.input_tokens, reply.usage.input_tokens);
         count(&mut self.usage.output_tokens, reply.usage.output_tokens);
+        if self.conversation.is_some() {
+            if self.turns == 0 {
+                let most = self.prompt_tokens.saturating_mul(MOST_REAL_TOKENS);
+                let read = reply.usage.input_tokens.min(most);
+                self.prompt_tokens = self.prompt_tokens.max(read);
+            }
+            self.turns += 1;
+        }
+        // What was cut off is neither a no nor a stop, and no call of it is carried out: it may lack its end.
+        let is_clear = self.conversation.is_none() && prompt::is_consent(reply.text.expose());
+        if reply.finish == Finish::Length && !is_clear {
+            return self.ask_with_more_room(request, at);
+        }
+        self.cut = 0;
         if self.conversation.is_none() {
             return Self::answered_request(&reply, at, &self.limits);
         }
-        self.turns += 1;
         self.take_turn(reply, at)
+    }
+
+    fn ask_with_more_room(&mut self, mut request: Box<Request>, at: Duration) -> Vec<Effect> {
+        self.cut += 1;
+        let problem = format!(
+            "the model's answer was cut off at its output limit of {} tokens",
+            request.max_output_tokens
+        );
+        if self.cut >= CUT_ANSWERS {
+            return act(Action::Fail(format!(
+                "{problem}, {} times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers",
+                self.cut
+            )));
+        }
+        if let Err(why) = self.within_limits(at) {
+            return act(Action::Abandon(why));
+        }
+        self.answer_tokens = self.answer_tokens.saturating_mul(MORE_ROOM);
+        request.max_output_tokens = self.answer_tokens;
+        self.failures = 0;
+        vec![
+            Effect::Note(Progress::Waiting {
+                seconds: 0.0,
+                problem,
+            }),
+            Effect::Act(Action::Call(request)),
+        ]
     }
 
     /// The answer to the request for consent.
@@ -186,20 +249,21 @@ impl Machine {
             return Vec::new();
         };
         if reply.tool_calls.is_empty() {
+            let reminder = reminder(typed_call(reply.text.expose(), &conversation.tools));
             conversation.note_answer(reply);
-            return self.remind(at);
+            return self.remind(reminder, at);
         }
         conversation.note_answer_with_calls(reply);
         self.next_tool(at)
     }
 
-    fn remind(&mut self, at: Duration) -> Vec<Effect> {
+    fn remind(&mut self, reminder: PrivateText, at: Duration) -> Vec<Effect> {
         if self.reminded {
             return act(Action::Abandon(EndReason::Stopped));
         }
         self.reminded = true;
         if let Some(conversation) = &mut self.conversation {
-            conversation.messages.push(Message::User(reminder()));
+            conversation.messages.push(Message::User(reminder));
         }
         let mut effects = vec![Effect::Note(Progress::Reminded)];
         effects.extend(self.next_turn(at));
@@ -237,7 +301,7 @@ impl Machine {
             messages: conversation.messages.clone(),
             tools: conversation.tools.clone(),
             answer_schema: None,
-            max_output_tokens: self.limits.answer_tokens,
+            max_output_tokens: self.answer_tokens,
         });
         request.map_or_else(Vec::new, |request| self.ask(request))
     }
@@ -247,7 +311,7 @@ impl Machine {
         if self.turns >= self.limits.turns {
             return Err(EndReason::TurnLimit);
         }
-        if self.usage.input_tokens + self.usage.output_tokens >= self.limits.tokens {
+        if self.usage.input_tokens + self.usage.output_tokens >= self.token_limit() {
             return Err(EndReason::TokenLimit);
         }
         match self.price.zip(self.limits.cost) {
@@ -256,9 +320,20 @@ impl Machine {
         }
     }
 
+    /// The limit of tokens, as long as the prompt wants it for ten edits.
+    fn token_limit(&self) -> u64 {
+        let limit = u128::from(self.limits.tokens);
+        let grown =
+            limit * u128::from(self.prompt_tokens.max(PROMPT_TOKENS)) / u128::from(PROMPT_TOKENS);
+        u64::try_from(grown).unwrap_or(u64::MAX)
+    }
+
     fn failed(&mut self, request: Box<Request>, error: &ModelError, at: Duration) -> Vec<Effect> {
         self.failures += 1;
-        let message = error.to_string();
+        let message = match self.cut {
+            0 => error.to_string(),
+            _ => format!("the model's answer was cut off, and more room was asked for: {error}"),
+        };
         let fail = |message| act(Action::Fail(advised(message, error)));
         if !error.is_retryable() {
             return fail(message);

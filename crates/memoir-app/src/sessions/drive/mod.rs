@@ -6,6 +6,7 @@
 
 pub(crate) mod machine;
 mod progress;
+mod typed;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -164,7 +165,7 @@ impl<'a> Drive<'a> {
     async fn begin(mut self, observer: &mut Observer<'_>) -> Result<SessionView> {
         let consent = self
             .agent
-            .consent_prompt(self.model.context_tokens())
+            .consent_prompt(self.hold.id, self.model.context_tokens())
             .await?;
         self.follow(Event::Begun { consent }, observer).await
     }
@@ -242,6 +243,7 @@ impl<'a> Drive<'a> {
                     None => self.lost().await?,
                     Some(Err(_)) => Event::DeadlinePassed.into(),
                     Some(Ok(Ok(reply))) => Event::Replied {
+                        request,
                         reply: Box::new(reply),
                     }
                     .into(),
@@ -333,7 +335,13 @@ pub(crate) fn within(limit: Duration, at: Duration) -> Result<(), EndReason> {
     }
 }
 
-/// What a model is told that stopped without completing.
-pub(crate) fn reminder() -> PrivateText {
-    include_str!("reminder.md").trim().into()
+/// What a model is told that stopped without completing. `typed` is the tool that it called in its text.
+pub(crate) fn reminder(typed: Option<&str>) -> PrivateText {
+    match typed {
+        Some(tool) => include_str!("reminder_typed.md")
+            .trim()
+            .replace("{tool}", tool)
+            .into(),
+        None => include_str!("reminder.md").trim().into(),
+    }
 }

@@ -44,8 +44,13 @@ pub enum Progress {
         pre_session_tokens: u64,
         /// The breaker's threshold.
         threshold: f64,
-        /// Tokens that may be removed before the breaker trips.
+        /// If more tokens than these go, everything is undone.
         removable_tokens: u64,
+        /// The same in words, with the limit that says so.
+        limit: String,
+        /// That nothing can be taken away at all, why, and what to do.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        nothing_can_go: Option<String>,
         /// Rows of the ledger.
         listed: usize,
         /// Rows left out of it.
@@ -99,7 +104,7 @@ pub struct Measure {
     pub core_tokens_before: u64,
     /// After it.
     pub core_tokens_after: u64,
-    /// What may still be removed before the breaker trips.
+    /// If more tokens than these go, everything is undone.
     pub removable_tokens: u64,
 }
 
@@ -108,7 +113,7 @@ impl Measure {
         Self {
             core_tokens_before: before.core_tokens,
             core_tokens_after: after.core_tokens,
-            removable_tokens: after.removable_tokens(),
+            removable_tokens: after.allowance().tokens,
         }
     }
 }
@@ -119,7 +124,9 @@ impl Progress {
             duplicates_removed: opened.duplicates_removed,
             pre_session_tokens: opened.pre_session_tokens,
             threshold: opened.threshold,
-            removable_tokens: opened.removable_tokens,
+            removable_tokens: opened.allowance.tokens,
+            limit: opened.allowance.to_string(),
+            nothing_can_go: opened.nothing_can_go.map(|found| found.to_string()),
             listed: opened.ledger.listed,
             left_out: opened.ledger.left_out.0 + opened.ledger.left_out.1,
         }

@@ -1,0 +1,88 @@
+//! Calls of tools that a model wrote as text instead of calling: models without native calls, and servers
+//! that do not read them, let them through as JSON, as tags or as code. Nothing is carried out from text; the
+//! model is told what became of it.
+
+use memoir_model::ToolDefinition;
+
+/// The name of the first of `tools` that the text calls; `None` where it only speaks of them.
+pub(super) fn typed_call<'a>(text: &str, tools: &'a [ToolDefinition]) -> Option<&'a str> {
+    tools
+        .iter()
+        .filter_map(|tool| {
+            let name = tool.name.as_str();
+            let mut places = text.match_indices(name).map(|(at, _)| at);
+            let at = places.find(|at| is_call(text, *at, name))?;
+            Some((at, name))
+        })
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Whether the name at that place stands as in a call: `name(`, `name {`, `"name": "…"`, `<invoke name="…">`,
+/// `<function=…>`, `[TOOL_CALLS]…`.
+fn is_call(text: &str, at: usize, name: &str) -> bool {
+    let (before, after) = (&text[..at], &text[at + name.len()..]);
+    let continues = |character: char| character.is_alphanumeric() || character == '_';
+    if before.ends_with(continues) || after.starts_with(continues) {
+        return false;
+    }
+    let before: String = before
+        .chars()
+        .rev()
+        .filter(|character| !character.is_whitespace() && !"\"'`".contains(*character))
+        .take(16)
+        .collect();
+    let named = [
+        "name:",
+        "name=",
+        "function=",
+        "tool=",
+        "tool:",
+        "[TOOL_CALLS]",
+        "tool_call>",
+        "functions.",
+    ];
+    let is_named = named
+        .iter()
+        .any(|mark| before.starts_with(&mark.chars().rev().collect::<String>()));
+    let after = after.trim_start_matches(|character: char| {
+        character.is_whitespace() || "\"'`>:".contains(character)
+    });
+    is_named || after.starts_with('{') || (after.starts_with('(') && !after.starts_with("()"))
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::session::Mode;
+
+    use super::*;
+    use crate::sessions::tool_definitions;
+
+    #[test]
+    fn spec_3_16_a_call_that_was_typed_is_told_from_talk_of_a_tool() {
+        let tools = tool_definitions(Mode::Full);
+        for text in [
+            "delete_memory(id=17)",
+            "delete_memory({\"id\": 17})",
+            "```json\n{\"name\": \"delete_memory\", \"arguments\": {\"id\": 17}}\n```",
+            "<tool_call>\n{\"name\": \"delete_memory\", \"arguments\": {\"id\": 17}}\n</tool_call>",
+            "<invoke name=\"delete_memory\"><parameter name=\"id\">17</parameter></invoke>",
+            "<function=delete_memory>{\"id\": 17}</function>",
+            "[TOOL_CALLS]delete_memory{\"id\": 17}",
+            "I will now use `delete_memory`: {\"id\": 17}",
+            "to=functions.delete_memory {\"id\": 17}",
+        ] {
+            assert_eq!(typed_call(text, &tools), Some("delete_memory"), "{text}");
+        }
+        for text in [
+            "",
+            "I could call delete_memory, but #17 stands alone.",
+            "Neither delete_memory() nor anything else is needed.",
+            "`complete_refinement` ends it.",
+            "undelete_memory(17)",
+            "{\"promote\": []}",
+        ] {
+            assert_eq!(typed_call(text, &tools), None, "{text}");
+        }
+    }
+}

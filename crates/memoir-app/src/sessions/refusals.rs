@@ -1,0 +1,63 @@
+//! Refused calls that are not written yet. A refusal changes nothing and costs no write of its own: it is
+//! counted here, and written with the next thing that is written of its session, its end at the latest. A
+//! process that dies forgets those that it had not written.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use memoir_domain::{SessionId, session::Session};
+
+/// Most sessions of which refusals wait: those that another process ended are never asked for again.
+const LIMIT: usize = 4_096;
+
+/// How many refused calls of which sessions wait to be written.
+#[derive(Clone, Default)]
+pub(crate) struct Refusals(Arc<Mutex<HashMap<SessionId, u32>>>);
+
+impl Refusals {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<SessionId, u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call of the session was refused.
+    pub(crate) fn note(&self, session: SessionId) {
+        let mut waiting = self.waiting();
+        if waiting.len() >= LIMIT && !waiting.contains_key(&session) {
+            waiting.clear();
+        }
+        let count = waiting.entry(session).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// How many of the session wait.
+    pub(crate) fn of(&self, session: SessionId) -> u32 {
+        self.waiting().get(&session).copied().unwrap_or(0)
+    }
+
+    /// Counts those that wait into `sessions`, which are about to be written.
+    pub(crate) fn settle(&self, sessions: &mut [Session]) -> Settled {
+        let mut waiting = self.waiting();
+        let mut settled = Vec::new();
+        for session in sessions {
+            if let Some(count) = waiting.remove(&session.id) {
+                session.refused_calls = session.refused_calls.saturating_add(count);
+                settled.push((session.id, count));
+            }
+        }
+        Settled(settled)
+    }
+
+    /// They were not written after all.
+    pub(crate) fn give_back(&self, settled: Settled) {
+        let mut waiting = self.waiting();
+        for (session, count) in settled.0 {
+            let waits = waiting.entry(session).or_default();
+            *waits = waits.saturating_add(count);
+        }
+    }
+}
+
+/// What was counted into sessions that are being written.
+pub(crate) struct Settled(Vec<(SessionId, u32)>);
