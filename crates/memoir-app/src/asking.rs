@@ -157,7 +157,8 @@ impl AgentHandle {
             &memory.as_ref().map(|memory| memory.content.clone()),
         ];
         let room = room(self.context_of(context_tokens), own);
-        let context = context::build(&loaded.memories, now, Some(room));
+        let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
+        let context = context::build(&loaded.memories, now, bounds);
         let prompt = prompt::access(&loaded.agent, &context, &request, memory.as_ref());
         Ok((request.state == AccessState::Asked).then_some(prompt))
     }

@@ -29,7 +29,8 @@ impl AgentHandle {
             journal_after: context::journal_since(now),
         };
         let loaded = self.load(&wanted(selection)).await?;
-        let context = context::build(&loaded.memories, now, max_tokens);
+        let bounds = context::Bounds::of(&loaded.agent.settings, max_tokens);
+        let context = context::build(&loaded.memories, now, bounds);
         Ok(ContextView {
             text: context.text,
             core_tokens: context.core_tokens,

@@ -14,7 +14,7 @@ use jiff::{
     tz::TimeZone,
 };
 use memoir_app::{Limits, Price, Settings};
-use memoir_domain::schedule::{DailySlot, WeeklySlot};
+use memoir_domain::schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time};
 use memoir_model::{ModelName, ProviderSettings};
 use serde::Deserialize;
 
@@ -249,35 +249,6 @@ fn daily_slot(file: &File, time_zone: &TimeZone) -> Result<DailySlot, String> {
         })?;
     }
     Ok(slot)
-}
-
-/// Reads `Mon 04:00` or `monday 4:00`.
-fn weekday_and_time(text: &str) -> Option<(Weekday, Time)> {
-    const DAYS: [(&str, Weekday); 7] = [
-        ("monday", Weekday::Monday),
-        ("tuesday", Weekday::Tuesday),
-        ("wednesday", Weekday::Wednesday),
-        ("thursday", Weekday::Thursday),
-        ("friday", Weekday::Friday),
-        ("saturday", Weekday::Saturday),
-        ("sunday", Weekday::Sunday),
-    ];
-    let (day, time) = text.trim().split_once(char::is_whitespace)?;
-    let day = day.to_lowercase();
-    let (_, weekday) = DAYS
-        .into_iter()
-        .find(|(name, _)| day == *name || day == name[..3])?;
-    Some((weekday, time_of_day(time)?))
-}
-
-/// Reads `03:00` or `3:00`.
-fn time_of_day(text: &str) -> Option<Time> {
-    let (hour, minute) = text.trim().split_once(':')?;
-    let part = |text: &str| -> Option<i8> {
-        let digits = matches!(text.len(), 1 | 2) && text.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| text.parse().ok()).flatten()
-    };
-    Time::new(part(hour)?, part(minute)?, 0, 0).ok()
 }
 
 fn limits(section: &LimitsSection) -> Result<Limits, String> {

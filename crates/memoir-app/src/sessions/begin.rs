@@ -142,7 +142,8 @@ impl AgentHandle {
             self.context_of(context_tokens),
             [&loaded.agent.settings.system_prompt],
         );
-        let context = context::build(&loaded.memories, now, Some(room));
+        let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
+        let context = context::build(&loaded.memories, now, bounds);
         Ok(prompt::consent(&loaded.agent, &context))
     }
 
