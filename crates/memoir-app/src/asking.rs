@@ -103,7 +103,7 @@ impl AgentHandle {
             let problem = "nothing can be shredded while a session is running";
             return Ok(Asked::Failed(problem.to_owned()));
         }
-        let model = match self.memoir.models.connect(&name) {
+        let model = match self.memoir.connect(&name, &loaded.agent.settings) {
             Ok(model) => model,
             Err(error) => return Ok(Asked::Failed(error.to_string())),
         };
@@ -170,7 +170,8 @@ impl AgentHandle {
             messages: vec![Message::User(prompt.user)],
             tools: Vec::new(),
             answer_schema: None,
-            max_output_tokens: limits.answer_tokens,
+            max_output_tokens: model.answer_tokens().unwrap_or(limits.answer_tokens),
+            reasoning_effort: None,
         };
         let time = ANSWER_TIME.min(limits.time);
         match tokio::time::timeout(time, model.complete(&request)).await {

@@ -3,9 +3,10 @@
 
 use memoir_domain::{
     SessionId, Timestamp,
-    memory::{Kind, Memory, Number},
+    context::journal_since,
+    memory::{Kind, Memory, Number, fades_at},
 };
-use memoir_store::{MemoryPage, MemoryRow, RecordFilter, Wanted};
+use memoir_store::{Faded, MemoryPage, MemoryRow, RecordFilter, Wanted};
 use memoir_vault::AgentKey;
 use serde::Serialize;
 
@@ -30,6 +31,7 @@ pub struct BlindMemoryView {
     pub constitutional: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    pub fades_at: Option<Timestamp>,
     pub discarded_at: Option<Timestamp>,
     pub shredded_at: Option<Timestamp>,
 }
@@ -43,6 +45,7 @@ impl From<MemoryRow> for BlindMemoryView {
             constitutional: row.constitutional,
             created_at: row.created_at,
             updated_at: row.updated_at,
+            fades_at: fades_at(row.kind, row.created_at),
             discarded_at: row.discarded_at,
             shredded_at: row.shredded_at,
         }
@@ -58,6 +61,7 @@ impl From<&Memory> for BlindMemoryView {
             constitutional: memory.is_constitutional(),
             created_at: memory.created_at,
             updated_at: memory.updated_at,
+            fades_at: memory.fades_at(),
             discarded_at: memory.discarded_at,
             shredded_at: memory.shredded_at,
         }
@@ -90,6 +94,14 @@ impl AgentHandle {
         let rows = self.memoir.store.memories(self.scope, &[number]).await?;
         let row = rows.into_iter().next();
         Ok(row.ok_or(Error::NoMemory(number))?.into())
+    }
+
+    /// What has left the prompt by now, or what has not.
+    pub fn faded(&self, is_faded: bool) -> Faded {
+        Faded {
+            until: journal_since(self.memoir.now()),
+            is_faded,
+        }
     }
 
     /// One page of memories, by number.
@@ -167,7 +179,11 @@ impl AgentHandle {
         let filter = RecordFilter {
             from_seq,
             session: query.session,
-            action: query.action,
+            actions: query.actions.clone(),
+            memory: query.memory,
+            actor: query.actor,
+            actor_name: query.actor_name.clone(),
+            until: query.until,
             since: query.since,
             first: Some(limit),
             ..RecordFilter::default()

@@ -4,7 +4,7 @@ use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     agent::Agent,
     memory::{Kind, Memory, Number, Tags},
-    schedule,
+    schedule::{self, LeftAlone},
     session::{Driver, Mode, Session, State, Stats, Trigger, Usage},
 };
 use serde::Serialize;
@@ -25,10 +25,19 @@ pub struct MemoryView {
     pub constitutional: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// When a journal entry leaves the prompt, or has left it; `None` for a core memory.
+    pub fades_at: Option<Timestamp>,
     pub discarded_at: Option<Timestamp>,
     /// When its words were taken out for good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shredded_at: Option<Timestamp>,
+}
+
+impl MemoryView {
+    /// Whether it has left the prompt at `now`: a kept journal entry that is older than a week.
+    pub fn is_faded(&self, now: Timestamp) -> bool {
+        self.fades_at.is_some_and(|at| at <= now)
+    }
 }
 
 impl From<Memory> for MemoryView {
@@ -38,6 +47,7 @@ impl From<Memory> for MemoryView {
             kind: memory.kind,
             tokens: memory.tokens(),
             constitutional: memory.is_constitutional(),
+            fades_at: memory.fades_at(),
             content: memory.content,
             tags: memory.tags,
             source: memory.source,
@@ -161,6 +171,12 @@ impl Memoir {
             time_zone: slot.time_zone.iana_name().map(str::to_owned),
             next: slot.next(self.now()),
         }
+    }
+
+    /// Why the schedule never begins a session of `agent`; `None` where it does.
+    pub(crate) fn left_alone(&self, agent: &Agent) -> Option<LeftAlone> {
+        let no_model = || self.effective_model(&agent.settings).is_none();
+        schedule::left_alone(agent).or_else(|| no_model().then_some(LeftAlone::NoModel))
     }
 
     /// Whether `agent` is due now; `None` where it is not.

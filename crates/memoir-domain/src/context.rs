@@ -330,7 +330,13 @@ mod tests {
     #[test]
     fn spec_2_3_the_settings_bound_core_and_journal_each_by_itself() {
         let journal = 150;
-        check(Bounds { journal, ..UNBOUNDED }, &[4]);
+        check(
+            Bounds {
+                journal,
+                ..UNBOUNDED
+            },
+            &[4],
+        );
         check(
             Bounds {
                 journal: 0,
@@ -370,7 +376,12 @@ mod tests {
         let shown = 1_000 - context.left_out.len() as u64;
         assert!((70..80).contains(&shown), "{shown}");
         // The newest are shown.
-        assert!(context.left_out.iter().all(|number| number.0 <= 1_000 - shown));
+        assert!(
+            context
+                .left_out
+                .iter()
+                .all(|number| number.0 <= 1_000 - shown)
+        );
         let told = format!("{} older journal entries", 1_000 - shown);
         assert!(context.text.expose().contains(&told));
     }

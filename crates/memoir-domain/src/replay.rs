@@ -552,7 +552,7 @@ fn differing(one: &Memory, other: &Memory) -> Vec<&'static str> {
     different.map(|(name, _)| name).collect()
 }
 
-fn counts(tally: &Tally) -> [(&'static str, u64); 6] {
+fn counts(tally: &Tally) -> [(&'static str, u64); 7] {
     [
         ("core_tokens", tally.core_tokens),
         ("core_count", tally.core_count),
@@ -560,5 +560,6 @@ fn counts(tally: &Tally) -> [(&'static str, u64); 6] {
         ("constitutional_count", tally.constitutional_count),
         ("discarded_count", tally.discarded_count),
         ("shredded_count", tally.shredded_count),
+        ("journal_tokens", tally.journal_tokens),
     ]
 }

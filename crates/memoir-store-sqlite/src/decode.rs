@@ -28,9 +28,9 @@ macro_rules! agent_columns {
     () => {
         "id, account_id, version, name, folded_name, prompts_version, paused, inactive, created_at, \
          core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-         shredded_count, next_number, next_seq, last_refinement_at, last_attempt_at, \
-         last_attempt_tokens, weekly_after, pressure_at, last_reflection_at, unreflected_since, \
-         reflect_after, ledger_created_at, ledger_number, erased_at, head, settings, seal"
+         shredded_count, journal_tokens, next_number, next_seq, last_refinement_at, last_attempt_at, \
+         last_attempt_tokens, attempt_failures, retry_at, weekly_after, due_at, last_reflection_at, \
+         unreflected_since, reflect_after, ledger_created_at, ledger_number, erased_at, head, settings, seal"
     };
 }
 
@@ -153,8 +153,10 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     let last_refinement_at = columns.optional_time()?;
     let last_attempt_at = columns.optional_time()?;
     let last_attempt_tokens = columns.optional_count()?;
+    let attempt_failures = columns.count()?;
+    let retry_at = columns.optional_time()?;
     let weekly_after = columns.optional_time()?;
-    let pressure_at = columns.optional_time()?;
+    let due_at = columns.optional_time()?;
     let last_reflection_at = columns.optional_time()?;
     let unreflected_since = columns.optional_time()?;
     let reflect_after = columns.optional_time()?;
@@ -186,8 +188,10 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
         last_refinement_at,
         last_attempt_at,
         last_attempt_tokens,
+        attempt_failures,
+        retry_at,
         weekly_after,
-        pressure_at,
+        due_at,
         last_reflection_at,
         unreflected_since,
         reflect_after,
@@ -199,7 +203,7 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     })
 }
 
-/// Reads the six counts of a tally.
+/// Reads the seven counts of a tally.
 pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
     Ok(Tally {
         core_tokens: columns.count()?,
@@ -208,6 +212,7 @@ pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
         constitutional_count: columns.count()?,
         discarded_count: columns.count()?,
         shredded_count: columns.count()?,
+        journal_tokens: columns.count()?,
     })
 }
 

@@ -23,6 +23,7 @@ mod load;
 mod migrate;
 mod open;
 mod reader;
+mod records;
 mod requests;
 mod scrub;
 mod transcripts;
@@ -37,10 +38,10 @@ use memoir_domain::{
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow, DetailRow,
-    DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryPage,
-    MemoryRow, MessageRow, OpenAccess, ReceiverDigest, RecordFilter, ReplyRow, Result, Selection,
-    SessionRow, Snapshot, Store, StoredText, TokenRow, TranscriptRow, Transcripts, UserRow,
-    WaitingSession, Wanted,
+    DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow,
+    MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest, RecordFilter, RecordPlace,
+    ReplyRow, Result, Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, TranscriptRow,
+    Transcripts, UserRow, WaitingSession, Wanted,
 };
 use rusqlite::Connection;
 
@@ -190,6 +191,18 @@ impl Fleet for SqliteStore {
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
         let page = page.clone();
         self.scan(move |connection| listing::page(connection, account, &page))
+            .await
+    }
+
+    async fn fleet_records(
+        &self,
+        account: AccountId,
+        filter: &RecordFilter,
+        after: Option<RecordPlace>,
+        limit: u32,
+    ) -> Result<Vec<FleetRecord>> {
+        let filter = filter.clone();
+        self.scan(move |connection| records::of_account(connection, account, &filter, after, limit))
             .await
     }
 
@@ -581,7 +594,7 @@ impl Store for SqliteStore {
 
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         let filter = filter.clone();
-        self.scan(move |connection| agent::records(connection, scope, &filter))
+        self.scan(move |connection| records::of_agent(connection, scope, &filter))
             .await
     }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use memoir_domain::{
-    PrivateText, SessionId, context,
+    PrivateText, SessionId,
+    agent::Agent,
+    context,
     ledger::{Ledger, LedgerRoom},
     lifecycle::{self, Start, StartRefusal},
     memory::tokens,
@@ -18,7 +20,7 @@ use crate::{AgentHandle, Error, Loaded, Result, memories::wanted};
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
 pub struct RefineOptions {
-    /// Which tools it has.
+    /// Which tools it has; a session of the schedule has those of the agent's setting.
     pub mode: Mode,
     /// A model for this one session instead of the agent's own.
     pub model: Option<ModelName>,
@@ -26,6 +28,16 @@ pub struct RefineOptions {
     pub rehearsal: bool,
     /// Why it is begun; `None` means that somebody asked for it.
     pub trigger: Option<Trigger>,
+}
+
+impl RefineOptions {
+    /// Which tools a session of `agent` has that is begun for this reason.
+    pub(super) fn mode_for(&self, trigger: Trigger, agent: &Agent) -> Mode {
+        match trigger {
+            Trigger::Request => self.mode,
+            Trigger::Weekly | Trigger::Budget => agent.settings.effective_refinement_mode(),
+        }
+    }
 }
 
 /// A session whose knife is handed over.
@@ -70,7 +82,7 @@ impl AgentHandle {
             Some(name) => name.clone(),
             None => own().ok_or(Error::NoModel)?.parse()?,
         };
-        Ok(self.memoir.models.connect(&name)?)
+        Ok(self.memoir.connect(&name, &loaded.agent.settings)?)
     }
 
     /// Begins a session that waits for the agent's consent. A running session whose lease has lapsed is
@@ -92,7 +104,7 @@ impl AgentHandle {
                 let trigger = self.trigger(options, &loaded)?;
                 let start = Start {
                     id,
-                    mode: options.mode,
+                    mode: options.mode_for(trigger, &loaded.agent),
                     driver: Driver::Model,
                     trigger,
                     rehearsal: options.rehearsal,
@@ -180,11 +192,7 @@ impl AgentHandle {
     }
 
     /// What the ledger may take, and is to tell.
-    pub(super) fn ledger_room(
-        &self,
-        agent: &memoir_domain::agent::Agent,
-        context_tokens: Option<u32>,
-    ) -> LedgerRoom {
+    pub(super) fn ledger_room(&self, agent: &Agent, context_tokens: Option<u32>) -> LedgerRoom {
         let own = [
             &agent.settings.system_prompt,
             &agent.settings.refinement_prompt,

@@ -13,7 +13,7 @@ use crate::{
 };
 
 const RULES: &str = include_str!("rules.md");
-const DEFAULT_STYLE: &str = include_str!("style.md");
+pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
 const CLOSING: &str = include_str!("closing.md");
 const CLOSING_DEDUP_ONLY: &str = include_str!("closing_dedup_only.md");
 const NEAR_DOUBLES: &str = include_str!("near_doubles.md");
@@ -82,8 +82,13 @@ pub fn session(agent: &Agent, mode: Mode, gauge: &Gauge, ledger: &Ledger) -> Pro
 pub(crate) fn identity(agent: &Agent) -> String {
     match &agent.settings.system_prompt {
         Some(prompt) => prompt.expose().trim().to_owned(),
-        None => format!("You are {}.", agent.name),
+        None => nameplate(&agent.name),
     }
+}
+
+/// Who an agent is whose system prompt is not set.
+pub(crate) fn nameplate(name: &str) -> String {
+    format!("You are {name}.")
 }
 
 fn status(agent: &Agent, gauge: &Gauge) -> String {

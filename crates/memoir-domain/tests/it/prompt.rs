@@ -43,7 +43,11 @@ fn spec_3_5_the_prompt_of_a_dedup_only_session() {
 fn spec_3_3_the_request_for_consent() {
     let world = example();
     let memories: Vec<Memory> = world.memories.values().cloned().collect();
-    let context = context::build(&memories, world.now, context::Bounds::of(&world.agent.settings, None));
+    let context = context::build(
+        &memories,
+        world.now,
+        context::Bounds::of(&world.agent.settings, None),
+    );
     let prompt = prompt::consent(&world.agent, &context);
     insta::assert_snapshot!(prompt.text().expose());
 }

@@ -97,6 +97,7 @@ async fn say(prompt: Prompt, tools: &[Tool], more: Vec<Message>) -> memoir_model
         tools: tools.collect(),
         answer_schema: None,
         max_output_tokens: 4096,
+        reasoning_effort: None,
     };
     careful().complete(&request).await.unwrap()
 }

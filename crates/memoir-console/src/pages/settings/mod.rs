@@ -84,7 +84,7 @@ impl Standing {
 
 async fn changes(agent: &AgentHandle) -> Result<Vec<RecordView>, Error> {
     let search = RecordSearch {
-        action: Some(Action::AgentConfigured),
+        actions: vec![Action::AgentConfigured],
         ..RecordSearch::default()
     };
     agent.search_records(&search, None, LATEST).await
