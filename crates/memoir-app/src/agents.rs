@@ -51,6 +51,16 @@ pub struct AgentView {
     pub created_at: Timestamp,
 }
 
+impl AgentView {
+    /// The text that is in force in place of a prompt that is not set; `None` where it is set, or is not shown.
+    pub fn default_prompt(&self, field: Field) -> Option<String> {
+        let set = self.settings.expose().get(field.as_str())?;
+        set.is_null()
+            .then(|| authoring::default_prompt(&self.name, field))
+            .flatten()
+    }
+}
+
 impl Memoir {
     pub(crate) fn agent_view(&self, agent: &Agent) -> AgentView {
         let settings = &agent.settings;

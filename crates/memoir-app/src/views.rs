@@ -33,13 +33,6 @@ pub struct MemoryView {
     pub shredded_at: Option<Timestamp>,
 }
 
-impl MemoryView {
-    /// Whether it has left the prompt at `now`: a kept journal entry that is older than a week.
-    pub fn is_faded(&self, now: Timestamp) -> bool {
-        self.fades_at.is_some_and(|at| at <= now)
-    }
-}
-
 impl From<Memory> for MemoryView {
     fn from(memory: Memory) -> Self {
         Self {

@@ -7,13 +7,10 @@ use memoir_domain::{
 use memoir_store::{
     AgentRow, DetailRow, MemoryPage, MemoryRow, Selection, SessionRow, Snapshot, StoredText, Wanted,
 };
-use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::{
-    decode::{
-        self, Columns, agent_columns, detail_columns, memory_columns, record_columns,
-        session_columns,
-    },
+    decode::{self, Columns, agent_columns, detail_columns, memory_columns, session_columns},
     encode::{self, count, number},
     error::{Result, inconsistent},
     reader::View,

@@ -8,8 +8,8 @@ use memoir_domain::{
     session::{Lease, Stats, Usage},
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentRow, AuditRow, DetailRow, LeafRow, MemoryRow, ReplyRow, SessionRow,
-    SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, AuditRow, DetailRow, FleetRecord, LeafRow, MemoryRow,
+    RecordPlace, ReplyRow, SessionRow, SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 use rusqlite::{Row, types::ValueRef};
 use serde::{Deserialize, de::value::StrDeserializer};
@@ -341,6 +341,30 @@ pub(crate) fn record(row: &Row<'_>) -> Result<AuditRow> {
         previous_hash: columns.optional_bytes()?,
         facts: columns.text()?,
         body: columns.stored_text()?,
+    })
+}
+
+/// Reads a record of an account's list: the agent and its name, then what an administrator sees.
+pub(crate) fn fleet_record(row: &Row<'_>) -> Result<FleetRecord> {
+    let mut columns = Columns::new(row, "audit_records");
+    let agent = AgentId::from_bytes(columns.id()?);
+    let agent_name = columns.text()?;
+    let seq = columns.count()?;
+    Ok(FleetRecord {
+        place: RecordPlace {
+            recorded_at: columns.time()?,
+            agent,
+            seq,
+        },
+        agent_name,
+        actor_kind: columns.word()?,
+        actor_name: columns.text()?,
+        action: columns.word()?,
+        session: columns.optional_id()?.map(SessionId::from_bytes),
+        memory: columns.optional_count()?.map(Number),
+        facts: columns.text()?,
+        hash: columns.bytes()?,
+        previous_hash: columns.optional_bytes()?,
     })
 }
 

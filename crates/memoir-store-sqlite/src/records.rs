@@ -1,12 +1,12 @@
 //! Records of logs, narrowed: those of one agent, and those of all agents of an account without their words.
 
-use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp, memory::Number};
+use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{AuditRow, FleetRecord, RecordFilter, RecordPlace};
 use rusqlite::{Connection, Row, ToSql, types::Value};
 
 use crate::{
     agent::{all, exists},
-    decode::{self, Columns, record_columns},
+    decode::{self, record_columns},
     encode::count,
     error::Result,
     reader::View,
@@ -169,26 +169,5 @@ pub(crate) fn of_account(
         "{} ORDER BY recorded_at, audit_records.agent_id, seq LIMIT {limit}",
         conditions.sql
     );
-    conditions.all(connection, &sql, |row| {
-        let mut columns = Columns::new(row, "audit_records");
-        let agent = AgentId::from_bytes(columns.id()?);
-        let agent_name = columns.text()?;
-        let seq = columns.count()?;
-        Ok(FleetRecord {
-            place: RecordPlace {
-                recorded_at: columns.time()?,
-                agent,
-                seq,
-            },
-            agent_name,
-            actor_kind: columns.word()?,
-            actor_name: columns.text()?,
-            action: columns.word()?,
-            session: columns.optional_id()?.map(SessionId::from_bytes),
-            memory: columns.optional_count()?.map(Number),
-            facts: columns.text()?,
-            hash: columns.bytes()?,
-            previous_hash: columns.optional_bytes()?,
-        })
-    })
+    conditions.all(connection, &sql, decode::fleet_record)
 }

@@ -94,7 +94,12 @@ fn standing(view: &AgentView, erosion: &ErosionView) -> Markup {
             }
             dl.facts {
                 (parts::pair("Core memories", html! { (words::number(tally.core_count)) }))
-                (parts::pair("Journal entries", html! { (words::number(tally.journal_count)) }))
+                (parts::pair("Journal entries", html! {
+                    (words::number(tally.journal_count))
+                    @if tally.journal_count > 0 {
+                        span.of { " · " (words::number(tally.journal_tokens)) " tokens" }
+                    }
+                }))
                 (parts::pair("Constitutional", html! { (words::number(tally.constitutional_count)) }))
                 (parts::pair("Discarded", html! { (words::number(tally.discarded_count)) }))
                 (parts::pair("To the breaker", html! {
@@ -114,9 +119,9 @@ fn standing(view: &AgentView, erosion: &ErosionView) -> Markup {
 }
 
 fn next(view: &AgentView) -> Markup {
-    match view.tally.core_count {
-        0 => html! { span.none { "nothing to refine" } },
-        _ => parts::time_or(view.next_refinement_at, "not scheduled"),
+    match view.next_refinement_reason {
+        Some(reason) => html! { span.none { "never: " (reason.explanation()) } },
+        None => parts::time_or(view.next_refinement_at, "not scheduled"),
     }
 }
 
