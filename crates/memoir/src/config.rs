@@ -9,10 +9,7 @@ use std::{
 };
 
 use etcetera::BaseStrategy;
-use jiff::{
-    civil::{Time, Weekday},
-    tz::TimeZone,
-};
+use jiff::tz::TimeZone;
 use memoir_app::{Limits, Price, Settings};
 use memoir_domain::schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time};
 use memoir_model::{ModelName, ProviderSettings};
@@ -422,7 +419,7 @@ mod tests {
         )
         .unwrap();
         let settings = config.settings;
-        assert_eq!(settings.weekly_slot.weekday, Weekday::Sunday);
+        assert_eq!(settings.weekly_slot.weekday, jiff::civil::Weekday::Sunday);
         assert_eq!(
             settings.weekly_slot.time_zone.iana_name(),
             Some("Europe/Berlin")
