@@ -498,7 +498,7 @@ impl AgentHandle {
             return Ok(given > 0);
         }
         let saved = RecordFilter {
-            action: Some(Action::MemorySaved),
+            actions: vec![Action::MemorySaved],
             ..RecordFilter::default()
         };
         // Opened, so that nobody who can write to the database makes an agent's memories out to be others.

@@ -247,7 +247,7 @@ impl AgentHandle {
             return Ok(None);
         }
         let filter = RecordFilter {
-            action: Some(Action::AccessRevoked),
+            actions: vec![Action::AccessRevoked],
             since: request.ended_at,
             until: request.ended_at,
             ..RecordFilter::default()

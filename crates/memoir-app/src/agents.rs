@@ -1,12 +1,15 @@
 //! Making, finding, showing and setting agents (SPEC 2.2).
 
 use memoir_domain::{
-    AgentId, AgentScope, PrivateJson, Timestamp,
+    AgentId, AgentScope, PrivateJson, PrivateText, Timestamp,
     agent::{self, Agent, Field, Settings},
     audit::Actor,
+    authoring,
     draft::Decision,
     manage::{self, Assignment},
     memory::{Invalid, Tally},
+    schedule::{self, LeftAlone, RefinementSchedule},
+    session::Mode,
 };
 use memoir_store::Wanted;
 use serde::Serialize;
@@ -29,15 +32,34 @@ pub struct AgentView {
     pub effective_immutable_tags: Vec<String>,
     pub effective_duplicate_match: agent::DuplicateMatch,
     pub effective_loss_guard: agent::LossGuard,
+    pub effective_refinement_schedule: RefinementSchedule,
+    pub effective_refinement_mode: Mode,
+    pub effective_context_journal_tokens: u64,
+    pub effective_answer_tokens: u32,
+    /// Where a prompt that was set just now is not what it seems; empty otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<PrivateText>,
     #[serde(flatten)]
     pub tally: Tally,
     pub kept: KeptView,
     pub needs_refinement: bool,
     pub refinement_due: Option<RefinementDue>,
     pub last_refinement_at: Option<Timestamp>,
-    /// The next weekly slot, or now where the agent is due; `None` where the schedule leaves it alone.
+    /// When the schedule asks it next: now where the agent is due; `None` where it is never asked.
     pub next_refinement_at: Option<Timestamp>,
+    /// Why it is never asked; `None` where it is.
+    pub next_refinement_reason: Option<LeftAlone>,
     pub created_at: Timestamp,
+}
+
+impl AgentView {
+    /// The text that is in force in place of a prompt that is not set; `None` where it is set, or is not shown.
+    pub fn default_prompt(&self, field: Field) -> Option<String> {
+        let set = self.settings.expose().get(field.as_str())?;
+        set.is_null()
+            .then(|| authoring::default_prompt(&self.name, field))
+            .flatten()
+    }
 }
 
 impl Memoir {
@@ -45,7 +67,7 @@ impl Memoir {
         let settings = &agent.settings;
         let due = self.refinement_due(agent);
         let now = self.now();
-        let scheduled = !settings.paused && !settings.inactive;
+        let left_alone = self.left_alone(agent);
         AgentView {
             id: agent.id,
             name: agent.name.clone(),
@@ -57,16 +79,23 @@ impl Memoir {
             effective_immutable_tags: settings.effective_immutable_tags(),
             effective_duplicate_match: settings.effective_duplicate_match(),
             effective_loss_guard: settings.effective_loss_guard(),
+            effective_refinement_schedule: settings.effective_refinement_schedule(),
+            effective_refinement_mode: settings.effective_refinement_mode(),
+            effective_context_journal_tokens: settings.effective_context_journal_tokens(),
+            effective_answer_tokens: settings
+                .answer_tokens
+                .unwrap_or(self.settings.limits.answer_tokens),
+            warnings: Vec::new(),
             tally: agent.tally,
             kept: KeptView::new(agent, now),
             needs_refinement: agent.needs_refinement(),
             refinement_due: due,
             last_refinement_at: agent.last_refinement_at,
-            next_refinement_at: match due {
-                _ if !scheduled => None,
-                Some(_) => Some(now),
-                None => self.settings.weekly_slot.next(now),
+            next_refinement_at: match left_alone {
+                Some(_) => None,
+                None => schedule::next(agent, &self.settings.weekly_slot, now),
             },
+            next_refinement_reason: left_alone,
             created_at: agent.created_at,
         }
     }
@@ -101,16 +130,19 @@ impl Memoir {
 }
 
 fn settings_map(agent: &Agent, shown: impl Fn(Field) -> bool) -> PrivateJson {
-    let settings: serde_json::Map<String, serde_json::Value> = Field::ALL
-        .into_iter()
-        .filter(|field| *field != Field::Name && shown(*field))
-        .map(|field| {
-            (
-                field.as_str().to_owned(),
-                agent::field_value(&agent.name, &agent.settings, field),
-            )
-        })
-        .collect();
+    let mut settings = serde_json::Map::new();
+    let fields = Field::ALL.into_iter();
+    for field in fields.filter(|field| *field != Field::Name && shown(*field)) {
+        let value = agent::field_value(&agent.name, &agent.settings, field);
+        if let Some(default) = authoring::default_prompt(&agent.name, field) {
+            let in_force = match &value {
+                serde_json::Value::Null => default.into(),
+                set => set.clone(),
+            };
+            settings.insert(format!("effective_{}", field.as_str()), in_force);
+        }
+        settings.insert(field.as_str().to_owned(), value);
+    }
     PrivateJson::new(settings.into())
 }
 
@@ -131,7 +163,10 @@ impl Account {
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
         self.make(decision, codec::Beside::default()).await?;
-        Ok(memoir.agent_view(&agent))
+        Ok(AgentView {
+            warnings: placeholder_warnings(assignments),
+            ..memoir.agent_view(&agent)
+        })
     }
 
     /// Writes an agent that is new, under a key of its own.
@@ -153,7 +188,13 @@ impl Account {
         let key = memoir.keys.create(scope, memoir.now()).await?;
         let base = codec::Base::new(key);
         let counted = crate::metrics::Counted::of(&decision);
-        let (commit, _) = codec::commit(&base, decision, beside, memoir.random.as_ref())?;
+        let (commit, _) = codec::commit(
+            &base,
+            decision,
+            beside,
+            memoir.random.as_ref(),
+            memoir.time_zone(),
+        )?;
         match memoir.write(commit, counted).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(name)),
             other => Ok(other?),
@@ -344,7 +385,10 @@ impl AgentHandle {
             })
             .await;
         match configured {
-            Ok(agent) => Ok(self.memoir.agent_view(&agent)),
+            Ok(agent) => Ok(AgentView {
+                warnings: placeholder_warnings(assignments),
+                ..self.memoir.agent_view(&agent)
+            }),
             Err(Error::Store(memoir_store::Error::NameTaken)) => {
                 let name = assignments.iter().find(|(field, _)| *field == Field::Name);
                 Err(Error::NameTaken(
@@ -356,6 +400,27 @@ impl AgentHandle {
             Err(error) => Err(error),
         }
     }
+}
+
+/// What is odd about prompts as they are set, for whoever sets them: the words are theirs.
+pub(crate) fn placeholder_warnings(assignments: &[Assignment<'_>]) -> Vec<PrivateText> {
+    let prompts = assignments.iter().filter(|(field, _)| field.is_text());
+    let odd = prompts.filter_map(|(field, value)| {
+        let found = agent::unfilled_placeholders(value.as_ref()?);
+        let named: Vec<String> = found.iter().map(|text| format!("`{text}`")).collect();
+        let (subject, it) = match named.len() {
+            0 => return None,
+            1 => ("is a placeholder", "it"),
+            _ => ("are placeholders", "them"),
+        };
+        Some(PrivateText::from(format!(
+            "{}: {} {subject} that nothing fills here; the model is sent {it} as written. \
+             Put the words themselves there",
+            field.as_str(),
+            named.join(", ")
+        )))
+    });
+    odd.collect()
 }
 
 /// Everything that is wrong with settings by themselves, whoever has them, in the order given. Whether a

@@ -103,7 +103,7 @@ impl AgentHandle {
             let problem = "nothing can be shredded while a session is running";
             return Ok(Asked::Failed(problem.to_owned()));
         }
-        let model = match self.memoir.models.connect(&name) {
+        let model = match self.memoir.connect(&name, &loaded.agent.settings) {
             Ok(model) => model,
             Err(error) => return Ok(Asked::Failed(error.to_string())),
         };
@@ -157,7 +157,8 @@ impl AgentHandle {
             &memory.as_ref().map(|memory| memory.content.clone()),
         ];
         let room = room(self.context_of(context_tokens), own);
-        let context = context::build(&loaded.memories, now, Some(room));
+        let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
+        let context = context::build(&loaded.memories, now, bounds);
         let prompt = prompt::access(&loaded.agent, &context, &request, memory.as_ref());
         Ok((request.state == AccessState::Asked).then_some(prompt))
     }
@@ -169,7 +170,8 @@ impl AgentHandle {
             messages: vec![Message::User(prompt.user)],
             tools: Vec::new(),
             answer_schema: None,
-            max_output_tokens: limits.answer_tokens,
+            max_output_tokens: model.answer_tokens().unwrap_or(limits.answer_tokens),
+            reasoning_effort: None,
         };
         let time = ANSWER_TIME.min(limits.time);
         // An answer that was cut off is no no: it is asked for once more, with more room.

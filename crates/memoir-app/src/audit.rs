@@ -5,7 +5,7 @@ use memoir_domain::{
     audit::{Action, Actor, ActorKind, Body, Change, Record},
     memory::{Memory, Number},
 };
-use memoir_store::{AuditRow, RecordFilter, Wanted};
+use memoir_store::{AuditRow, FleetRecord, RecordFilter, RecordPlace, Wanted};
 use memoir_vault::chain::{self, RecordHash};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -17,10 +17,18 @@ use crate::{AgentHandle, Error, Eyes, Loaded, Result, codec};
 pub struct RecordQuery {
     /// One session's.
     pub session: Option<SessionId>,
-    /// Those of one action.
-    pub action: Option<Action>,
+    /// Those of one of these actions; of any where there is none.
+    pub actions: Vec<Action>,
+    /// Those about one memory.
+    pub memory: Option<Number>,
+    /// Those of one role.
+    pub actor: Option<ActorKind>,
+    /// Those of an actor whose name holds this text, letters from A to Z in either case.
+    pub actor_name: Option<String>,
     /// Those written at or after.
     pub since: Option<Timestamp>,
+    /// Those written at or before.
+    pub until: Option<Timestamp>,
     /// The last ones of those that match; `None` for all.
     pub last: Option<u32>,
 }
@@ -30,8 +38,10 @@ pub struct RecordQuery {
 pub struct RecordSearch {
     /// One session's.
     pub session: Option<SessionId>,
-    /// Those of one action.
-    pub action: Option<Action>,
+    /// Those of one of these actions; of any where there is none.
+    pub actions: Vec<Action>,
+    /// Those about one memory.
+    pub memory: Option<Number>,
     /// Those of one role.
     pub actor: Option<ActorKind>,
     /// Those of an actor whose name holds this text, letters from A to Z in either case.
@@ -87,7 +97,11 @@ impl AgentHandle {
     ) -> Result<Vec<RecordView>> {
         let filter = RecordFilter {
             session: query.session,
-            action: query.action,
+            actions: query.actions.clone(),
+            memory: query.memory,
+            actor: query.actor,
+            actor_name: query.actor_name.clone(),
+            until: query.until,
             since: query.since,
             last: query.last,
             ..RecordFilter::default()
@@ -108,7 +122,8 @@ impl AgentHandle {
     ) -> Result<Vec<RecordView>> {
         let filter = RecordFilter {
             session: search.session,
-            action: search.action,
+            actions: search.actions.clone(),
+            memory: search.memory,
             actor: search.actor,
             actor_name: search.actor_name.clone(),
             since: search.since,
@@ -198,6 +213,73 @@ impl AgentHandle {
         crate::parallel::map(rows, |row| codec::record(key.as_ref(), row))
             .into_iter()
             .collect()
+    }
+}
+
+impl crate::Account {
+    /// Records of all the account's agents, erased ones included, without words: by time, those after
+    /// `after`, at most `limit`, each with its place. The last ones cannot be asked for.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn record_page(
+        &self,
+        query: &RecordQuery,
+        after: Option<RecordPlace>,
+        limit: u32,
+    ) -> Result<Vec<(RecordPlace, RecordView)>> {
+        let filter = RecordFilter {
+            session: query.session,
+            actions: query.actions.clone(),
+            memory: query.memory,
+            actor: query.actor,
+            actor_name: query.actor_name.clone(),
+            since: query.since,
+            until: query.until,
+            ..RecordFilter::default()
+        };
+        let store = &self.memoir.store;
+        let records = store.fleet_records(self.id, &filter, after, limit).await?;
+        records
+            .into_iter()
+            .map(|record| Ok((record.place, self.fleet_view(record)?)))
+            .collect()
+    }
+
+    fn fleet_view(&self, record: FleetRecord) -> Result<RecordView> {
+        let RecordPlace {
+            recorded_at,
+            agent,
+            seq,
+        } = record.place;
+        let scope = AgentScope {
+            account: self.id,
+            agent,
+        };
+        let data: Value = serde_json::from_str(&record.facts).map_err(|_| {
+            let problem = format!("table `audit_records`, {agent}, record {seq}: unreadable facts");
+            Error::Inconsistent(problem)
+        })?;
+        let previous = record.previous_hash.map(RecordHash);
+        Ok(RecordView {
+            seq,
+            recorded_at,
+            agent: record.agent_name,
+            actor: Actor {
+                kind: record.actor_kind,
+                name: record.actor_name,
+            },
+            action: record.action,
+            session_id: record.session,
+            memory: record.memory,
+            before: None,
+            after: None,
+            data: PrivateJson::new(data),
+            hash: RecordHash(record.hash).to_string(),
+            previous_hash: previous
+                .unwrap_or_else(|| chain::genesis(scope))
+                .to_string(),
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 //! (SPEC 2.7).
 
 use memoir_domain::{
-    PrivateJson, Timestamp,
+    PrivateJson, PrivateText, Timestamp,
     agent::{self, Field},
     audit::{Action, Actor, ActorKind},
     authoring::{self, Authored, CONFIRM_SECONDS, Doubt},
@@ -59,6 +59,7 @@ impl AgentHandle {
                 .effective_refinement_threshold()
                 .share()
                 .into(),
+            _ if is_default => authoring::default_prompt(&agent.name, field).into(),
             _ => set,
         };
         Ok(OwnSetting {
@@ -73,7 +74,9 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::Unconfirmed`] where a prompt would be lost by mistake: the same value within the hour sets
     /// it. A value that is not allowed; a name that is taken; the store fails.
-    pub async fn author(&self, field: Field, value: Option<&str>) -> Result<()> {
+    ///
+    /// What is odd about a value that was set is told.
+    pub async fn author(&self, field: Field, value: Option<&str>) -> Result<Vec<PrivateText>> {
         let asked = self.asked_lately(field).await?;
         let author = |loaded: Loaded, now| {
             let authored = authoring::author(loaded.agent, field, value, &asked, now)?;
@@ -87,10 +90,13 @@ impl AgentHandle {
             .decide(&Wanted::default(), author)
             .await
             .map_err(|error| name_taken(error, field, value))?;
-        doubt.map_or(Ok(()), |doubt| {
-            let field = field.as_str();
-            Err(Error::Unconfirmed { field, doubt })
-        })
+        match doubt {
+            None => Ok(crate::agents::placeholder_warnings(&[(field, value)])),
+            Some(doubt) => {
+                let field = field.as_str();
+                Err(Error::Unconfirmed { field, doubt })
+            }
+        }
     }
 
     /// What the agent was asked about last within the hour; nothing for settings that are never asked about.
@@ -99,7 +105,7 @@ impl AgentHandle {
             return Ok(Vec::new());
         }
         let filter = RecordFilter {
-            action: Some(Action::AgentConfigureQuestioned),
+            actions: vec![Action::AgentConfigureQuestioned],
             since: Some(self.memoir.now().plus_seconds(-CONFIRM_SECONDS)),
             last: Some(ASKED),
             ..RecordFilter::default()
@@ -135,7 +141,7 @@ impl AgentHandle {
         let mut before_seq = None;
         loop {
             let filter = RecordFilter {
-                action: Some(Action::AgentConfigured),
+                actions: vec![Action::AgentConfigured],
                 before_seq,
                 last: Some(AT_ONCE),
                 ..RecordFilter::default()

@@ -3,10 +3,11 @@
 
 use memoir_domain::{
     SessionId, Timestamp,
+    context::journal_since,
     memory::{Kind, Memory, Number},
     wording::Origin,
 };
-use memoir_store::{MemoryPage, RecordFilter, Wanted};
+use memoir_store::{Faded, MemoryPage, RecordFilter, Wanted};
 use memoir_vault::AgentKey;
 use serde::Serialize;
 
@@ -34,6 +35,7 @@ pub struct BlindMemoryView {
     pub wordings: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    pub fades_at: Option<Timestamp>,
     pub discarded_at: Option<Timestamp>,
     pub shredded_at: Option<Timestamp>,
 }
@@ -49,6 +51,7 @@ impl From<&Memory> for BlindMemoryView {
             wordings: memory.wordings.len() as u64,
             created_at: memory.created_at,
             updated_at: memory.updated_at,
+            fades_at: memory.fades_at(),
             discarded_at: memory.discarded_at,
             shredded_at: memory.shredded_at,
         }
@@ -81,6 +84,14 @@ impl AgentHandle {
         let rows = self.memoir.store.memories(self.scope, &[number]).await?;
         let row = rows.into_iter().next().ok_or(Error::NoMemory(number))?;
         Ok(BlindMemoryView::from(&codec::memory(&key, row)?))
+    }
+
+    /// What has left the prompt by now, or what has not.
+    pub fn faded(&self, is_faded: bool) -> Faded {
+        Faded {
+            until: journal_since(self.memoir.now()),
+            is_faded,
+        }
     }
 
     /// One page of memories, by number.
@@ -159,7 +170,11 @@ impl AgentHandle {
         let filter = RecordFilter {
             from_seq,
             session: query.session,
-            action: query.action,
+            actions: query.actions.clone(),
+            memory: query.memory,
+            actor: query.actor,
+            actor_name: query.actor_name.clone(),
+            until: query.until,
             since: query.since,
             first: Some(limit),
             ..RecordFilter::default()

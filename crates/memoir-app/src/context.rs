@@ -1,6 +1,8 @@
 //! The text for the agent's runtime (SPEC 2.3).
 
-use memoir_domain::{PrivateText, context};
+use std::collections::BTreeSet;
+
+use memoir_domain::{PrivateText, context, memory::Number};
 use memoir_store::Selection;
 use serde::Serialize;
 
@@ -16,10 +18,13 @@ pub struct ContextView {
     pub journal_tokens: u64,
     /// Whether a session is due now, and why.
     pub refinement_due: Option<RefinementDue>,
+    /// The numbers of what is left out for want of room.
+    pub left_out: BTreeSet<Number>,
 }
 
 impl AgentHandle {
-    /// The kept core memories and the last week's journal, in at most `max_tokens` where given.
+    /// The kept core memories and the last week's journal, as far as the agent's settings give them room, and
+    /// in at most `max_tokens` where given.
     ///
     /// # Errors
     /// The store fails.
@@ -29,11 +34,13 @@ impl AgentHandle {
             journal_after: context::journal_since(now),
         };
         let loaded = self.load(&wanted(selection)).await?;
-        let context = context::build(&loaded.memories, now, max_tokens);
+        let bounds = context::Bounds::of(&loaded.agent.settings, max_tokens);
+        let context = context::build(&loaded.memories, now, bounds);
         Ok(ContextView {
             text: context.text,
             core_tokens: context.core_tokens,
             journal_tokens: context.journal_tokens,
+            left_out: context.left_out,
             refinement_due: self.memoir.refinement_due(&loaded.agent),
         })
     }

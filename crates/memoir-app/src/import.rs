@@ -152,7 +152,13 @@ impl AgentHandle {
             let beside = crate::codec::Beside::default();
             let random = self.memoir.random.as_ref();
             let counted = crate::metrics::Counted::of(&decision);
-            let (mut commit, _) = crate::codec::commit(&loaded.base, decision, beside, random)?;
+            let (mut commit, _) = crate::codec::commit(
+                &loaded.base,
+                decision,
+                beside,
+                random,
+                self.memoir.time_zone(),
+            )?;
             commit.progress = Some(progress.clone());
             match self.memoir.write(commit, counted).await {
                 Err(memoir_store::Error::Conflict) => {}

@@ -39,6 +39,7 @@ mod shred;
 mod sign_in;
 mod spans;
 mod stats;
+mod tuned;
 mod users;
 mod verify;
 mod views;
@@ -80,7 +81,9 @@ pub use life::{
 };
 pub use look_back::{History, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
 pub use mechanic::{Mechanic, SeenMemory};
-pub use memoir_store::{FleetOrder, MemoryPage, ReceiverDigest, WaitingSession};
+pub use memoir_store::{
+    Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordPlace, WaitingSession,
+};
 pub use memories::{Handling, MemoryInput, Saved};
 pub use notices::{EndNotice, Retry};
 pub use replies::{KeptReply, ReplyKey};
@@ -382,7 +385,8 @@ impl AgentHandle {
     ) -> Result<codec::Base> {
         let random = self.memoir.random.as_ref();
         let counted = metrics::Counted::of(&decision);
-        let (commit, next) = codec::commit(base, decision, beside, random)?;
+        let (commit, next) =
+            codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
         self.memoir.write(commit, counted).await?;
         self.memoir.changes.tell(self.scope);
         Ok(next)

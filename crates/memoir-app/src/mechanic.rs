@@ -231,7 +231,11 @@ impl Mechanic {
         let filter = RecordFilter {
             from_seq,
             session: query.session,
-            action: query.action,
+            actions: query.actions.clone(),
+            memory: query.memory,
+            actor: query.actor,
+            actor_name: query.actor_name.clone(),
+            until: query.until,
             since: query.since,
             first: Some(limit),
             ..RecordFilter::default()

@@ -67,8 +67,6 @@ impl MemoryInput {
 pub struct Saved {
     #[serde(flatten)]
     pub memory: MemoryView,
-    /// When a journal entry leaves the prompt; `None` for a core memory.
-    pub fades_at: Option<Timestamp>,
     /// Whether a session is due now, and why.
     pub refinement_due: Option<RefinementDue>,
 }
@@ -115,7 +113,6 @@ impl AgentHandle {
         let saved = changes.iter().map(|change| {
             let memory = change.after();
             Saved {
-                fades_at: memory.fades_at(),
                 memory: memory.into(),
                 refinement_due,
             }

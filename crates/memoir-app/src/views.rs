@@ -4,7 +4,7 @@ use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     agent::Agent,
     memory::{Kind, Memory, Number, Tags},
-    schedule,
+    schedule::{self, LeftAlone},
     session::{Driver, Mode, Session, State, Stats, Trigger, Usage},
     wording::Origin,
 };
@@ -29,6 +29,8 @@ pub struct MemoryView {
     pub wordings: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// When a journal entry leaves the prompt, or has left it; `None` for a core memory.
+    pub fades_at: Option<Timestamp>,
     pub discarded_at: Option<Timestamp>,
     /// When its words were taken out for good.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,6 +47,7 @@ impl From<Memory> for MemoryView {
             origin: memory.origin(),
             wordings: memory.wordings.len() as u64,
             sources: memory.sources().into_iter().cloned().collect(),
+            fades_at: memory.fades_at(),
             content: memory.content,
             tags: memory.tags,
             created_at: memory.created_at,
@@ -172,6 +175,12 @@ impl Memoir {
             time_zone: slot.time_zone.iana_name().map(str::to_owned),
             next: slot.next(self.now()),
         }
+    }
+
+    /// Why the schedule never begins a session of `agent`; `None` where it does.
+    pub(crate) fn left_alone(&self, agent: &Agent) -> Option<LeftAlone> {
+        let no_model = || self.effective_model(&agent.settings).is_none();
+        schedule::left_alone(agent).or_else(|| no_model().then_some(LeftAlone::NoModel))
     }
 
     /// Whether `agent` is due now; `None` where it is not.

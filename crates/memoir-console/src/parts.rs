@@ -34,6 +34,11 @@ const DONE: &[(&str, &str)] = &[
     ),
     ("configured", "The settings are saved."),
     (
+        "configured_with_placeholders",
+        "The settings are saved. A new prompt holds a placeholder such as %{name}: nothing fills it here, and \
+         the model is sent it as written.",
+    ),
+    (
         "unchanged",
         "Nothing was different, so nothing was changed.",
     ),

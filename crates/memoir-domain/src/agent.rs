@@ -8,6 +8,8 @@ use crate::{
     AgentId, PrivateText, Timestamp,
     memory::{Invalid, Memory, Number, Tally, is_single_line, parse_text},
     quote::is_invisible,
+    schedule::{self, RefinementSchedule},
+    session::Mode,
     text::fold,
 };
 
@@ -21,6 +23,11 @@ pub const PROMPT_LIMIT: usize = 10_000;
 pub const MODEL_LIMIT: usize = 200;
 /// The budget for core memories where the agent sets none.
 pub const DEFAULT_CORE_TOKEN_BUDGET: u64 = 5_000;
+/// The most tokens that the journal takes of a context where the agent sets nothing else (SPEC 2.2).
+pub const DEFAULT_CONTEXT_JOURNAL_TOKENS: u64 = 8_000;
+/// The fewest and the most tokens of one answer that an agent's model may be given: the limits of the same
+/// setting of an installation.
+pub const ANSWER_TOKENS: std::ops::RangeInclusive<u32> = 16..=1_000_000;
 /// The tags that put a memory beyond merging, deleting and rewriting where the agent sets none.
 pub const DEFAULT_IMMUTABLE_TAGS: [&str; 3] = ["audio", "somatic", "voice"];
 
@@ -120,6 +127,33 @@ impl LossGuard {
     }
 }
 
+/// How much a model is to think before it answers, as providers call it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the providers' own words, from least to most")]
+pub enum ReasoningEffort {
+    None,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Xhigh,
+}
+
+impl ReasoningEffort {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+        }
+    }
+}
+
 /// The settings of an agent as set; `None` means the default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -146,7 +180,19 @@ pub struct Settings {
     pub duplicate_match: Option<DuplicateMatch>,
     /// What becomes of an edit that would let something go.
     pub loss_guard: Option<LossGuard>,
-    /// Whether the schedule leaves it alone; an administrator can still start a session.
+    /// When the schedule begins its sessions.
+    pub refinement_schedule: Option<RefinementSchedule>,
+    /// Which tools the sessions have that the schedule begins.
+    pub refinement_mode: Option<Mode>,
+    /// The most tokens that the journal takes of a context.
+    pub context_journal_tokens: Option<u64>,
+    /// The most tokens that core memories take of a context; `None` for all of them.
+    pub context_core_tokens: Option<u64>,
+    /// How much its model is to think; `None` leaves that to the provider.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// The most tokens of one answer of its model; `None` for the installation's limit.
+    pub answer_tokens: Option<u32>,
+    /// Whether the schedule leaves it alone altogether; an administrator can still start a session.
     pub paused: bool,
     /// Whether it is out of service altogether.
     pub inactive: bool,
@@ -200,6 +246,22 @@ impl Settings {
     pub fn effective_loss_guard(&self) -> LossGuard {
         self.loss_guard.unwrap_or_default()
     }
+
+    /// When the schedule begins sessions.
+    pub fn effective_refinement_schedule(&self) -> RefinementSchedule {
+        self.refinement_schedule.unwrap_or_default()
+    }
+
+    /// Which tools the sessions have that the schedule begins.
+    pub fn effective_refinement_mode(&self) -> Mode {
+        self.refinement_mode.unwrap_or_default()
+    }
+
+    /// The most tokens that the journal takes of a context.
+    pub fn effective_context_journal_tokens(&self) -> u64 {
+        self.context_journal_tokens
+            .unwrap_or(DEFAULT_CONTEXT_JOURNAL_TOKENS)
+    }
 }
 
 /// A mark in the ledger's order: the row after which the next session's ledger begins (SPEC 3.7).
@@ -218,6 +280,13 @@ pub struct Attempt {
     pub at: Timestamp,
     /// The mass when it ended, or when it was begun while it runs.
     pub core_tokens: u64,
+    /// How many sessions of the schedule failed one after the other without an edit, this one included: each
+    /// but the first was another attempt at the one before.
+    #[serde(default)]
+    pub failures: u32,
+    /// When the schedule tries again; `None` where it waits for its next reason.
+    #[serde(default)]
+    pub retry_at: Option<Timestamp>,
 }
 
 /// An agent in full.
@@ -309,6 +378,15 @@ impl Agent {
             attempt.core_tokens = self.tally.core_tokens;
         }
     }
+
+    /// Notes that a scheduled session failed without an edit, and when it is tried again (SPEC 3.16).
+    pub(crate) fn note_failure(&mut self, now: Timestamp) {
+        if let Some(attempt) = &mut self.last_attempt {
+            attempt.failures = attempt.failures.saturating_add(1);
+            attempt.retry_at =
+                schedule::retry_seconds(attempt.failures).map(|seconds| now.plus_seconds(seconds));
+        }
+    }
 }
 
 /// Checks the name of an agent, an account or a user.
@@ -371,6 +449,18 @@ pub enum Field {
     DuplicateMatch,
     /// `loss_guard`
     LossGuard,
+    /// `refinement_schedule`
+    RefinementSchedule,
+    /// `refinement_mode`
+    RefinementMode,
+    /// `context_journal_tokens`
+    ContextJournalTokens,
+    /// `context_core_tokens`
+    ContextCoreTokens,
+    /// `reasoning_effort`
+    ReasoningEffort,
+    /// `answer_tokens`
+    AnswerTokens,
     /// `paused`
     Paused,
     /// `active`
@@ -379,7 +469,7 @@ pub enum Field {
 
 impl Field {
     /// Every setting, in the order in which they are shown.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 20] = [
         Self::Name,
         Self::Model,
         Self::SystemPrompt,
@@ -392,6 +482,12 @@ impl Field {
         Self::ImmutableTags,
         Self::DuplicateMatch,
         Self::LossGuard,
+        Self::RefinementSchedule,
+        Self::RefinementMode,
+        Self::ContextJournalTokens,
+        Self::ContextCoreTokens,
+        Self::ReasoningEffort,
+        Self::AnswerTokens,
         Self::Paused,
         Self::Active,
     ];
@@ -411,6 +507,12 @@ impl Field {
             Self::ImmutableTags => "immutable_tags",
             Self::DuplicateMatch => "duplicate_match",
             Self::LossGuard => "loss_guard",
+            Self::RefinementSchedule => "refinement_schedule",
+            Self::RefinementMode => "refinement_mode",
+            Self::ContextJournalTokens => "context_journal_tokens",
+            Self::ContextCoreTokens => "context_core_tokens",
+            Self::ReasoningEffort => "reasoning_effort",
+            Self::AnswerTokens => "answer_tokens",
             Self::Paused => "paused",
             Self::Active => "active",
         }
@@ -469,6 +571,12 @@ pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json:
         Field::ImmutableTags => json!(settings.immutable_tags),
         Field::DuplicateMatch => json!(settings.duplicate_match),
         Field::LossGuard => json!(settings.loss_guard),
+        Field::RefinementSchedule => json!(settings.refinement_schedule),
+        Field::RefinementMode => json!(settings.refinement_mode),
+        Field::ContextJournalTokens => json!(settings.context_journal_tokens),
+        Field::ContextCoreTokens => json!(settings.context_core_tokens),
+        Field::ReasoningEffort => json!(settings.reasoning_effort),
+        Field::AnswerTokens => json!(settings.answer_tokens),
         Field::Paused => json!(settings.paused),
         Field::Active => json!(!settings.inactive),
     }
@@ -501,6 +609,12 @@ pub fn set_field_value(
         Field::ImmutableTags => settings.immutable_tags = read_value(field, value)?,
         Field::DuplicateMatch => settings.duplicate_match = read_value(field, value)?,
         Field::LossGuard => settings.loss_guard = read_value(field, value)?,
+        Field::RefinementSchedule => settings.refinement_schedule = read_value(field, value)?,
+        Field::RefinementMode => settings.refinement_mode = read_value(field, value)?,
+        Field::ContextJournalTokens => settings.context_journal_tokens = read_value(field, value)?,
+        Field::ContextCoreTokens => settings.context_core_tokens = read_value(field, value)?,
+        Field::ReasoningEffort => settings.reasoning_effort = read_value(field, value)?,
+        Field::AnswerTokens => settings.answer_tokens = read_value(field, value)?,
         Field::Paused => settings.paused = read_value(field, value)?,
         Field::Active => settings.inactive = !read_value::<bool>(field, value)?,
     }
@@ -561,6 +675,23 @@ pub fn set_field(
         Field::LossGuard => {
             settings.loss_guard = parse_choice(field, value, "`limit`, `refuse` or `off`")?
         }
+        Field::RefinementSchedule => {
+            settings.refinement_schedule = value.map(str::parse).transpose()?
+        }
+        Field::RefinementMode => {
+            settings.refinement_mode = parse_choice(field, value, "`full` or `dedup_only`")?
+        }
+        Field::ContextJournalTokens => {
+            settings.context_journal_tokens = parse_tokens(field, value)?
+        }
+        Field::ContextCoreTokens => settings.context_core_tokens = parse_tokens(field, value)?,
+        Field::ReasoningEffort => {
+            let choices = "`none`, `minimal`, `low`, `medium`, `high` or `xhigh`";
+            settings.reasoning_effort = parse_choice(field, value, choices)?
+        }
+        Field::AnswerTokens => {
+            settings.answer_tokens = value.map(parse_answer_tokens).transpose()?
+        }
         Field::Paused => settings.paused = parse_flag(field, value)?.unwrap_or(false),
         Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
     }
@@ -584,6 +715,34 @@ fn parse_tokens(field: Field, value: Option<&str>) -> Result<Option<u64>, Invali
             "must be a whole number of tokens from 1 to 1000000000",
         )
     })
+}
+
+fn parse_answer_tokens(raw: &str) -> Result<u32, Invalid> {
+    let tokens = raw.trim().parse().ok();
+    tokens
+        .filter(|tokens| ANSWER_TOKENS.contains(tokens))
+        .ok_or_else(|| {
+            let (least, most) = (ANSWER_TOKENS.start(), ANSWER_TOKENS.end());
+            let problem = format!("must be a whole number of tokens from {least} to {most}");
+            Invalid::new(Field::AnswerTokens.as_str(), problem)
+        })
+}
+
+/// The placeholders of other systems, such as `%{name}`, that a prompt holds, each once: nothing fills them
+/// here, and the model is sent them as they stand.
+pub fn unfilled_placeholders(prompt: &str) -> BTreeSet<&str> {
+    /// Longer ones are no names, but text that happens to hold the signs.
+    const LONGEST: usize = 100;
+    let pieces = prompt.split("%{").skip(1);
+    let mut found = BTreeSet::new();
+    let mut start = prompt.find("%{").unwrap_or_default();
+    for piece in pieces {
+        if let Some(end) = piece.find('}').filter(|end| *end <= LONGEST) {
+            found.insert(&prompt[start..start + 2 + end + 1]);
+        }
+        start += 2 + piece.len();
+    }
+    found
 }
 
 fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
@@ -687,6 +846,12 @@ mod tests {
             "voice, vow",
             "ignore_case",
             "refuse",
+            "Thu 03:30",
+            "dedup_only",
+            "2000",
+            "3000",
+            "high",
+            "9000",
             "true",
             "false",
         ];
@@ -721,6 +886,45 @@ mod tests {
         );
         assert_eq!(settings.effective_duplicate_match(), DuplicateMatch::Exact);
         assert_eq!(settings.effective_loss_guard(), LossGuard::Limit);
+    }
+
+    #[test]
+    fn spec_2_2_the_newer_settings_have_defaults_and_clear_errors() {
+        let settings = Settings::default();
+        assert_eq!(
+            settings.effective_refinement_schedule().to_string(),
+            "weekly"
+        );
+        assert_eq!(settings.effective_refinement_mode(), Mode::Full);
+        assert_eq!(settings.effective_context_journal_tokens(), 8_000);
+        assert_eq!(settings.context_core_tokens, None);
+        for (field, wrong, told) in [
+            ("refinement_schedule", "never", "`Thu 03:30`"),
+            ("refinement_schedule", "Thu 25:00", "`Thu 03:30`"),
+            ("refinement_mode", "gentle", "`dedup_only`"),
+            ("context_journal_tokens", "0", "1 to 1000000000"),
+            ("context_core_tokens", "many", "1 to 1000000000"),
+            ("reasoning_effort", "hard", "`minimal`"),
+            ("answer_tokens", "15", "16 to 1000000"),
+            ("answer_tokens", "", "16 to 1000000"),
+        ] {
+            let error = set(field, Some(wrong)).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("{field}: must be")) && error.contains(told),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn spec_2_2_placeholders_that_nothing_fills_are_found() {
+        let found = |text| unfilled_placeholders(text).into_iter().collect::<Vec<_>>();
+        assert_eq!(
+            found("You are %{name}, %{name}, of %{house}. 100%{ is no name"),
+            ["%{house}", "%{name}"]
+        );
+        assert_eq!(found("é%{ä}%{ %{b}"), ["%{b}", "%{ä}"]);
+        assert!(found("50% {of} it").is_empty());
     }
 
     #[test]

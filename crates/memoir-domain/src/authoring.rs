@@ -6,12 +6,13 @@
 //! and the same text within the hour confirms it. What was asked is on the record; nothing else keeps it.
 
 use crate::{
-    PrivateText, Timestamp,
+    PrivateText, Timestamp, absorption,
     agent::{self, Agent, Field, Settings},
     audit::{Action, Actor, ActorKind, Body, Facts, Record},
     draft::{Decision, Draft},
     manage,
     memory::Invalid,
+    prompt, reflection,
 };
 
 /// For how many seconds the same text confirms what was asked.
@@ -76,8 +77,8 @@ pub fn author(
     let Some(decision) = manage::configure(agent, &[(field, value)], &actor, now)? else {
         return Ok(Authored::Unchanged);
     };
-    let given = prompt(&decision.agent.settings, field);
-    let doubt = match (prompt(&before.settings, field), given) {
+    let given = set_prompt(&decision.agent.settings, field);
+    let doubt = match (set_prompt(&before.settings, field), given) {
         (Some(old), Some(new)) => doubt(old, new),
         _ => None,
     };
@@ -90,7 +91,7 @@ pub fn author(
     }
 }
 
-fn prompt(settings: &Settings, field: Field) -> Option<&PrivateText> {
+fn set_prompt(settings: &Settings, field: Field) -> Option<&PrivateText> {
     match field {
         Field::SystemPrompt => settings.system_prompt.as_ref(),
         Field::ReflectionPrompt => settings.reflection_prompt.as_ref(),
@@ -247,6 +248,18 @@ fn names_a_field(text: &str) -> bool {
             .filter(|field| field.is_text())
             .any(|field| assigns(field.as_str()) || assigns(&field.as_str().replace('_', " ")))
         || (text.trim_start().starts_with('{') && (assigns("field") || assigns("value")))
+}
+
+/// The text that stands in for a prompt that is not set; `None` for a setting that is no prompt.
+pub fn default_prompt(name: &str, field: Field) -> Option<String> {
+    let text = match field {
+        Field::SystemPrompt => return Some(prompt::nameplate(name)),
+        Field::ReflectionPrompt => absorption::DEFAULT_STYLE,
+        Field::MemoryReflectionPrompt => reflection::DEFAULT_STYLE,
+        Field::RefinementPrompt => prompt::DEFAULT_STYLE,
+        _ => return None,
+    };
+    Some(text.trim().to_owned())
 }
 
 /// One value that a setting had.

@@ -121,6 +121,8 @@ pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_attempt = Some(Attempt {
         at: now,
         core_tokens: agent.tally.core_tokens,
+        failures: 0,
+        retry_at: None,
     });
     Decision::of_sessions(agent, Vec::new())
 }
@@ -155,9 +157,15 @@ pub fn begin(
         return Err(StartRefusal::NothingToRefine);
     }
     if !start.rehearsal {
+        // A scheduled session goes on counting what failed before it only where it is another attempt at it.
+        let failed = agent
+            .last_attempt
+            .filter(|last| start.trigger != Trigger::Request && last.retry_at.is_some());
         agent.last_attempt = Some(Attempt {
             at: now,
             core_tokens: agent.tally.core_tokens,
+            failures: failed.map_or(0, |last| last.failures),
+            retry_at: None,
         });
     }
     let session = Session {
@@ -199,7 +207,7 @@ pub fn begin(
 pub fn is_withdrawn(agent: &Agent, session: &Session) -> bool {
     session.state == State::Queued
         && session.trigger != Trigger::Request
-        && schedule::prospect(agent).weekly_after.is_none()
+        && schedule::left_alone(agent).is_some()
 }
 
 /// A worker takes up a session that nobody holds: one from the queue, or one that was handed back while
@@ -482,6 +490,11 @@ fn end(
     session.reason.clone_from(&reason);
     if !session.rehearsal {
         agent.note_attempt_end();
+        let is_tried_again =
+            state == State::Failed && session.trigger != Trigger::Request && session.edits == 0;
+        if is_tried_again {
+            agent.note_failure(now);
+        }
     }
     let facts = Facts::default()
         .code("reason", why.as_str())

@@ -355,10 +355,10 @@ pub fn unprotect(
     let Some(change) = draft.alter(memory.clone(), &after) else {
         return Ok(None);
     };
-    record_change(
+    record_changes(
         &mut draft,
         memory.number,
-        change,
+        vec![change],
         Action::MemoryUnprotected,
         actor,
     );

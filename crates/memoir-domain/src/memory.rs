@@ -24,6 +24,11 @@ pub const OWN_SOURCE: &str = "memoir";
 /// Days after its origin date at which a journal entry leaves the prompt (SPEC 1).
 pub const JOURNAL_DAYS: i64 = 7;
 
+/// When a memory of that kind and origin date leaves the prompt; `None` for a core memory.
+pub fn fades_at(kind: Kind, created_at: Timestamp) -> Option<Timestamp> {
+    (kind == Kind::Journal).then(|| created_at.plus_days(JOURNAL_DAYS))
+}
+
 /// `ceil(characters / 4)`, characters being Unicode scalar values (SPEC 1).
 pub fn tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
@@ -339,7 +344,7 @@ impl Memory {
 
     /// When a journal entry leaves the prompt; `None` for a core memory.
     pub fn fades_at(&self) -> Option<Timestamp> {
-        (self.kind == Kind::Journal).then(|| self.created_at.plus_days(JOURNAL_DAYS))
+        fades_at(self.kind, self.created_at)
     }
 }
 
@@ -440,6 +445,9 @@ pub struct Tally {
     pub words: u64,
     /// Those of them that sessions let go.
     pub lost_words: u64,
+    /// Tokens of the kept journal entries, faded ones included.
+    #[serde(default)]
+    pub journal_tokens: u64,
 }
 
 impl Tally {
@@ -478,7 +486,10 @@ impl Tally {
                 change(&mut self.core_count, 1);
                 change(&mut self.core_tokens, memory.tokens());
             }
-            Kind::Journal => change(&mut self.journal_count, 1),
+            Kind::Journal => {
+                change(&mut self.journal_count, 1);
+                change(&mut self.journal_tokens, memory.tokens());
+            }
         }
         if memory.is_constitutional() {
             change(&mut self.constitutional_count, 1);

@@ -662,7 +662,7 @@ fn differing(one: &Memory, other: &Memory) -> Vec<&'static str> {
     different.map(|(name, _)| name).collect()
 }
 
-fn counts(tally: &Tally) -> [(&'static str, u64); 10] {
+fn counts(tally: &Tally) -> [(&'static str, u64); 11] {
     [
         ("core_tokens", tally.core_tokens),
         ("core_count", tally.core_count),
@@ -674,5 +674,6 @@ fn counts(tally: &Tally) -> [(&'static str, u64); 10] {
         ("let_go_count", tally.let_go_count),
         ("words", tally.words),
         ("lost_words", tally.lost_words),
+        ("journal_tokens", tally.journal_tokens),
     ]
 }

@@ -1,13 +1,19 @@
 //! When an agent is due for a session (SPEC 3.1).
 
-use jiff::{ToSpan, civil, tz::TimeZone};
+use std::{fmt, str::FromStr};
 
-use crate::{Timestamp, agent::Agent, session::Trigger};
+use jiff::{ToSpan, civil, tz::TimeZone};
+use serde::{Deserialize, Serialize};
+
+use crate::{Timestamp, agent::Agent, memory::Invalid, session::Trigger};
 
 /// Growth since the last attempt that budget pressure takes, in percent.
 pub const GROWTH_PERCENT: u64 = 5;
 /// Seconds between two sessions for budget pressure.
 pub const BUDGET_INTERVAL_SECONDS: i64 = 24 * 60 * 60;
+/// After how many hours a scheduled session that failed without an edit is tried again: after the first
+/// failure, the second, and the third. After the fourth the schedule waits for its next reason (SPEC 3.16).
+pub const RETRY_HOURS: [i64; 3] = [1, 4, 12];
 
 /// The weekly slot: a weekday and a time of day in a time zone.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +69,116 @@ impl WeeklySlot {
     }
 }
 
+/// When the schedule begins an agent's sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum RefinementSchedule {
+    /// In the installation's weekly slot, and for budget pressure.
+    #[default]
+    Weekly,
+    /// Never. The agent reflects and reads conversations all the same, as it does not where it is paused.
+    Off,
+    /// In a weekly slot of its own, in the installation's time zone, and for budget pressure.
+    Own {
+        /// The day.
+        weekday: civil::Weekday,
+        /// The time of day, in whole minutes.
+        time: civil::Time,
+    },
+}
+
+impl RefinementSchedule {
+    /// The weekly slot of an agent with this setting; `None` where it has none.
+    pub fn slot(self, installation: &WeeklySlot) -> Option<WeeklySlot> {
+        match self {
+            Self::Weekly => Some(installation.clone()),
+            Self::Off => None,
+            Self::Own { weekday, time } => Some(WeeklySlot {
+                weekday,
+                time,
+                time_zone: installation.time_zone.clone(),
+            }),
+        }
+    }
+}
+
+impl FromStr for RefinementSchedule {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match text.trim().to_lowercase().as_str() {
+            "weekly" => return Ok(Self::Weekly),
+            "off" => return Ok(Self::Off),
+            _ => {}
+        }
+        let (weekday, time) = weekday_and_time(text).ok_or_else(|| {
+            Invalid::new(
+                "refinement_schedule",
+                "must be `weekly`, `off`, or a weekday and a time of day, such as `Thu 03:30`",
+            )
+        })?;
+        Ok(Self::Own { weekday, time })
+    }
+}
+
+impl TryFrom<String> for RefinementSchedule {
+    type Error = Invalid;
+
+    fn try_from(text: String) -> Result<Self, Invalid> {
+        text.parse()
+    }
+}
+
+impl From<RefinementSchedule> for String {
+    fn from(schedule: RefinementSchedule) -> Self {
+        schedule.to_string()
+    }
+}
+
+impl fmt::Display for RefinementSchedule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Weekly => formatter.write_str("weekly"),
+            Self::Off => formatter.write_str("off"),
+            Self::Own { weekday, time } => {
+                let day = format!("{weekday:?}");
+                let (hour, minute) = (time.hour(), time.minute());
+                write!(formatter, "{} {hour:02}:{minute:02}", &day[..3])
+            }
+        }
+    }
+}
+
+/// Reads `Mon 04:00` or `monday 4:00`.
+pub fn weekday_and_time(text: &str) -> Option<(civil::Weekday, civil::Time)> {
+    use civil::Weekday;
+    const DAYS: [(&str, Weekday); 7] = [
+        ("monday", Weekday::Monday),
+        ("tuesday", Weekday::Tuesday),
+        ("wednesday", Weekday::Wednesday),
+        ("thursday", Weekday::Thursday),
+        ("friday", Weekday::Friday),
+        ("saturday", Weekday::Saturday),
+        ("sunday", Weekday::Sunday),
+    ];
+    let (day, time) = text.trim().split_once(char::is_whitespace)?;
+    let day = day.to_lowercase();
+    let (_, weekday) = DAYS
+        .into_iter()
+        .find(|(name, _)| day == *name || day == name[..3])?;
+    Some((weekday, time_of_day(time)?))
+}
+
+/// Reads `03:00` or `3:00`.
+pub fn time_of_day(text: &str) -> Option<civil::Time> {
+    let (hour, minute) = text.trim().split_once(':')?;
+    let part = |text: &str| -> Option<i8> {
+        let digits = matches!(text.len(), 1 | 2) && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse().ok()).flatten()
+    };
+    civil::Time::new(part(hour)?, part(minute)?, 0, 0).ok()
+}
+
 /// The daily slot: a time of day in a time zone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DailySlot {
@@ -102,8 +218,7 @@ impl DailySlot {
 /// Whether a reflection is due at `now` (SPEC 2.5): entries have come that none has seen, and a daily slot
 /// has passed since.
 pub fn reflection_due(agent: &Agent, slot: &DailySlot, now: Timestamp) -> bool {
-    let after = prospect(agent).reflect_after;
-    after
+    reflect_after(agent)
         .zip(slot.latest(now))
         .is_some_and(|(after, slot)| after < slot)
 }
@@ -111,52 +226,174 @@ pub fn reflection_due(agent: &Agent, slot: &DailySlot, now: Timestamp) -> bool {
 /// What the schedule has in view for an agent; it changes with the agent only, not with time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Prospect {
-    /// A weekly slot after this time makes it due; `None` where the schedule leaves it alone.
+    /// The installation's weekly slot after this time makes it due; `None` where the schedule leaves it
+    /// alone, or it has a slot of its own.
     pub weekly_after: Option<Timestamp>,
-    /// From this time on budget pressure makes it due; `None` where there is none, or the schedule leaves
-    /// it alone.
-    pub pressure_at: Option<Timestamp>,
+    /// From this time on it is due whatever the weekly slot: for budget pressure, in a slot of its own, or
+    /// for another attempt. `None` where there is nothing of the kind, or the schedule leaves it alone.
+    pub due_at: Option<Timestamp>,
     /// A daily slot after this time brings a reflection (SPEC 2.5); `None` where there is nothing to
     /// reflect on, or the schedule leaves it alone.
     pub reflect_after: Option<Timestamp>,
 }
 
-/// What the schedule has in view for `agent`, as long as nothing of it changes.
-pub fn prospect(agent: &Agent) -> Prospect {
-    let settings = &agent.settings;
-    let is_left_alone = settings.inactive || settings.paused || agent.erased_at.is_some();
-    if is_left_alone {
-        return Prospect::default();
-    }
-    let reflect_after = agent.unreflected_since.map(|since| {
-        agent
-            .last_reflection_at
-            .map_or(since, |last| last.max(since))
-    });
-    if agent.tally.core_count == 0 {
+/// What the schedule has in view for `agent`, as long as nothing of it changes. Slots of agents' own are in
+/// `time_zone`: where the installation gets another one, they are found by the old one until the agent
+/// changes.
+pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> Prospect {
+    let reflect_after = reflect_after(agent);
+    if left_alone(agent).is_some() {
         return Prospect {
             reflect_after,
             ..Prospect::default()
         };
     }
-    let since = agent.last_attempt.map(|attempt| attempt.at);
+    let attempted_at = attempted_at(agent);
+    let (weekly_after, own_slot) = match agent.settings.effective_refinement_schedule() {
+        RefinementSchedule::Weekly => (Some(attempted_at), None),
+        RefinementSchedule::Off => (None, None),
+        RefinementSchedule::Own { weekday, time } => {
+            let slot = WeeklySlot {
+                weekday,
+                time,
+                time_zone: time_zone.clone(),
+            };
+            (None, slot.next(attempted_at))
+        }
+    };
+    let times = [own_slot, pressure_at(agent), retry_at(agent)];
     Prospect {
-        weekly_after: Some(since.unwrap_or(agent.created_at)),
-        pressure_at: pressure_at(agent),
+        weekly_after,
+        due_at: times.into_iter().flatten().min(),
         reflect_after,
     }
 }
 
-/// Why a session is due at `now`; `None` where none is.
+/// Why the schedule never begins a session of an agent, as long as nothing of it changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftAlone {
+    /// It is out of service, or erased.
+    Inactive,
+    /// It is paused.
+    Paused,
+    /// Its `refinement_schedule` is `off`.
+    ScheduleOff,
+    /// It has no core memories.
+    NothingToRefine,
+    /// It has no model that could be asked. An agent that opens its sessions itself needs none.
+    NoModel,
+}
+
+impl LeftAlone {
+    /// The wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inactive => "inactive",
+            Self::Paused => "paused",
+            Self::ScheduleOff => "schedule_off",
+            Self::NothingToRefine => "nothing_to_refine",
+            Self::NoModel => "no_model",
+        }
+    }
+
+    /// What it means, for people.
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Self::Inactive => "it is not active",
+            Self::Paused => "it is paused",
+            Self::ScheduleOff => "its refinement_schedule is off",
+            Self::NothingToRefine => "it has no core memories",
+            Self::NoModel => "it has no model",
+        }
+    }
+}
+
+/// Why the schedule leaves `agent` alone; `None` where it does not. Whether there is a model is for those to
+/// say who know of an installation's default.
+pub fn left_alone(agent: &Agent) -> Option<LeftAlone> {
+    let settings = &agent.settings;
+    let schedule = settings.effective_refinement_schedule();
+    if settings.inactive || agent.erased_at.is_some() {
+        Some(LeftAlone::Inactive)
+    } else if settings.paused {
+        Some(LeftAlone::Paused)
+    } else if schedule == RefinementSchedule::Off {
+        Some(LeftAlone::ScheduleOff)
+    } else if agent.tally.core_count == 0 {
+        Some(LeftAlone::NothingToRefine)
+    } else {
+        None
+    }
+}
+
+/// Why a session is due at `now`; `None` where none is. `slot` is the installation's.
 pub fn due(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Trigger> {
-    let prospect = prospect(agent);
-    if prospect.pressure_at.is_some_and(|at| at <= now) {
+    if left_alone(agent).is_some() {
+        return None;
+    }
+    let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+    if has_come(pressure_at(agent)) {
         return Some(Trigger::Budget);
     }
-    let since = prospect.weekly_after?;
-    slot.latest(now)
-        .filter(|slot| *slot > since)
-        .map(|_| Trigger::Weekly)
+    let slot = agent.settings.effective_refinement_schedule().slot(slot)?;
+    if slot
+        .latest(now)
+        .is_some_and(|slot| slot > attempted_at(agent))
+    {
+        return Some(Trigger::Weekly);
+    }
+    // Another attempt at what failed is begun for the reason that there still is.
+    has_come(retry_at(agent)).then(|| match agent.needs_refinement() {
+        true => Trigger::Budget,
+        false => Trigger::Weekly,
+    })
+}
+
+/// When a session is due next: `now` where one is; `None` where the schedule leaves the agent alone.
+pub fn next(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Timestamp> {
+    if due(agent, slot, now).is_some() {
+        return Some(now);
+    }
+    if left_alone(agent).is_some() {
+        return None;
+    }
+    let slot = agent.settings.effective_refinement_schedule().slot(slot);
+    let times = [
+        slot.and_then(|slot| slot.next(now)),
+        pressure_at(agent),
+        retry_at(agent),
+    ];
+    times.into_iter().flatten().min()
+}
+
+/// After how many seconds another attempt is made after so many that failed; `None` where none is.
+pub fn retry_seconds(failures: u32) -> Option<i64> {
+    let place = usize::try_from(failures.checked_sub(1)?).ok()?;
+    RETRY_HOURS.get(place).map(|hours| hours * 60 * 60)
+}
+
+/// The last attempt, before which no slot counts.
+fn attempted_at(agent: &Agent) -> Timestamp {
+    agent
+        .last_attempt
+        .map_or(agent.created_at, |attempt| attempt.at)
+}
+
+fn retry_at(agent: &Agent) -> Option<Timestamp> {
+    agent.last_attempt?.retry_at
+}
+
+fn reflect_after(agent: &Agent) -> Option<Timestamp> {
+    let settings = &agent.settings;
+    if settings.inactive || settings.paused || agent.erased_at.is_some() {
+        return None;
+    }
+    agent.unreflected_since.map(|since| {
+        agent
+            .last_reflection_at
+            .map_or(since, |last| last.max(since))
+    })
 }
 
 fn pressure_at(agent: &Agent) -> Option<Timestamp> {

@@ -60,12 +60,13 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Adds,
             json!({
                 "content": text("1 to 10,000 characters"),
-                "kind": {"type": "string", "enum": ["core", "journal"], "description": "core (the default): permanent. journal: leaves your prompt after a week"},
+                "kind": {"type": "string", "enum": ["core", "journal"], "description": "core: permanent, always in your prompt. journal: leaves your prompt after a week"},
                 "tags": {"type": "array", "items": {"type": "string"}, "description": "up to 16, each up to 50 characters"},
+                "origin": {"type": "string", "enum": ["external"], "description": "external: you quote a page, a file, a tool's output or another person"},
                 "source": optional("where it came from, up to 200 characters"),
                 "created_at": optional("when what it tells happened, such as 2026-05-03; now where it is left out"),
             }),
-            &["content"],
+            &["content", "kind"],
         ),
         tool(
             "recall_memories",
@@ -86,7 +87,7 @@ pub(crate) fn all() -> Vec<Tool> {
             include_str!("tools/get_context.md"),
             Effect::Reads,
             json!({
-                "max_tokens": {"type": "integer", "minimum": 0, "description": "whole entries are left out to fit"},
+                "max_tokens": {"type": "integer", "minimum": 0, "description": "whole entries are left out to fit: the oldest of the journal first, then the oldest core memories, constitutional ones never"},
             }),
             &[],
         ),
@@ -232,7 +233,12 @@ async fn save(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &known)?;
     let input = MemoryInput {
         content: arguments.needed("content")?.into(),
-        kind: arguments.kind()?,
+        kind: Some(arguments.kind()?.ok_or_else(|| {
+            Invalid::new(
+                "kind",
+                "is missing; give `core` for what stays in your prompt, `journal` for what leaves it after a week",
+            )
+        })?),
         tags: arguments.texts("tags")?,
         source: arguments.text("source")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
@@ -281,21 +287,25 @@ fn own_field(arguments: &Arguments<'_>) -> Result<Field, Invalid> {
     })
 }
 
-async fn config(agent: &AgentHandle, field: Field) -> Result<Value> {
+async fn config(agent: &AgentHandle, field: Field, warnings: Vec<PrivateText>) -> Result<Value> {
     let own = agent.own_setting(field).await?;
-    Ok(json!({
+    let mut shown_config = json!({
         "type": "config",
         "field": field.as_str(),
         "value": own.value.expose(),
         "is_default": own.is_default,
         "agent": own.agent,
-    }))
+    });
+    if !warnings.is_empty() {
+        shown_config["warnings"] = shown(&warnings)?;
+    }
+    Ok(shown_config)
 }
 
 async fn view_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &["field", "history"])?;
     let field = own_field(&arguments)?;
-    let mut shown_config = config(agent, field).await?;
+    let mut shown_config = config(agent, field, Vec::new()).await?;
     if arguments.flag("history")? {
         shown_config["history"] = shown(&agent.setting_history(field).await?)?;
     }
@@ -310,9 +320,10 @@ async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> 
         arguments.flag("default")?,
         arguments.is_given("value"),
     );
-    match wanted {
+    let warnings = match wanted {
         (true, false, false) => {
             agent.undo_setting(field, &actor(agent)).await?;
+            Vec::new()
         }
         (false, true, false) => agent.author(field, None).await?,
         // A value of null returns to the default too.
@@ -326,8 +337,8 @@ async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> 
                 "cannot stand beside another of `value`, `default` and `undo`; give one of them";
             return Err(Invalid::new("value", problem).into());
         }
-    }
-    config(agent, field).await
+    };
+    config(agent, field, warnings).await
 }
 
 async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {

@@ -144,14 +144,17 @@ async fn spec_5_2_results_tell_who_asks_and_the_agent_answers() {
     let saved = call(
         &client,
         "save_memory",
-        json!({"content": "Ada keeps bees."}),
+        json!({"content": "Ada keeps bees.", "kind": "core"}),
     )
     .await;
     assert!(saved.get("access_requests").is_none(), "{saved}");
     let request = asked(&agent, reading()).await;
     for (tool, arguments) in [
         ("get_context", json!({})),
-        ("save_memory", json!({"content": "Ada keeps more bees."})),
+        (
+            "save_memory",
+            json!({"content": "Ada keeps more bees.", "kind": "core"}),
+        ),
         ("view_config", json!({"field": "refinement_threshold"})),
     ] {
         let result = call(&client, tool, arguments).await;
@@ -229,7 +232,7 @@ async fn spec_4_4_a_yes_to_a_shredding_shreds() {
     call(
         &client,
         "save_memory",
-        json!({"content": "The key is 4711."}),
+        json!({"content": "The key is 4711.", "kind": "core"}),
     )
     .await;
     let request = asked(&agent, AccessKind::Shred { number: Number(1) }).await;
@@ -253,7 +256,7 @@ async fn a_person_at_a_client_with_forms_is_asked_once_and_beside_the_call() {
     let saved = call(
         &client,
         "save_memory",
-        json!({"content": "Ada keeps bees."}),
+        json!({"content": "Ada keeps bees.", "kind": "core"}),
     )
     .await;
     assert_eq!(saved["number"], 1);

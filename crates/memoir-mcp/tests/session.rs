@@ -22,7 +22,12 @@ async fn spec_3_18_an_agent_runs_a_whole_session() {
     let client = connected(agent.clone()).await;
     for number in 1..=8 {
         let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
-        let saved = call(&client, "save_memory", json!({"content": content})).await;
+        let saved = call(
+            &client,
+            "save_memory",
+            json!({"content": content, "kind": "core"}),
+        )
+        .await;
         assert_eq!(saved["number"], number);
     }
     let closed = call(&client, "delete_memory", json!({"id": 1})).await;
@@ -87,7 +92,12 @@ async fn spec_3_13_the_breaker_trips_over_this_door_too() {
     let client = connected(agent().await).await;
     for number in 1..=4 {
         let content = format!("Promise number {number} was kept on 3 May.");
-        call(&client, "save_memory", json!({"content": content})).await;
+        call(
+            &client,
+            "save_memory",
+            json!({"content": content, "kind": "core"}),
+        )
+        .await;
     }
     call(&client, "open_refinement", json!({})).await;
     call(&client, "delete_memory", json!({"id": 1})).await;
@@ -167,7 +177,12 @@ async fn spec_3_17_a_session_can_be_rehearsed() {
     let client = connected(agent().await).await;
     for number in 1..=8 {
         let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
-        call(&client, "save_memory", json!({"content": content})).await;
+        call(
+            &client,
+            "save_memory",
+            json!({"content": content, "kind": "core"}),
+        )
+        .await;
     }
     let opened = call(&client, "open_refinement", json!({"rehearsal": true})).await;
     assert_eq!(opened["rehearsal"], true);

@@ -5,7 +5,7 @@
 //! are joined here.
 
 use async_trait::async_trait;
-use memoir_domain::{PrivateJson, PrivateText};
+use memoir_domain::{PrivateJson, PrivateText, agent::ReasoningEffort};
 use serde_json::{Value, json};
 
 use crate::arguments;
@@ -104,9 +104,21 @@ fn encode(request: &Request, model: &str) -> Value {
     }
     if let Some(answer) = &request.answer_schema {
         let format = json!({"type": "json_schema", "schema": answer.schema});
-        body["output_config"] = json!({"format": format});
+        body["output_config"]["format"] = format;
+    }
+    if let Some(effort) = request.reasoning_effort.and_then(effort) {
+        body["output_config"]["effort"] = effort.into();
     }
     body
+}
+
+/// The nearest that the API knows. Unasked it does not think, so that nothing has to say so.
+fn effort(effort: ReasoningEffort) -> Option<&'static str> {
+    match effort {
+        ReasoningEffort::None => None,
+        ReasoningEffort::Minimal => Some(ReasoningEffort::Low.as_str()),
+        other => Some(other.as_str()),
+    }
 }
 
 fn mark_for_cache(block: &mut Value) {

@@ -7,6 +7,7 @@ mod anthropic;
 mod arguments;
 mod call_ids;
 mod careful;
+mod context_sizes;
 mod error;
 mod http;
 mod key;
@@ -41,6 +42,11 @@ pub trait Model: Send + Sync {
     /// How many tokens the model can read and write in one turn; `u32::MAX` when there is no limit,
     /// `None` when nobody said. SPEC 3.7 cuts the ledger to it.
     fn context_tokens(&self) -> Option<u32> {
+        None
+    }
+
+    /// The most tokens of one answer, where whoever uses it has said so (SPEC 2.2).
+    fn answer_tokens(&self) -> Option<u32> {
         None
     }
 

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use memoir_domain::{PrivateJson, PrivateText};
+use memoir_domain::{PrivateJson, PrivateText, agent::ReasoningEffort};
 
 /// One turn asked of a model: the conversation so far and the tools it may call.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,9 @@ pub struct Request {
     pub answer_schema: Option<AnswerSchema>,
     /// Upper bound of what the model may write in this turn, in its own tokens.
     pub max_output_tokens: u32,
+    /// How much it is to think first; `None` leaves that to the provider. A provider that does not know
+    /// such a thing rejects the request, or passes it over.
+    pub reasoning_effort: Option<ReasoningEffort>,
 }
 
 /// One entry of a conversation.

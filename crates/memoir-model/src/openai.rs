@@ -93,6 +93,10 @@ fn encode(request: &Request, model: &str, limit: OutputLimitField) -> Value {
     body.insert("messages".to_owned(), messages.into());
     body.insert(limit.to_owned(), request.max_output_tokens.into());
     body.insert("stream".to_owned(), false.into());
+    if let Some(effort) = request.reasoning_effort {
+        // OpenRouter, Ollama and vLLM know it under the same name.
+        body.insert("reasoning_effort".to_owned(), effort.as_str().into());
+    }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             json!({"type": "function", "function": {

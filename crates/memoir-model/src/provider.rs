@@ -48,7 +48,8 @@ pub struct ProviderSettings {
     pub key_env: Option<String>,
     /// A file that holds the key and nothing else.
     pub key_file: Option<PathBuf>,
-    /// The context window of the provider's models in tokens, at least 1.
+    /// The context window of the provider's models in tokens, at least 1. Default: what is known of the
+    /// model, if anything is.
     pub context_tokens: Option<u32>,
     /// How many sessions with its models a process runs at once, 1 to 10,000; default: any number.
     pub concurrency: Option<u32>,

@@ -11,6 +11,7 @@ use reqwest::{Client, NoProxy, Proxy, Url};
 
 use crate::anthropic::{self, Anthropic};
 use crate::careful::Careful;
+use crate::context_sizes;
 use crate::http::Endpoint;
 use crate::key::{ApiKey, BadKey};
 use crate::openai::{OpenAi, takes_cache_marks};
@@ -177,7 +178,8 @@ impl Providers {
                 known,
             });
         };
-        let (name, context_tokens) = (model.clone(), provider.context_tokens);
+        let context_tokens = provider.context_tokens.or_else(|| context_sizes::of(model));
+        let name = model.clone();
         let base_url = match (&provider.base_url, model.model()) {
             (Some(base_url), _) => base_url,
             // Only the built-in kind has none, and no configuration can give it one.

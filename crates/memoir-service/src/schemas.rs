@@ -59,11 +59,15 @@ named! {
     Kind: ["core", "journal"], "`core` memories are always in the prompt; `journal` entries for a week.";
     Origin: ["agent", "administrator", "conversation", "import", "external"],
         "Through which door a text came, the strongest first; agent and administrator are equally strong.";
+    LeftAlone: ["inactive", "paused", "schedule_off", "nothing_to_refine", "no_model"],
+        "Why the schedule never asks an agent.";
     Mode: ["full", "dedup_only"], "`dedup_only` has no consolidating and no rewriting.";
     OwnField: [
         "name", "system_prompt", "reflection_prompt", "memory_reflection_prompt", "refinement_prompt",
         "refinement_threshold",
     ], "What an agent sets about itself.";
+    ReasoningEffort: ["none", "minimal", "low", "medium", "high", "xhigh"],
+        "How much a model is to think before it answers.";
     RefusalCode: [
         "unknown_tool", "invalid_argument", "not_found", "constitutional", "immutable", "not_core", "edit_cap",
         "mode", "words_added", "wording_gutted", "loss_limit", "words_lost", "too_long", "session_over",
@@ -173,6 +177,24 @@ pub(crate) struct SettingsAsSet {
     duplicate_match: Option<DuplicateMatch>,
     #[schema(required)]
     loss_guard: Option<LossGuard>,
+    /// `weekly`, `off`, or a slot such as `Thu 03:30`.
+    #[schema(required)]
+    refinement_schedule: Option<String>,
+    #[schema(required)]
+    refinement_mode: Option<Mode>,
+    #[schema(required)]
+    context_journal_tokens: Option<u64>,
+    #[schema(required)]
+    context_core_tokens: Option<u64>,
+    #[schema(required)]
+    reasoning_effort: Option<ReasoningEffort>,
+    #[schema(required)]
+    answer_tokens: Option<u32>,
+    /// The prompt as it is set, or the default's whole text. So are the three that follow.
+    effective_system_prompt: Option<String>,
+    effective_reflection_prompt: Option<String>,
+    effective_memory_reflection_prompt: Option<String>,
+    effective_refinement_prompt: Option<String>,
     /// Whether the schedule leaves it alone.
     paused: bool,
     /// Whether it is in service.
@@ -215,7 +237,24 @@ pub(crate) struct Settings {
     immutable_tags: Option<Vec<String>>,
     duplicate_match: Option<DuplicateMatch>,
     loss_guard: Option<LossGuard>,
-    /// Whether the schedule leaves it alone.
+    /// When the schedule begins its sessions: `weekly` (the installation's slot), `off`, or a slot of its own;
+    /// `weekly` where unset.
+    #[schema(example = "Thu 03:30")]
+    refinement_schedule: Option<String>,
+    /// Which tools the sessions have that the schedule begins; `full` where unset.
+    refinement_mode: Option<Mode>,
+    /// The most tokens that the journal takes of a context; 8,000 where unset.
+    #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 8000)]
+    context_journal_tokens: Option<u64>,
+    /// The most tokens that core memories take of a context; all of them where unset.
+    #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
+    context_core_tokens: Option<u64>,
+    /// How much its model is to think; left to the provider where unset.
+    reasoning_effort: Option<ReasoningEffort>,
+    /// The most tokens of one answer of its model; the installation's limit where unset.
+    #[schema(minimum = 16, maximum = 1_000_000)]
+    answer_tokens: Option<u32>,
+    /// Whether the schedule leaves it alone altogether: neither refining nor reflecting nor reading.
     paused: Option<bool>,
     /// Whether it is in service.
     active: Option<bool>,
@@ -257,7 +296,24 @@ pub(crate) struct NewAgent {
     immutable_tags: Option<Vec<String>>,
     duplicate_match: Option<DuplicateMatch>,
     loss_guard: Option<LossGuard>,
-    /// Whether the schedule leaves it alone.
+    /// When the schedule begins its sessions: `weekly` (the installation's slot), `off`, or a slot of its own;
+    /// `weekly` where unset.
+    #[schema(example = "Thu 03:30")]
+    refinement_schedule: Option<String>,
+    /// Which tools the sessions have that the schedule begins; `full` where unset.
+    refinement_mode: Option<Mode>,
+    /// The most tokens that the journal takes of a context; 8,000 where unset.
+    #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 8000)]
+    context_journal_tokens: Option<u64>,
+    /// The most tokens that core memories take of a context; all of them where unset.
+    #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
+    context_core_tokens: Option<u64>,
+    /// How much its model is to think; left to the provider where unset.
+    reasoning_effort: Option<ReasoningEffort>,
+    /// The most tokens of one answer of its model; the installation's limit where unset.
+    #[schema(minimum = 16, maximum = 1_000_000)]
+    answer_tokens: Option<u32>,
+    /// Whether the schedule leaves it alone altogether: neither refining nor reflecting nor reading.
     paused: Option<bool>,
     /// Whether it is in service.
     active: Option<bool>,

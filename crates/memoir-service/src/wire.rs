@@ -1,5 +1,7 @@
 //! What goes over the wire, under the names that programs are written against.
 
+use std::collections::BTreeSet;
+
 use memoir_app::{
     AccessRequestView, AgentView, BlindMemoryView, ContextView, EndNotice, Eyes, KeptView, MemoryInput,
     MemoryView, RecordView, RefinementDue, Saved, SeenMemory, SessionView, Verification,
@@ -7,7 +9,7 @@ use memoir_app::{
 };
 use memoir_domain::{
     PrivateJson, PrivateText, Timestamp,
-    memory::{Kind, Tally},
+    memory::{Kind, Number, Tally},
     session::{Driver, Mode, Stats, Usage},
     wording::Origin,
 };
@@ -47,6 +49,9 @@ pub(crate) struct Memory {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+    /// When a journal entry leaves the prompt, or has left it; null for a core memory.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    fades_at: Option<Timestamp>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     discarded_at: Option<Timestamp>,
     /// When its words were taken out for good.
@@ -78,6 +83,7 @@ impl From<MemoryView> for Memory {
             wordings: view.wordings,
             created_at: view.created_at,
             updated_at: view.updated_at,
+            fades_at: view.fades_at,
             discarded_at: view.discarded_at,
             shredded_at: view.shredded_at,
         }
@@ -98,6 +104,7 @@ impl From<BlindMemoryView> for Memory {
             wordings: view.wordings,
             created_at: view.created_at,
             updated_at: view.updated_at,
+            fades_at: view.fades_at,
             discarded_at: view.discarded_at,
             shredded_at: view.shredded_at,
         }
@@ -146,9 +153,6 @@ pub(crate) fn etag(of: &impl Serialize) -> String {
 pub(crate) struct SavedMemory {
     #[serde(flatten)]
     pub(crate) memory: Memory,
-    /// When a journal entry leaves the prompt; null for a core memory.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    fades_at: Option<Timestamp>,
     /// Whether a session is due now, and why.
     #[schema(required, value_type = Option<Due>)]
     refinement_due: Option<RefinementDue>,
@@ -158,7 +162,6 @@ impl From<Saved> for SavedMemory {
     fn from(saved: Saved) -> Self {
         Self {
             memory: saved.memory.into(),
-            fades_at: saved.fades_at,
             refinement_due: saved.refinement_due,
         }
     }
@@ -238,6 +241,13 @@ pub(crate) struct Agent {
     effective_duplicate_match: memoir_domain::agent::DuplicateMatch,
     #[schema(value_type = schemas::LossGuard)]
     effective_loss_guard: memoir_domain::agent::LossGuard,
+    /// `weekly`, `off`, or a slot such as `Thu 03:30`.
+    #[schema(value_type = String)]
+    effective_refinement_schedule: memoir_domain::schedule::RefinementSchedule,
+    #[schema(value_type = schemas::Mode)]
+    effective_refinement_mode: Mode,
+    effective_context_journal_tokens: u64,
+    effective_answer_tokens: u32,
     /// The mass.
     core_tokens: u64,
     core_count: u64,
@@ -247,6 +257,8 @@ pub(crate) struct Agent {
     shredded_count: u64,
     #[schema(value_type = schemas::Kept)]
     kept: KeptView,
+    /// Tokens of the journal entries, faded ones included.
+    journal_tokens: u64,
     needs_refinement: bool,
     #[schema(required, value_type = Option<Due>)]
     refinement_due: Option<RefinementDue>,
@@ -254,6 +266,14 @@ pub(crate) struct Agent {
     last_refinement_at: Option<Timestamp>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     next_refinement_at: Option<Timestamp>,
+    /// Why the schedule never asks it; null where it does.
+    #[schema(required, value_type = Option<schemas::LeftAlone>)]
+    next_refinement_reason: Option<memoir_domain::schedule::LeftAlone>,
+    /// Where a prompt that was just set is not what it seems, such as one with a placeholder that nothing
+    /// fills.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>, required = false)]
+    warnings: Vec<PrivateText>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -267,6 +287,7 @@ impl From<AgentView> for Agent {
             constitutional_count,
             discarded_count,
             shredded_count,
+            journal_tokens,
             ..
         } = view.tally;
         Self {
@@ -280,6 +301,10 @@ impl From<AgentView> for Agent {
             effective_immutable_tags: view.effective_immutable_tags,
             effective_duplicate_match: view.effective_duplicate_match,
             effective_loss_guard: view.effective_loss_guard,
+            effective_refinement_schedule: view.effective_refinement_schedule,
+            effective_refinement_mode: view.effective_refinement_mode,
+            effective_context_journal_tokens: view.effective_context_journal_tokens,
+            effective_answer_tokens: view.effective_answer_tokens,
             core_tokens,
             core_count,
             journal_count,
@@ -287,10 +312,13 @@ impl From<AgentView> for Agent {
             discarded_count,
             shredded_count,
             kept: view.kept,
+            journal_tokens,
             needs_refinement: view.needs_refinement,
             refinement_due: view.refinement_due,
             last_refinement_at: view.last_refinement_at,
             next_refinement_at: view.next_refinement_at,
+            next_refinement_reason: view.next_refinement_reason,
+            warnings: view.warnings,
             created_at: view.created_at,
         }
     }
@@ -627,6 +655,9 @@ pub(crate) struct Context {
     journal_tokens: u64,
     #[schema(required, value_type = Option<Due>)]
     refinement_due: Option<RefinementDue>,
+    /// The numbers of what is left out for want of room.
+    #[schema(value_type = Vec<u64>)]
+    left_out: BTreeSet<Number>,
 }
 
 impl From<ContextView> for Context {
@@ -636,6 +667,7 @@ impl From<ContextView> for Context {
             core_tokens: view.core_tokens,
             journal_tokens: view.journal_tokens,
             refinement_due: view.refinement_due,
+            left_out: view.left_out,
         }
     }
 }

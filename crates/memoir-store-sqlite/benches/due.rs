@@ -96,7 +96,7 @@ fn fill(path: &Path) {
                  inactive, created_at, core_tokens, core_count, journal_count, constitutional_count, \
                  discarded_count, shredded_count, wording_count, let_go_count, words, lost_words, \
                  next_number, next_seq, last_attempt_at, \
-                 last_attempt_tokens, weekly_after, pressure_at, head, settings, seal) \
+                 last_attempt_tokens, weekly_after, due_at, head, settings, seal) \
              SELECT unhex(printf('%032x', n)), unhex(printf('%032x', n % ?2)), 1, 'agent-' || n, \
                  'agent-' || n, 1, 0, 0, 0, 4000, 100, 0, 0, 0, 0, 100, 0, 3000, 0, 101, 101, ?3 + n, 4000, ?3 + n, \
                  CASE WHEN n % 100 = 7 THEN ?4 + 86400000000 END, zeroblob(32), \
@@ -112,7 +112,7 @@ fn fill(path: &Path) {
         let column = if number % 2 == 0 {
             "weekly_after"
         } else {
-            "pressure_at"
+            "due_at"
         };
         connection
             .execute(
@@ -131,7 +131,7 @@ fn scan(path: &Path) -> Duration {
         let begun = Instant::now();
         let due: i64 = connection
             .query_row(
-                "SELECT count(*) FROM agents NOT INDEXED WHERE weekly_after < ?1 OR pressure_at <= ?2",
+                "SELECT count(*) FROM agents NOT INDEXED WHERE weekly_after < ?1 OR due_at <= ?2",
                 [SLOT, NOW],
                 |row| row.get(0),
             )

@@ -60,6 +60,8 @@ CREATE TABLE agents (
     words INTEGER NOT NULL,
     -- Those of them that sessions let go.
     lost_words INTEGER NOT NULL,
+    -- Tokens of the kept journal entries, faded ones included.
+    journal_tokens INTEGER NOT NULL DEFAULT 0,
     -- The number of the next memory.
     next_number INTEGER NOT NULL,
     -- The sequence number of the next record of its log.
@@ -70,10 +72,16 @@ CREATE TABLE agents (
     last_attempt_at INTEGER,
     -- The mass at the end of that attempt; set where last_attempt_at is.
     last_attempt_tokens INTEGER,
-    -- A weekly slot after this time makes it due; NULL where the schedule leaves it alone.
+    -- Scheduled sessions that failed one after the other without an edit, that attempt included.
+    attempt_failures INTEGER NOT NULL DEFAULT 0,
+    -- When the last of them is tried again; NULL where it is not.
+    retry_at INTEGER,
+    -- The installation's weekly slot after this time makes it due; NULL where the schedule leaves it alone, or
+    -- it has a slot of its own.
     weekly_after INTEGER,
-    -- From this time on budget pressure makes it due; NULL where there is none.
-    pressure_at INTEGER,
+    -- From this time on it is due whatever the weekly slot: for budget pressure, in a slot of its own, or for
+    -- another attempt. NULL where there is nothing of the kind.
+    due_at INTEGER,
     -- When a reflection was last begun.
     last_reflection_at INTEGER,
     -- When the first journal entry came that no reflection has seen yet; NULL where there is none.
@@ -111,7 +119,7 @@ CREATE INDEX agents_living ON agents (erased_at);
 CREATE INDEX agents_by_slot ON agents (account_id, weekly_after) WHERE weekly_after IS NOT NULL;
 
 -- An account's agents that have outgrown their budget, the one that has been due longest first.
-CREATE INDEX agents_by_pressure ON agents (account_id, pressure_at) WHERE pressure_at IS NOT NULL;
+CREATE INDEX agents_by_due_time ON agents (account_id, due_at) WHERE due_at IS NOT NULL;
 
 -- An account's agents that have something to reflect on, the one that has waited longest first.
 CREATE INDEX agents_by_reflection ON agents (account_id, reflect_after) WHERE reflect_after IS NOT NULL;
@@ -268,6 +276,9 @@ CREATE TABLE audit_records (
 
 -- Brings a session's records without reading the rest of the log.
 CREATE INDEX audit_records_by_session ON audit_records (session_id, agent_id, seq) WHERE session_id IS NOT NULL;
+
+-- Brings the records of all agents by time.
+CREATE INDEX audit_records_by_time ON audit_records (recorded_at, agent_id, seq);
 
 -- What is written in a log stays as it is, the words left out.
 CREATE TRIGGER audit_records_unchanged BEFORE UPDATE OF agent_id, seq, recorded_at, actor_kind, actor_name,

@@ -5,13 +5,12 @@ use memoir_domain::{
     memory::{Kind, Number, Tally},
 };
 use memoir_store::{
-    AgentRow, AuditRow, MemoryPage, MemoryRow, RecordFilter, Selection, SessionRow, Snapshot,
-    StoredText, Wanted,
+    AgentRow, MemoryPage, MemoryRow, Selection, SessionRow, Snapshot, StoredText, Wanted,
 };
-use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::{
-    decode::{self, Columns, agent_columns, memory_columns, record_columns, session_columns},
+    decode::{self, Columns, agent_columns, memory_columns, session_columns},
     encode::{self, count, number},
     error::{Result, inconsistent},
     reader::View,
@@ -68,7 +67,7 @@ fn prompts(connection: &Connection, scope: AgentScope) -> Result<StoredText> {
 }
 
 /// Whether the agent is one of the account's: asked before anything that knows the agent only.
-fn exists(connection: &Connection, scope: AgentScope) -> Result<bool> {
+pub(crate) fn exists(connection: &Connection, scope: AgentScope) -> Result<bool> {
     Ok(connection
         .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
         .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?)
@@ -225,7 +224,9 @@ const MEMORY_PAGE: &str = concat!(
     memory_columns!(),
     " FROM memories WHERE agent_id = ?1 AND number > ?2 AND (?3 IS NULL OR kind = ?3) \
          AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR created_at <= ?5) \
-         AND (?6 OR discarded_at IS NULL) ORDER BY number LIMIT ?7"
+         AND (?6 OR discarded_at IS NULL) AND (?8 IS NULL OR constitutional = ?8) \
+         AND (?9 IS NULL OR (kind = 'journal' AND created_at <= ?9) = ?10) \
+         ORDER BY number LIMIT ?7"
 );
 
 /// One page of the agent's memories, by number.
@@ -253,6 +254,9 @@ pub(crate) fn memory_page(
             encode::time(page.until),
             page.with_discarded,
             page.limit,
+            page.protected,
+            encode::time(page.faded.map(|faded| faded.until)),
+            page.faded.is_some_and(|faded| faded.is_faded),
         ],
         decode::memory,
     )
@@ -289,118 +293,6 @@ pub(crate) fn session_page(
     )
 }
 
-/// The agent's log, or the part of it that is wanted.
-pub(crate) fn records(
-    connection: &Connection,
-    scope: AgentScope,
-    filter: &RecordFilter,
-) -> Result<Vec<AuditRow>> {
-    let _view = View::new(connection)?;
-    if !exists(connection, scope)? {
-        return Ok(Vec::new());
-    }
-    // No record has a number that SQLite cannot hold.
-    let Ok(from_seq) = count(filter.from_seq, "audit_records", "seq") else {
-        return Ok(Vec::new());
-    };
-    let mut sql = concat!(
-        "SELECT ",
-        record_columns!(),
-        " FROM audit_records WHERE agent_id = ?1 AND seq >= ?2"
-    )
-    .to_owned();
-    let agent = scope.agent.as_bytes();
-    let session = filter.session.as_ref().map(SessionId::as_bytes);
-    let action = filter.action.map(|action| action.as_str());
-    let since = filter.since.map(Timestamp::microseconds);
-    let until = filter.until.map(Timestamp::microseconds);
-    let actor = filter.actor.map(|kind| kind.as_str());
-    // Every number that SQLite can hold is before one that it cannot.
-    let before = filter
-        .before_seq
-        .and_then(|seq| count(seq, "audit_records", "seq").ok());
-    let mut values: Vec<&dyn ToSql> = vec![agent, &from_seq];
-    if let Some(session) = &session {
-        values.push(session);
-        sql += &format!(" AND session_id = ?{}", values.len());
-    }
-    if let Some(action) = &action {
-        values.push(action);
-        sql += &format!(" AND action = ?{}", values.len());
-    }
-    if let Some(since) = &since {
-        values.push(since);
-        sql += &format!(" AND recorded_at >= ?{}", values.len());
-    }
-    if let Some(until) = &until {
-        values.push(until);
-        sql += &format!(" AND recorded_at <= ?{}", values.len());
-    }
-    if let Some(actor) = &actor {
-        values.push(actor);
-        sql += &format!(" AND actor_kind = ?{}", values.len());
-    }
-    if let Some(name) = &filter.actor_name {
-        values.push(name);
-        sql += &format!(
-            " AND instr(lower(actor_name), lower(?{})) > 0",
-            values.len()
-        );
-    }
-    if let Some(before) = &before {
-        values.push(before);
-        sql += &format!(" AND seq < ?{}", values.len());
-    }
-    if let Some(last) = &filter.last {
-        values.push(last);
-        sql += &format!(" ORDER BY seq DESC LIMIT ?{}", values.len());
-    } else if let Some(first) = &filter.first {
-        values.push(first);
-        sql += &format!(" ORDER BY seq LIMIT ?{}", values.len());
-    } else {
-        sql += " ORDER BY seq";
-    }
-    let mut records = all(connection, &sql, values.as_slice(), decode::record)?;
-    if filter.last.is_some() {
-        records.reverse();
-    }
-    Ok(records)
-}
-
-const RECORD_AT: &str = concat!(
-    "SELECT ",
-    record_columns!(),
-    " FROM audit_records WHERE agent_id = ?1 AND seq = ?2"
-);
-
-/// The records at these places of the agent's log. Each is a search by itself, so that there may be more
-/// of them than one statement takes values.
-pub(crate) fn records_at(
-    connection: &Connection,
-    scope: AgentScope,
-    seqs: &[u64],
-) -> Result<Vec<AuditRow>> {
-    let _view = View::new(connection)?;
-    if !exists(connection, scope)? {
-        return Ok(Vec::new());
-    }
-    let mut wanted = seqs.to_vec();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let mut records = Vec::with_capacity(wanted.len());
-    for seq in wanted {
-        // No record has a number that SQLite cannot hold.
-        if let Ok(seq) = count(seq, "audit_records", "seq") {
-            records.extend(first(
-                connection,
-                RECORD_AT,
-                params![scope.agent.as_bytes(), seq],
-                decode::record,
-            )?);
-        }
-    }
-    Ok(records)
-}
 
 /// Counts the agent's memories from their rows; nothing where there is no such agent.
 pub(crate) fn recount(connection: &Connection, scope: AgentScope) -> Result<Tally> {
@@ -411,7 +303,8 @@ pub(crate) fn recount(connection: &Connection, scope: AgentScope) -> Result<Tall
              count(*) FILTER (WHERE kind = 'journal' AND discarded_at IS NULL), \
              count(*) FILTER (WHERE constitutional AND discarded_at IS NULL), \
              count(*) FILTER (WHERE discarded_at IS NOT NULL AND shredded_at IS NULL), \
-             count(*) FILTER (WHERE shredded_at IS NOT NULL) \
+             count(*) FILTER (WHERE shredded_at IS NOT NULL), \
+             coalesce(sum(tokens) FILTER (WHERE kind = 'journal' AND discarded_at IS NULL), 0) \
          FROM memories WHERE agent_id = (SELECT id FROM agents WHERE id = ?1 AND account_id = ?2)",
         [scope.agent.as_bytes(), scope.account.as_bytes()],
         |row| decode::counted(&mut Columns::new(row, "memories")),

@@ -169,7 +169,7 @@ fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
     let agents = all(
         connection,
         "SELECT id, core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-             shredded_count, wording_count, let_go_count, words, lost_words, next_number, \
+             shredded_count, journal_tokens, wording_count, let_go_count, words, lost_words, next_number, \
              (SELECT coalesce(sum(tokens), 0) FROM memories WHERE agent_id = id AND kind = 'core' \
                  AND discarded_at IS NULL), \
              (SELECT count(*) FROM memories WHERE agent_id = id AND kind = 'core' \
@@ -181,6 +181,8 @@ fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
              (SELECT count(*) FROM memories WHERE agent_id = id AND discarded_at IS NOT NULL \
                  AND shredded_at IS NULL), \
              (SELECT count(*) FROM memories WHERE agent_id = id AND shredded_at IS NOT NULL), \
+             (SELECT coalesce(sum(tokens), 0) FROM memories WHERE agent_id = id AND kind = 'journal' \
+                 AND discarded_at IS NULL), \
              (SELECT coalesce(max(number), 0) FROM memories WHERE agent_id = id) \
          FROM agents",
         [],

@@ -189,7 +189,7 @@ fn write_agent(
              last_attempt_tokens = ?18, ledger_created_at = ?19, ledger_number = ?20, head = ?21, \
              settings = ?22, seal = ?23, last_reflection_at = ?24, unreflected_since = ?25, \
              wording_count = ?26, let_go_count = ?27, words = ?28, lost_words = ?29, \
-             lost_by_day = ?30 \
+             lost_by_day = ?30, attempt_failures = ?31, retry_at = ?32, journal_tokens = ?33 \
          WHERE id = ?1 AND account_id = ?2 AND version = ?3",
     )?;
     let changed = statement.execute(params![
@@ -226,6 +226,9 @@ fn write_agent(
         column(agent.tally.words, "words")?,
         column(agent.tally.lost_words, "lost_words")?,
         agent.lost_by_day,
+        column(agent.attempt_failures, "attempt_failures")?,
+        encode::time(agent.retry_at),
+        column(agent.tally.journal_tokens, "journal_tokens")?,
     ])?;
     if changed == 0 {
         return Err(Error::Conflict.into());
@@ -237,14 +240,14 @@ fn write_agent(
 /// As [`name_agent`], for the indexes of the schedule.
 fn schedule_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
     let mut statement = connection.prepare_cached(
-        "UPDATE agents SET weekly_after = ?2, pressure_at = ?3, reflect_after = ?4 \
+        "UPDATE agents SET weekly_after = ?2, due_at = ?3, reflect_after = ?4 \
          WHERE id = ?1 \
-           AND (weekly_after IS NOT ?2 OR pressure_at IS NOT ?3 OR reflect_after IS NOT ?4)",
+           AND (weekly_after IS NOT ?2 OR due_at IS NOT ?3 OR reflect_after IS NOT ?4)",
     )?;
     statement.execute(params![
         agent.scope.agent.as_bytes(),
         encode::time(agent.weekly_after),
-        encode::time(agent.pressure_at),
+        encode::time(agent.due_at),
         encode::time(agent.reflect_after),
     ])?;
     Ok(())
@@ -275,11 +278,12 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
              inactive, created_at, core_tokens, core_count, journal_count, constitutional_count, \
              discarded_count, shredded_count, next_number, next_seq, last_refinement_at, \
              last_attempt_at, last_attempt_tokens, ledger_created_at, ledger_number, erased_at, \
-             head, settings, seal, weekly_after, pressure_at, last_reflection_at, unreflected_since, \
-             reflect_after, wording_count, let_go_count, words, lost_words, lost_by_day) \
+             head, settings, seal, weekly_after, due_at, last_reflection_at, unreflected_since, \
+             reflect_after, wording_count, let_go_count, words, lost_words, lost_by_day, \
+             attempt_failures, retry_at, journal_tokens) \
          VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
              ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, \
-             ?33, ?34, ?35)",
+             ?33, ?34, ?35, ?36, ?37, ?38)",
     )?;
     statement
         .execute(params![
@@ -312,7 +316,7 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
             agent.settings,
             Text(&agent.seal),
             encode::time(agent.weekly_after),
-            encode::time(agent.pressure_at),
+            encode::time(agent.due_at),
             encode::time(agent.last_reflection_at),
             encode::time(agent.unreflected_since),
             encode::time(agent.reflect_after),
@@ -321,6 +325,9 @@ fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
             column(agent.tally.words, "words")?,
             column(agent.tally.lost_words, "lost_words")?,
             agent.lost_by_day,
+            column(agent.attempt_failures, "attempt_failures")?,
+            encode::time(agent.retry_at),
+            column(agent.tally.journal_tokens, "journal_tokens")?,
         ])
         .map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))?;
     Ok(())

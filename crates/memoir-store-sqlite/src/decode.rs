@@ -8,8 +8,8 @@ use memoir_domain::{
     session::{Lease, Stats, Usage},
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentRow, AuditRow, LeafRow, MemoryRow, ReplyRow, SessionRow, SignInRow,
-    StoredText, TokenRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, AuditRow, FleetRecord, LeafRow, MemoryRow, RecordPlace,
+    ReplyRow, SessionRow, SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 use rusqlite::{Row, types::ValueRef};
 use serde::{Deserialize, de::value::StrDeserializer};
@@ -28,10 +28,11 @@ macro_rules! agent_columns {
     () => {
         "id, account_id, version, name, folded_name, prompts_version, paused, inactive, created_at, \
          core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-         shredded_count, wording_count, let_go_count, words, lost_words, next_number, next_seq, \
-         last_refinement_at, last_attempt_at, last_attempt_tokens, weekly_after, pressure_at, \
-         last_reflection_at, unreflected_since, reflect_after, ledger_created_at, ledger_number, \
-         erased_at, head, settings, lost_by_day, seal"
+         shredded_count, journal_tokens, wording_count, let_go_count, words, lost_words, \
+         next_number, next_seq, last_refinement_at, last_attempt_at, \
+         last_attempt_tokens, attempt_failures, retry_at, weekly_after, due_at, last_reflection_at, \
+         unreflected_since, reflect_after, ledger_created_at, ledger_number, erased_at, head, settings, \
+         lost_by_day, seal"
     };
 }
 
@@ -146,8 +147,10 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     let last_refinement_at = columns.optional_time()?;
     let last_attempt_at = columns.optional_time()?;
     let last_attempt_tokens = columns.optional_count()?;
+    let attempt_failures = columns.count()?;
+    let retry_at = columns.optional_time()?;
     let weekly_after = columns.optional_time()?;
-    let pressure_at = columns.optional_time()?;
+    let due_at = columns.optional_time()?;
     let last_reflection_at = columns.optional_time()?;
     let unreflected_since = columns.optional_time()?;
     let reflect_after = columns.optional_time()?;
@@ -181,8 +184,10 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
         last_refinement_at,
         last_attempt_at,
         last_attempt_tokens,
+        attempt_failures,
+        retry_at,
         weekly_after,
-        pressure_at,
+        due_at,
         last_reflection_at,
         unreflected_since,
         reflect_after,
@@ -194,7 +199,7 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     })
 }
 
-/// Reads the ten counts of a tally.
+/// Reads the eleven counts of a tally.
 pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
     let counted = counted(columns)?;
     Ok(Tally {
@@ -206,7 +211,7 @@ pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
     })
 }
 
-/// Reads the six counts of a tally that rows of memories can be held against; the others are 0.
+/// Reads the seven counts of a tally that rows of memories can be held against; the others are 0.
 pub(crate) fn counted(columns: &mut Columns<'_, '_>) -> Result<Tally> {
     Ok(Tally {
         core_tokens: columns.count()?,
@@ -215,6 +220,7 @@ pub(crate) fn counted(columns: &mut Columns<'_, '_>) -> Result<Tally> {
         constitutional_count: columns.count()?,
         discarded_count: columns.count()?,
         shredded_count: columns.count()?,
+        journal_tokens: columns.count()?,
         ..Tally::default()
     })
 }
@@ -348,6 +354,30 @@ pub(crate) fn record(row: &Row<'_>) -> Result<AuditRow> {
         previous_hash: columns.optional_bytes()?,
         facts: columns.text()?,
         body: columns.stored_text()?,
+    })
+}
+
+/// Reads a record of an account's list: the agent and its name, then what an administrator sees.
+pub(crate) fn fleet_record(row: &Row<'_>) -> Result<FleetRecord> {
+    let mut columns = Columns::new(row, "audit_records");
+    let agent = AgentId::from_bytes(columns.id()?);
+    let agent_name = columns.text()?;
+    let seq = columns.count()?;
+    Ok(FleetRecord {
+        place: RecordPlace {
+            recorded_at: columns.time()?,
+            agent,
+            seq,
+        },
+        agent_name,
+        actor_kind: columns.word()?,
+        actor_name: columns.text()?,
+        action: columns.word()?,
+        session: columns.optional_id()?.map(SessionId::from_bytes),
+        memory: columns.optional_count()?.map(Number),
+        facts: columns.text()?,
+        hash: columns.bytes()?,
+        previous_hash: columns.optional_bytes()?,
     })
 }
 

@@ -207,11 +207,11 @@ const DUE_BY_SLOT: &str = "SELECT id, weekly_after FROM agents \
          SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
      ORDER BY weekly_after, id";
 
-/// Agents that have outgrown their budget, the one that has been due longest first.
-const DUE_BY_PRESSURE: &str = "SELECT id, weekly_after FROM agents \
-     WHERE account_id = ?1 AND pressure_at <= ?2 AND NOT EXISTS ( \
+/// Agents that are due from some time on, whatever the weekly slot: the one that has been due longest first.
+const DUE_BY_TIME: &str = "SELECT id, weekly_after FROM agents \
+     WHERE account_id = ?1 AND due_at <= ?2 AND NOT EXISTS ( \
          SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
-     ORDER BY pressure_at, id";
+     ORDER BY due_at, id";
 
 /// Agents that are due by what their rows say, account by account.
 pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
@@ -226,7 +226,7 @@ pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<
         )?,
     };
     let mut by_slot = connection.prepare_cached(DUE_BY_SLOT)?;
-    let mut by_pressure = connection.prepare_cached(DUE_BY_PRESSURE)?;
+    let mut by_time = connection.prepare_cached(DUE_BY_TIME)?;
     let now = wanted.now.microseconds();
     let mut due = Vec::new();
     for account in accounts {
@@ -234,7 +234,7 @@ pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<
             Some(slot) => proposed(&mut by_slot, account, slot.microseconds(), wanted)?,
             None => Vec::new(),
         };
-        found.extend(proposed(&mut by_pressure, account, now, wanted)?);
+        found.extend(proposed(&mut by_time, account, now, wanted)?);
         found.sort_unstable();
         found.dedup();
         let most = usize::try_from(wanted.per_account).unwrap_or(usize::MAX);
@@ -359,9 +359,9 @@ mod tests {
                 ],
             ),
             (
-                DUE_BY_PRESSURE,
+                DUE_BY_TIME,
                 &[
-                    "SEARCH agents USING INDEX agents_by_pressure (account_id=? AND pressure_at<?)",
+                    "SEARCH agents USING INDEX agents_by_due_time (account_id=? AND due_at<?)",
                     "CORRELATED SCALAR SUBQUERY 1",
                     "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
                 ],

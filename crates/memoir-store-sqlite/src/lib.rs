@@ -23,6 +23,7 @@ mod load;
 mod migrate;
 mod open;
 mod reader;
+mod records;
 mod requests;
 mod scrub;
 mod transcripts;
@@ -37,10 +38,10 @@ use memoir_domain::{
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow, DueAgents,
-    Error, Finding, Fleet, FleetLoad, FleetPage, FleetSlice, LeafRow, MemoryPage, MemoryRow,
-    MessageRow, OpenAccess, ReceiverDigest, RecordFilter, ReplyRow, Result, Selection, SessionRow,
-    Snapshot, Store, StoredText, TokenRow, TranscriptRow, Transcripts, UserRow, WaitingSession,
-    Wanted,
+    Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryPage,
+    MemoryRow, MessageRow, OpenAccess, ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result,
+    Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, TranscriptRow, Transcripts,
+    UserRow, WaitingSession, Wanted,
 };
 use rusqlite::Connection;
 
@@ -194,6 +195,18 @@ impl Fleet for SqliteStore {
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
         let page = page.clone();
         self.scan(move |connection| listing::page(connection, account, &page))
+            .await
+    }
+
+    async fn fleet_records(
+        &self,
+        account: AccountId,
+        filter: &RecordFilter,
+        after: Option<RecordPlace>,
+        limit: u32,
+    ) -> Result<Vec<FleetRecord>> {
+        let filter = filter.clone();
+        self.scan(move |connection| records::of_account(connection, account, &filter, after, limit))
             .await
     }
 
@@ -573,14 +586,14 @@ impl Store for SqliteStore {
 
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         let filter = filter.clone();
-        self.scan(move |connection| agent::records(connection, scope, &filter))
+        self.scan(move |connection| records::of_agent(connection, scope, &filter))
             .await
     }
 
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
         let is_short = seqs.len() <= FEW_RECORDS;
         let seqs = seqs.to_vec();
-        let query = move |connection: &Connection| agent::records_at(connection, scope, &seqs);
+        let query = move |connection: &Connection| records::at(connection, scope, &seqs);
         if is_short {
             self.look(query).await
         } else {

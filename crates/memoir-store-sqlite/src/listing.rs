@@ -66,7 +66,7 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
         FleetOrder::Next => {
             values.extend([&now as &dyn ToSql, &slot]);
             "CASE WHEN paused OR inactive THEN 2 \
-                 WHEN pressure_at <= ?5 OR weekly_after < ?6 THEN 0 ELSE 1 END"
+                 WHEN due_at <= ?5 OR weekly_after < ?6 THEN 0 ELSE 1 END"
         }
         FleetOrder::Breaker => {
             values.push(&page.default_threshold);

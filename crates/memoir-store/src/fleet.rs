@@ -1,7 +1,13 @@
 //! An account's agents as a list that can be sorted and searched: what each of them comes to, never what it
 //! says.
 
-use memoir_domain::{SessionId, Timestamp, session::State};
+use memoir_domain::{
+    AgentId, SessionId, Timestamp,
+    audit::{Action, ActorKind},
+    memory::Number,
+    session::State,
+};
+use serde::{Deserialize, Serialize};
 
 use crate::AgentRow;
 
@@ -83,6 +89,34 @@ pub struct FleetRow {
     pub last_session: Option<FleetSession>,
     /// Requests for access that wait for an answer or can be used.
     pub open_requests: u64,
+}
+
+/// Where a record stands among those of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RecordPlace {
+    /// When it was written.
+    pub recorded_at: Timestamp,
+    /// Whose it is.
+    pub agent: AgentId,
+    /// Its place in the agent's log.
+    pub seq: u64,
+}
+
+/// A record of any agent, without its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are those of `AuditRow`")]
+pub struct FleetRecord {
+    pub place: RecordPlace,
+    /// The agent's name.
+    pub agent_name: String,
+    pub actor_kind: ActorKind,
+    pub actor_name: String,
+    pub action: Action,
+    pub session: Option<SessionId>,
+    pub memory: Option<Number>,
+    pub facts: String,
+    pub hash: [u8; 32],
+    pub previous_hash: Option<[u8; 32]>,
 }
 
 /// A session in a list of agents.

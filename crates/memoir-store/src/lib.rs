@@ -18,13 +18,16 @@ mod transcripts;
 
 pub use deliveries::{Deliveries, DeliveryRow, ReceiverDigest};
 pub use error::{Error, Result};
-pub use fleet::{FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice};
+pub use fleet::{
+    FleetOrder, FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice, RecordPlace,
+};
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{
     AccessRow, AccountRow, AgentRow, AuditRow, BodyRow, Commit, LeafRow, MemoryRow, OpenAccess,
     ReplyRow, SessionRow, SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 pub use traits::{
-    Access, DueAgents, Finding, Fleet, MemoryPage, RecordFilter, Selection, Snapshot, Store, Wanted,
+    Access, DueAgents, Faded, Finding, Fleet, MemoryPage, RecordFilter, Selection, Snapshot, Store,
+    Wanted,
 };
 pub use transcripts::{MessageRow, TranscriptRow, Transcripts};

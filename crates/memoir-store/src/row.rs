@@ -72,10 +72,16 @@ pub struct AgentRow {
     pub last_attempt_at: Option<Timestamp>,
     /// The mass at that attempt's end; set where `last_attempt_at` is.
     pub last_attempt_tokens: Option<u64>,
-    /// A weekly slot after this time makes it due; `None` where the schedule leaves it alone.
+    /// Scheduled sessions that failed one after the other without an edit, that attempt included.
+    pub attempt_failures: u64,
+    /// When the last of them is tried again; `None` where it is not.
+    pub retry_at: Option<Timestamp>,
+    /// The installation's weekly slot after this time makes it due; `None` where the schedule leaves it
+    /// alone, or it has a slot of its own.
     pub weekly_after: Option<Timestamp>,
-    /// From this time on budget pressure makes it due; `None` where there is none.
-    pub pressure_at: Option<Timestamp>,
+    /// From this time on it is due whatever the weekly slot: for budget pressure, in a slot of its own, or
+    /// for another attempt. `None` where there is nothing of the kind.
+    pub due_at: Option<Timestamp>,
     /// When a reflection was last begun.
     pub last_reflection_at: Option<Timestamp>,
     /// When the first journal entry came that no reflection has seen yet.

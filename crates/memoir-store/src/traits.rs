@@ -10,9 +10,9 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, FleetLoad, FleetPage, FleetSlice, LeafRow,
-    MemoryRow, OpenAccess, ReplyRow, Result, SessionRow, StoredText, TokenRow, UserRow,
-    WaitingSession,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, FleetLoad, FleetPage, FleetRecord,
+    FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordPlace, ReplyRow, Result, SessionRow,
+    StoredText, TokenRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -69,8 +69,10 @@ pub struct RecordFilter {
     pub from_seq: u64,
     /// One session's.
     pub session: Option<SessionId>,
-    /// Those of one action.
-    pub action: Option<Action>,
+    /// Those of one of these actions; of any where there is none.
+    pub actions: Vec<Action>,
+    /// Those about one memory.
+    pub memory: Option<Number>,
     /// Those of one role.
     pub actor: Option<ActorKind>,
     /// Those of an actor whose name holds this text, letters from A to Z in either case.
@@ -95,7 +97,7 @@ pub struct DueAgents {
     pub account: Option<AccountId>,
     /// The latest weekly slot: due are those whose `weekly_after` is earlier. `None` where there was none.
     pub latest_slot: Option<Timestamp>,
-    /// Due are those whose `pressure_at` is not later.
+    /// Due are those whose `due_at` is not later.
     pub now: Timestamp,
     /// The most of each account.
     pub per_account: u32,
@@ -203,6 +205,19 @@ pub struct MemoryPage {
     pub until: Option<Timestamp>,
     /// Discarded ones too.
     pub with_discarded: bool,
+    /// Only constitutional ones, or only others.
+    pub protected: Option<bool>,
+    /// Only what has left the prompt, or only what has not.
+    pub faded: Option<Faded>,
+}
+
+/// What has left the prompt (SPEC 1), or what has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Faded {
+    /// Journal entries of an origin date at this time or before have left it.
+    pub until: Timestamp,
+    /// Whether these are wanted, or all others.
+    pub is_faded: bool,
 }
 
 /// Who may come in, and what was answered: content-blind, of one account each.
@@ -312,6 +327,16 @@ pub trait Fleet: Send + Sync {
     /// One page of the account's agents that are not erased, sorted and searched. Costs a walk through the
     /// account's agents, and a few look-ups for each one of the page.
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice>;
+
+    /// Records of all the account's agents, erased ones included, without words: by time, agent and place,
+    /// those after `after`, at most `limit`. Of the filter, what narrows by place or by count is passed over.
+    async fn fleet_records(
+        &self,
+        account: AccountId,
+        filter: &RecordFilter,
+        after: Option<RecordPlace>,
+        limit: u32,
+    ) -> Result<Vec<FleetRecord>>;
 
     /// The account's agent of that folded name; of those erased, the last one, where none is left.
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>>;

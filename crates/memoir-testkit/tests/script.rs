@@ -18,6 +18,7 @@ fn request(text: &str) -> Request {
         tools: vec![],
         answer_schema: None,
         max_output_tokens: 100,
+        reasoning_effort: None,
     }
 }
 

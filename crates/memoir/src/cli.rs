@@ -79,6 +79,12 @@ pub(crate) enum Command {
     Cancel(commands::cancel::Arguments),
     Rollback(commands::rollback::Arguments),
     Restore(commands::restore::Arguments),
+    /// Make one memory constitutional: no session can delete or merge it
+    Protect(commands::handle::Arguments),
+    /// Take the constitutional flag from one memory
+    Unprotect(commands::handle::Arguments),
+    /// Take one memory out of the prompt; it is kept, and `memoir restore` brings it back
+    Discard(commands::handle::Arguments),
     Rewind(commands::rewind::Arguments),
     Shred(commands::shred::Arguments),
     History(commands::history::Arguments),

@@ -9,14 +9,11 @@ use std::{
 };
 
 use etcetera::BaseStrategy;
-use jiff::{
-    civil::{Time, Weekday},
-    tz::TimeZone,
-};
+use jiff::tz::TimeZone;
 use memoir_app::{Limits, Price, Settings};
 use memoir_domain::{
     loss::{DEFAULT_SESSION_PERCENT, DEFAULT_YEAR_PERCENT, LossLimits},
-    schedule::{DailySlot, WeeklySlot},
+    schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time},
 };
 use memoir_model::{ModelName, ProviderSettings};
 use serde::Deserialize;
@@ -259,35 +256,6 @@ fn daily_slot(file: &File, time_zone: &TimeZone) -> Result<DailySlot, String> {
     Ok(slot)
 }
 
-/// Reads `Mon 04:00` or `monday 4:00`.
-fn weekday_and_time(text: &str) -> Option<(Weekday, Time)> {
-    const DAYS: [(&str, Weekday); 7] = [
-        ("monday", Weekday::Monday),
-        ("tuesday", Weekday::Tuesday),
-        ("wednesday", Weekday::Wednesday),
-        ("thursday", Weekday::Thursday),
-        ("friday", Weekday::Friday),
-        ("saturday", Weekday::Saturday),
-        ("sunday", Weekday::Sunday),
-    ];
-    let (day, time) = text.trim().split_once(char::is_whitespace)?;
-    let day = day.to_lowercase();
-    let (_, weekday) = DAYS
-        .into_iter()
-        .find(|(name, _)| day == *name || day == name[..3])?;
-    Some((weekday, time_of_day(time)?))
-}
-
-/// Reads `03:00` or `3:00`.
-fn time_of_day(text: &str) -> Option<Time> {
-    let (hour, minute) = text.trim().split_once(':')?;
-    let part = |text: &str| -> Option<i8> {
-        let digits = matches!(text.len(), 1 | 2) && text.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| text.parse().ok()).flatten()
-    };
-    Time::new(part(hour)?, part(minute)?, 0, 0).ok()
-}
-
 fn loss_limits(section: &LossSection) -> Result<LossLimits, String> {
     LossLimits::new(
         section.session_percent.unwrap_or(DEFAULT_SESSION_PERCENT),
@@ -466,7 +434,7 @@ mod tests {
         )
         .unwrap();
         let settings = config.settings;
-        assert_eq!(settings.weekly_slot.weekday, Weekday::Sunday);
+        assert_eq!(settings.weekly_slot.weekday, jiff::civil::Weekday::Sunday);
         assert_eq!(
             settings.weekly_slot.time_zone.iana_name(),
             Some("Europe/Berlin")

@@ -5,6 +5,7 @@ mod sealed;
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
 use memoir_domain::{
     AgentScope, PrivateText, SessionId, Timestamp,
     absorption::{self, MessageState},
@@ -140,6 +141,7 @@ fn agent_columns(row: &AgentRow, version: u64) -> Result<Columns> {
             tally.constitutional_count,
             tally.discarded_count,
             tally.shredded_count,
+            tally.journal_tokens,
         ),
         (
             tally.wording_count,
@@ -153,10 +155,12 @@ fn agent_columns(row: &AgentRow, version: u64) -> Result<Columns> {
             microseconds(row.last_refinement_at),
             microseconds(row.last_attempt_at),
             row.last_attempt_tokens,
+            row.attempt_failures,
+            microseconds(row.retry_at),
         ),
         (
             microseconds(row.weekly_after),
-            microseconds(row.pressure_at),
+            microseconds(row.due_at),
             microseconds(row.last_reflection_at),
             microseconds(row.unreflected_since),
             microseconds(row.reflect_after),
@@ -179,8 +183,8 @@ fn seal_agent(sealer: &Sealer<'_>, row: &mut AgentRow) -> Result<()> {
 }
 
 /// The agent's row as it is to be written under `base`'s next version, not yet sealed.
-fn agent_row(base: &Base, agent: Agent) -> Result<AgentRow> {
-    let prospect = schedule::prospect(&agent);
+fn agent_row(base: &Base, agent: Agent, time_zone: &TimeZone) -> Result<AgentRow> {
+    let prospect = schedule::prospect(&agent, time_zone);
     let lost_by_day = serde_json::to_string(&agent.lost_words)
         .map_err(|_| Error::Inconsistent("counts cannot be written as JSON".to_owned()))?;
     Ok(AgentRow {
@@ -200,8 +204,12 @@ fn agent_row(base: &Base, agent: Agent) -> Result<AgentRow> {
         last_refinement_at: agent.last_refinement_at,
         last_attempt_at: agent.last_attempt.map(|attempt| attempt.at),
         last_attempt_tokens: agent.last_attempt.map(|attempt| attempt.core_tokens),
+        attempt_failures: agent
+            .last_attempt
+            .map_or(0, |attempt| attempt.failures.into()),
+        retry_at: agent.last_attempt.and_then(|attempt| attempt.retry_at),
         weekly_after: prospect.weekly_after,
-        pressure_at: prospect.pressure_at,
+        due_at: prospect.due_at,
         last_reflection_at: agent.last_reflection_at,
         unreflected_since: agent.unreflected_since,
         reflect_after: prospect.reflect_after,
@@ -276,7 +284,12 @@ pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
         last_attempt: row
             .last_attempt_at
             .zip(row.last_attempt_tokens)
-            .map(|(at, core_tokens)| Attempt { at, core_tokens }),
+            .map(|(at, core_tokens)| Attempt {
+                at,
+                core_tokens,
+                failures: u32::try_from(row.attempt_failures).unwrap_or(u32::MAX),
+                retry_at: row.retry_at,
+            }),
         ledger_position: row
             .ledger_created_at
             .zip(row.ledger_number)
@@ -730,6 +743,7 @@ pub(crate) fn commit(
     mut decision: Decision,
     beside: Beside,
     random: &dyn Random,
+    time_zone: &TimeZone,
 ) -> Result<(Commit, Base)> {
     let key = &base.key;
     let sealer = &Sealer { key, random };
@@ -744,7 +758,7 @@ pub(crate) fn commit(
         .into_iter()
         .collect::<Result<Vec<AuditRow>>>()?;
     next.head = chain_records(base.scope, base.head, &mut records);
-    let mut agent = agent_row(base, decision.agent)?;
+    let mut agent = agent_row(base, decision.agent, time_zone)?;
     agent.settings.clone_from(&next.settings);
     agent.prompts_version = next.prompts_version;
     agent.head = next.head.0;

@@ -4,14 +4,14 @@
 
 use memoir_domain::{
     AgentScope, PrivateText, Timestamp,
-    absorption::{self, ANSWER, CHUNK_TOKENS, IDLE_SECONDS, Message, MessageState},
+    absorption::{self, ANSWER, CHUNK_TOKENS, IDLE_SECONDS, Known, Message, MessageState},
     answer::Unreadable,
     draft::Decision,
     lifecycle::StartRefusal,
     memory::{Invalid, NewMemory},
 };
 use memoir_model::{AnswerSchema, Model};
-use memoir_store::{MessageRow, TranscriptRow, Wanted};
+use memoir_store::{MessageRow, Selection, TranscriptRow, Wanted};
 use serde::Serialize;
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     AgentHandle, Error, Result, codec,
+    memories::wanted,
     sessions::{RefineOptions, room},
 };
 
@@ -34,6 +35,8 @@ const ATTEMPTS: u32 = 5;
 /// After each attempt that came to nothing the chunk is this much smaller (as a power of two), so that few
 /// messages are given up for one that no model can be asked about.
 const SHRINKING: u32 = 2;
+/// What the agent remembers already takes one part in so many of the room for memories and messages.
+const KNOWN_SHARE: u64 = 3;
 /// How much longer a claim lasts than a question may take, unless it is renewed; it is with each chunk.
 const CLAIM_SECONDS: i64 = 5 * 60;
 /// The wait after the first attempt that came to nothing; it doubles with each one.
@@ -131,6 +134,8 @@ impl HandedMessage {
 /// A chunk as it was taken from the store.
 struct Chunk {
     places: Vec<u64>,
+    /// What the agent is shown beside them.
+    known: Known,
     messages: Vec<Message>,
     /// When the last of them was said, as far as that is known.
     at: Option<Timestamp>,
@@ -139,7 +144,7 @@ struct Chunk {
 /// What became of one chunk.
 enum Read {
     Absorbed {
-        saved: u64,
+        notes: Vec<NewMemory>,
     },
     /// Somebody else read it meanwhile.
     Lost,
@@ -165,6 +170,8 @@ struct Reading<'a> {
     /// How much smaller than usual chunks are, as a power of two: where large ones were too much for the
     /// model, the next large one would be too.
     shrunk: u32,
+    /// What was noted of the chunks before.
+    noted: Vec<NewMemory>,
     absorbed: Absorbed,
 }
 
@@ -326,6 +333,7 @@ impl AgentHandle {
             claim,
             failures: row.failures,
             shrunk: row.failures,
+            noted: Vec::new(),
             absorbed: Absorbed {
                 pending: row.pending,
                 ..Absorbed::default()
@@ -360,10 +368,11 @@ impl AgentHandle {
             let count = chunk.places.len() as u64;
             let absorbed = &mut reading.absorbed;
             match self.read_chunk(reading.model, &chunk, stop).await? {
-                Read::Absorbed { saved } => {
+                Read::Absorbed { notes } => {
                     reading.failures = 0;
                     absorbed.messages += count;
-                    absorbed.saved += saved;
+                    absorbed.saved += notes.len() as u64;
+                    reading.noted.extend(notes);
                     absorbed.chunks += 1;
                 }
                 Read::Lost => {}
@@ -420,13 +429,16 @@ impl AgentHandle {
 
     /// The messages that are read next; `None` where none waits.
     async fn next_chunk(&self, reading: &Reading<'_>) -> Result<Option<Chunk>> {
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&wanted(Selection::KeptCore)).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
             &loaded.agent.settings.reflection_prompt,
         ];
         let context_tokens = self.context_of(reading.model.context_tokens());
-        let budget = room(context_tokens, own).min(CHUNK_TOKENS);
+        let room = room(context_tokens, own);
+        let (agent, core) = (&loaded.agent, &loaded.memories);
+        let known = Known::new(agent, core, &reading.noted, room / KNOWN_SHARE);
+        let budget = room.saturating_sub(known.tokens()).min(CHUNK_TOKENS);
         let smaller = reading.shrunk.saturating_mul(SHRINKING);
         let budget = budget.checked_shr(smaller).unwrap_or(0);
         let rows = self
@@ -441,6 +453,7 @@ impl AgentHandle {
             .collect::<Result<_>>()?;
         Ok((!messages.is_empty()).then(|| Chunk {
             places,
+            known,
             // A conversation that claims to be of the future is of today.
             at: messages
                 .iter()
@@ -462,7 +475,7 @@ impl AgentHandle {
         }
         let agent = self.load(&Wanted::default()).await?.agent;
         let question = Question {
-            prompt: absorption::ask(&agent, &chunk.messages),
+            prompt: absorption::ask(&agent, &chunk.known, &chunk.messages),
             schema: AnswerSchema {
                 name: ANSWER,
                 schema: absorption::answer_schema(),
@@ -485,14 +498,13 @@ impl AgentHandle {
             Err(NotAnswered::Model(problem)) => return Ok(Read::ModelFailed(problem)),
             Err(NotAnswered::Stopped) => return Ok(Read::Stopped),
         };
-        let saved = notes.len() as u64;
         let decide =
             |agent, now| absorption::absorb(agent, notes.clone(), chunk.messages.len(), now);
         match self
             .settle_chunk(chunk, MessageState::Absorbed, decide)
             .await?
         {
-            true => Ok(Read::Absorbed { saved }),
+            true => Ok(Read::Absorbed { notes }),
             false => Ok(Read::Lost),
         }
     }

@@ -62,7 +62,10 @@ impl Memoir {
             messages: vec![Message::User(question.prompt.user)],
             tools: Vec::new(),
             answer_schema: Some(question.schema),
-            max_output_tokens: self.settings.limits.answer_tokens,
+            max_output_tokens: model
+                .answer_tokens()
+                .unwrap_or(self.settings.limits.answer_tokens),
+            reasoning_effort: None,
         };
         let deadline = Instant::now() + self.settings.limits.time;
         let reply = self.answered(model, &mut request, deadline).await?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memoir_domain::{
     PrivateText, SessionId,
+    agent::Agent,
     breaker::Allowance,
     context,
     ledger::{Ledger, LedgerRoom},
@@ -21,7 +22,7 @@ use crate::{AgentHandle, Error, Loaded, Result};
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
 pub struct RefineOptions {
-    /// Which tools it has.
+    /// Which tools it has; a session of the schedule has those of the agent's setting.
     pub mode: Mode,
     /// A model for this one session instead of the agent's own.
     pub model: Option<ModelName>,
@@ -29,6 +30,16 @@ pub struct RefineOptions {
     pub rehearsal: bool,
     /// Why it is begun; `None` means that somebody asked for it.
     pub trigger: Option<Trigger>,
+}
+
+impl RefineOptions {
+    /// Which tools a session of `agent` has that is begun for this reason.
+    pub(super) fn mode_for(&self, trigger: Trigger, agent: &Agent) -> Mode {
+        match trigger {
+            Trigger::Request => self.mode,
+            Trigger::Weekly | Trigger::Budget => agent.settings.effective_refinement_mode(),
+        }
+    }
 }
 
 /// A session whose knife is handed over.
@@ -76,7 +87,7 @@ impl AgentHandle {
             Some(name) => name.clone(),
             None => own().ok_or(Error::NoModel)?.parse()?,
         };
-        Ok(self.memoir.models.connect(&name)?)
+        Ok(self.memoir.connect(&name, &loaded.agent.settings)?)
     }
 
     /// Begins a session that waits for the agent's consent. A running session whose lease has lapsed is
@@ -99,7 +110,7 @@ impl AgentHandle {
                 let trigger = self.trigger(options, &loaded)?;
                 let start = Start {
                     id,
-                    mode: options.mode,
+                    mode: options.mode_for(trigger, &loaded.agent),
                     driver: Driver::Model,
                     trigger,
                     rehearsal: options.rehearsal,
@@ -185,7 +196,8 @@ impl AgentHandle {
             self.context_of(context_tokens),
             [&loaded.agent.settings.system_prompt],
         );
-        let context = context::build(&loaded.memories, now, Some(room));
+        let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
+        let context = context::build(&loaded.memories, now, bounds);
         Ok(prompt::consent(&loaded.agent, (&session).into(), &context))
     }
 
@@ -221,11 +233,7 @@ impl AgentHandle {
     }
 
     /// What the ledger may take, and is to tell.
-    pub(super) fn ledger_room(
-        &self,
-        agent: &memoir_domain::agent::Agent,
-        context_tokens: Option<u32>,
-    ) -> LedgerRoom {
+    pub(super) fn ledger_room(&self, agent: &Agent, context_tokens: Option<u32>) -> LedgerRoom {
         let own = [
             &agent.settings.system_prompt,
             &agent.settings.refinement_prompt,

@@ -52,7 +52,9 @@ impl Memoir {
     /// The store fails. A model that cannot be used ends the session as `failed` and is no error.
     pub async fn take_up(&self, scope: AgentScope, id: SessionId) -> Result<Option<TakenUp>> {
         let mut agent = self.handle(scope);
-        agent.name = agent.load(&Wanted::default()).await?.agent.name;
+        let loaded = agent.load(&Wanted::default()).await?.agent;
+        agent.name = loaded.name;
+        let settings = loaded.settings;
         let holder = self.ids().holder()?;
         let taken = agent
             .decide(&with_session(id), |mut loaded, now| {
@@ -82,7 +84,7 @@ impl Memoir {
         let name = session.model.as_deref().unwrap_or_default().parse();
         let model = name
             .map_err(Error::from)
-            .and_then(|name| Ok(self.models.connect(&name)?));
+            .and_then(|name| Ok(self.connect(&name, &settings)?));
         match model {
             Ok(model) => Ok(Some(TakenUp {
                 hold: Hold {
@@ -180,7 +182,7 @@ impl AgentHandle {
                 let trigger = self.trigger(options, &loaded)?;
                 let start = Start {
                     id,
-                    mode: options.mode,
+                    mode: options.mode_for(trigger, &loaded.agent),
                     driver: Driver::Model,
                     trigger,
                     rehearsal: options.rehearsal,

@@ -28,8 +28,9 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, DueAgents, Finding, Fleet,
-    FleetPage, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter, ReplyRow, Result,
-    Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow, WaitingSession, Wanted,
+    FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter, RecordPlace,
+    ReplyRow, Result, Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow,
+    WaitingSession, Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -284,6 +285,17 @@ impl Fleet for Watched {
         limit: u32,
     ) -> Result<Vec<AgentRow>> {
         self.inner.agent_page(account, after, limit).await
+    }
+    async fn fleet_records(
+        &self,
+        account: AccountId,
+        filter: &RecordFilter,
+        after: Option<RecordPlace>,
+        limit: u32,
+    ) -> Result<Vec<FleetRecord>> {
+        self.inner
+            .fleet_records(account, filter, after, limit)
+            .await
     }
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
         self.inner.waiting_sessions(limit).await

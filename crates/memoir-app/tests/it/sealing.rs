@@ -330,7 +330,7 @@ async fn tell(world: &World, said: &mut Said) {
     said.value(&session);
     let lost = agent
         .records(&RecordQuery {
-            action: Some(Action::MemoryRefinementUpdate),
+            actions: vec![Action::MemoryRefinementUpdate],
             ..RecordQuery::default()
         })
         .await

@@ -93,7 +93,12 @@ fn standing(view: &AgentView) -> Markup {
             }
             dl.facts {
                 (parts::pair("Core memories", html! { (words::number(tally.core_count)) }))
-                (parts::pair("Journal entries", html! { (words::number(tally.journal_count)) }))
+                (parts::pair("Journal entries", html! {
+                    (words::number(tally.journal_count))
+                    @if tally.journal_count > 0 {
+                        span.of { " · " (words::number(tally.journal_tokens)) " tokens" }
+                    }
+                }))
                 (parts::pair("Constitutional", html! { (words::number(tally.constitutional_count)) }))
                 (parts::pair("Discarded", html! { (words::number(tally.discarded_count)) }))
                 (parts::pair("Breaker", html! { (breaker(view)) }))
@@ -111,9 +116,9 @@ fn standing(view: &AgentView) -> Markup {
 }
 
 fn next(view: &AgentView) -> Markup {
-    match view.tally.core_count {
-        0 => html! { span.none { "nothing to refine" } },
-        _ => parts::time_or(view.next_refinement_at, "not scheduled"),
+    match view.next_refinement_reason {
+        Some(reason) => html! { span.none { "never: " (reason.explanation()) } },
+        None => parts::time_or(view.next_refinement_at, "not scheduled"),
     }
 }
 

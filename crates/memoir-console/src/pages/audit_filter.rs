@@ -45,9 +45,12 @@ impl Wanted {
         let role = |name: &str| ROLES.into_iter().find(|role| role.as_str() == name);
         let mut note = |id: &str, label: &str, problem: &str| faults.add(id, label, problem);
         let search = RecordSearch {
-            action: read(&self.action, action, || {
+            actions: read(&self.action, action, || {
                 note("action", "Action", "There is no such action");
-            }),
+            })
+            .into_iter()
+            .collect(),
+            memory: None,
             actor: read(&self.actor, role, || {
                 note("actor", "Role", "There is no such role");
             }),

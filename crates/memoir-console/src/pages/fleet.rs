@@ -236,7 +236,9 @@ fn next(standing: &StandingView) -> Markup {
         @else if let Some(due) = agent.refinement_due {
             span.badge.running { "due: " (words::spaced(trigger(due.reason))) }
         }
-        @else if agent.tally.core_count == 0 { span.none { "nothing to refine" } }
+        @else if let Some(reason) = agent.next_refinement_reason {
+            span.none { "never: " (reason.explanation()) }
+        }
         @else { (parts::time_or(agent.next_refinement_at, "not scheduled")) }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Wanted {
     kind: Option<String>,
     /// `yes` for discarded ones too.
     discarded: Option<String>,
+    /// `protected`, `faded` or `shown`.
+    only: Option<String>,
     done: Option<String>,
 }
 
@@ -49,6 +51,7 @@ impl Wanted {
                 ("after", &after),
                 ("kind", self.kind.as_deref().unwrap_or_default()),
                 ("discarded", if self.with_discarded() { "yes" } else { "" }),
+                ("only", self.only.as_deref().unwrap_or_default()),
                 ("done", done),
             ],
         )
@@ -67,6 +70,12 @@ pub(crate) async fn show(
         limit: AT_ONCE + 1,
         kind: kind(wanted.kind.as_deref())?,
         with_discarded: wanted.with_discarded(),
+        protected: (wanted.only.as_deref() == Some("protected")).then_some(true),
+        faded: match wanted.only.as_deref() {
+            Some("faded") => Some(agent.faded(true)),
+            Some("shown") => Some(agent.faded(false)),
+            _ => None,
+        },
         ..MemoryPage::default()
     };
     let mut rows = agent.blind_memory_page(&asked).await?;
@@ -78,7 +87,12 @@ pub(crate) async fn show(
     let first = wanted.address(&path, 0, "");
     let content = html! {
         (agent_head(&agent, Tab::Memories))
-        (filter(wanted.kind.as_deref(), wanted.with_discarded(), &path))
+        (filter(
+            wanted.kind.as_deref(),
+            Some(wanted.only.as_deref().unwrap_or_default()),
+            wanted.with_discarded(),
+            &path,
+        ))
         @if rows.is_empty() { p.empty { "No memories here." } }
         @else { (table(&visitor, &wanted, &agent, &rows)) }
         (parts::pages(
@@ -106,8 +120,19 @@ pub(super) fn kind(named: Option<&str>) -> Result<Option<Kind>, Failure> {
     }
 }
 
-/// Chooses which memories are shown on the page at `path`.
-pub(super) fn filter(named: Option<&str>, with_discarded: bool, path: &str) -> Markup {
+/// Chooses which memories are shown on the page at `path`; by their flags too, where `only` is given.
+pub(super) fn filter(
+    named: Option<&str>,
+    only: Option<&str>,
+    with_discarded: bool,
+    path: &str,
+) -> Markup {
+    let flags = [
+        ("", "All"),
+        ("protected", "Constitutional"),
+        ("shown", "In the prompt"),
+        ("faded", "Faded from the prompt"),
+    ];
     let kinds = [
         ("", "Core and journal"),
         ("core", "Core"),
@@ -120,6 +145,16 @@ pub(super) fn filter(named: Option<&str>, with_discarded: bool, path: &str) -> M
                 select #kind name="kind" {
                     @for (value, text) in kinds {
                         option value=(value) selected[named.unwrap_or_default() == value] { (text) }
+                    }
+                }
+            }
+            @if let Some(only) = only {
+                div.field {
+                    label for="only" { "Which" }
+                    select #only name="only" {
+                        @for (value, text) in flags {
+                            option value=(value) selected[only == value] { (text) }
+                        }
                     }
                 }
             }
@@ -175,7 +210,7 @@ fn memory(
                 span.gauge { (parts::bar(row.tokens, longest)) span { (words::number(row.tokens)) } }
             }
             td role="cell" data-label="Origin" { (parts::time(row.created_at)) }
-            td role="cell" data-label="Flags" { span { (flags(row)) } }
+            td role="cell" data-label="Flags" { span { (flags(agent, row)) } }
             td role="cell" data-label="Change" {
                 div.buttons {
                     @for (handling, text) in offered(row) {
@@ -191,13 +226,20 @@ fn memory(
     }
 }
 
-fn flags(row: &BlindMemoryView) -> Markup {
+fn flags(agent: &AgentHandle, row: &BlindMemoryView) -> Markup {
     html! {
+        @if is_faded(agent, row) { span.badge.plain { "faded" } " " }
         @if row.constitutional { span.badge.good { "constitutional" } " " }
         @if row.shredded_at.is_some() { span.badge.bad { "shredded" } }
         @else if row.discarded_at.is_some() { span.badge.plain { "discarded" } }
-        @else if !row.constitutional { span.none { "none" } }
+        @else if !row.constitutional && !is_faded(agent, row) { span.none { "none" } }
     }
+}
+
+/// Whether a kept journal entry has left the prompt.
+fn is_faded(agent: &AgentHandle, row: &BlindMemoryView) -> bool {
+    let is_old = row.created_at <= agent.faded(true).until;
+    row.kind == Kind::Journal && row.discarded_at.is_none() && is_old
 }
 
 /// What can be done with a memory, by the words of the addresses.
@@ -228,6 +270,7 @@ fn button(
             input type="hidden" name="after" value=(wanted.after);
             input type="hidden" name="kind" value=(wanted.kind.as_deref().unwrap_or_default());
             @if wanted.with_discarded() { input type="hidden" name="discarded" value="yes"; }
+            input type="hidden" name="only" value=(wanted.only.as_deref().unwrap_or_default());
             button.quiet type="submit" aria-label={ (text) " memory " (number.0) } { (text) }
         }
     }
@@ -258,6 +301,7 @@ pub(crate) async fn handle(
         after: 0,
         kind: Some(form.field("kind").to_owned()),
         discarded: Some(form.field("discarded").to_owned()),
+        only: Some(form.field("only").to_owned()),
         done: None,
     };
     let after = form.field("after").parse().unwrap_or(0);

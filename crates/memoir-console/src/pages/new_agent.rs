@@ -29,10 +29,16 @@ const FIRST: [Field; 4] = [
     Field::CoreTokenBudget,
 ];
 /// What fewer are.
-const MORE: [Field; 9] = [
+const MORE: [Field; 15] = [
     Field::RefinementTriggerTokens,
     Field::RefinementThreshold,
     Field::LossGuard,
+    Field::RefinementSchedule,
+    Field::RefinementMode,
+    Field::ContextJournalTokens,
+    Field::ContextCoreTokens,
+    Field::ReasoningEffort,
+    Field::AnswerTokens,
     Field::DuplicateMatch,
     Field::ImmutableTags,
     Field::Paused,

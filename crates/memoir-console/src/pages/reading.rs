@@ -237,7 +237,7 @@ pub(crate) async fn memories(
     let next = next.map(|last| wanted.address(&path, last.number.0));
     let first = wanted.address(&path, 0);
     let read = html! {
-        @if look.asked.request.scope == Some("all") { (memories::filter(wanted.kind.as_deref(), wanted.with_discarded(), &path)) }
+        @if look.asked.request.scope == Some("all") { (memories::filter(wanted.kind.as_deref(), None, wanted.with_discarded(), &path)) }
         @if memories.is_empty() { p.empty { "No memories here." } }
         @for memory in &memories {
             article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2")) }

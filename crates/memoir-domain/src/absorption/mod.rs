@@ -9,14 +9,15 @@ use crate::{
     answer::{self, Unreadable},
     audit::{ActorKind, Action, Actor, Body, Facts},
     draft::{Decision, Draft},
-    memory::{CONTENT_LIMIT, Kind, NewMemory, Tags, parse_text, tokens},
+    ledger,
+    memory::{CONTENT_LIMIT, Kind, Memory, NewMemory, Tags, parse_text, tokens},
     prompt::{Prompt, identity},
     quote::quote,
     wording::{Door, Origin},
 };
 
 const RULES: &str = include_str!("rules.md");
-const DEFAULT_STYLE: &str = include_str!("style.md");
+pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
 const CLOSING: &str = include_str!("closing.md");
 
 /// The name of the answer's form.
@@ -97,8 +98,59 @@ pub fn chunk(sizes: impl IntoIterator<Item = u64>, budget: u64) -> usize {
         .max(1)
 }
 
+/// What the agent remembers already, as a question shows it: its core memories, and what it noted of the
+/// chunks before. Within the room given; what was noted last is shown first of all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known(PrivateText);
+
+impl Known {
+    /// The kept core memories among `memories`, and the notes of earlier chunks, within `budget` tokens.
+    pub fn new(agent: &Agent, memories: &[Memory], noted: &[NewMemory], budget: u64) -> Self {
+        let notes = notes(noted, budget / 3);
+        let immutable = agent.settings.immutable_tag_set();
+        let core = memories.iter().filter(|memory| memory.is_kept_core());
+        let room = budget.saturating_sub(tokens(&notes));
+        let core = ledger::build(core.collect(), &immutable, None, room);
+        let mut text = String::new();
+        if !core.text.is_empty() {
+            text.push_str("## Your core memories, oldest first\n\n");
+            text.push_str("number | origin date | size | flags | tags | text\n\n");
+            text.push_str(core.text.expose());
+            text.push('\n');
+        }
+        text.push_str(&notes);
+        Self(text.into())
+    }
+
+    /// Its size in the question, in tokens.
+    pub fn tokens(&self) -> u64 {
+        tokens(self.0.expose())
+    }
+}
+
+/// The last of the journal entries that were noted, in the order in which they were. Core memories are among
+/// the others.
+fn notes(noted: &[NewMemory], budget: u64) -> String {
+    let entries = noted.iter().filter(|note| note.kind == Kind::Journal);
+    let lines: Vec<String> = entries
+        .map(|note| format!("{}\n", quote(note.content.expose())))
+        .collect();
+    let sizes = lines.iter().rev().map(|line| tokens(line));
+    let shown = match lines.is_empty() {
+        true => return String::new(),
+        false => chunk(sizes, budget),
+    };
+    let left_out = match lines.len() - shown {
+        0 => String::new(),
+        1 => "(1 earlier note is not listed.)\n".to_owned(),
+        more => format!("({more} earlier notes are not listed.)\n"),
+    };
+    let lines: String = lines.into_iter().rev().take(shown).rev().collect();
+    format!("## What you noted in your journal of the parts before this one\n\n{left_out}{lines}\n")
+}
+
 /// What the agent is asked about one chunk.
-pub fn ask(agent: &Agent, messages: &[Message]) -> Prompt {
+pub fn ask(agent: &Agent, known: &Known, messages: &[Message]) -> Prompt {
     let style = agent.settings.reflection_prompt.as_ref();
     let style = style.map_or(DEFAULT_STYLE, PrivateText::expose);
     let lines: String = messages.iter().map(Message::line).collect();
@@ -111,7 +163,8 @@ pub fn ask(agent: &Agent, messages: &[Message]) -> Prompt {
         )
         .into(),
         user: format!(
-            "## The conversation\n\ntime | speaker | text\n\n{lines}\n{}",
+            "{}## The conversation\n\ntime | speaker | text\n\n{lines}\n{}",
+            known.0.expose(),
             CLOSING.trim()
         )
         .into(),

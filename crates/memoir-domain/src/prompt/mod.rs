@@ -13,7 +13,7 @@ use crate::{
     session::{EDIT_CAP, Mode, Session},
 };
 
-const DEFAULT_STYLE: &str = include_str!("style.md");
+pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
 const REHEARSAL: &str = include_str!("rehearsal.md");
 const OVER_BUDGET: &str = include_str!("over_budget.md");
 const NEAR_DOUBLES: &str = include_str!("near_doubles.md");
@@ -139,8 +139,13 @@ pub fn session(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger
 pub(crate) fn identity(agent: &Agent) -> String {
     match &agent.settings.system_prompt {
         Some(prompt) => prompt.expose().trim().to_owned(),
-        None => format!("You are {}.", agent.name),
+        None => nameplate(&agent.name),
     }
+}
+
+/// Who an agent is whose system prompt is not set.
+pub(crate) fn nameplate(name: &str) -> String {
+    format!("You are {name}.")
 }
 
 fn status(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger) -> String {

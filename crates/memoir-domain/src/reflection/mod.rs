@@ -20,7 +20,7 @@ use crate::{
 };
 
 const RULES: &str = include_str!("rules.md");
-const DEFAULT_STYLE: &str = include_str!("style.md");
+pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
 const CLOSING: &str = include_str!("closing.md");
 
 /// The name of the answer's form.
@@ -74,7 +74,7 @@ pub fn ask(agent: &Agent, memories: &[Memory], budget: u64, now: Timestamp) -> O
 }
 
 fn is_candidate(memory: &Memory, since: Timestamp) -> bool {
-    memory.kind == Kind::Journal && memory.is_kept() && memory.created_at > since
+    memory.is_to_be_reflected_on() && memory.is_kept() && memory.created_at > since
 }
 
 fn prompt(agent: &Agent, core: &str, journal: &str, left_out: usize) -> Prompt {

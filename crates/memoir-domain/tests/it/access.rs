@@ -232,7 +232,11 @@ fn spec_5_2_each_scope_shows_what_it_says() {
 fn spec_5_2_the_model_is_told_the_truth_and_words_of_others_are_quoted() {
     let mut world = World::with(&["tea {who}"]);
     let request = ask(&mut world, AccessKind::Shred { number: Number(1) });
-    let context = context::build(&[], world.now, None);
+    let context = context::build(
+        &[],
+        world.now,
+        context::Bounds::of(&world.agent.settings, None),
+    );
     let memory = world.memory(1);
     let prompt = prompt::access(&world.agent, &context, &request, Some(memory));
     let told = prompt.user.expose();

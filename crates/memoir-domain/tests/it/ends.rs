@@ -67,6 +67,8 @@ fn spec_3_1_a_start_is_an_attempt_and_a_rehearsal_is_none() {
     let begun = Attempt {
         at: world.now,
         core_tokens: 2,
+        failures: 0,
+        retry_at: None,
     };
     assert_eq!(attempt(false), Some(begun));
     assert_eq!(attempt(true), None);

@@ -289,7 +289,8 @@ proptest! {
 #[test]
 fn spec_2_5_an_agent_waits_for_a_reflection_while_entries_are_new() {
     let mut world = World::with(&["I like rain."]);
-    let waits = |world: &World| schedule::prospect(&world.agent).reflect_after;
+    let waits =
+        |world: &World| schedule::prospect(&world.agent, &jiff::tz::TimeZone::UTC).reflect_after;
     assert_eq!(waits(&world), None);
     world.save(entry("It rained.", world.now));
     assert_eq!(waits(&world), Some(world.now));

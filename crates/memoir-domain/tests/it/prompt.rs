@@ -47,7 +47,11 @@ fn spec_3_5_the_prompt_of_a_dedup_only_session() {
 fn spec_3_3_the_request_for_consent() {
     let world = example();
     let memories: Vec<Memory> = world.memories.values().cloned().collect();
-    let context = context::build(&memories, world.now, None);
+    let context = context::build(
+        &memories,
+        world.now,
+        context::Bounds::of(&world.agent.settings, None),
+    );
     let ask = |occasion| prompt::consent(&world.agent, occasion, &context);
     let plain = Occasion::default();
     insta::assert_snapshot!(ask(plain).text().expose());

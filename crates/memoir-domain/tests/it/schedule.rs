@@ -2,9 +2,11 @@
 
 use jiff::{civil, tz::TimeZone};
 use memoir_domain::{
-    agent::{Attempt, Field},
-    schedule::{WeeklySlot, due},
-    session::Trigger,
+    SessionId,
+    agent::{self, Agent, Attempt, Field},
+    lifecycle::{self, Start},
+    schedule::{LeftAlone, WeeklySlot, due, left_alone, next, prospect},
+    session::{Driver, Mode, Session, Trigger},
 };
 
 use crate::world::{World, time};
@@ -150,6 +152,8 @@ fn check(mass: usize, attempt: Option<(&str, u64)>, now: &str, expected: Option<
     world.agent.last_attempt = attempt.map(|(at, core_tokens)| Attempt {
         at: time(at),
         core_tokens,
+        failures: 0,
+        retry_at: None,
     });
     assert_eq!(
         due(&world.agent, &WeeklySlot::default(), time(now)),
@@ -215,4 +219,118 @@ fn spec_3_1_paused_inactive_and_empty_agents_are_not_due() {
         world.set(field, value);
         assert!(!is_due(&world));
     }
+}
+
+#[test]
+fn spec_2_2_a_slot_of_its_own_takes_the_place_of_the_weekly_one() {
+    let mut world = World::with(&["tea"]);
+    world.set(Field::RefinementSchedule, "thursday 3:30");
+    assert_eq!(
+        agent::field_value("wren", &world.agent.settings, Field::RefinementSchedule),
+        "Thu 03:30"
+    );
+    let berlin = slot(
+        civil::Weekday::Monday,
+        civil::time(4, 0, 0, 0),
+        "Europe/Berlin",
+    );
+    let own = time("2026-03-05T02:30:00Z");
+    for (now, expected) in [
+        ("2026-03-02T04:00:00Z", None),
+        ("2026-03-05T02:29:59Z", None),
+        ("2026-03-05T02:30:00Z", Some(Trigger::Weekly)),
+        ("2026-03-09T04:00:00Z", Some(Trigger::Weekly)),
+    ] {
+        assert_eq!(due(&world.agent, &berlin, time(now)), expected, "{now}");
+    }
+    assert_eq!(
+        next(&world.agent, &berlin, time("2026-03-02T04:00:00Z")),
+        Some(own)
+    );
+    // What the store looks for says the same.
+    let prospect = prospect(&world.agent, &berlin.time_zone);
+    assert_eq!((prospect.weekly_after, prospect.due_at), (None, Some(own)));
+}
+
+#[test]
+fn spec_2_2_a_schedule_that_is_off_leaves_reflection_as_it_is() {
+    let mut world = World::with(&["tea", "~met Lena"]);
+    let waits = |world: &World| prospect(&world.agent, &TimeZone::UTC).reflect_after;
+    world.set(Field::RefinementSchedule, "off");
+    assert!(waits(&world).is_some());
+    assert_eq!(left_alone(&world.agent), Some(LeftAlone::ScheduleOff));
+    let now = time("2026-04-01");
+    assert_eq!(due(&world.agent, &WeeklySlot::default(), now), None);
+    assert_eq!(next(&world.agent, &WeeklySlot::default(), now), None);
+    world.set(Field::Paused, "true");
+    assert_eq!(waits(&world), None);
+    assert_eq!(left_alone(&world.agent), Some(LeftAlone::Paused));
+}
+
+#[test]
+fn spec_3_16_a_scheduled_session_that_failed_is_tried_after_1_4_and_12_hours() {
+    let mut world = World::with(&["tea"]);
+    let slot = WeeklySlot::default();
+    world.now = time("2026-03-02T04:00:00Z");
+    for (wait, trigger) in [
+        (Some(1), Trigger::Weekly),
+        (Some(4), Trigger::Weekly),
+        (Some(12), Trigger::Weekly),
+        (None, Trigger::Weekly),
+    ] {
+        fail(&mut world, trigger);
+        let Some(hours) = wait else { break };
+        let again = world.now.plus_seconds(hours * 3_600);
+        assert_eq!(next(&world.agent, &slot, world.now), Some(again));
+        assert_eq!(due(&world.agent, &slot, again.plus_seconds(-1)), None);
+        assert_eq!(due(&world.agent, &slot, again), Some(Trigger::Weekly));
+        let due_at = prospect(&world.agent, &TimeZone::UTC).due_at;
+        assert_eq!(due_at, Some(again));
+        world.now = again;
+    }
+    // The fourth failure leaves it at that until the next slot, from which it counts anew.
+    let monday = time("2026-03-09T04:00:00Z");
+    assert_eq!(next(&world.agent, &slot, world.now), Some(monday));
+    world.now = monday;
+    fail(&mut world, Trigger::Weekly);
+    let again = Some(monday.plus_seconds(3_600));
+    assert_eq!(next(&world.agent, &slot, monday), again);
+}
+
+#[test]
+fn spec_3_16_what_somebody_asked_for_or_edited_is_not_tried_again() {
+    let mut world = World::with(&["tea"]);
+    world.now = time("2026-03-02T04:00:00Z");
+    let retry = |world: &World| world.agent.last_attempt.unwrap().retry_at;
+    fail(&mut world, Trigger::Request);
+    assert_eq!(retry(&world), None);
+    fail(&mut world, Trigger::Weekly);
+    assert!(retry(&world).is_some());
+    // A session by request in between takes its place.
+    fail(&mut world, Trigger::Request);
+    assert_eq!(retry(&world), None);
+    let (agent, mut session) = begin(&world, Trigger::Weekly);
+    session.edits = 1;
+    world.agent = lifecycle::fail(agent, session, "down".to_owned(), world.now).agent;
+    assert_eq!(retry(&world), None);
+}
+
+/// A session that the provider fails at once.
+fn fail(world: &mut World, trigger: Trigger) {
+    let (agent, session) = begin(world, trigger);
+    world.agent = lifecycle::fail(agent, session, "down".to_owned(), world.now).agent;
+}
+
+fn begin(world: &World, trigger: Trigger) -> (Agent, Session) {
+    let start = Start {
+        id: SessionId::from_bytes([7; 16]),
+        mode: Mode::Full,
+        driver: Driver::Model,
+        trigger,
+        rehearsal: false,
+        model: None,
+        lease: None,
+    };
+    let begun = lifecycle::begin(world.agent.clone(), None, start, world.now).unwrap();
+    (begun.agent, begun.sessions[0].clone())
 }

@@ -75,7 +75,7 @@ fn agent(memories: &[Memory]) -> Agent {
 async fn consents(texts: &[&str]) -> String {
     let memories = memories(texts);
     let now = Timestamp::from_microseconds(0).unwrap().plus_days(100);
-    let context = context::build(&memories, now, None);
+    let context = context::build(&memories, now, context::Bounds::of(&Settings::default(), None));
     let reply = say(
         prompt::consent(&agent(&memories), Occasion::default(), &context),
         &[],
@@ -102,6 +102,7 @@ async fn say(prompt: Prompt, tools: &[Tool], more: Vec<Message>) -> memoir_model
         tools: tools.collect(),
         answer_schema: None,
         max_output_tokens: 4096,
+        reasoning_effort: None,
     };
     careful().complete(&request).await.unwrap()
 }

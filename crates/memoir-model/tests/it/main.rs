@@ -54,6 +54,7 @@ fn request(messages: Vec<Message>, tools: Vec<ToolDefinition>) -> Request {
         tools,
         answer_schema: None,
         max_output_tokens: 500,
+        reasoning_effort: None,
     }
 }
 

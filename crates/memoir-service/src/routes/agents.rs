@@ -95,12 +95,15 @@ pub(crate) async fn change(
     let values = assignments(&settings)?;
     let expected = IfMatch::of(&headers)?;
     let is_expected = |now: &AgentView| expected.admits(|| agent_etag(now));
-    reached
+    let changed = reached
         .agent
         .configure_where(&borrowed(&values), is_expected, &reached.actor)
         .await?;
     // Without the agent's own prompts, whatever it lets be seen: the answer is kept for repetitions.
-    Ok(with_etag(reached.agent.show_to_administrator().await?))
+    Ok(with_etag(AgentView {
+        warnings: changed.warnings,
+        ..reached.agent.show_to_administrator().await?
+    }))
 }
 
 fn borrowed(values: &[(Field, Option<String>)]) -> Vec<(Field, Option<&str>)> {
@@ -135,9 +138,16 @@ fn text_of(field: Field, value: &Value) -> Result<Option<String>, Problem> {
             value.as_f64().map(|share| share.to_string()),
             "a number over 0 and up to 1, such as 0.75",
         ),
-        Field::CoreTokenBudget | Field::RefinementTriggerTokens => (
+        Field::CoreTokenBudget
+        | Field::RefinementTriggerTokens
+        | Field::ContextJournalTokens
+        | Field::ContextCoreTokens => (
             value.as_number().and_then(whole),
             "a whole number of tokens from 1 to 1000000000",
+        ),
+        Field::AnswerTokens => (
+            value.as_number().and_then(whole),
+            "a whole number of tokens from 16 to 1000000",
         ),
         Field::ImmutableTags => (
             list_of_tags(value),
@@ -190,6 +200,7 @@ pub(crate) struct ErasedAgent {
     constitutional_count: u64,
     discarded_count: u64,
     shredded_count: u64,
+    journal_tokens: u64,
 }
 
 impl ErasedAgent {
@@ -205,6 +216,7 @@ impl ErasedAgent {
             constitutional_count: counts.constitutional_count,
             discarded_count: counts.discarded_count,
             shredded_count: counts.shredded_count,
+            journal_tokens: counts.journal_tokens,
         }
     }
 }

@@ -5,15 +5,15 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{Eyes, RecordQuery};
-use memoir_domain::audit::Action;
+use memoir_app::{Eyes, RecordPlace, RecordQuery};
+use memoir_domain::audit::{Action, ActorKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     Problem, Service,
     caller::Caller,
-    extract::{Path, Query, prefers_text, read, time},
+    extract::{Path, Query, number, prefers_text, read, time, time_until},
     page::{Page, Wanted},
     schemas,
     wire::{Record, Verified},
@@ -32,12 +32,63 @@ pub(crate) struct Filter {
     /// Those of one session.
     #[param(value_type = Option<String>, format = Uuid)]
     session: Option<String>,
-    /// Those of one action.
-    #[param(inline, value_type = Option<schemas::Action>)]
+    /// Those of one action, or of several, separated by commas.
+    #[param(value_type = Option<String>, example = "memory_saved,memory_discarded")]
     action: Option<String>,
+    /// Those of one role.
+    #[param(inline, value_type = Option<schemas::ActorKind>)]
+    actor: Option<String>,
+    /// Those of an actor whose name holds this text, letters from A to Z in either case.
+    actor_name: Option<String>,
+    /// Those about one memory.
+    #[param(value_type = Option<u64>, minimum = 1)]
+    memory: Option<String>,
     /// Those written at this time or after.
     #[param(value_type = Option<String>, format = DateTime)]
     since: Option<String>,
+    /// Those written at this time or before; a date alone means the whole of that day.
+    #[param(value_type = Option<String>, format = DateTime)]
+    until: Option<String>,
+}
+
+impl Filter {
+    fn read(self) -> Result<(Wanted, RecordQuery), Problem> {
+        let memory = self.memory.as_deref().map(number).transpose();
+        let memory = memory.map_err(|_| Problem::invalid("memory: must be a number such as 17"))?;
+        let query = RecordQuery {
+            session: read("session", self.session.as_deref(), str::parse)?,
+            actions: read("action", self.action.as_deref(), actions)?.unwrap_or_default(),
+            memory,
+            actor: read("actor", self.actor.as_deref(), role)?,
+            actor_name: self.actor_name,
+            since: time("since", self.since.as_deref())?,
+            until: time_until("until", self.until.as_deref())?,
+            last: None,
+        };
+        let wanted = Wanted {
+            limit: self.limit,
+            cursor: self.cursor,
+        };
+        Ok((wanted, query))
+    }
+}
+
+fn actions(names: &str) -> Result<Vec<Action>, &'static str> {
+    let action = |name: &str| Action::from_name(name.trim());
+    let known: Option<Vec<Action>> = names.split(',').map(action).collect();
+    known.ok_or("names no action, or several of which one is none; `/docs` lists them")
+}
+
+fn role(name: &str) -> Result<ActorKind, &'static str> {
+    let roles = [
+        ActorKind::Administrator,
+        ActorKind::Agent,
+        ActorKind::System,
+    ];
+    roles
+        .into_iter()
+        .find(|role| role.as_str() == name)
+        .ok_or("must be `administrator`, `agent` or `system`")
 }
 
 /// The agent's audit, oldest first. Of an agent that was erased, the records are left, without words.
@@ -50,20 +101,10 @@ pub(crate) async fn list(
     Query(filter): Query<Filter>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let wanted = Wanted {
-        limit: filter.limit,
-        cursor: filter.cursor,
-    };
+    let (wanted, query) = filter.read()?;
     let limit = wanted.limit()?;
     let last: u64 = wanted.after()?.unwrap_or(0);
     let from_seq = last.min(i64::MAX as u64 - 1) + 1;
-    let action = |name: &str| Action::from_name(name).ok_or("is no action; `/docs` lists them");
-    let query = RecordQuery {
-        session: read("session", filter.session.as_deref(), str::parse)?,
-        action: read("action", filter.action.as_deref(), action)?,
-        since: time("since", filter.since.as_deref())?,
-        last: None,
-    };
     let records = match reached.eyes {
         Eyes::Agent => {
             let agent = &reached.agent;
@@ -80,6 +121,23 @@ pub(crate) async fn list(
     };
     let page = Page::of(records, limit, |record| record.seq, Record::from);
     Ok(axum::Json(page).into_response())
+}
+
+/// The audit of all the account's agents, those that were erased included: oldest first, by time, and always
+/// without words.
+#[utoipa::path(get, path = "/v1/audit", tag = "audit", operation_id = "list_account_records", params(Filter),
+    responses((status = 200, description = "One page", body = Page<Record>)))]
+pub(crate) async fn list_all(
+    caller: Caller,
+    Query(filter): Query<Filter>,
+) -> Result<Response, Problem> {
+    let (account, _) = caller.administrator()?;
+    let (wanted, query) = filter.read()?;
+    let limit = wanted.limit()?;
+    let after: Option<RecordPlace> = wanted.after()?;
+    let records = account.record_page(&query, after, limit + 1).await?;
+    let page = Page::of(records, limit, |(place, _)| *place, |(_, record)| record);
+    Ok(axum::Json(page.map(Record::from)).into_response())
 }
 
 /// Recomputes the agent's chain, replays it against what is stored, and names the first record that does

@@ -19,8 +19,8 @@ use crate::{
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Size {
-    /// Whole entries are left out to fit: the oldest journal entries first, core memories last,
-    /// constitutional ones never.
+    /// Whole entries are left out to fit: the oldest journal entries first, then the oldest core memories,
+    /// constitutional ones never. The agent's `context_journal_tokens` and `context_core_tokens` hold as well.
     #[param(value_type = Option<u64>, example = 4000)]
     max_tokens: Option<String>,
 }

@@ -148,6 +148,13 @@ pub(crate) struct Filter {
     /// Origin dates at this time or before; a date alone means the whole of that day.
     #[param(value_type = Option<String>, format = DateTime)]
     until: Option<String>,
+    /// `true` for constitutional memories only, `false` for others only. Not beside `q` or `tag`.
+    #[param(value_type = Option<bool>)]
+    protected: Option<String>,
+    /// `true` for journal entries only that have left the prompt, `false` for what has not. Not beside `q` or
+    /// `tag`.
+    #[param(value_type = Option<bool>)]
+    faded: Option<String>,
     /// `discarded`: these too.
     #[param(inline, value_type = Option<schemas::Included>)]
     include: Option<String>,
@@ -161,6 +168,8 @@ struct Selected {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     with_discarded: bool,
+    protected: Option<bool>,
+    faded: Option<bool>,
 }
 
 impl Filter {
@@ -174,14 +183,27 @@ impl Filter {
             "journal" => Ok(Kind::Journal),
             _ => Err("must be `core` or `journal`"),
         };
+        let flag = |text: &str| match text {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err("must be `true` or `false`"),
+        };
         let selected = Selected {
             kind: read("kind", self.kind.as_deref(), kind)?,
             since: time("since", self.since.as_deref())?,
             until: time_until("until", self.until.as_deref())?,
             with_discarded: read("include", self.include.as_deref(), included)?.unwrap_or(false),
+            protected: read("protected", self.protected.as_deref(), flag)?,
+            faded: read("faded", self.faded.as_deref(), flag)?,
             text: self.q,
             tag: self.tag,
         };
+        let searches = selected.text.is_some() || selected.tag.is_some();
+        if searches && (selected.protected.is_some() || selected.faded.is_some()) {
+            return Err(Problem::invalid(
+                "protected, faded: narrow the list by number; leave out `q` and `tag`, or these two",
+            ));
+        }
         let wanted = Wanted {
             limit: self.limit,
             cursor: self.cursor,
@@ -225,6 +247,8 @@ async fn by_number(
         since: selected.since,
         until: selected.until,
         with_discarded: selected.with_discarded,
+        protected: selected.protected,
+        faded: selected.faded.map(|is_faded| reached.agent.faded(is_faded)),
     };
     Ok(match reached.eyes {
         Eyes::Agent => {

@@ -90,6 +90,7 @@ fn guarded() -> OpenApiRouter<Service> {
         .routes(routes!(access::revoke))
         .routes(routes!(audit::list))
         .routes(routes!(audit::verify))
+        .routes(routes!(audit::list_all))
         .routes(routes!(audit::checkpoint))
 }
 

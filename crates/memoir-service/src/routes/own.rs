@@ -1,7 +1,7 @@
 //! `/v1/agents/{agent}/self/{field}`: what an agent sets about itself (SPEC 2.7).
 
 use axum::response::{IntoResponse, Response};
-use memoir_domain::{PrivateJson, Timestamp, agent::Field, audit::Actor};
+use memoir_domain::{PrivateJson, PrivateText, Timestamp, agent::Field, audit::Actor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -22,12 +22,17 @@ pub(crate) struct Config {
     kind: &'static str,
     #[schema(value_type = schemas::OwnField)]
     field: &'static str,
-    /// The value in force; null where there is none.
+    /// The value in force: of a prompt that is not set, the whole text of the default.
     #[schema(value_type = schemas::TextOrNumber)]
     value: PrivateJson,
     /// Whether that is the default.
     is_default: bool,
     agent: String,
+    /// Where a prompt that was just set is not what it seems, such as one with a placeholder that nothing
+    /// fills.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>, required = false)]
+    warnings: Vec<PrivateText>,
 }
 
 /// A new value, as text; null returns to the default.
@@ -63,10 +68,14 @@ pub(crate) async fn show(
     Path((agent, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_own(&agent).await?;
-    shown(&reached, field(&name)?).await
+    shown(&reached, field(&name)?, Vec::new()).await
 }
 
-async fn shown(reached: &Reached, field: Field) -> Result<Response, Problem> {
+async fn shown(
+    reached: &Reached,
+    field: Field,
+    warnings: Vec<PrivateText>,
+) -> Result<Response, Problem> {
     let own = reached.agent.own_setting(field).await?;
     Ok(axum::Json(Config {
         kind: "config",
@@ -74,6 +83,7 @@ async fn shown(reached: &Reached, field: Field) -> Result<Response, Problem> {
         value: own.value,
         is_default: own.is_default,
         agent: own.agent,
+        warnings,
     })
     .into_response())
 }
@@ -105,8 +115,8 @@ pub(crate) async fn change(
         }
     };
     let agent = &reached.agent;
-    agent.author(field, text).await?;
-    shown(&reached, field).await
+    let warnings = agent.author(field, text).await?;
+    shown(&reached, field, warnings).await
 }
 
 /// A value that a setting had.
@@ -163,5 +173,5 @@ pub(crate) async fn undo(
     let reached = caller.reach_own(&agent).await?;
     let field = field(&name)?;
     reached.agent.undo_setting(field, &reached.actor).await?;
-    shown(&reached, field).await
+    shown(&reached, field, Vec::new()).await
 }

@@ -107,7 +107,7 @@ impl Story {
     /// How often the record says that somebody looked.
     async fn looks(&self) -> usize {
         let search = RecordSearch {
-            action: Some(Action::AccessUsed),
+            actions: vec![Action::AccessUsed],
             ..Default::default()
         };
         let found = self.agent.search_records(&search, None, 99).await;

@@ -21,7 +21,7 @@ async fn value(agent: &AgentHandle, field: Field) -> Value {
 /// The settings that the last change touched, by their wire names.
 async fn last_change(agent: &AgentHandle) -> Value {
     let search = memoir_app::RecordSearch {
-        action: Some(memoir_domain::audit::Action::AgentConfigured),
+        actions: vec![memoir_domain::audit::Action::AgentConfigured],
         ..Default::default()
     };
     let records = agent.search_records(&search, None, 1).await.unwrap();

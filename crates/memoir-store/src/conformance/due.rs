@@ -22,22 +22,22 @@ async fn scheduled(
     store: &Arc<dyn Store>,
     (account, number): (u128, u128),
     weekly_after: Option<Timestamp>,
-    pressure_at: Option<Timestamp>,
+    due_at: Option<Timestamp>,
 ) -> Author {
     let mut author = Author::new(store, account, number).await;
-    reschedule(&mut author, weekly_after, pressure_at).await;
+    reschedule(&mut author, weekly_after, due_at).await;
     author
 }
 
 async fn reschedule(
     author: &mut Author,
     weekly_after: Option<Timestamp>,
-    pressure_at: Option<Timestamp>,
+    due_at: Option<Timestamp>,
 ) {
     let mut commit = author.commit();
     commit.agent = AgentRow {
         weekly_after,
-        pressure_at,
+        due_at,
         ..commit.agent
     };
     author.write(commit).await.unwrap();
@@ -55,7 +55,7 @@ pub(super) async fn spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure(
     let due = async |wanted: &DueAgents| store.due_agents(wanted).await.unwrap();
     assert_eq!(due(&wanted()).await, []);
     let mut authors = Vec::new();
-    for (number, weekly_after, pressure_at) in [
+    for (number, weekly_after, due_at) in [
         (1, Some(99), None),
         (2, Some(100), None),
         (3, Some(-5), None),
@@ -66,8 +66,8 @@ pub(super) async fn spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure(
         (7, Some(50), Some(10)),
         (8, Some(150), None),
     ] {
-        let (weekly_after, pressure_at) = (weekly_after.map(at), pressure_at.map(at));
-        authors.push(scheduled(&store, (1, number), weekly_after, pressure_at).await);
+        let (weekly_after, due_at) = (weekly_after.map(at), due_at.map(at));
+        authors.push(scheduled(&store, (1, number), weekly_after, due_at).await);
     }
     // The one that was attempted longest ago first.
     assert_eq!(due(&wanted()).await, agents([3, 7, 1, 5]));

@@ -84,7 +84,9 @@ pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
         last_attempt_at: None,
         last_attempt_tokens: None,
         weekly_after: None,
-        pressure_at: None,
+        attempt_failures: 0,
+        retry_at: None,
+        due_at: None,
         last_reflection_at: None,
         unreflected_since: None,
         reflect_after: None,
@@ -264,7 +266,10 @@ pub(super) fn tally<'rows>(memories: impl IntoIterator<Item = &'rows MemoryRow>)
                 tally.core_count += 1;
                 tally.core_tokens += memory.tokens;
             }
-            Kind::Journal => tally.journal_count += 1,
+            Kind::Journal => {
+                tally.journal_count += 1;
+                tally.journal_tokens += memory.tokens;
+            }
         }
         tally.constitutional_count += u64::from(memory.constitutional);
     }
@@ -347,6 +352,7 @@ impl Author {
         tally.constitutional_count += new.constitutional_count;
         tally.discarded_count += new.discarded_count;
         tally.shredded_count += new.shredded_count;
+        tally.journal_tokens += new.journal_tokens;
         let last = memories.iter().map(|memory| memory.number.0).max();
         commit.agent.next_number = Number(
             self.agent

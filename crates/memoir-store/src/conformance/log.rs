@@ -34,7 +34,7 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
     other.write(commit).await.unwrap();
 
     let all = RecordFilter::default;
-    let updates = Some(Action::MemoryRefinementUpdate);
+    let updates = || vec![Action::MemoryRefinementUpdate];
     let first = Some(session_id(1));
     for (filter, expected) in [
         (all(), &[1, 2, 3, 4, 5, 6][..]),
@@ -82,7 +82,7 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
         ),
         (
             RecordFilter {
-                action: updates,
+                actions: updates(),
                 ..all()
             },
             &[2, 4, 5],
@@ -140,7 +140,7 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
         (
             RecordFilter {
                 from_seq: 3,
-                action: updates,
+                actions: updates(),
                 first: Some(1),
                 ..all()
             },
@@ -157,7 +157,7 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
         (
             RecordFilter {
                 session: first,
-                action: updates,
+                actions: updates(),
                 ..all()
             },
             &[2, 5],
@@ -166,11 +166,12 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
             RecordFilter {
                 from_seq: 3,
                 session: first,
-                action: updates,
+                actions: updates(),
                 since: Some(at(40)),
                 until: Some(at(40)),
                 actor: Some(ActorKind::System),
                 actor_name: Some("MEMO".to_owned()),
+                memory: None,
                 before_seq: Some(6),
                 last: Some(9),
                 first: None,

@@ -148,6 +148,8 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
                 since: Some(at(5)),
                 until: Some(at(60)),
                 with_discarded: false,
+                protected: Some(false),
+                faded: None,
             },
             &[2],
         ),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use memoir_app::{Growth, RecordQuery, Verification};
-use memoir_domain::{Timestamp, audit::Action};
+use memoir_domain::{Timestamp, audit::Action, memory::Number};
 use memoir_vault::log::LogVerifier;
 
 use crate::{
@@ -59,12 +59,21 @@ pub(crate) struct ListArguments {
     /// Those of one session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Those of one action, such as `memory_saved`
-    #[arg(long, value_name = "ACTION", value_parser = parse::action)]
-    action: Option<Action>,
+    /// Those of one action, such as `memory_saved`; may be given several times
+    #[arg(long, value_name = "ACTION", value_delimiter = ',', value_parser = parse::action)]
+    action: Vec<Action>,
+    /// Those about one memory
+    #[arg(long, value_name = "NUMBER", value_parser = parse::number)]
+    memory: Option<Number>,
+    /// Those of an actor whose name holds this text
+    #[arg(long, value_name = "NAME")]
+    actor: Option<String>,
     /// Those written at this time or after
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     since: Option<Timestamp>,
+    /// Those written at this time or before
+    #[arg(long, value_name = "TIME", value_parser = parse::until)]
+    until: Option<Timestamp>,
     /// The last N of them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     last: Option<u32>,
@@ -175,8 +184,12 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
     };
     let query = RecordQuery {
         session,
-        action: arguments.action,
+        actions: arguments.action,
+        memory: arguments.memory,
+        actor: None,
+        actor_name: arguments.actor,
         since: arguments.since,
+        until: arguments.until,
         last: arguments.last,
     };
     let eyes = installation.eyes(&agent).await?;

@@ -12,6 +12,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod doubles;
 pub(crate) mod export;
+pub(crate) mod handle;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod key;
@@ -34,6 +35,8 @@ pub(crate) mod stats;
 pub(crate) mod sweep;
 pub(crate) mod token;
 pub(crate) mod user;
+
+use memoir_app::Handling;
 
 use crate::{
     cli::{Arguments, Command},
@@ -59,6 +62,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Cancel(arguments) => cancel::run(&global, arguments).await,
         Command::Rollback(arguments) => rollback::run(&global, arguments).await,
         Command::Restore(arguments) => restore::run(&global, arguments).await,
+        Command::Protect(arguments) => handle::run(&global, arguments, Handling::Protect).await,
+        Command::Unprotect(arguments) => handle::run(&global, arguments, Handling::Unprotect).await,
+        Command::Discard(arguments) => handle::run(&global, arguments, Handling::Discard).await,
         Command::Rewind(arguments) => rewind::run(&global, arguments).await,
         Command::Shred(arguments) => shred::run(&global, arguments).await,
         Command::History(arguments) => history::run(&global, arguments).await,

@@ -67,7 +67,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     } else if found.is_empty() {
         terminal::note("nothing found");
     } else {
-        terminal::print(&show::memories::list(&found))?;
+        terminal::print(&show::memories::list(&found, installation.memoir.now()))?;
     }
     Ok(Ending::Done)
 }

@@ -157,6 +157,29 @@ fn tell(
     Ok(())
 }
 
+/// What to do after a session that was rolled back: of a memory of few tokens, whatever a session does is soon
+/// more than the breaker lets go, which says nothing of the session.
+fn rolled_back(session: &SessionView) -> String {
+    /// Below so many tokens, one memory of a usual size is more than a quarter of them.
+    const TINY_TOKENS: u64 = 400;
+    const NOTHING_LOST: &str = "nothing is lost; everything that it did was taken back";
+    let is_tripped = session
+        .end_reason
+        .is_some_and(|reason| reason.starts_with("breaker"));
+    match (session.pre_session_tokens, session.threshold) {
+        (Some(tokens), Some(threshold)) if is_tripped && tokens < TINY_TOKENS => format!(
+            "{NOTHING_LOST}. This memory has {tokens} tokens only, and a session that leaves less than {} % of \
+             what there was is undone: of so few memories almost any edit is too much. That is no fault of the \
+             memories. Save more, and refine then; `memoir doubles {}` shows what is there twice, and `memoir \
+             discard {} NUMBER` takes one out by hand",
+            (threshold * 100.0).round(),
+            terminal::safe(&session.agent),
+            terminal::safe(&session.agent),
+        ),
+        _ => NOTHING_LOST.to_owned(),
+    }
+}
+
 /// An agent that completes or declines did what it is free to do; any other end is told as a failure.
 pub(crate) fn ending(session: &SessionView) -> Outcome {
     if matches!(session.state, State::Completed | State::Declined) {
@@ -171,9 +194,7 @@ pub(crate) fn ending(session: &SessionView) -> Outcome {
         session.state.as_str()
     ));
     Err(match (session.state, session.edits) {
-        (State::RolledBack, _) if !session.rehearsal => {
-            failure.hint("everything that it did was taken back")
-        }
+        (State::RolledBack, _) if !session.rehearsal => failure.hint(rolled_back(session)),
         (_, 0) => failure.hint("nothing was changed"),
         _ if session.rehearsal => failure.hint("it was a rehearsal; nothing was changed"),
         (_, _) => failure.hint(format!(

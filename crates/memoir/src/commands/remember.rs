@@ -73,7 +73,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     } else {
         // Without the `#`, which begins a comment in a shell.
         terminal::print(&saved.memory.number.0.to_string())?;
-        if let Some(time) = saved.fades_at {
+        if let Some(time) = saved.memory.fades_at {
             terminal::note(&format!("it fades from the prompt at {}", moment(time)));
         }
     }

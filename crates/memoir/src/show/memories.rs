@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memoir_app::{BlindMemoryView, MemoryView, SeenMemory};
-use memoir_domain::memory::Tags;
+use memoir_domain::{Timestamp, memory::Tags};
 
 use super::{
     Table,
@@ -13,19 +13,23 @@ use crate::terminal::{self, BOLD, CYAN, DIM, YELLOW, safe, safe_lines};
 
 /// Memories in the order given. On a terminal each text stands under its numbers; for other programs
 /// everything is in one row.
-pub(crate) fn list(memories: &[MemoryView]) -> String {
+pub(crate) fn list(memories: &[MemoryView], now: Timestamp) -> String {
     match terminal::width() {
-        Some(width) => paragraphs(memories, usize::from(width)),
-        None => rows(memories),
+        Some(width) => paragraphs(memories, now, usize::from(width)),
+        None => rows(memories, now),
     }
 }
 
-fn paragraphs(memories: &[MemoryView], width: usize) -> String {
+fn paragraphs(memories: &[MemoryView], now: Timestamp, width: usize) -> String {
     const INDENT: usize = 8;
     let mut text = String::new();
     for memory in memories {
         let number = memory.number.to_string();
-        let flags = flags(memory.constitutional, memory.discarded_at.is_some());
+        let flags = flags(
+            memory.constitutional,
+            memory.discarded_at.is_some(),
+            memory.fades_at.is_some_and(|at| at <= now),
+        );
         // Writing to a string cannot fail.
         let _ = write!(
             text,
@@ -51,7 +55,7 @@ fn paragraphs(memories: &[MemoryView], width: usize) -> String {
     text
 }
 
-fn rows(memories: &[MemoryView]) -> String {
+fn rows(memories: &[MemoryView], now: Timestamp) -> String {
     let mut table = Table::new(["number", "date", "kind", "tokens", "flags", "tags", "text"])
         .right(0)
         .right(3);
@@ -61,7 +65,11 @@ fn rows(memories: &[MemoryView]) -> String {
             memory.created_at.date(),
             memory.kind.as_str().to_owned(),
             memory.tokens.to_string(),
-            flags(memory.constitutional, memory.discarded_at.is_some()),
+            flags(
+                memory.constitutional,
+                memory.discarded_at.is_some(),
+                memory.fades_at.is_some_and(|at| at <= now),
+            ),
             tags(&memory.tags),
             safe(memory.content.expose()).into_owned(),
         ]);
@@ -70,7 +78,7 @@ fn rows(memories: &[MemoryView]) -> String {
 }
 
 /// Memories as somebody else than the agent sees them: those with words, then those without.
-pub(crate) fn seen(memories: &[SeenMemory]) -> String {
+pub(crate) fn seen(memories: &[SeenMemory], now: Timestamp) -> String {
     let (mut words, mut blind) = (Vec::new(), Vec::new());
     for memory in memories {
         match memory {
@@ -79,14 +87,14 @@ pub(crate) fn seen(memories: &[SeenMemory]) -> String {
         }
     }
     match (words.is_empty(), blind.is_empty()) {
-        (true, _) => without_words(&blind),
-        (false, true) => list(&words),
-        (false, false) => format!("{}\n{}", list(&words), without_words(&blind)),
+        (true, _) => without_words(&blind, now),
+        (false, true) => list(&words, now),
+        (false, false) => format!("{}\n{}", list(&words, now), without_words(&blind, now)),
     }
 }
 
 /// Memories as an administrator sees them, one a line.
-pub(crate) fn without_words(memories: &[BlindMemoryView]) -> String {
+fn without_words(memories: &[BlindMemoryView], now: Timestamp) -> String {
     let mut table = Table::new(["number", "date", "kind", "tokens", "flags"])
         .right(0)
         .right(3);
@@ -96,7 +104,11 @@ pub(crate) fn without_words(memories: &[BlindMemoryView]) -> String {
             memory.created_at.date(),
             memory.kind.as_str().to_owned(),
             memory.tokens.to_string(),
-            flags(memory.constitutional, memory.discarded_at.is_some()),
+            flags(
+                memory.constitutional,
+                memory.discarded_at.is_some(),
+                memory.fades_at.is_some_and(|at| at <= now),
+            ),
         ]);
     }
     table.to_string()
@@ -116,16 +128,20 @@ pub(crate) fn brief(memories: &[&MemoryView]) -> String {
         table.row([
             memory.number.to_string(),
             memory.tokens.to_string(),
-            flags(memory.constitutional, memory.discarded_at.is_some()),
+            flags(memory.constitutional, memory.discarded_at.is_some(), false),
             cut(&one_line(memory.content.expose()), columns.max(16)),
         ]);
     }
     table.to_string()
 }
 
-/// `constitutional`, `discarded`, or both.
-pub(crate) fn flags(constitutional: bool, discarded: bool) -> String {
-    let flags = [(constitutional, "constitutional"), (discarded, "discarded")];
+/// `constitutional`, `discarded` and `faded`, those that are. What is discarded is in no prompt, faded or not.
+fn flags(constitutional: bool, discarded: bool, faded: bool) -> String {
+    let flags = [
+        (constitutional, "constitutional"),
+        (discarded, "discarded"),
+        (faded && !discarded, "faded"),
+    ];
     let set: Vec<&str> = flags
         .into_iter()
         .filter_map(|(is_set, name)| is_set.then_some(name))

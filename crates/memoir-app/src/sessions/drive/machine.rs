@@ -148,6 +148,7 @@ impl Machine {
                     tools: Vec::new(),
                     answer_schema: None,
                     max_output_tokens: self.limits.answer_tokens,
+                    reasoning_effort: None,
                 }));
                 effects
             }
@@ -302,6 +303,7 @@ impl Machine {
             tools: conversation.tools.clone(),
             answer_schema: None,
             max_output_tokens: self.answer_tokens,
+            reasoning_effort: None,
         });
         request.map_or_else(Vec::new, |request| self.ask(request))
     }

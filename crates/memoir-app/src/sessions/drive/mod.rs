@@ -146,7 +146,9 @@ impl<'a> Drive<'a> {
     pub(crate) fn new(agent: AgentHandle, hold: &'a Hold, model: Arc<dyn Model>) -> Self {
         let settings = &agent.memoir.settings;
         let price = settings.prices.get(model.name()).copied();
-        let machine = Machine::new(settings.limits, price, hold.used());
+        let mut limits = settings.limits;
+        limits.answer_tokens = model.answer_tokens().unwrap_or(limits.answer_tokens);
+        let machine = Machine::new(limits, price, hold.used());
         Self {
             agent,
             hold,

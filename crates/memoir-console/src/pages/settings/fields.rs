@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use memoir_app::{AgentView, Memoir};
 use memoir_domain::agent::{
-    DEFAULT_CORE_TOKEN_BUDGET, DEFAULT_IMMUTABLE_TAGS, Field, PROMPT_LIMIT, SYSTEM_PROMPT_LIMIT,
-    Threshold,
+    DEFAULT_CONTEXT_JOURNAL_TOKENS, DEFAULT_CORE_TOKEN_BUDGET, DEFAULT_IMMUTABLE_TAGS, Field,
+    PROMPT_LIMIT, SYSTEM_PROMPT_LIMIT, Threshold,
 };
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(in crate::pages) const MODELS: &str = "models";
 
 /// The settings that are no prompt and have no default to go back to: what was shown goes beside them, so
 /// that what somebody else changed meanwhile is left alone.
-pub(super) const PLAIN: [Field; 10] = [
+pub(super) const PLAIN: [Field; 16] = [
     Field::Name,
     Field::Model,
     Field::CoreTokenBudget,
@@ -28,6 +28,12 @@ pub(super) const PLAIN: [Field; 10] = [
     Field::LossGuard,
     Field::DuplicateMatch,
     Field::ImmutableTags,
+    Field::RefinementSchedule,
+    Field::RefinementMode,
+    Field::ContextJournalTokens,
+    Field::ContextCoreTokens,
+    Field::ReasoningEffort,
+    Field::AnswerTokens,
     Field::Paused,
     Field::Active,
 ];
@@ -55,6 +61,12 @@ pub(in crate::pages) fn label(field: Field) -> &'static str {
         Field::ImmutableTags => "Immutable tags",
         Field::DuplicateMatch => "Duplicate match",
         Field::LossGuard => "Loss guard",
+        Field::RefinementSchedule => "Refinement schedule",
+        Field::RefinementMode => "Mode of scheduled sessions",
+        Field::ContextJournalTokens => "Journal in the context",
+        Field::ContextCoreTokens => "Core in the context",
+        Field::ReasoningEffort => "Reasoning effort",
+        Field::AnswerTokens => "Tokens of an answer",
         Field::Paused => "Paused",
         Field::Active => "In service",
     }
@@ -83,7 +95,26 @@ fn purpose(field: Field) -> &'static str {
         }
         Field::DuplicateMatch => "When two core memories are the same text.",
         Field::LossGuard => "What becomes of an edit of a session that would let something go: asked about and limited, refused, or only counted.",
-        Field::Paused => "The schedule leaves it alone; sessions can still be begun from its page.",
+        Field::RefinementSchedule => {
+            "When the schedule begins its sessions: weekly (the installation's slot), off, or a slot of its own \
+             such as Thu 03:30."
+        }
+        Field::RefinementMode => "Which tools the sessions have that the schedule begins.",
+        Field::ContextJournalTokens => {
+            "The most tokens that the journal of the last week takes of its prompt, 1 to 1,000,000,000: the \
+             newest entries are shown."
+        }
+        Field::ContextCoreTokens => {
+            "The most tokens that core memories take of its prompt, 1 to 1,000,000,000: the oldest are left \
+             out, constitutional ones never. Nothing is lost by it."
+        }
+        Field::ReasoningEffort => {
+            "How much its model is to think, where its provider knows such a thing."
+        }
+        Field::AnswerTokens => "The most tokens of one answer of its model, 16 to 1,000,000.",
+        Field::Paused => {
+            "The schedule leaves it alone altogether: it neither refines nor reflects nor reads; sessions can still be begun from its page."
+        }
         Field::Active => "Otherwise no session of it can be begun at all.",
     }
 }
@@ -110,6 +141,20 @@ fn choices(field: Field) -> &'static [(&'static str, &'static str)] {
             ("refuse", "Refuse"),
             ("off", "Count only"),
         ],
+        Field::RefinementMode => &[
+            ("", "Default: full"),
+            ("full", "Full"),
+            ("dedup_only", "Duplicates only"),
+        ],
+        Field::ReasoningEffort => &[
+            ("", "Default: left to the provider"),
+            ("none", "None"),
+            ("minimal", "Minimal"),
+            ("low", "Low"),
+            ("medium", "Medium"),
+            ("high", "High"),
+            ("xhigh", "Very high"),
+        ],
         _ => &[],
     }
 }
@@ -127,12 +172,18 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
         Field::ImmutableTags => DEFAULT_IMMUTABLE_TAGS.join(", "),
         Field::DuplicateMatch => "exact".to_owned(),
         Field::LossGuard => "limit".to_owned(),
+        Field::RefinementSchedule => format!("weekly, {}", memoir.schedule().weekly),
+        Field::RefinementMode => "full".to_owned(),
+        Field::ContextJournalTokens => words::number(DEFAULT_CONTEXT_JOURNAL_TOKENS),
+        Field::ContextCoreTokens => "all of them".to_owned(),
+        Field::ReasoningEffort => "left to the provider".to_owned(),
+        Field::AnswerTokens => words::number(memoir.settings().limits.answer_tokens.into()),
         _ => return None,
     })
 }
 
 /// What is in force of a setting that has a default.
-fn in_force(view: &AgentView, field: Field) -> Option<String> {
+fn in_force(memoir: &Memoir, view: &AgentView, field: Field) -> Option<String> {
     let code = |value: Value| value.as_str().map(words::spaced);
     match field {
         Field::Model => Some(view.effective_model.clone().unwrap_or("none".to_owned())),
@@ -147,6 +198,16 @@ fn in_force(view: &AgentView, field: Field) -> Option<String> {
         }),
         Field::DuplicateMatch => code(serde_json::json!(view.effective_duplicate_match)),
         Field::LossGuard => code(serde_json::json!(view.effective_loss_guard)),
+        Field::RefinementSchedule | Field::ContextCoreTokens | Field::ReasoningEffort => {
+            match view.settings.expose().get(field.as_str()) {
+                Some(Value::String(text)) => Some(words::spaced(text)),
+                Some(Value::Number(tokens)) => tokens.as_u64().map(words::number),
+                _ => default(memoir, field),
+            }
+        }
+        Field::RefinementMode => code(serde_json::json!(view.effective_refinement_mode)),
+        Field::ContextJournalTokens => Some(words::number(view.effective_context_journal_tokens)),
+        Field::AnswerTokens => Some(words::number(view.effective_answer_tokens.into())),
         _ => None,
     }
 }
@@ -189,12 +250,17 @@ pub(in crate::pages) fn plain(
         .faults(around.faults);
     match field {
         Field::Paused | Field::Active => labelled.tick(value == "yes"),
-        Field::DuplicateMatch | Field::LossGuard => labelled.choice(value, choices(field)),
+        Field::DuplicateMatch
+        | Field::LossGuard
+        | Field::RefinementMode
+        | Field::ReasoningEffort => labelled.choice(value, choices(field)),
         Field::Model => labelled.suggested(value, MODELS),
         Field::RefinementThreshold => labelled.number(value, "decimal"),
-        Field::CoreTokenBudget | Field::RefinementTriggerTokens => {
-            labelled.number(value, "numeric")
-        }
+        Field::CoreTokenBudget
+        | Field::RefinementTriggerTokens
+        | Field::ContextJournalTokens
+        | Field::ContextCoreTokens
+        | Field::AnswerTokens => labelled.number(value, "numeric"),
         _ => labelled.text(value),
     }
 }
@@ -218,7 +284,9 @@ fn hint(around: &Around<'_>, field: Field, set_by: Option<Markup>) -> Markup {
 /// The default of a setting that has one, and what is in force.
 fn stands(around: &Around<'_>, field: Field) -> Option<String> {
     let default = default(around.memoir, field)?;
-    let in_force = around.view.and_then(|view| in_force(view, field));
+    let in_force = around
+        .view
+        .and_then(|view| in_force(around.memoir, view, field));
     Some(match in_force {
         Some(value) if value == default => format!("Default and in force: {value}"),
         Some(value) => format!("Default: {default} · In force: {value}"),

@@ -19,6 +19,7 @@ use memoir_app::{AgentHandle, AgentView, Error, Memoir, RecordSearch, RecordView
 use memoir_domain::{
     agent::Field,
     audit::{Action, Actor, ActorKind},
+    authoring,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -84,7 +85,7 @@ impl Standing {
 
 async fn changes(agent: &AgentHandle) -> Result<Vec<RecordView>, Error> {
     let search = RecordSearch {
-        action: Some(Action::AgentConfigured),
+        actions: vec![Action::AgentConfigured],
         ..RecordSearch::default()
     };
     agent.search_records(&search, None, LATEST).await
@@ -249,7 +250,13 @@ pub(crate) async fn change(
         }
         let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
         match agent.configure_as_seen(&settings, newest, &actor).await {
-            Ok(_) => return Ok(see_other(&format!("{path}/settings?done=configured"))),
+            Ok(view) => {
+                let done = match view.warnings.is_empty() {
+                    true => "configured",
+                    false => "configured_with_placeholders",
+                };
+                return Ok(see_other(&format!("{path}/settings?done={done}")));
+            }
             Err(Error::Changed) => {}
             Err(Error::NameTaken(_)) => {
                 draft.faults.add("name", label(Field::Name), NAME_TAKEN);
@@ -366,13 +373,15 @@ async fn page(
 }
 
 /// The groups of the form, with the settings in each.
-const GROUPS: [(&str, &[Field]); 4] = [
+const GROUPS: [(&str, &[Field]); 6] = [
     ("Who it is", &[Field::Name, Field::Model]),
     (
         "When it is refined",
         &[
             Field::CoreTokenBudget,
             Field::RefinementTriggerTokens,
+            Field::RefinementSchedule,
+            Field::RefinementMode,
             Field::Paused,
             Field::Active,
         ],
@@ -385,6 +394,14 @@ const GROUPS: [(&str, &[Field]); 4] = [
             Field::DuplicateMatch,
             Field::ImmutableTags,
         ],
+    ),
+    (
+        "What its prompt shows",
+        &[Field::ContextCoreTokens, Field::ContextJournalTokens],
+    ),
+    (
+        "How its model is asked",
+        &[Field::ReasoningEffort, Field::AnswerTokens],
     ),
     ("Prompts", &PROMPTS),
 ];
@@ -451,7 +468,12 @@ fn prompt(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft)
                         "has " (words::counted(text.chars().count() as u64, "character", "characters"))
                         ", set by an administrator."
                     }
-                    Some(_) => (nothing_set(field)),
+                    Some(_) => {
+                        (nothing_set(field))
+                        @if let Some(default) = authoring::default_prompt(&standing.view.name, field) {
+                            q.default { (default) }
+                        }
+                    }
                 }
                 @if let Some(set_by) = set_by(standing, field) { span.stands { (set_by) } }
             }
@@ -471,8 +493,8 @@ fn prompt(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft)
 
 fn nothing_set(field: Field) -> &'static str {
     match field {
-        Field::SystemPrompt => "is not set.",
-        _ => "is the default.",
+        Field::SystemPrompt => "is not set; in its place stands the default: ",
+        _ => "is the default: ",
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use memoir_domain::agent::Field;
 
-use super::PROMPT_BYTES;
+use super::{PROMPT_BYTES, set::warn};
 use crate::{
     cli::Global,
     commands::parse,
@@ -51,6 +51,25 @@ pub(crate) struct Arguments {
     /// What becomes of an edit that would let something go: `limit`, `refuse` or `off` [default: limit]
     #[arg(long, value_name = "WHAT")]
     loss_guard: Option<String>,
+    /// When the schedule begins its sessions: `weekly`, `off`, or a slot such as `Thu 03:30` [default: weekly]
+    #[arg(long, value_name = "WHEN")]
+    refinement_schedule: Option<String>,
+    /// Which tools the sessions have that the schedule begins: `full` or `dedup_only` [default: full]
+    #[arg(long, value_name = "MODE")]
+    refinement_mode: Option<String>,
+    /// The most tokens that the journal takes of its context [default: 8000]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    context_journal_tokens: Option<String>,
+    /// The most tokens that core memories take of its context [default: all of them]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    context_core_tokens: Option<String>,
+    /// How much its model is to think: `none`, `minimal`, `low`, `medium`, `high` or `xhigh` [default: left to
+    /// the provider]
+    #[arg(long, value_name = "EFFORT")]
+    reasoning_effort: Option<String>,
+    /// The most tokens of one answer of its model [default: that of the configuration]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    answer_tokens: Option<String>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -73,6 +92,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             agent.id
         ))?;
     }
+    warn(&agent);
     if agent.effective_model.is_none() {
         terminal::note(
             "note: it has no model yet; set one with `memoir agent set NAME model PROVIDER:NAME`, \
@@ -105,6 +125,12 @@ impl Arguments {
             (Field::ImmutableTags, &self.immutable_tags),
             (Field::DuplicateMatch, &self.duplicate_match),
             (Field::LossGuard, &self.loss_guard),
+            (Field::RefinementSchedule, &self.refinement_schedule),
+            (Field::RefinementMode, &self.refinement_mode),
+            (Field::ContextJournalTokens, &self.context_journal_tokens),
+            (Field::ContextCoreTokens, &self.context_core_tokens),
+            (Field::ReasoningEffort, &self.reasoning_effort),
+            (Field::AnswerTokens, &self.answer_tokens),
         ];
         let mut settings: Vec<(Field, String)> = values
             .into_iter()

@@ -61,13 +61,10 @@ pub(crate) async fn run(global: &Global) -> Outcome {
 
 /// When the schedule takes the agent next.
 pub(super) fn next(agent: &AgentView) -> String {
-    let is_set =
-        |name: &str| agent.settings.expose().get(name) == Some(&serde_json::Value::Bool(true));
-    match (agent.refinement_due, agent.next_refinement_at) {
-        (Some(_), _) => "due".to_owned(),
+    match (agent.next_refinement_reason, agent.next_refinement_at) {
+        (Some(reason), _) => format!("never: {}", reason.explanation()),
+        (None, _) if agent.refinement_due.is_some() => "due".to_owned(),
         (None, Some(time)) => moment(time),
-        (None, None) if !is_set("active") => "inactive".to_owned(),
-        (None, None) if is_set("paused") => "paused".to_owned(),
         (None, None) => "–".to_owned(),
     }
 }

@@ -60,7 +60,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             show::value(field, set)
         ))?;
     }
+    warn(&view);
     Ok(Ending::Done)
+}
+
+/// Tells what is odd about prompts that were just set.
+pub(super) fn warn(agent: &AgentView) {
+    for warning in &agent.warnings {
+        terminal::note(&format!("warning: {}", terminal::safe(warning.expose())));
+    }
 }
 
 /// Takes the agent off the schedule, or puts it back.

@@ -51,7 +51,14 @@ fn describe(agent: &AgentView) -> String {
             thousands(tally.constitutional_count)
         ),
     );
-    line("journal entries", &thousands(tally.journal_count));
+    line(
+        "journal entries",
+        &format!(
+            "{}, {} tokens",
+            thousands(tally.journal_count),
+            thousands(tally.journal_tokens)
+        ),
+    );
     line("discarded", &thousands(tally.discarded_count));
     line("made", &moment(agent.created_at));
     line(
@@ -87,6 +94,14 @@ fn setting(agent: &AgentView, field: Field) -> String {
         Field::ImmutableTags => Some(agent.effective_immutable_tags.join(", ")),
         Field::DuplicateMatch => wire_name(&agent.effective_duplicate_match),
         Field::LossGuard => wire_name(&agent.effective_loss_guard),
+        Field::RefinementSchedule => Some(agent.effective_refinement_schedule.to_string()),
+        Field::RefinementMode => wire_name(&agent.effective_refinement_mode),
+        Field::ContextJournalTokens => Some(agent.effective_context_journal_tokens.to_string()),
+        Field::ContextCoreTokens => Some("all of them".to_owned()),
+        Field::ReasoningEffort => Some("left to the provider".to_owned()),
+        Field::AnswerTokens => Some(agent.effective_answer_tokens.to_string()),
+        // A default is nobody's words: it is shown as it is. One that is not shown is the agent's own.
+        field if field.is_text() => agent.default_prompt(field),
         _ => None,
     };
     match default {

@@ -1,0 +1,208 @@
+//! Records of logs, narrowed: those of one agent, and those of all agents of an account without their words.
+
+use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Number};
+use memoir_store::{AuditRow, FleetRecord, RecordFilter, RecordPlace};
+use rusqlite::{Connection, Row, ToSql, params, types::Value};
+
+use crate::{
+    agent::{all, exists, first},
+    decode::{self, record_columns},
+    encode::count,
+    error::Result,
+    reader::View,
+};
+
+/// Conditions and their values, in order.
+struct Conditions {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Conditions {
+    /// Adds a condition; each `?` in it stands for one of the values, in order.
+    fn add(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
+        self.sql += " AND ";
+        let mut values = values.into_iter();
+        for character in condition.chars() {
+            self.sql.push(character);
+            if character == '?' {
+                self.values.extend(values.next());
+                self.sql += &self.values.len().to_string();
+            }
+        }
+    }
+
+    /// What of a filter says which records, wherever they stand.
+    fn add_filter(&mut self, filter: &RecordFilter) -> Result<()> {
+        let time = |at: Timestamp| [Value::Integer(at.microseconds())];
+        let text = |text: &str| Value::Text(text.to_owned());
+        if let Some(session) = &filter.session {
+            self.add(
+                "session_id = ?",
+                [Value::Blob(SessionId::as_bytes(session).to_vec())],
+            );
+        }
+        if !filter.actions.is_empty() {
+            let places = vec!["?"; filter.actions.len()].join(", ");
+            let names = filter.actions.iter().map(|action| text(action.as_str()));
+            self.add(&format!("action IN ({places})"), names);
+        }
+        if let Some(Number(number)) = filter.memory {
+            // No memory has a number that SQLite cannot hold.
+            let number = count(number, "audit_records", "memory").unwrap_or(-1);
+            self.add("memory = ?", [Value::Integer(number)]);
+        }
+        if let Some(since) = filter.since {
+            self.add("recorded_at >= ?", time(since));
+        }
+        if let Some(until) = filter.until {
+            self.add("recorded_at <= ?", time(until));
+        }
+        if let Some(kind) = filter.actor {
+            self.add("actor_kind = ?", [text(kind.as_str())]);
+        }
+        if let Some(name) = &filter.actor_name {
+            self.add("instr(lower(actor_name), lower(?)) > 0", [text(name)]);
+        }
+        Ok(())
+    }
+
+    fn all<T>(
+        &self,
+        connection: &Connection,
+        sql: &str,
+        read: impl Fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let values: Vec<&dyn ToSql> = self.values.iter().map(|value| value as _).collect();
+        all(connection, sql, values.as_slice(), read)
+    }
+}
+
+/// The agent's records that match, oldest first.
+pub(crate) fn of_agent(
+    connection: &Connection,
+    scope: AgentScope,
+    filter: &RecordFilter,
+) -> Result<Vec<AuditRow>> {
+    let _view = View::new(connection)?;
+    if !exists(connection, scope)? {
+        return Ok(Vec::new());
+    }
+    // No record has a number that SQLite cannot hold.
+    let Ok(from_seq) = count(filter.from_seq, "audit_records", "seq") else {
+        return Ok(Vec::new());
+    };
+    let mut conditions = Conditions {
+        sql: concat!(
+            "SELECT ",
+            record_columns!(),
+            " FROM audit_records WHERE agent_id = ?1 AND seq >= ?2"
+        )
+        .to_owned(),
+        values: vec![
+            Value::Blob(scope.agent.as_bytes().to_vec()),
+            Value::Integer(from_seq),
+        ],
+    };
+    conditions.add_filter(filter)?;
+    // Every number that SQLite can hold is before one that it cannot.
+    let before = filter
+        .before_seq
+        .and_then(|seq| count(seq, "audit_records", "seq").ok());
+    if let Some(before) = before {
+        conditions.add("seq < ?", [Value::Integer(before)]);
+    }
+    let order = match (filter.last, filter.first) {
+        (Some(last), _) => format!(" ORDER BY seq DESC LIMIT {last}"),
+        (None, Some(first)) => format!(" ORDER BY seq LIMIT {first}"),
+        (None, None) => " ORDER BY seq".to_owned(),
+    };
+    let sql = format!("{}{order}", conditions.sql);
+    let mut records = conditions.all(connection, &sql, decode::record)?;
+    if filter.last.is_some() {
+        records.reverse();
+    }
+    Ok(records)
+}
+
+/// The records of an account's agents that match, by time, agent and place.
+pub(crate) fn of_account(
+    connection: &Connection,
+    account: AccountId,
+    filter: &RecordFilter,
+    after: Option<RecordPlace>,
+    limit: u32,
+) -> Result<Vec<FleetRecord>> {
+    let _view = View::new(connection)?;
+    let mut conditions = Conditions {
+        // The index by time leads, and each record's agent is looked up: a sort of all records would not end.
+        sql:
+            "SELECT audit_records.agent_id, agents.name, seq, recorded_at, actor_kind, actor_name, \
+                  action, session_id, memory, facts, hash, \
+                  (SELECT before.hash FROM audit_records AS before \
+                      WHERE before.agent_id = audit_records.agent_id \
+                          AND before.seq = audit_records.seq - 1) \
+              FROM audit_records CROSS JOIN agents ON agents.id = audit_records.agent_id \
+              WHERE agents.account_id = ?1"
+                .to_owned(),
+        values: vec![Value::Blob(account.as_bytes().to_vec())],
+    };
+    conditions.add_filter(filter)?;
+    if let Some(RecordPlace {
+        recorded_at,
+        agent,
+        seq,
+    }) = after
+    {
+        // A cursor is given back by whoever has it, and may hold anything.
+        let seq = count(seq, "audit_records", "seq").unwrap_or(i64::MAX);
+        conditions.add(
+            "(recorded_at, audit_records.agent_id, seq) > (?, ?, ?)",
+            [
+                Value::Integer(recorded_at.microseconds()),
+                Value::Blob(agent.as_bytes().to_vec()),
+                Value::Integer(seq),
+            ],
+        );
+    }
+    let sql = format!(
+        "{} ORDER BY recorded_at, audit_records.agent_id, seq LIMIT {limit}",
+        conditions.sql
+    );
+    conditions.all(connection, &sql, decode::fleet_record)
+}
+
+const RECORD_AT: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    " FROM audit_records WHERE agent_id = ?1 AND seq = ?2"
+);
+
+/// The records at these places of the agent's log. Each is a search by itself, so that there may be more
+/// of them than one statement takes values.
+pub(crate) fn at(
+    connection: &Connection,
+    scope: AgentScope,
+    seqs: &[u64],
+) -> Result<Vec<AuditRow>> {
+    let _view = View::new(connection)?;
+    if !exists(connection, scope)? {
+        return Ok(Vec::new());
+    }
+    let mut wanted = seqs.to_vec();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut records = Vec::with_capacity(wanted.len());
+    for seq in wanted {
+        // No record has a number that SQLite cannot hold.
+        if let Ok(seq) = count(seq, "audit_records", "seq") {
+            records.extend(first(
+                connection,
+                RECORD_AT,
+                params![scope.agent.as_bytes(), seq],
+                decode::record,
+            )?);
+        }
+    }
+    Ok(records)
+}

@@ -1,0 +1,51 @@
+//! `memoir protect`, `memoir unprotect` and `memoir discard`: what an administrator does with one memory,
+//! by its number, without seeing a word of it.
+
+use memoir_app::{Eyes, Handling};
+use memoir_domain::memory::Number;
+
+use crate::{
+    cli::Global,
+    commands::parse,
+    failure::{Ending, Outcome},
+    installation::{Installation, administrator},
+    terminal,
+};
+
+/// One memory of an agent
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// The memory's number
+    #[arg(value_parser = parse::number)]
+    number: Number,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handling) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let number = arguments.number;
+    let memory = agent
+        .handle(number, handling, |_| true, &administrator())
+        .await?;
+    if global.json {
+        match installation.eyes(&agent).await? {
+            Eyes::Agent => terminal::json(&memory)?,
+            Eyes::Administrator => terminal::json(&agent.blind_memory(number).await?)?,
+        }
+        return Ok(Ending::Done);
+    }
+    let (done, note) = match handling {
+        Handling::Protect => ("protected", "no session can delete or merge it"),
+        Handling::Unprotect => ("unprotected", "sessions may delete and merge it again"),
+        Handling::Discard => (
+            "discarded",
+            "it is kept for ever, and in no prompt; `memoir restore` brings it back",
+        ),
+        Handling::Restore => ("restored", "it is in the prompt again"),
+    };
+    terminal::print(&format!("{done} {number}"))?;
+    terminal::note(note);
+    Ok(Ending::Done)
+}
