@@ -135,9 +135,9 @@ impl TakenUp {
         let drive = Drive::new(agent.clone(), hold, model.clone());
         let session = if *state == State::Open {
             let opened = agent.reopen(hold.id, model.context_tokens()).await?;
-            drive.go_on(opened, observer).await?
+            Box::pin(drive.go_on(opened, observer)).await?
         } else {
-            drive.run(observer).await?
+            Box::pin(drive.run(observer)).await?
         };
         Ok(Driven {
             session,

@@ -645,7 +645,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
             assert!(request.system.chars() < 4 * SMALL_CONTEXT_TOKENS as usize);
         }
         let asked = &script.requests()[0];
-        assert!(asked.system.expose().contains("are left out"));
+        assert!(asked.system.expose().contains("Left out here"));
         let Message::User(question) = &asked.messages[0] else {
             panic!("the first message is the question")
         };

@@ -472,8 +472,10 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
         .unwrap();
     let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
         |request| {
+            // Before the conversation stands what was noted of the parts before.
             let marks = marks(request);
-            notes(&[marks[0].as_str()], &[]).after(Duration::from_secs(10))
+            let read = marks.last().unwrap();
+            notes(&[read.as_str()], &[]).after(Duration::from_secs(10))
         },
     )));
     *world.model.0.lock().unwrap() = script.clone();

@@ -31,6 +31,7 @@ mod stats;
 mod story;
 mod tampering;
 mod time_machine;
+mod tuned;
 mod undoing;
 mod users;
 mod world;

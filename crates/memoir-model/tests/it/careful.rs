@@ -75,7 +75,11 @@ fn agent(memories: &[Memory]) -> Agent {
 async fn consents(texts: &[&str]) -> String {
     let memories = memories(texts);
     let now = Timestamp::from_microseconds(0).unwrap().plus_days(100);
-    let context = context::build(&memories, now, context::Bounds::of(&Settings::default(), None));
+    let context = context::build(
+        &memories,
+        now,
+        context::Bounds::of(&Settings::default(), None),
+    );
     let reply = say(
         prompt::consent(&agent(&memories), Occasion::default(), &context),
         &[],

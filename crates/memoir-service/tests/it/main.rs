@@ -15,4 +15,5 @@ mod memories;
 mod metrics;
 mod schedule;
 mod sessions;
+mod settings;
 mod tokens;

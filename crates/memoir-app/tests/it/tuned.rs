@@ -1,0 +1,56 @@
+//! SPEC 2.2: what an agent's settings say of its sessions and its model.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use memoir_app::sessions::RefineOptions;
+use memoir_domain::{
+    agent::{Field, ReasoningEffort},
+    session::{Mode, Trigger},
+};
+use memoir_testkit::{ModelScript, Turn};
+
+use crate::world::{World, complete, person};
+
+#[tokio::test]
+async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
+    let world = World::new(&["I like rain."]).await;
+    let set = [
+        (Field::ReasoningEffort, Some("low")),
+        (Field::AnswerTokens, Some("900")),
+    ];
+    world.agent.configure(&set, &person()).await.unwrap();
+    let script = Arc::new(ModelScript::new([Turn::text("YES"), complete()]));
+    *world.model.0.lock().unwrap() = script.clone();
+    let options = RefineOptions::default();
+    world.agent.refine(&options, &mut |_| {}).await.unwrap();
+    let asked: BTreeSet<(u32, &str)> = script
+        .requests()
+        .iter()
+        .map(|request| {
+            let effort = request
+                .reasoning_effort
+                .map_or("-", ReasoningEffort::as_str);
+            (request.max_output_tokens, effort)
+        })
+        .collect();
+    assert_eq!(asked, BTreeSet::from([(900, "low")]));
+}
+
+#[tokio::test]
+async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own() {
+    let world = World::new(&["I like rain."]).await;
+    let set = [(Field::RefinementMode, Some("dedup_only"))];
+    world.agent.configure(&set, &person()).await.unwrap();
+    world
+        .clock
+        .advance(std::time::Duration::from_secs(8 * 24 * 3_600));
+    for (trigger, mode) in [(Some(Trigger::Weekly), Mode::DedupOnly), (None, Mode::Full)] {
+        world.script([Turn::text("YES"), complete()]);
+        let options = RefineOptions {
+            trigger,
+            ..RefineOptions::default()
+        };
+        let driven = world.agent.refine(&options, &mut |_| {}).await.unwrap();
+        assert_eq!(driven.session.mode, mode);
+    }
+}

@@ -1,0 +1,258 @@
+//! Settings that bound the context, the schedule and the model's answers, and lists narrowed by flags and by
+//! who did what.
+
+use memoir_app::{Handling, MemoryInput};
+use memoir_domain::memory::{Kind, Number};
+use serde_json::{Value, json};
+
+use crate::house::{House, owner};
+
+#[tokio::test]
+async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
+    let house = House::open().await;
+    let token = house.administrator().await;
+    let made = house
+        .post("/v1/agents", &token, json!({"name": "wren"}))
+        .await
+        .expect(201);
+    for (name, value) in [
+        ("refinement_schedule", json!("weekly")),
+        ("refinement_mode", json!("full")),
+        ("context_journal_tokens", json!(8000)),
+        ("answer_tokens", json!(4096)),
+    ] {
+        assert_eq!(made[name], Value::Null, "{name}");
+        assert_eq!(made[&format!("effective_{name}")], value, "{name}");
+    }
+    let style = made["effective_refinement_prompt"].as_str().unwrap();
+    assert!(style.len() > 40 && made["refinement_prompt"].is_null());
+    assert_eq!(made["effective_system_prompt"], "You are wren.");
+    assert_eq!(made["next_refinement_at"], Value::Null);
+    assert_eq!(made["next_refinement_reason"], "nothing_to_refine");
+    let body = json!({
+        "refinement_schedule": "thursday 3:30", "refinement_mode": "dedup_only",
+        "context_journal_tokens": 100, "context_core_tokens": 200, "reasoning_effort": "low",
+        "answer_tokens": 900, "system_prompt": "You are %{name}.",
+    });
+    let path = "/v1/agents/wren";
+    let set = house.send("PATCH", path, &token, &body).await.expect(200);
+    assert_eq!(set["refinement_schedule"], "Thu 03:30");
+    assert_eq!(set["effective_refinement_mode"], "dedup_only");
+    assert_eq!(
+        (&set["reasoning_effort"], &set["answer_tokens"]),
+        (&json!("low"), &json!(900))
+    );
+    // A placeholder that nothing fills is named, and no error.
+    let warning = set["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.starts_with("system_prompt: `%{name}` is a placeholder"),
+        "{warning}"
+    );
+    let shown = house.get(path, &token).await.expect(200);
+    assert_eq!(shown["effective_context_journal_tokens"], 100);
+    assert!(shown.get("warnings").is_none());
+    for (body, told) in [
+        (
+            json!({"answer_tokens": 15}),
+            "answer_tokens: must be a whole number of tokens from 16",
+        ),
+        (
+            json!({"refinement_schedule": "soon"}),
+            "such as `Thu 03:30`",
+        ),
+        (json!({"reasoning_effort": "hard"}), "`minimal`"),
+    ] {
+        let refused = house.send("PATCH", path, &token, &body).await;
+        let told_so = refused.refused(400, "invalid_argument");
+        assert!(
+            told_so["detail"].as_str().unwrap().contains(told),
+            "{told_so}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn spec_2_7_a_view_gives_the_whole_text_of_a_default_prompt() {
+    let house = House::open().await;
+    let (_, own) = house.agent_with("wren", &[]).await;
+    let path = "/v1/agents/wren/self/memory_reflection_prompt";
+    let shown = house.get(path, &own).await.expect(200);
+    assert_eq!(shown["is_default"], true);
+    assert!(
+        shown["value"]
+            .as_str()
+            .unwrap()
+            .contains("matter in a year")
+    );
+    let body = json!({"value": "Keep what %{owner} says."});
+    let set = house.send("PUT", path, &own, &body).await.expect(200);
+    assert_eq!(set["is_default"], false);
+    assert!(set["warnings"][0].as_str().unwrap().contains("`%{owner}`"));
+}
+
+#[tokio::test]
+async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
+    let house = House::open().await;
+    let (agent, own) = house
+        .agent_with("wren", &["The kiln is fired on Thursdays."])
+        .await;
+    let token = house.administrator().await;
+    let entry = |text: &str| MemoryInput {
+        content: text.into(),
+        kind: Some(Kind::Journal),
+        ..MemoryInput::default()
+    };
+    let entries = [entry("Fired the kiln."), entry("Glazed six bowls.")];
+    agent.save(&entries, &owner()).await.unwrap();
+    let path = "/v1/agents/wren/context";
+    assert_eq!(
+        house.get(path, &own).await.expect(200)["left_out"],
+        json!([])
+    );
+    let body = json!({"context_journal_tokens": 10});
+    house
+        .send("PATCH", "/v1/agents/wren", &token, &body)
+        .await
+        .expect(200);
+    let shown = house.get(path, &own).await.expect(200);
+    assert_eq!(shown["left_out"], json!([2]));
+    let text = shown["text"].as_str().unwrap();
+    assert!(
+        text.contains("Glazed") && text.contains("1 older journal entry"),
+        "{text}"
+    );
+    let none = house
+        .get(&format!("{path}?max_tokens=1"), &own)
+        .await
+        .expect(200);
+    assert_eq!(none["left_out"], json!([1, 2, 3]));
+}
+
+#[tokio::test]
+async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
+    let house = House::open().await;
+    let (agent, own) = house
+        .agent_with("wren", &["The kiln is hot.", "The wheel turns."])
+        .await;
+    let token = house.administrator().await;
+    let old = MemoryInput {
+        content: "Long ago.".into(),
+        kind: Some(Kind::Journal),
+        created_at: Some("2020-01-01".parse().unwrap()),
+        ..MemoryInput::default()
+    };
+    agent.save(&[old], &owner()).await.unwrap();
+    let protect = Handling::Protect;
+    agent
+        .handle(Number(2), protect, |_| true, &owner())
+        .await
+        .unwrap();
+    let path = "/v1/agents/wren/memories";
+    for token in [&own, &token] {
+        for (query, expected) in [
+            ("protected=true", vec![2]),
+            ("protected=false", vec![1, 3]),
+            ("faded=true", vec![3]),
+            ("faded=false", vec![1, 2]),
+            ("faded=true&kind=core", vec![]),
+            ("protected=false&faded=false", vec![1]),
+        ] {
+            let page = house
+                .get(&format!("{path}?{query}"), token)
+                .await
+                .expect(200);
+            let items = page["items"].as_array().unwrap();
+            let numbers: Vec<u64> = items
+                .iter()
+                .map(|item| item["number"].as_u64().unwrap())
+                .collect();
+            assert_eq!(numbers, expected, "{query}");
+        }
+    }
+    let faded = house.get(&format!("{path}/3"), &own).await.expect(200);
+    assert_eq!(faded["fades_at"], "2020-01-08T00:00:00Z");
+    let shown = house.get("/v1/agents/wren", &token).await.expect(200);
+    assert_eq!(
+        (&shown["journal_count"], &shown["journal_tokens"]),
+        (&json!(1), &json!(3))
+    );
+    for wrong in ["protected=maybe", "faded=true&q=kiln"] {
+        house
+            .get(&format!("{path}?{wrong}"), &own)
+            .await
+            .refused(400, "invalid_argument");
+    }
+}
+
+#[tokio::test]
+async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
+    let house = House::open().await;
+    let (agent, own) = house.agent_with("wren", &["The kiln is hot."]).await;
+    agent
+        .handle(Number(1), Handling::Protect, |_| true, &owner())
+        .await
+        .unwrap();
+    agent
+        .handle(Number(1), Handling::Unprotect, |_| true, &owner())
+        .await
+        .unwrap();
+    let count = async |query: &str| {
+        let page = house
+            .get(&format!("/v1/agents/wren/audit?{query}"), &own)
+            .await
+            .expect(200);
+        page["items"].as_array().unwrap().len()
+    };
+    assert_eq!(count("action=memory_protected").await, 1);
+    assert_eq!(count("action=memory_protected,memory_unprotected").await, 2);
+    assert_eq!(
+        count("memory=1&action=memory_protected,memory_saved").await,
+        2
+    );
+    assert_eq!(count("memory=2").await, 0);
+    assert_eq!(count("actor=agent&action=memory_protected").await, 0);
+    assert_eq!(count("until=2020-01-01").await, 0);
+    for wrong in [
+        "action=memory_protected,nothing",
+        "actor=nobody",
+        "memory=one",
+        "until=soon",
+    ] {
+        let path = format!("/v1/agents/wren/audit?{wrong}");
+        house
+            .get(&path, &own)
+            .await
+            .refused(400, "invalid_argument");
+    }
+}
+
+#[tokio::test]
+async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
+    let house = House::open().await;
+    let (_, own) = house.agent_with("wren", &["The kiln is hot."]).await;
+    house.agent_with("ada", &["The wheel turns."]).await;
+    let token = house.administrator().await;
+    house.get("/v1/audit", &own).await.refused(403, "forbidden");
+    let all = house.get("/v1/audit?limit=200", &token).await.expect(200);
+    let all = all["items"].as_array().unwrap().clone();
+    let of = |name: &str| all.iter().filter(|record| record["agent"] == name).count();
+    assert!(of("wren") >= 2 && of("ada") >= 2);
+    assert!(!json!(all).to_string().contains("kiln"));
+    // Page by page it is the same, each record once.
+    let (mut paged, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/v1/audit?limit=1{cursor}");
+        let page = house.get(&path, &token).await.expect(200);
+        paged.extend(page["items"].as_array().unwrap().clone());
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(paged, all);
+    let saved = house
+        .get("/v1/audit?action=memory_saved&memory=1", &token)
+        .await
+        .expect(200);
+    assert_eq!(saved["items"].as_array().unwrap().len(), 2);
+}
