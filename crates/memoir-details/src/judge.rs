@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use crate::align::{NOWHERE, common};
 use crate::language::Language;
 use crate::lexicon::{JOIN, place};
 use crate::reading::Reading;
@@ -282,6 +283,10 @@ struct Additions {
 impl Additions {
     fn of(replaced: &[Replaced<'_>], written: &Reading, views: &Views<'_>, losses: &[Loss]) -> Self {
         let sources = Sources::of(replaced);
+        if sources.languages.is_empty() {
+            // Nothing is replaced: all is new, and nobody asks.
+            return Additions::default();
+        }
         let mut additions = Additions::default();
         let mut total = 0;
         let mut doubled = false;
@@ -399,8 +404,10 @@ impl<'a> Sources<'a> {
         }
         covered.sort_unstable();
         covered.dedup();
-        let language = |base: Option<(usize, Source<'a>)>| {
-            base.map_or(written.language(), |(_, source)| source.reading.language())
+        let language = |base: Option<(usize, Source<'a>)>| match base {
+            Some((_, source)) => source.reading.language(),
+            None if self.languages.contains(&written.language()) => written.language(),
+            None => self.languages[0],
         };
         let left = |covered: &[u32], language| self.left(views, n, covered, language);
         let mut open = left(&covered, language(base));
@@ -423,20 +430,25 @@ impl<'a> Sources<'a> {
                 open = left(&covered, language(base));
             }
         }
-        let view_language = language(base);
-        let words = match views.views.get(&view_language) {
-            Some(view) => view.reading.of_sentence(n),
-            None => written.of_sentence(n),
-        };
-        let counted = words.len() - open.iter().filter(|word| word.is(JOIN)).count().min(words.len());
-        let reading = views.views.get(&view_language).map_or(written, |view| &view.reading);
+        let view = views.view(language(base));
+        let reading: &Reading = &view.reading;
+        let words = reading.of_sentence(n);
+        let mut added: Vec<&Word> = open.iter().filter(|word| !joins(word, words, &covered)).collect();
+        let counted = words.len() - (open.len() - added.len());
         // A frame that no source has may not be put before one.
         let frame = reading.outline(n).frame;
         let framed = frame.is_some()
             && !self.all.iter().any(|source| source.reading.outline(source.sentence).frame == frame);
-        let mut added: Vec<&Word> = open.iter().filter(|word| !joins(word, words, &covered)).collect();
-        let told = self.told(views, n, &added, losses, replaced);
-        if told {
+        if !added.is_empty() && covered.is_empty() {
+            // Nothing of it is covered, since what it is nearest to is turned or cut short. Told are
+            // the words that are not there; where all are, the loss tells it, unless there is none.
+            let missing = self.missing(&likely, words);
+            if !missing.is_empty() {
+                added = words.iter().filter(|word| missing.contains(&word.start)).collect();
+            } else if self.told(views, n, losses, replaced) {
+                added.clear();
+            }
+        } else if !added.is_empty() && self.told(views, n, losses, replaced) {
             added.clear();
         }
         let mut added = forms(reading, &added);
@@ -446,12 +458,21 @@ impl<'a> Sources<'a> {
         Covered { added, counted }
     }
 
+    /// The places of the words that even the nearest source has not, at least.
+    fn missing(&self, likely: &[(Source<'a>, bool)], words: &[Word]) -> Vec<u32> {
+        let places = |source: &Source<'a>| {
+            let places = common(words, source.reading.of_sentence(source.sentence));
+            let missing = words.iter().zip(places).filter(|(_, place)| *place == NOWHERE);
+            missing.map(|(word, _)| word.start).collect::<Vec<u32>>()
+        };
+        let all = self.all.iter().take(MOST_SOURCES);
+        let nearest = likely.iter().map(|(source, _)| source).chain(all).map(places);
+        nearest.min_by_key(Vec::len).unwrap_or_default()
+    }
+
     /// Words of written sentence `n` that are not covered.
     fn left(&self, views: &Views<'_>, n: usize, covered: &[u32], language: Option<Language>) -> Vec<Word> {
-        let Some(view) = views.views.get(&language).or_else(|| views.views.values().next()) else {
-            return Vec::new();
-        };
-        let words = view.reading.of_sentence(n).iter();
+        let words = views.view(language).reading.of_sentence(n).iter();
         words.filter(|word| covered.binary_search(&word.start).is_err()).copied().collect()
     }
 
@@ -476,24 +497,15 @@ impl<'a> Sources<'a> {
         likely.into_iter().map(|(_, source, whole)| (source, whole)).collect()
     }
 
-    /// Whether what is left of sentence `n` is told already, as the gutting of the only sentence
-    /// that it is a piece of: then no word of it is new, and saying so would mislead.
-    fn told(
-        &self,
-        views: &Views<'_>,
-        n: usize,
-        added: &[&Word],
-        losses: &[Loss],
-        replaced: &[Replaced<'_>],
-    ) -> bool {
-        !added.is_empty()
-            && losses.iter().filter(|loss| loss.gutted).any(|loss| {
-                let wording = replaced[loss.replaced].wordings()[loss.wording];
-                let view = views.view(wording.language());
-                let words = view.reading.of_sentence(n);
-                let places = crate::align::common(words, wording.of_sentence(loss.sentence));
-                words.iter().zip(places).all(|(_, place)| place != crate::align::NOWHERE)
-            })
+    /// Whether written sentence `n` is told already, as the gutting of a sentence that it is a piece
+    /// of: then no word of it is new, and saying so would mislead.
+    fn told(&self, views: &Views<'_>, n: usize, losses: &[Loss], replaced: &[Replaced<'_>]) -> bool {
+        losses.iter().filter(|loss| loss.gutted).any(|loss| {
+            let wording = replaced[loss.replaced].wordings()[loss.wording];
+            let words = views.view(wording.language()).reading.of_sentence(n);
+            let places = common(words, wording.of_sentence(loss.sentence));
+            places.into_iter().all(|place| place != NOWHERE)
+        })
     }
 }
 

@@ -112,6 +112,9 @@ fn count_evidence(entry: &Entry, scores: &mut [u32; LANGUAGES]) {
     let mut languages = entry.evidence;
     // A word that only one language has says more than one that several share.
     let worth = if languages.count_ones() == 1 { 2 } else { 1 };
+    if entry.common.count_ones() == 1 && languages & entry.common == 0 {
+        scores[entry.common.trailing_zeros() as usize] += 1;
+    }
     while languages != 0 {
         scores[languages.trailing_zeros() as usize] += worth;
         languages &= languages - 1;
@@ -136,5 +139,5 @@ fn decide(scores: &[u32; LANGUAGES], words: u32) -> Option<Language> {
     // One word of one language alone is enough in a short sentence only: a long one in that
     // language would have more of them.
     let enough = best >= 3 || best >= 2 && second == 0 && words <= 8;
-    (enough && best >= second + second / 2 + 1).then_some(language)
+    (enough && best > second + second / 2).then_some(language)
 }

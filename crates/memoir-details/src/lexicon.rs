@@ -51,9 +51,13 @@ pub(crate) struct Entry {
     classes: [Class; LANGUAGES + 1],
     /// The languages that the word is evidence of, one bit each.
     pub(crate) evidence: u16,
+    /// The languages that it is a word of every day in, weaker evidence.
+    pub(crate) common: u16,
     pub(crate) abbreviation: bool,
     /// A number with a full stop before this word is an ordinal.
     pub(crate) after_ordinal: bool,
+    /// Some language writes the word out as others: "cannot".
+    pub(crate) contracted: bool,
     /// For a character of a script without spaces: the characters of the longest listed word that
     /// begins with it.
     pub(crate) reach: u8,
@@ -67,8 +71,10 @@ impl Entry {
         Entry {
             classes: [0; LANGUAGES + 1],
             evidence: 0,
+            common: 0,
             abbreviation: false,
             after_ordinal: false,
+            contracted: false,
             reach: 0,
             index: Some(key),
         }
@@ -200,6 +206,12 @@ impl Builder {
         // "don't" is written out where no language is sure, since English short forms are
         // unmistakable and a hidden "not" must turn.
         b.contract(NONE, Language::English.table());
+        // Where no language is sure, an article of one is no pronoun of another: French "le", Spanish "y".
+        for entry in &mut b.entries {
+            if entry.classes[..NONE].iter().any(|class| class & FREE != 0) {
+                entry.classes[NONE] &= !(PRONOUN | ATTACH);
+            }
+        }
         b.index();
         Lexicon {
             ids: b.ids,
@@ -233,6 +245,9 @@ impl Builder {
         }
         for word in words(table.after_ordinals) {
             self.entry(word).after_ordinal = true;
+        }
+        for word in words(table.common) {
+            self.entry(word).common |= 1 << place;
         }
         for word in words(table.evidence) {
             self.entry(word).evidence |= 1 << place;
@@ -283,7 +298,7 @@ impl Builder {
             let sequence = word.chars().next().is_some_and(is_unspaced);
             let entry = self.entry(word);
             entry.classes[place] |= class;
-            entry.classes[NONE] |= class & !(FREE | JOIN);
+            entry.classes[NONE] |= class & !FREE;
             if sequence {
                 let length = word.chars().count().min(16) as u8;
                 let mut head = [0; 4];
@@ -353,7 +368,8 @@ impl Builder {
             } else if short.starts_with('\'') || short == "n't" {
                 of.endings.push((short, contraction));
             } else {
-                of.whole.insert(short, contraction);
+                of.whole.insert(short.clone(), contraction);
+                self.entry(&short).contracted = true;
             }
         }
     }

@@ -364,7 +364,7 @@ impl<'a> Pair<'a> {
         let head = &self.n[first];
         // "The father of Ann died" does not say "Ann died".
         let tied = before.is(ATTACH) && head.marks & PARTING == 0;
-        !tied && !(before.is(NUMBER) && head.is(NUMBER))
+        !(tied || before.is(NUMBER) && head.is(NUMBER))
     }
 
     fn is_sound_gap(&self, from: usize, to: usize, words: (usize, usize), gaps: &mut Gaps) -> bool {
@@ -400,10 +400,12 @@ impl<'a> Pair<'a> {
 
     fn is_sound_after(&self, last: usize) -> bool {
         let rest = &self.n[last + 1..];
-        if let Some(next) = rest.first() {
-            if next.is(POSSESSIVE) || next.is(NUMBER) && self.n[last].is(NUMBER) && next.marks & PARTING == 0 {
-                return false;
-            }
+        let tied = rest.first().is_some_and(|next| {
+            let beside = next.is(NUMBER) && self.n[last].is(NUMBER) && next.marks & PARTING == 0;
+            next.is(POSSESSIVE) || beside
+        });
+        if tied {
+            return false;
         }
         let clause = rest.iter().take_while(|word| word.marks & PARTING == 0 && !word.is(JOIN));
         for word in clause {

@@ -198,7 +198,7 @@ impl Scanner<'_> {
             }
             _ if is_unspaced(c) => self.character(),
             _ if c.is_alphabetic() => self.word_or_name(),
-            '@' | '#' | '/' | '~' | '\\' if self.name_ahead() => {}
+            '@' | '#' | '/' | '~' if self.begins_chunk() && self.name_ahead() => {}
             '-' | '‐' | '‑' | '–' | '—' | '―' | '−' | '‒' | '－' | '〜' => self.dash(c),
             ',' | '،' | '、' | '，' | '|' | '・' => self.mark(c, COMMA),
             ':' | '：' => {
@@ -441,7 +441,10 @@ impl Scanner<'_> {
             .windows(2)
             .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
             .count();
-        if changes < 2 && !run.contains(&b'_') {
+        // "14b" is another house than "14".
+        let lettered = changes == 1 && run.last().is_some_and(u8::is_ascii_alphabetic)
+            && run.len() > 1 && run[run.len() - 2].is_ascii_digit();
+        if changes < 2 && !lettered && !run.contains(&b'_') {
             // "12/24 at example.org/x" is no name, "2025_report.md" is one.
             return rest.get(length).is_some_and(|b| *b == b'@') && self.name_ahead();
         }
@@ -624,7 +627,9 @@ impl Scanner<'_> {
                 let initial = letters.next().is_some_and(char::is_alphabetic)
                     && letters.next().is_none()
                     && !is_unspaced(slice.chars().next().unwrap_or(' '));
-                initial || token.entry.is_some_and(|id| lexicon::entry(id).abbreviation)
+                let first = self.tokens.len() == self.from + 1;
+                initial && (first || !self.known_word_ahead())
+                    || token.entry.is_some_and(|id| lexicon::entry(id).abbreviation)
             }
             Kind::Number => {
                 slice.len() <= 2 && (self.tokens.len() == self.from + 1 || self.ordinal_ahead())
@@ -634,11 +639,22 @@ impl Scanner<'_> {
     }
 
     fn ordinal_ahead(&self) -> bool {
-        let rest = self.text.get(self.at..).unwrap_or("").trim_start();
+        self.ahead().is_some_and(|id| lexicon::entry(id).after_ordinal)
+    }
+
+    /// Whether a word of some table follows: "of lab B. The door" ends a sentence, "John F. Kennedy"
+    /// does not.
+    fn known_word_ahead(&self) -> bool {
+        self.ahead().is_some_and(|id| lexicon::entry(id).evidence != 0)
+    }
+
+    /// What the tables know of the next word.
+    fn ahead(&self) -> Option<u32> {
+        let rest = self.text.get(self.at..)?.trim_start();
         let word: String = rest.chars().take_while(|c| c.is_alphabetic()).take(24).collect();
         let mut folded = String::new();
         fold_into(&word, &mut folded);
-        lexicon::find(hash(&folded)).is_some_and(|id| lexicon::entry(id).after_ordinal)
+        lexicon::find(hash(&folded))
     }
 
     fn line_break(&mut self) {

@@ -85,7 +85,8 @@ impl<'t> Reader<'t> {
     }
 
     fn token(&mut self, token: &Token) {
-        if token.apostrophe && self.contraction(token) {
+        let contracted = token.entry.is_some_and(|id| lexicon::entry(id).contracted);
+        if (token.apostrophe || contracted) && self.contraction(token) {
             return;
         }
         let class = self.class_of(token.hash, token.entry);

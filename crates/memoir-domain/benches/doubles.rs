@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use memoir_domain::{
     Timestamp,
     agent::DuplicateMatch,
+    audit::ActorKind,
     memory::{Kind, Memory, NewMemory, Number, Tags},
     near_doubles::{DEFAULT_PAIRS, near_doubles},
-    text,
+    wording::Door,
 };
 
 const MEMORIES: usize = 10_000;
@@ -129,8 +130,10 @@ fn memories(texts: &[String]) -> Vec<Memory> {
                 source: None,
                 created_at: None,
                 constitutional: false,
+                door: Door::of(ActorKind::Agent),
+                wordings: None,
             };
-            memory.into_memory(Number(number), at)
+            memory.into_memory(Number(number), number, at)
         })
         .collect()
 }
@@ -152,7 +155,7 @@ fn shortest<T>(mut run: impl FnMut() -> T) -> (Duration, T) {
 fn measure(name: &str, texts: &[String]) {
     let memories = memories(texts);
     let (floor, words) = shortest(|| {
-        let words = texts.iter().map(|text| text::words(text).len());
+        let words = texts.iter().map(|text| text.split_whitespace().count());
         words.sum::<usize>()
     });
     let (took, found) = shortest(|| near_doubles(&memories, DuplicateMatch::Exact, DEFAULT_PAIRS));

@@ -278,7 +278,7 @@ mod tests {
     /// Two core memories of 101 tokens each and one that is constitutional, two entries of 104.
     fn five() -> [Memory; 5] {
         let mut vow = test_memory(1, &"v".repeat(400));
-        vow.protected_wording = Some(vow.content.clone());
+        vow.protected_seq = Some(1);
         [
             vow,
             test_memory(2, &"a".repeat(400)),

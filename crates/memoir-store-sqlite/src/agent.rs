@@ -365,7 +365,7 @@ mod tests {
     fn a_record_is_found_by_its_key() {
         let connection = open::in_memory().unwrap();
         assert_eq!(
-            plan(&connection, RECORD_AT),
+            plan(&connection, crate::records::RECORD_AT),
             [
                 "SEARCH audit_records USING PRIMARY KEY (agent_id=? AND seq=?)",
                 "CORRELATED SCALAR SUBQUERY 1",

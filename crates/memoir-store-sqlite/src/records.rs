@@ -172,7 +172,7 @@ pub(crate) fn of_account(
     conditions.all(connection, &sql, decode::fleet_record)
 }
 
-const RECORD_AT: &str = concat!(
+pub(crate) const RECORD_AT: &str = concat!(
     "SELECT ",
     record_columns!(),
     " FROM audit_records WHERE agent_id = ?1 AND seq = ?2"

@@ -166,7 +166,7 @@ fn everything_that_is_wrong_with_settings_is_told() {
     let wrong = check_settings(&[
         (Field::Name, Some(" ")),
         (Field::Model, Some("gpt")),
-        (Field::DetailGuard, Some("off")),
+        (Field::LossGuard, Some("off")),
         (Field::CoreTokenBudget, Some("0")),
         (Field::ImmutableTags, None),
     ]);

@@ -27,7 +27,7 @@ use memoir_domain::{
     session::State,
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DetailRow, DueAgents, Finding, Fleet,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DueAgents, Finding, Fleet,
     FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter, RecordPlace,
     ReplyRow, Result, Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow,
     WaitingSession, Wanted,
@@ -515,15 +515,6 @@ impl Store for Watched {
     async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
         self.inner.memories(scope, numbers).await
     }
-    async fn carriers(
-        &self,
-        scope: AgentScope,
-        digests: &[i64],
-        except: Number,
-        limit: u32,
-    ) -> Result<Vec<MemoryRow>> {
-        self.inner.carriers(scope, digests, except, limit).await
-    }
     async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>> {
         self.inner.sessions(scope, limit).await
     }
@@ -548,8 +539,8 @@ impl Store for Watched {
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
         self.inner.open_requests(scope).await
     }
-    async fn details(&self, scope: AgentScope) -> Result<Vec<DetailRow>> {
-        self.inner.details(scope).await
+    async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
+        self.inner.records_at(scope, seqs).await
     }
     async fn recount(&self, scope: AgentScope) -> Result<Tally> {
         self.inner.recount(scope).await

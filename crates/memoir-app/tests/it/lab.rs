@@ -129,7 +129,10 @@ impl Lab {
 pub async fn agent_of(memoir: &Memoir, name: &str) -> AgentHandle {
     let account = memoir.account("default").await.unwrap();
     if account.agent(name).await.is_err() {
-        let model = [(Field::Model, Some("scripted:model"))];
+        let model = [
+            (Field::Model, Some("scripted:model")),
+            (Field::LossGuard, Some("off")),
+        ];
         account.create_agent(name, &model, &person()).await.unwrap();
     }
     account.agent(name).await.unwrap()

@@ -291,7 +291,7 @@ async fn spec_3_18_the_cap_is_that_of_every_session() {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let world = World::new(&texts).await;
-    let off = [(Field::DetailGuard, Some("off"))];
+    let off = [(Field::LossGuard, Some("off"))];
     world.agent.configure(&off, &person()).await.unwrap();
     let own = opened(&world).await;
     let mut by_agent = Vec::new();

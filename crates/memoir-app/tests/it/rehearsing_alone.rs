@@ -164,7 +164,7 @@ async fn furnished() -> World {
     world.agent.protect(Number(1), &person()).await.unwrap();
     let settings = [
         (Field::ImmutableTags, Some("vow")),
-        (Field::DetailGuard, Some("refuse")),
+        (Field::LossGuard, Some("refuse")),
     ];
     world.agent.configure(&settings, &person()).await.unwrap();
     world
@@ -329,7 +329,7 @@ async fn spec_3_11_a_rehearsal_has_ten_edits() {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let world = World::new(&texts).await;
-    let off = [(Field::DetailGuard, Some("off"))];
+    let off = [(Field::LossGuard, Some("off"))];
     world.agent.configure(&off, &person()).await.unwrap();
     let id = rehearsing(&world).await;
     let mut codes = Vec::new();

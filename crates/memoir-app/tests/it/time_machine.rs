@@ -497,7 +497,7 @@ async fn spec_3_14_erosion_follows_the_time() {
     let agent = &world.agent;
     let lax = [
         (Field::RefinementThreshold, Some("0.2")),
-        (Field::DetailGuard, Some("off")),
+        (Field::LossGuard, Some("off")),
     ];
     for number in 0..10 {
         let text = format!("A long and quiet memory number {number} of a day at the sea.");

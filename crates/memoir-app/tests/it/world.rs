@@ -146,6 +146,8 @@ impl World {
         let account = world.0.account("default").await.unwrap();
         let assignments = [
             (Field::Model, Some("scripted:model")),
+            // What may be let go is tested in `carrying`; elsewhere edits may say what they like.
+            (Field::LossGuard, Some("off")),
             (
                 Field::SystemPrompt,
                 Some("I am Wren, who lives with a bookbinder's family."),

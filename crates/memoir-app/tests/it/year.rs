@@ -185,7 +185,7 @@ impl Year {
         let shown = self.world.agent.show().await.unwrap();
         assert_eq!(shown.tally.core_tokens, mass, "day {}", self.day);
         for memory in &memories {
-            if memory.number.0 <= self.looked_at || memory.source.is_none() {
+            if memory.number.0 <= self.looked_at || memory.sources.is_empty() {
                 continue;
             }
             for canary in canaries(memory.content.expose()) {
@@ -303,7 +303,7 @@ impl Year {
     async fn victim(&self) -> u64 {
         let memories = self.memories().await;
         let is_noted = |each: &&MemoryView| {
-            each.kind == Kind::Core && each.discarded_at.is_none() && each.source.is_some()
+            each.kind == Kind::Core && each.discarded_at.is_none() && !each.sources.is_empty()
         };
         let oldest = memories.iter().find(is_noted);
         oldest.map_or(1, |memory| memory.number.0)

@@ -37,7 +37,8 @@ pub async fn agent() -> AgentHandle {
     );
     let account = memoir.account("default").await.unwrap();
     let person = Actor::administrator("test");
-    account.create_agent("wren", &[], &person).await.unwrap();
+    let off = [(memoir_domain::agent::Field::LossGuard, Some("off"))];
+    account.create_agent("wren", &off, &person).await.unwrap();
     account.agent("wren").await.unwrap()
 }
 

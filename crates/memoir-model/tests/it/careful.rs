@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use memoir_domain::agent::{Agent, Settings, Threshold};
 use memoir_domain::breaker::Gauge;
-use memoir_domain::knife::{Refusal, Tool, ToolResult};
+use memoir_domain::audit::ActorKind;
+use memoir_domain::knife::{Left, Refusal, Tool, ToolResult};
 use memoir_domain::memory::{Kind, Memory, Number, Tags, Tally};
 use memoir_domain::prompt::{self, Occasion, Prompt};
 use memoir_domain::session::{Mode, Stats};
+use memoir_domain::wording::Door;
 use memoir_domain::{AgentId, PrivateText, Timestamp, context, ledger};
 use memoir_model::{
     Arguments, Finish, Message, Model, Providers, Request, ToolCall, ToolDefinition, Usage,
@@ -37,7 +39,9 @@ fn memories(texts: &[&str]) -> Vec<Memory> {
                 content: wording.unwrap_or(text).into(),
                 tags: Tags::default(),
                 source: None,
-                protected_wording: wording.map(Into::into),
+                door: Door::of(ActorKind::Agent),
+                wordings: Vec::new(),
+                protected_seq: wording.map(|_| number),
                 created_at: at,
                 updated_at: at,
                 discarded_at: None,
@@ -61,6 +65,7 @@ fn agent(memories: &[Memory]) -> Agent {
         },
         created_at: Timestamp::MIN,
         tally,
+        lost_words: Default::default(),
         next_number: Number(memories.len() as u64 + 1),
         next_seq: 1,
         last_refinement_at: None,
@@ -167,6 +172,11 @@ async fn session(
     }
 }
 
+const LEFT: Left = Left {
+    edits_left: 9,
+    removable_tokens: 100,
+};
+
 /// What the knife answers where nothing stands in the way.
 fn success(call: &ToolCall) -> ToolResult {
     let Arguments::Json(arguments) = &call.arguments else {
@@ -176,13 +186,16 @@ fn success(call: &ToolCall) -> ToolResult {
     match Tool::from_name(&call.name) {
         Some(Tool::Delete) => ToolResult::Deleted {
             number: Number(arguments["id"].as_u64().unwrap()),
-            lost_details: vec![],
+            carried_by: None,
+            lost: None,
+            left: LEFT,
         },
         Some(Tool::Consolidate) => ToolResult::Consolidated {
             merged_count: arguments["ids"].as_array().unwrap().len(),
             number: Number(99),
             content: arguments["content"].as_str().unwrap().into(),
-            lost_details: vec![],
+            lost: None,
+            left: LEFT,
         },
         Some(Tool::Complete) => ToolResult::RefinementComplete {
             summary: arguments["summary"].as_str().unwrap().into(),

@@ -26,7 +26,7 @@ async fn an_agent_is_made_with_its_settings() {
         ("system_prompt", prompt.as_str()),
         ("core_token_budget", "4000"),
         ("refinement_threshold", "0.9"),
-        ("detail_guard", "refuse"),
+        ("loss_guard", "refuse"),
         ("immutable_tags", "voice, vow"),
         ("paused", "yes"),
     ];
@@ -50,7 +50,7 @@ async fn an_agent_is_made_with_its_settings() {
     );
     assert_eq!(settings["core_token_budget"], 4_000);
     assert_eq!(settings["refinement_threshold"], 0.9);
-    assert_eq!(settings["detail_guard"], "refuse");
+    assert_eq!(settings["loss_guard"], "refuse");
     assert_eq!(
         settings["immutable_tags"],
         serde_json::json!(["voice", "vow"])

@@ -128,6 +128,7 @@ impl House {
         let prompt = format!("I am {name}, {CANARY}.");
         let settings = [
             (Field::Model, Some("builtin:careful")),
+            (Field::LossGuard, Some("off")),
             (Field::SystemPrompt, Some(prompt.as_str())),
         ];
         account

@@ -47,7 +47,7 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
         ("refinement_trigger_tokens", "4500", json!(4_500)),
         ("immutable_tags", "vow, voice", json!(["vow", "voice"])),
         ("duplicate_match", "ignore_case", json!("ignore_case")),
-        ("detail_guard", "off", json!("off")),
+        ("loss_guard", "off", json!("off")),
         ("paused", "yes", json!(true)),
         ("active", "", json!(false)),
     ];
@@ -85,7 +85,7 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
         ("refinement_trigger_tokens", ""),
         ("immutable_tags", ""),
         ("duplicate_match", ""),
-        ("detail_guard", ""),
+        ("loss_guard", ""),
         ("paused", ""),
         ("active", "yes"),
     ];
@@ -257,7 +257,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     };
     let before = browser.page(&page).await;
     set(Field::CoreTokenBudget, "7000").await;
-    set(Field::DetailGuard, "refuse").await;
+    set(Field::LossGuard, "refuse").await;
     // Whoever did not touch it does not change it back.
     let done = browser
         .send_filled_in(&before, &page, &[("refinement_threshold", "0.9")])
@@ -266,7 +266,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     assert_eq!(last_change(&agent).await, json!(["refinement_threshold"]));
     assert_eq!(value(&agent, Field::CoreTokenBudget).await, 7_000);
     // Whoever did is told first.
-    let both = [("core_token_budget", "6000"), ("detail_guard", "refuse")];
+    let both = [("core_token_budget", "6000"), ("loss_guard", "refuse")];
     let told = browser.send_filled_in(&before, &page, &both).await;
     assert_eq!(told.status, 409);
     assert_eq!(value(&agent, Field::CoreTokenBudget).await, 7_000);
@@ -279,7 +279,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     );
     // Nobody is in the way of what is so already.
     assert_eq!(
-        document.by_id("detail_guard").attribute("aria-invalid"),
+        document.by_id("loss_guard").attribute("aria-invalid"),
         None
     );
     let kept = ("core_token_budget".to_owned(), "6000".to_owned());

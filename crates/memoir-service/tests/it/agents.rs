@@ -63,7 +63,7 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
             "immutable_tags: must be a list of up to 16 tags",
         ),
         (
-            json!({"detail_guard": "loud"}),
+            json!({"loss_guard": "loud"}),
             "detail_guard: must be `warn`, `refuse` or `off`",
         ),
         (json!({"paused": "true"}), "paused: must be true or false"),

@@ -255,7 +255,10 @@ pub async fn administrator_of(account: &Account) -> String {
 }
 
 pub async fn agent_of(account: &Account, name: &str) -> (AgentHandle, String) {
-    let model = [(Field::Model, Some("builtin:careful"))];
+    let model = [
+        (Field::Model, Some("builtin:careful")),
+        (Field::LossGuard, Some("off")),
+    ];
     account.create_agent(name, &model, &owner()).await.unwrap();
     let agent = account.agent(name).await.unwrap();
     let made = agent
