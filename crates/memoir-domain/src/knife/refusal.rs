@@ -285,11 +285,13 @@ impl Refusal {
                 } else {
                     add(would_go(lost));
                 }
-                add(would_stand(&second.would_say));
-                if let Some(near) = &second.nearest {
-                    add(near.told());
+                match &second.nearest {
+                    Some(near) => add(near.told()),
+                    None => add(would_stand(&second.would_say)),
                 }
-                add(would_pass(&second.passes));
+                if let Some(text) = &second.passes {
+                    add(format!("This text would pass: {}.", quote(text.expose())));
+                }
                 add(format!(
                     "If it is really to go, make the same call again with confirm {confirm:?}. Leaving it as it is is fine."
                 ));

@@ -34,7 +34,10 @@ impl Bench {
     /// With the agent `wren`, whose model needs no network.
     pub(crate) fn with_agent() -> Self {
         let bench = Self::new();
-        bench.ok(&["agent", "create", "wren", "--model", "builtin:careful"]);
+        // What may be let go is tested by itself; elsewhere edits may say what they like.
+        bench.ok(&[
+            "agent", "create", "wren", "--model", "builtin:careful", "--loss-guard", "off",
+        ]);
         bench
     }
 

@@ -49,7 +49,7 @@ fn each_limit_is_told_with_the_size_given() {
             "core_token_budget: must be a whole number",
         ),
         (
-            &["agent", "create", "x", "--detail-guard", "loud"],
+            &["agent", "create", "x", "--loss-guard", "loud"],
             "detail_guard: must be `warn`, `refuse` or `off`",
         ),
         (

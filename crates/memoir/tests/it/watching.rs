@@ -188,7 +188,9 @@ impl Scene {
         let telemetry = format!("[telemetry]\notlp_endpoint = \"{}\"\n", collector.address);
         bench.write(path, format!("{telemetry}{config}"));
         let agent = format!("wren-{CANARY}");
-        bench.ok(&["agent", "create", &agent, "--model", "lab:small"]);
+        bench.ok(&[
+            "agent", "create", &agent, "--model", "lab:small", "--loss-guard", "off",
+        ]);
         let token = token(&bench, &["--role", "agent", "--agent", &agent]);
         let service = Running::start(&bench, &[]);
         let scene = Self {
