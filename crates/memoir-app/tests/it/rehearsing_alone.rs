@@ -193,10 +193,10 @@ fn calls() -> Vec<(&'static str, Value)> {
         delete(10),
         ("search_memories", json!({"query": "rain"})),
         ("protect_memory", json!({"id": 12})),
-        ("protect_memory", json!({"id": 16})),
+        ("protect_memory", json!({"id": 17})),
         (
             "update_memory",
-            json!({"id": 16, "content": "Rain fell the whole day and nobody came."}),
+            json!({"id": 17, "content": "Rain fell the whole day and nobody came."}),
         ),
         ("delete_memory", json!({"id": 12})),
         (
@@ -206,7 +206,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("search_memories", json!({"query": "cat"})),
         (
             "update_memory",
-            json!({"id": 17, "content": "The cat sleeps on the paper."}),
+            json!({"id": 18, "content": "The cat sleeps on the paper."}),
         ),
         ("complete_refinement", json!({"summary": ""})),
         ("complete_refinement", json!({"summary": "Less rain."})),

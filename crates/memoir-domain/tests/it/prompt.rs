@@ -144,8 +144,8 @@ fn spec_3_1_an_agent_of_which_nothing_can_go_is_not_asked() {
     );
     assert!(reason(&even, "0.76").is_some());
     // What is protected does not count, and exact doubles are put together by code.
-    assert_eq!(reason(&["!a", "@b", &even[0], &even[1], "c"], "0.75"), None);
-    assert!(reason(&["!a", "@b", &even[0], &even[1]], "0.75").is_some());
+    assert_eq!(reason(&["!a", "@b", even[0], even[1], "c"], "0.75"), None);
+    assert!(reason(&["!a", "@b", even[0], even[1]], "0.75").is_some());
     assert_eq!(reason(&[even[0], even[0]], "1"), None);
     // A session that is started by hand tells it.
     let opened = World::with(&even[..3]).open(Mode::Full);

@@ -180,17 +180,17 @@ impl Shop {
     }
 }
 
-/// Makes an agent with a memory whose model is `PROVIDER:NAME`.
+/// Makes an agent whose model is `PROVIDER:NAME`, with memories of which one could go.
 async fn agent(account: &Account, provider: &str, name: &str) -> memoir_app::AgentHandle {
     let model = format!("{provider}:{name}");
     let model = [(Field::Model, Some(model.as_str()))];
     account.create_agent(name, &model, &owner()).await.unwrap();
     let agent = account.agent(name).await.unwrap();
-    let input = MemoryInput {
-        content: "The kiln is fired on Thursdays.".into(),
+    let inputs = ["Sunday", "Monday", "Friday", "a feast"].map(|day| MemoryInput {
+        content: format!("The kiln is fired on {day}.").into(),
         ..MemoryInput::default()
-    };
-    agent.save(&[input], &owner()).await.unwrap();
+    });
+    agent.save(&inputs, &owner()).await.unwrap();
     agent
 }
 
