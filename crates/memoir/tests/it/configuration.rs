@@ -10,6 +10,8 @@ fn the_users_configuration_is_read_where_there_is_one() {
         "model = \"builtin:careful\"\n",
     );
     bench.ok(&["agent", "create", "wren"]);
+    // Without core memories it is never asked.
+    bench.ok(&["remember", "wren", "I like rain."]);
     assert_eq!(
         bench.json(&["agent", "show", "wren"])["effective_model"],
         "builtin:careful"
