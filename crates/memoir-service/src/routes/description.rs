@@ -289,6 +289,7 @@ const OPERATIONS: &[Operation] = &[
     ),
     ("list_records", READERS, &["not_found"]),
     ("verify_records", BOTH, &["not_found"]),
+    ("list_account_records", ADMINISTRATOR, &["forbidden"]),
     ("take_checkpoint", "Everybody with a token.", &[]),
 ];
 

@@ -48,6 +48,12 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
         ("immutable_tags", "vow, voice", json!(["vow", "voice"])),
         ("duplicate_match", "ignore_case", json!("ignore_case")),
         ("loss_guard", "off", json!("off")),
+        ("refinement_schedule", "Thu 03:30", json!("Thu 03:30")),
+        ("refinement_mode", "dedup_only", json!("dedup_only")),
+        ("context_journal_tokens", "4000", json!(4_000)),
+        ("context_core_tokens", "3000", json!(3_000)),
+        ("reasoning_effort", "low", json!("low")),
+        ("answer_tokens", "2000", json!(2_000)),
         ("paused", "yes", json!(true)),
         ("active", "", json!(false)),
     ];
@@ -86,12 +92,23 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
         ("immutable_tags", ""),
         ("duplicate_match", ""),
         ("loss_guard", ""),
+        ("refinement_schedule", ""),
+        ("refinement_mode", ""),
+        ("context_journal_tokens", ""),
+        ("context_core_tokens", ""),
+        ("reasoning_effort", ""),
+        ("answer_tokens", ""),
         ("paused", ""),
         ("active", "yes"),
     ];
     browser.fill_in(&page, &page, &back).await.leads_to();
     let view = agent.show().await.unwrap();
-    for (name, set) in view.settings.expose().as_object().unwrap() {
+    let settings = view.settings.expose().as_object().unwrap();
+    // What is in force stands beside what is set.
+    let set = settings
+        .iter()
+        .filter(|(name, _)| !name.starts_with("effective_"));
+    for (name, set) in set {
         let expected = match name.as_str() {
             "paused" => json!(false),
             "active" => json!(true),

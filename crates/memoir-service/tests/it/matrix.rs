@@ -286,6 +286,7 @@ fn operations() -> Vec<Operation> {
             "/v1/agents/{agent}/audit/verify",
             none(),
         ),
+        operation("list_account_records", "GET", "/v1/audit", none()),
         operation("take_checkpoint", "GET", "/v1/audit/checkpoint", none()),
         Operation {
             before: Before::User,

@@ -38,6 +38,7 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
         "constitutional",
         "created_at",
         "updated_at",
+        "fades_at",
         "discarded_at",
     ];
     assert_eq!(names, BTreeSet::from(open));

@@ -10,6 +10,8 @@ fn the_users_configuration_is_read_where_there_is_one() {
         "model = \"builtin:careful\"\n",
     );
     bench.ok(&["agent", "create", "wren"]);
+    // Without core memories it is never asked.
+    bench.ok(&["remember", "wren", "I like rain."]);
     assert_eq!(
         bench.json(&["agent", "show", "wren"])["effective_model"],
         "builtin:careful"
@@ -29,8 +31,8 @@ fn a_fault_is_told_with_file_key_and_limit() {
         ("model = \"careful\"", "names no provider"),
         ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
         (
-            "erosion_floor = 2",
-            "`erosion_floor` is 2; it must be 0 to 1",
+            "[loss]\nyear_percent = 21",
+            "`loss.year_percent` must be a percentage from 0 to 20",
         ),
         (
             "[providers.lab]\nkind = \"openai\"",

@@ -175,7 +175,9 @@ fn long_conversation() -> String {
 
 fn marks(received: &Received) -> BTreeSet<String> {
     let question = question(&received.body);
-    let words = question.split(['"', ' ']);
+    // Before it stands what was noted of the parts before.
+    let (_, conversation) = question.split_once("## The conversation").unwrap();
+    let words = conversation.split(['"', ' ']);
     words
         .filter(|word| word.starts_with("mark"))
         .map(str::to_owned)

@@ -14,6 +14,7 @@ mod failures;
 mod files;
 mod following;
 mod gone;
+mod handling;
 mod history;
 mod keys;
 mod living;
