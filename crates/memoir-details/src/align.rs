@@ -3,8 +3,7 @@
 //! Owns finding the places and nothing of what they mean. Work is bounded by the product of the
 //! lengths over 64, and nothing recurs.
 
-use std::collections::HashMap;
-
+use crate::lexicon::ByHash;
 use crate::words::Word;
 
 /// No place.
@@ -69,9 +68,17 @@ pub(crate) fn common(s: &[Word], n: &[Word]) -> Vec<u32> {
     let mut rows = vec![!0_u64; blocks * (n.len() + 1)];
     for (j, word) in n.iter().enumerate() {
         let mut carry = false;
-        for block in 0..blocks {
+        let few;
+        let masks = match masks.of(word.key) {
+            Mask::One(mask) => {
+                few = [mask];
+                &few[..]
+            }
+            Mask::Many(masks) => masks,
+        };
+        for (block, mask) in masks.iter().enumerate() {
             let before = rows[j * blocks + block];
-            let hits = before & masks.of(word.key, block);
+            let hits = before & mask;
             let (sum, one) = before.overflowing_add(hits);
             let (sum, two) = sum.overflowing_add(u64::from(carry));
             carry = one || two;
@@ -94,11 +101,21 @@ pub(crate) fn common(s: &[Word], n: &[Word]) -> Vec<u32> {
     places
 }
 
-/// For each word of a sequence, at which of its places it stands.
+/// At which places of a sequence each of its words stands, one bit for each place.
 enum Masks<'s> {
     /// Up to 64 words are looked through faster than they are filed.
     Few(&'s [Word]),
-    Many { ids: HashMap<u64, usize>, bits: Vec<u64>, blocks: usize },
+    Many {
+        starts: ByHash<usize>,
+        /// As many blocks for each word; the first are those of a word that does not occur.
+        bits: Vec<u64>,
+        blocks: usize,
+    },
+}
+
+enum Mask<'m> {
+    One(u64),
+    Many(&'m [u64]),
 }
 
 impl<'s> Masks<'s> {
@@ -106,25 +123,37 @@ impl<'s> Masks<'s> {
         if blocks == 1 {
             return Masks::Few(s);
         }
-        let mut ids = HashMap::new();
-        let mut bits = Vec::new();
+        let mut starts = ByHash::default();
+        let mut bits = vec![0; blocks];
         for (i, word) in s.iter().enumerate() {
-            let id = *ids.entry(word.key).or_insert_with(|| {
+            let start = *starts.entry(word.key).or_insert_with(|| {
                 bits.resize(bits.len() + blocks, 0);
-                bits.len() / blocks - 1
+                bits.len() - blocks
             });
-            bits[id * blocks + i / 64] |= 1 << (i % 64);
+            bits[start + i / 64] |= 1 << (i % 64);
         }
-        Masks::Many { ids, bits, blocks }
+        Masks::Many {
+            starts,
+            bits,
+            blocks,
+        }
     }
 
-    fn of(&self, key: u64, block: usize) -> u64 {
+    fn of(&self, key: u64) -> Mask<'_> {
         match self {
-            Masks::Few(s) => s
-                .iter()
-                .enumerate()
-                .fold(0, |mask, (i, word)| mask | u64::from(word.key == key) << i),
-            Masks::Many { ids, bits, blocks } => ids.get(&key).map_or(0, |id| bits[id * blocks + block]),
+            Masks::Few(s) => Mask::One(
+                s.iter()
+                    .enumerate()
+                    .fold(0, |mask, (i, word)| mask | u64::from(word.key == key) << i),
+            ),
+            Masks::Many {
+                starts,
+                bits,
+                blocks,
+            } => {
+                let start = starts.get(&key).copied().unwrap_or(0);
+                Mask::Many(&bits[start..start + blocks])
+            }
         }
     }
 }

@@ -46,7 +46,10 @@ pub struct Judgement {
 impl Judgement {
     /// Whether nothing is lost, added or marked otherwise.
     pub fn is_free(&self) -> bool {
-        self.added.is_empty() && self.surplus.is_none() && self.losses.is_empty() && self.marks.is_empty()
+        self.added.is_empty()
+            && self.surplus.is_none()
+            && self.losses.is_empty()
+            && self.marks.is_empty()
     }
 }
 
@@ -142,13 +145,22 @@ pub fn judge(replaced: &[Replaced<'_>], written: &Reading) -> Judgement {
                     Some(would_say) => {
                         // Marks that the present text has changed already are not changed again.
                         if before.said_by.is_some() && !before.marks_differ {
-                            judgement.marks.push(MarkChange { replaced: r, wording: w, sentence: s, would_say });
+                            judgement.marks.push(MarkChange {
+                                replaced: r,
+                                wording: w,
+                                sentence: s,
+                                would_say,
+                            });
                         }
                     }
                     None => {
                         let view = views.view(wording.language());
                         let loss = loss(wording, s, fate, Some(&before), view, &saying);
-                        judgement.losses.extend(loss.map(|loss| Loss { replaced: r, wording: w, ..loss }));
+                        judgement.losses.extend(loss.map(|loss| Loss {
+                            replaced: r,
+                            wording: w,
+                            ..loss
+                        }));
                     }
                 }
             }
@@ -167,13 +179,27 @@ pub fn unsaid(wordings: &[&Reading], text: &Reading) -> Vec<Loss> {
     let mut fates = Vec::with_capacity(wordings.len());
     for wording in wordings {
         let language = wording.language();
-        let view = views.entry(language).or_insert_with(|| View::new(text, language));
-        fates.push((0..wording.sentences()).map(|s| view.fate(wording, s)).collect::<Vec<_>>());
+        let view = views
+            .entry(language)
+            .or_insert_with(|| View::new(text, language));
+        fates.push(
+            (0..wording.sentences())
+                .map(|s| view.fate(wording, s))
+                .collect::<Vec<_>>(),
+        );
     }
-    let saying: HashSet<usize> = fates.iter().flatten().filter_map(|fate| fate.said_by).collect();
+    let saying: HashSet<usize> = fates
+        .iter()
+        .flatten()
+        .filter_map(|fate| fate.said_by)
+        .collect();
     let mut losses = Vec::new();
     for (w, wording) in wordings.iter().enumerate() {
-        for (s, fate) in fates[w].iter().enumerate().filter(|(_, fate)| fate.said_by.is_none()) {
+        for (s, fate) in fates[w]
+            .iter()
+            .enumerate()
+            .filter(|(_, fate)| fate.said_by.is_none())
+        {
             let view = &views[&wording.language()];
             let loss = loss(wording, s, fate, None, view, &saying);
             losses.extend(loss.map(|loss| Loss { wording: w, ..loss }));
@@ -243,7 +269,9 @@ impl<'a> Views<'a> {
         for one in replaced {
             for reading in one.wordings().iter().chain([&one.present]) {
                 let language = reading.language();
-                views.entry(language).or_insert_with(|| View::new(written, language));
+                views
+                    .entry(language)
+                    .or_insert_with(|| View::new(written, language));
             }
         }
         Views { views }
@@ -257,7 +285,9 @@ impl<'a> Views<'a> {
     fn fates(&self, replaced: &[Replaced<'_>]) -> Vec<Vec<Vec<Fate>>> {
         let of_wording = |wording: &&Reading| {
             let view = self.view(wording.language());
-            (0..wording.sentences()).map(|s| view.fate(wording, s)).collect()
+            (0..wording.sentences())
+                .map(|s| view.fate(wording, s))
+                .collect()
         };
         replaced
             .iter()
@@ -281,7 +311,12 @@ struct Additions {
 }
 
 impl Additions {
-    fn of(replaced: &[Replaced<'_>], written: &Reading, views: &Views<'_>, losses: &[Loss]) -> Self {
+    fn of(
+        replaced: &[Replaced<'_>],
+        written: &Reading,
+        views: &Views<'_>,
+        losses: &[Loss],
+    ) -> Self {
         let sources = Sources::of(replaced);
         if sources.languages.is_empty() {
             // Nothing is replaced: all is new, and nobody asks.
@@ -290,25 +325,27 @@ impl Additions {
         let mut additions = Additions::default();
         let mut total = 0;
         let mut doubled = false;
-        let mut counts: HashMap<u64, u32> = HashMap::new();
+        // Each sentence of the present texts may be written once; more often is padding.
+        let mut left = sources.present.clone();
+        let mut written_so_far: HashSet<u64> = HashSet::new();
         for n in 0..written.sentences() {
-            let (counted, same) = match sources.same(views, n) {
-                Some(source) => {
-                    let outline = source.reading.outline(source.sentence);
-                    (source.reading.of_sentence(source.sentence).len(), outline.same)
+            let counted = match sources.same(views, n, &mut left) {
+                Some((source, fresh)) => {
+                    let counted = source.reading.of_sentence(source.sentence).len();
+                    doubled |=
+                        counted > 0 && !fresh && written_so_far.contains(&written.outline(n).same);
+                    counted
                 }
                 None => {
                     let covered = sources.cover(views, written, n, losses, replaced);
+                    doubled |=
+                        covered.counted > 0 && written_so_far.contains(&written.outline(n).same);
                     additions.added.extend(covered.added);
-                    (covered.counted, written.outline(n).same)
+                    covered.counted
                 }
             };
+            written_so_far.insert(written.outline(n).same);
             total += counted as u32;
-            if counted > 0 {
-                let written = counts.entry(same).or_insert(0);
-                *written += 1;
-                doubled |= *written > 1 && *written > sources.present_count(same);
-            }
         }
         let together = replaced.iter().map(|one| one.present.words()).sum();
         additions.surplus = (total > together || doubled).then_some((total, together));
@@ -319,8 +356,9 @@ impl Additions {
 /// The sentences of all replaced texts and their wordings, each once.
 struct Sources<'a> {
     all: Vec<Source<'a>>,
-    by_same: HashMap<(usize, u64), usize>,
-    present: HashMap<u64, u32>,
+    by_same: HashMap<(usize, u64), Source<'a>>,
+    /// How often each sentence stands in the present texts, by language.
+    present: HashMap<(usize, u64), u32>,
     languages: Vec<Option<Language>>,
 }
 
@@ -340,7 +378,8 @@ impl<'a> Sources<'a> {
         };
         for one in replaced {
             for outline in one.present.outlines() {
-                *sources.present.entry(outline.same).or_insert(0) += 1;
+                let key = (place(one.present.language()), outline.same);
+                *sources.present.entry(key).or_insert(0) += 1;
             }
             let wordings = one.wordings.iter().copied();
             for reading in [one.present].into_iter().chain(wordings) {
@@ -350,29 +389,50 @@ impl<'a> Sources<'a> {
                 }
                 for (sentence, outline) in reading.outlines().iter().enumerate() {
                     let key = (place(language), outline.same);
-                    if let std::collections::hash_map::Entry::Vacant(vacant) = sources.by_same.entry(key) {
-                        vacant.insert(sources.all.len());
-                        sources.all.push(Source { reading, sentence });
-                    }
+                    sources
+                        .by_same
+                        .entry(key)
+                        .or_insert(Source { reading, sentence });
                 }
             }
         }
+        // In an order that does not depend on that of the members, nor on the map.
+        let mut all: Vec<_> = sources.by_same.iter().collect();
+        all.sort_by_key(|(key, _)| **key);
+        sources.all = all.into_iter().map(|(_, source)| *source).collect();
+        // Where nothing is free, sentences differ that are equal in a language: those first.
+        sources.languages.sort_unstable();
         sources
     }
 
-    fn present_count(&self, same: u64) -> u32 {
-        self.present.get(&same).copied().unwrap_or(0)
-    }
-
-    /// The source that has exactly the words of written sentence `n`, read in its language.
-    fn same(&self, views: &Views<'_>, n: usize) -> Option<Source<'a>> {
-        self.languages.iter().find_map(|language| {
+    /// The source that has exactly the words of written sentence `n`, read in its language, and
+    /// whether it stands in a present text and was `left` there, from where it is taken.
+    fn same(
+        &self,
+        views: &Views<'_>,
+        n: usize,
+        left: &mut HashMap<(usize, u64), u32>,
+    ) -> Option<(Source<'a>, bool)> {
+        let mut found = None;
+        for language in &self.languages {
             let reading = &views.view(*language).reading;
             let outline = reading.outline(n);
-            let source = self.all[*self.by_same.get(&(place(*language), outline.same))?];
-            let frame = outline.frame.is_none() || outline.frame == source.reading.outline(source.sentence).frame;
-            (frame && source.reading.same(source.sentence, reading, n)).then_some(source)
-        })
+            let key = (place(*language), outline.same);
+            let Some(source) = self.by_same.get(&key).copied() else {
+                continue;
+            };
+            let own = source.reading.outline(source.sentence).frame;
+            let framed = outline.frame.is_some() && outline.frame != own;
+            if framed || !source.reading.same(source.sentence, reading, n) {
+                continue;
+            }
+            if let Some(count) = left.get_mut(&key).filter(|count| **count > 0) {
+                *count -= 1;
+                return Some((source, true));
+            }
+            found = Some((source, false));
+        }
+        found
     }
 
     /// What of written sentence `n` no source covers: those that it says, and one further of which
@@ -386,65 +446,78 @@ impl<'a> Sources<'a> {
         replaced: &[Replaced<'_>],
     ) -> Covered {
         let mut covered: Vec<u32> = Vec::new();
-        let mut base: Option<(usize, Source<'a>)> = None;
         let places = |source: &Source<'a>, partly: bool| {
             let view = views.view(source.reading.language());
             let at = view.words_of(n, source.reading, source.sentence, partly)?;
             let words = view.reading.of_sentence(n);
-            Some(at.into_iter().map(|j| words[j as usize].start).collect::<Vec<u32>>())
+            Some(
+                at.into_iter()
+                    .map(|j| words[j as usize].start)
+                    .collect::<Vec<u32>>(),
+            )
         };
         let likely = self.likely(views, n);
-        for source in likely.iter().filter(|(_, whole)| *whole).map(|(source, _)| source) {
+        // The languages of the sources that cover something: free is what is free in one of them.
+        let mut languages: Vec<Option<Language>> = Vec::new();
+        for source in likely
+            .iter()
+            .filter(|(_, whole)| *whole)
+            .map(|(source, _)| source)
+        {
             if let Some(starts) = places(source, false) {
-                if base.is_none_or(|(most, _)| starts.len() > most) {
-                    base = Some((starts.len(), *source));
-                }
+                languages.push(source.reading.language());
                 covered.extend(starts);
             }
         }
         covered.sort_unstable();
         covered.dedup();
-        let language = |base: Option<(usize, Source<'a>)>| match base {
-            Some((_, source)) => source.reading.language(),
-            None if self.languages.contains(&written.language()) => written.language(),
-            None => self.languages[0],
-        };
-        let left = |covered: &[u32], language| self.left(views, n, covered, language);
-        let mut open = left(&covered, language(base));
+        let (mut language, mut open) = self.left(views, n, &covered, &languages, written);
         if !open.is_empty() {
             // The one further source that covers most of the rest.
             let mut best: Option<(usize, Vec<u32>, Source<'a>)> = None;
             for (source, _) in &likely {
-                let Some(starts) = places(source, true) else { continue };
-                let gain = open.iter().filter(|word| starts.contains(&word.start)).count();
+                let Some(starts) = places(source, true) else {
+                    continue;
+                };
+                let gain = open
+                    .iter()
+                    .filter(|word| starts.contains(&word.start))
+                    .count();
                 if best.as_ref().is_none_or(|(most, ..)| gain > *most) {
                     best = Some((gain, starts, *source));
                 }
             }
-            if let Some((gain, starts, source)) = best.filter(|(gain, ..)| *gain > 0) {
-                if base.is_none_or(|(most, _)| gain > most) {
-                    base = Some((gain, source));
-                }
+            if let Some((_, starts, source)) = best.filter(|(gain, ..)| *gain > 0) {
+                languages.push(source.reading.language());
                 covered.extend(starts);
                 covered.sort_unstable();
-                open = left(&covered, language(base));
+                (language, open) = self.left(views, n, &covered, &languages, written);
             }
         }
-        let view = views.view(language(base));
+        let view = views.view(language);
         let reading: &Reading = &view.reading;
         let words = reading.of_sentence(n);
-        let mut added: Vec<&Word> = open.iter().filter(|word| !joins(word, words, &covered)).collect();
+        let mut added: Vec<&Word> = open
+            .iter()
+            .filter(|word| !joins(word, words, &covered))
+            .collect();
         let counted = words.len() - (open.len() - added.len());
         // A frame that no source has may not be put before one.
         let frame = reading.outline(n).frame;
         let framed = frame.is_some()
-            && !self.all.iter().any(|source| source.reading.outline(source.sentence).frame == frame);
+            && !self
+                .all
+                .iter()
+                .any(|source| source.reading.outline(source.sentence).frame == frame);
         if !added.is_empty() && covered.is_empty() {
             // Nothing of it is covered, since what it is nearest to is turned or cut short. Told are
             // the words that are not there; where all are, the loss tells it, unless there is none.
             let missing = self.missing(&likely, words);
             if !missing.is_empty() {
-                added = words.iter().filter(|word| missing.contains(&word.start)).collect();
+                added = words
+                    .iter()
+                    .filter(|word| missing.contains(&word.start))
+                    .collect();
             } else if self.told(views, n, losses, replaced) {
                 added.clear();
             }
@@ -462,18 +535,53 @@ impl<'a> Sources<'a> {
     fn missing(&self, likely: &[(Source<'a>, bool)], words: &[Word]) -> Vec<u32> {
         let places = |source: &Source<'a>| {
             let places = common(words, source.reading.of_sentence(source.sentence));
-            let missing = words.iter().zip(places).filter(|(_, place)| *place == NOWHERE);
+            let missing = words
+                .iter()
+                .zip(places)
+                .filter(|(_, place)| *place == NOWHERE);
             missing.map(|(word, _)| word.start).collect::<Vec<u32>>()
         };
         let all = self.all.iter().take(MOST_SOURCES);
-        let nearest = likely.iter().map(|(source, _)| source).chain(all).map(places);
-        nearest.min_by_key(Vec::len).unwrap_or_default()
+        let nearest = likely
+            .iter()
+            .map(|(source, _)| source)
+            .chain(all)
+            .map(places);
+        nearest
+            .min_by(|a, b| (a.len(), a).cmp(&(b.len(), b)))
+            .unwrap_or_default()
     }
 
-    /// Words of written sentence `n` that are not covered.
-    fn left(&self, views: &Views<'_>, n: usize, covered: &[u32], language: Option<Language>) -> Vec<Word> {
-        let words = views.view(language).reading.of_sentence(n).iter();
-        words.filter(|word| covered.binary_search(&word.start).is_err()).copied().collect()
+    /// The words of written sentence `n` that are not covered, as read in that of the languages in
+    /// which they are fewest.
+    fn left(
+        &self,
+        views: &Views<'_>,
+        n: usize,
+        covered: &[u32],
+        languages: &[Option<Language>],
+        written: &Reading,
+    ) -> (Option<Language>, Vec<Word>) {
+        let own = written.language();
+        let default = if self.languages.contains(&own) {
+            own
+        } else {
+            self.languages[0]
+        };
+        let mut languages = languages.to_vec();
+        languages.sort_unstable();
+        languages.dedup();
+        if languages.is_empty() {
+            languages.push(default);
+        }
+        let open = |language: Option<Language>| {
+            let words = views.view(language).reading.of_sentence(n).iter();
+            let open = words.filter(|word| covered.binary_search(&word.start).is_err());
+            (language, open.copied().collect::<Vec<Word>>())
+        };
+        let all = languages.into_iter().map(open);
+        all.min_by_key(|(_, open)| open.len())
+            .unwrap_or((default, Vec::new()))
     }
 
     /// Sources that share enough words with written sentence `n` to cover something of it, and
@@ -494,12 +602,21 @@ impl<'a> Sources<'a> {
             likely.sort_by_key(|(shared, ..)| std::cmp::Reverse(*shared));
             likely.truncate(MOST_SOURCES);
         }
-        likely.into_iter().map(|(_, source, whole)| (source, whole)).collect()
+        likely
+            .into_iter()
+            .map(|(_, source, whole)| (source, whole))
+            .collect()
     }
 
     /// Whether written sentence `n` is told already, as the gutting of a sentence that it is a piece
     /// of: then no word of it is new, and saying so would mislead.
-    fn told(&self, views: &Views<'_>, n: usize, losses: &[Loss], replaced: &[Replaced<'_>]) -> bool {
+    fn told(
+        &self,
+        views: &Views<'_>,
+        n: usize,
+        losses: &[Loss],
+        replaced: &[Replaced<'_>],
+    ) -> bool {
         losses.iter().filter(|loss| loss.gutted).any(|loss| {
             let wording = replaced[loss.replaced].wordings()[loss.wording];
             let words = views.view(wording.language()).reading.of_sentence(n);
@@ -514,11 +631,16 @@ const MOST_SOURCES: usize = 48;
 
 /// Whether an uncovered word only joins: it stands between two covered ones.
 fn joins(word: &Word, words: &[Word], covered: &[u32]) -> bool {
-    let Some(at) = words.iter().position(|other| other.start == word.start).filter(|_| word.is(JOIN)) else {
+    let Some(at) = words
+        .iter()
+        .position(|other| other.start == word.start)
+        .filter(|_| word.is(JOIN))
+    else {
         return false;
     };
     let is_covered = |j: Option<usize>| {
-        j.and_then(|j| words.get(j)).is_some_and(|other| covered.binary_search(&other.start).is_ok())
+        j.and_then(|j| words.get(j))
+            .is_some_and(|other| covered.binary_search(&other.start).is_ok())
     };
     is_covered(at.checked_sub(1)) && is_covered(Some(at + 1))
 }

@@ -48,7 +48,9 @@ pub(crate) const LANGUAGES: usize = Language::ALL.len();
 impl Language {
     /// The language of a stored code; `None` where there is no table for it.
     pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.code() == code)
+        Self::ALL
+            .into_iter()
+            .find(|language| language.code() == code)
     }
 
     /// The language that `text` is in; `None` where that is not sure. Then nothing is free, and

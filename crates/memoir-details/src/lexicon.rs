@@ -302,7 +302,10 @@ impl Builder {
             if sequence {
                 let length = word.chars().count().min(16) as u8;
                 let mut head = [0; 4];
-                let head = word.chars().next().map_or("", |c| &*c.encode_utf8(&mut head));
+                let head = word
+                    .chars()
+                    .next()
+                    .map_or("", |c| &*c.encode_utf8(&mut head));
                 let entry = self.entry(head);
                 entry.reach = entry.reach.max(length);
             }
@@ -321,7 +324,9 @@ impl Builder {
 
     fn phrase(&mut self, place: usize, phrase: &str, class: Class, frame: bool) {
         let bare: Vec<u64> = phrase.split('_').map(|word| self.hash(word)).collect();
-        let Some(first) = phrase.split('_').next() else { return };
+        let Some(first) = phrase.split('_').next() else {
+            return;
+        };
         let keys: Vec<u64> = bare
             .iter()
             .map(|key| self.keys[place].get(key).copied().unwrap_or(*key))
@@ -347,16 +352,21 @@ impl Builder {
         for form in forms.into_iter().chain([keys[0]]) {
             self.entry_of(form).classes[place] |= PHRASE;
         }
-        self.phrases[place].entry(keys[0]).or_default().push(Phrase {
-            words: keys,
-            class,
-            frame,
-        });
+        self.phrases[place]
+            .entry(keys[0])
+            .or_default()
+            .push(Phrase {
+                words: keys,
+                class,
+                frame,
+            });
     }
 
     fn contract(&mut self, place: usize, table: &'static Table) {
         for word in words(table.contractions) {
-            let Some((short, long)) = word.split_once('=') else { continue };
+            let Some((short, long)) = word.split_once('=') else {
+                continue;
+            };
             let long: Vec<u64> = long.split('_').map(|word| self.hash(word)).collect();
             self.elusive.extend(&long);
             let short = self.fold(short);
@@ -391,7 +401,12 @@ impl Builder {
             }
         }
         let elusive: HashSet<u64> = self.elusive.iter().map(|key| lead(&leader, *key)).collect();
-        let keys: Vec<u64> = self.ids.keys().copied().chain(self.elusive.clone()).collect();
+        let keys: Vec<u64> = self
+            .ids
+            .keys()
+            .copied()
+            .chain(self.elusive.clone())
+            .collect();
         for key in keys {
             let lead = lead(&leader, key);
             self.entry_of(key).index = (!elusive.contains(&lead)).then_some(lead);

@@ -1,19 +1,29 @@
 //! A text that would pass, and the words in which two texts differ.
 
 use crate::align::{NOWHERE, common};
-use crate::judge::{Replaced, forms, judge, unsaid};
+use crate::judge::{Judgement, Replaced, forms, judge, unsaid};
 use crate::reading::Reading;
 use crate::words::Word;
 
+/// From how many sentences on no text that would pass is looked for: each is tried by itself.
+const MOST_SENTENCES: usize = 96;
+
 /// A text that would pass in place of `written`: the written one with what is missing put back, or
-/// the sentences side by side. `None` where even that would not pass, or where it would only be the
-/// one text that is there already.
+/// the sentences side by side. `None` where even that would not pass, where it would only be the one
+/// text that is there already, and where the texts have more than a hundred sentences or so.
 pub fn passing(replaced: &[Replaced<'_>], written: &Reading) -> Option<String> {
-    if judge(replaced, written).is_free() {
+    let judgement = judge(replaced, written);
+    if judgement.is_free() {
         return Some(written.text().to_owned());
     }
-    let candidates = [put_back(replaced, written), side_by_side(replaced)];
-    candidates.into_iter().find_map(|sentences| {
+    let present: usize = replaced.iter().map(|one| one.present.sentences()).sum();
+    if written.sentences() + present > MOST_SENTENCES {
+        return None;
+    }
+    // What stays of the written text, then nothing of it.
+    let candidates = [sound_sentences(replaced, written, &judgement), Vec::new()];
+    candidates.into_iter().find_map(|mut sentences| {
+        put_back(replaced, &mut sentences);
         // One space where the sentences stay apart with it; else a line, else a paragraph each.
         [" ", "\n", "\n\n"].into_iter().find_map(|between| {
             let text = sentences.join(between);
@@ -27,51 +37,39 @@ pub fn passing(replaced: &[Replaced<'_>], written: &Reading) -> Option<String> {
     })
 }
 
-/// The written sentences, but for those that keep only a piece of something, which is put back in
-/// their place as it stands now.
-fn put_back(replaced: &[Replaced<'_>], written: &Reading) -> Vec<String> {
-    let judgement = judge(replaced, written);
-    let said_by_present: Vec<(usize, usize)> = replaced
-        .iter()
-        .enumerate()
-        .flat_map(|(r, one)| (0..one.present.sentences()).map(move |s| (r, s)))
-        .collect();
-    let mut sentences: Vec<Option<&str>> = (0..written.sentences()).map(|n| Some(written.sentence(n))).collect();
-    // A written sentence stays if, alone, it adds nothing and says something whole.
-    for (n, sentence) in sentences.iter_mut().enumerate() {
-        let alone = Reading::in_language(written.sentence(n), written.language());
-        let sound = judge(replaced, &alone).added.is_empty()
-            && !judgement.marks.iter().any(|mark| mark.would_say == n);
-        if !sound || judgement.losses.iter().any(|loss| loss.nearest == Some(n) && !loss.whole) {
-            *sentence = None;
-        }
-    }
-    let mut text: Vec<String> = sentences.into_iter().flatten().map(str::to_owned).collect();
-    for (r, s) in said_by_present {
-        let present = replaced[r].present;
-        let sentence = Reading::in_language(present.sentence(s), present.language());
-        let there = Reading::in_language(&text.join("\n\n"), present.language());
-        if !unsaid(&[&sentence], &there).is_empty() {
-            text.push(present.sentence(s).to_owned());
-        }
-    }
-    text
+/// The written sentences that add nothing, change no marks, and of which none keeps only a piece of
+/// what was said.
+fn sound_sentences(
+    replaced: &[Replaced<'_>],
+    written: &Reading,
+    judgement: &Judgement,
+) -> Vec<String> {
+    (0..written.sentences())
+        .filter(|n| {
+            let marked = judgement.marks.iter().any(|mark| mark.would_say == *n);
+            let cut = judgement
+                .losses
+                .iter()
+                .any(|loss| loss.nearest == Some(*n) && !loss.whole);
+            let alone = Reading::in_language(written.sentence(*n), written.language());
+            !marked && !cut && judge(replaced, &alone).added.is_empty()
+        })
+        .map(|n| written.sentence(n).to_owned())
+        .collect()
 }
 
-/// All sentences of the replaced texts, each that another does not say.
-fn side_by_side(replaced: &[Replaced<'_>]) -> Vec<String> {
-    let mut text: Vec<String> = Vec::new();
+/// Appends each sentence of the present texts that is not said yet.
+fn put_back(replaced: &[Replaced<'_>], sentences: &mut Vec<String>) {
     for one in replaced {
         for s in 0..one.present.sentences() {
             let sentence = one.present.sentence(s);
             let reading = Reading::in_language(sentence, one.present.language());
-            let there = Reading::in_language(&text.join("\n\n"), one.present.language());
-            if text.is_empty() || !unsaid(&[&reading], &there).is_empty() {
-                text.push(sentence.to_owned());
+            let there = Reading::in_language(&sentences.join("\n\n"), one.present.language());
+            if !unsaid(&[&reading], &there).is_empty() {
+                sentences.push(sentence.to_owned());
             }
         }
     }
-    text
 }
 
 /// The words in which two texts differ, each as its author wrote it: those only in `a`, and those

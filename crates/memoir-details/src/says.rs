@@ -146,7 +146,11 @@ impl<'a> View<'a> {
     }
 
     /// Sentences that may say sentence `s`: those with its rarest word.
-    fn sharing<'b>(&'b self, wording: &'b Reading, s: usize) -> Box<dyn Iterator<Item = usize> + 'b> {
+    fn sharing<'b>(
+        &'b self,
+        wording: &'b Reading,
+        s: usize,
+    ) -> Box<dyn Iterator<Item = usize> + 'b> {
         match &self.filed {
             Some(filed) => {
                 let rarest = wording
@@ -195,17 +199,31 @@ impl<'a> View<'a> {
 
     /// Whether some sentence that `counts` keeps at least half of the words of sentence `s`, in
     /// their order.
-    pub(crate) fn keeps_piece(&self, wording: &Reading, s: usize, counts: impl Fn(usize) -> bool) -> bool {
+    pub(crate) fn keeps_piece(
+        &self,
+        wording: &Reading,
+        s: usize,
+        counts: impl Fn(usize) -> bool,
+    ) -> bool {
         let length = wording.of_sentence(s).len();
-        self.closest(wording, s).into_iter().filter(|n| counts(*n)).any(|n| {
-            let places = common(wording.of_sentence(s), self.reading.of_sentence(n));
-            2 * places.iter().filter(|place| **place != NOWHERE).count() >= length
-        })
+        self.closest(wording, s)
+            .into_iter()
+            .filter(|n| counts(*n))
+            .any(|n| {
+                let places = common(wording.of_sentence(s), self.reading.of_sentence(n));
+                2 * places.iter().filter(|place| **place != NOWHERE).count() >= length
+            })
     }
 
     /// The words of sentence `n` that it has of sentence `s`, if it says all of that or, with
     /// `enough` of its words, part of it.
-    pub(crate) fn words_of(&self, n: usize, source: &Reading, s: usize, partly: bool) -> Option<Vec<u32>> {
+    pub(crate) fn words_of(
+        &self,
+        n: usize,
+        source: &Reading,
+        s: usize,
+        partly: bool,
+    ) -> Option<Vec<u32>> {
         let pair = Pair::new(source, s, &self.reading, n);
         if pair.s.is_empty() {
             return None;
@@ -216,7 +234,10 @@ impl<'a> View<'a> {
         let places = common(pair.s, pair.n);
         let gone = pair.lost(&places).iter().filter(|lost| **lost).count();
         (pair.s.len() - gone >= must_stay(pair.s.len())).then(|| {
-            places.into_iter().filter(|place| *place != NOWHERE).collect()
+            places
+                .into_iter()
+                .filter(|place| *place != NOWHERE)
+                .collect()
         })
     }
 }
@@ -231,7 +252,11 @@ pub(crate) fn must_stay(words: usize) -> usize {
 }
 
 fn of(filed: &ByHash<Vec<u32>>, key: u64) -> impl Iterator<Item = usize> + '_ {
-    filed.get(&key).map_or(&[][..], Vec::as_slice).iter().map(|n| *n as usize)
+    filed
+        .get(&key)
+        .map_or(&[][..], Vec::as_slice)
+        .iter()
+        .map(|n| *n as usize)
 }
 
 impl Filed {
@@ -241,7 +266,11 @@ impl Filed {
             by_word: ByHash::default(),
         };
         for (n, outline) in reading.outlines().iter().enumerate() {
-            filed.by_same.entry(outline.same).or_default().push(n as u32);
+            filed
+                .by_same
+                .entry(outline.same)
+                .or_default()
+                .push(n as u32);
             for word in reading.of_sentence(n) {
                 let sentences = filed.by_word.entry(word.key).or_default();
                 if sentences.last() != Some(&(n as u32)) {
@@ -306,9 +335,8 @@ impl<'a> Pair<'a> {
 
     /// For each word of `s`, whether `n` loses it.
     fn lost(&self, places: &[u32]) -> Vec<bool> {
-        let strict = |word: &Word| {
-            word.is(TURN | NUMBER | QUOTED) || self.wording.is_name(word, self.text)
-        };
+        let strict =
+            |word: &Word| word.is(TURN | NUMBER | QUOTED) || self.wording.is_name(word, self.text);
         let broken = self
             .s
             .iter()
@@ -331,7 +359,10 @@ impl<'a> Pair<'a> {
     /// Whether nothing foreign stands where it would change what `s` says: places of missing words
     /// are [`NOWHERE`].
     fn is_sound(&self, places: &[u32]) -> bool {
-        let mut held = places.iter().enumerate().filter(|(_, place)| **place != NOWHERE);
+        let mut held = places
+            .iter()
+            .enumerate()
+            .filter(|(_, place)| **place != NOWHERE);
         let Some((mut word, first)) = held.next().map(|(i, place)| (i, *place as usize)) else {
             return false;
         };
@@ -350,7 +381,8 @@ impl<'a> Pair<'a> {
         let plain = gaps.words <= self.s.len() && !gaps.names;
         // "Ann likes tea and sings on Sundays" says "Ann sings on Sundays". A German gap is full of
         // capitalised nouns, so that none of them can be told for a name there.
-        let shared = gaps.count == 1 && first == 0 && gaps.joined && (!gaps.names || self.capital_nouns);
+        let shared =
+            gaps.count == 1 && first == 0 && gaps.joined && (!gaps.names || self.capital_nouns);
         (plain || shared) && self.is_sound_after(last)
     }
 
@@ -373,10 +405,12 @@ impl<'a> Pair<'a> {
             return false;
         }
         let (head, tail) = (&self.n[from], &self.n[to]);
-        if head.is(NUMBER) && gap[0].is(NUMBER) || tail.is(NUMBER) && gap[gap.len() - 1].is(NUMBER) {
+        if head.is(NUMBER) && gap[0].is(NUMBER) || tail.is(NUMBER) && gap[gap.len() - 1].is(NUMBER)
+        {
             return false;
         }
-        let within = words.1 == words.0 + 1 && self.s[words.0].is(QUOTED) && self.s[words.1].is(QUOTED);
+        let within =
+            words.1 == words.0 + 1 && self.s[words.0].is(QUOTED) && self.s[words.1].is(QUOTED);
         if within && self.s[words.1].marks & QUOTE == 0 {
             return false;
         }
@@ -407,7 +441,9 @@ impl<'a> Pair<'a> {
         if tied {
             return false;
         }
-        let clause = rest.iter().take_while(|word| word.marks & PARTING == 0 && !word.is(JOIN));
+        let clause = rest
+            .iter()
+            .take_while(|word| word.marks & PARTING == 0 && !word.is(JOIN));
         for word in clause {
             if word.is(FOLLOWING) {
                 return false;

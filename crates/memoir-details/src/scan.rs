@@ -112,7 +112,8 @@ pub(crate) fn scan(text: &str) -> Scanned {
         marks: 0,
         begins: true,
         quote_end: 0,
-        quote_closed: 0,
+        quote_closed: usize::MAX,
+        unclosed: Vec::new(),
         scratch: String::with_capacity(32),
     };
     scanner.line_start();
@@ -152,6 +153,8 @@ struct Scanner<'t> {
     quote_end: usize,
     /// The place of a closing mark found by the last opening one, so that it does not open.
     quote_closed: usize,
+    /// For each closing mark that was looked for in vain, up to where.
+    unclosed: Vec<(char, usize)>,
     scratch: String,
 }
 
@@ -188,10 +191,10 @@ impl Scanner<'_> {
 
     fn visible(&mut self, c: char) {
         match c {
-            '.' | '!' | '?' | ';' | '。' | '！' | '？' | '；' | '．' | '｡' | '؟' | '؛' | '۔' | '।'
-            | '…' => self.end_mark(c),
-            '"' | '“' | '”' | '„' | '«' | '»' | '‹' | '›' | '「' | '」' | '『' | '』' | '《' | '》'
-            | '〈' | '〉' | '`' | '‟' | '＂' => self.quotation(c),
+            '.' | '!' | '?' | ';' | '。' | '！' | '？' | '；' | '．' | '｡' | '؟' | '؛' | '۔'
+            | '।' | '…' => self.end_mark(c),
+            '"' | '“' | '”' | '„' | '«' | '»' | '‹' | '›' | '「' | '」' | '『' | '』' | '《'
+            | '》' | '〈' | '〉' | '`' | '‟' | '＂' => self.quotation(c),
             '\'' | '’' | '‘' | '‚' => self.single_quote(c),
             _ if c.is_ascii_digit() || !c.is_ascii() && c.is_numeric() && !is_unspaced(c) => {
                 self.number_or_name()
@@ -199,7 +202,9 @@ impl Scanner<'_> {
             _ if is_unspaced(c) => self.character(),
             _ if c.is_alphabetic() => self.word_or_name(),
             '@' | '#' | '/' | '~' if self.begins_chunk() && self.name_ahead() => {}
-            '-' | '‐' | '‑' | '–' | '—' | '―' | '−' | '‒' | '－' | '〜' => self.dash(c),
+            '-' | '‐' | '‑' | '–' | '—' | '―' | '−' | '‒' | '－' | '〜' => {
+                self.dash(c)
+            }
             ',' | '،' | '、' | '，' | '|' | '・' => self.mark(c, COMMA),
             ':' | '：' => {
                 self.mark(c, COLON);
@@ -241,7 +246,7 @@ impl Scanner<'_> {
         }
         let hash = hash(&self.scratch);
         let first = slice.chars().next();
-        self.tokens.push(Token {
+        self.put(Token {
             start: start as u32,
             end: self.at as u32,
             hash,
@@ -257,8 +262,6 @@ impl Scanner<'_> {
             apostrophe: false,
             quoted: start < self.quote_end,
         });
-        self.marks = 0;
-        self.begins = false;
     }
 
     /// One character of a script without spaces, or a listed word of several.
@@ -316,7 +319,11 @@ impl Scanner<'_> {
         let rest = &bytes[self.at..];
         let length = rest
             .iter()
-            .position(|b| b.is_ascii_whitespace() || *b >= 0x80 || matches!(b, b'"' | b'`' | b'<' | b'>' | b'|'))
+            .position(|b| {
+                b.is_ascii_whitespace()
+                    || *b >= 0x80
+                    || matches!(b, b'"' | b'`' | b'<' | b'>' | b'|')
+            })
             .unwrap_or(rest.len());
         let mut chunk = &rest[..length];
         while let [head @ .., last] = chunk {
@@ -324,7 +331,10 @@ impl Scanner<'_> {
                 b')' => !head.contains(&b'('),
                 b']' => !head.contains(&b'['),
                 b'}' => !head.contains(&b'{'),
-                _ => matches!(last, b'.' | b',' | b';' | b':' | b'!' | b'?' | b'\'' | b'*' | b'-'),
+                _ => matches!(
+                    last,
+                    b'.' | b',' | b';' | b':' | b'!' | b'?' | b'\'' | b'*' | b'-'
+                ),
             };
             if !closes {
                 break;
@@ -345,7 +355,60 @@ impl Scanner<'_> {
             .is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '-' | '.' | '/' | '@' | '_'))
     }
 
+    /// Takes a word of plain letters with white space or a comma behind it, as most are.
+    fn plain_word(&mut self) -> bool {
+        let rest = &self.text.as_bytes()[self.at..];
+        let Some((first, more)) = rest
+            .split_first()
+            .filter(|(first, _)| first.is_ascii_alphabetic())
+        else {
+            return false;
+        };
+        let length = 1 + more.iter().take_while(|b| b.is_ascii_lowercase()).count();
+        let ends = match rest.get(length) {
+            Some(b' ' | b'\n' | b',') | None => true,
+            Some(b'.') => length > 1 && matches!(rest.get(length + 1), Some(b' ' | b'\n') | None),
+            _ => false,
+        };
+        if !ends || !self.begins_chunk() {
+            return false;
+        }
+        let start = self.at;
+        self.at += length;
+        let lower = first.is_ascii_lowercase();
+        let slice = self.text.get(start..self.at).unwrap_or("");
+        if !lower {
+            self.scratch.clear();
+            self.scratch.push_str(slice);
+            self.scratch.make_ascii_lowercase();
+        }
+        let hash = hash(if lower { slice } else { &self.scratch });
+        self.put(Token {
+            start: start as u32,
+            end: self.at as u32,
+            hash,
+            entry: lexicon::find(hash),
+            kind: Kind::Word,
+            script: Some(Script::Latin),
+            marks: self.marks,
+            capital: !lower,
+            begins: self.begins,
+            apostrophe: false,
+            quoted: start < self.quote_end,
+        });
+        true
+    }
+
+    fn put(&mut self, token: Token) {
+        self.tokens.push(token);
+        self.marks = 0;
+        self.begins = false;
+    }
+
     fn word_or_name(&mut self) {
+        if self.plain_word() {
+            return;
+        }
         if self.begins_chunk() && self.name_ahead() {
             return;
         }
@@ -356,9 +419,17 @@ impl Scanner<'_> {
                 letters += 1;
             } else if unicode_normalization::char::is_combining_mark(c) || is_invisible(c) {
             } else if matches!(c, '\'' | '’' | 'ʼ')
-                && self.after(self.at + c.len_utf8()).is_some_and(char::is_alphanumeric)
+                && self
+                    .after(self.at + c.len_utf8())
+                    .is_some_and(char::is_alphanumeric)
             {
                 apostrophe = true;
+            } else if c == '.'
+                && letters > 1
+                && self.before(self.at).is_some_and(|c| c.is_ascii_digit())
+                && self.after(self.at + 1).is_some_and(|c| c.is_ascii_digit())
+            {
+                // "v1.2.3"
             } else if c == '.'
                 && (letters == 1)
                 && self.after(self.at + 1).is_some_and(char::is_alphabetic)
@@ -378,7 +449,11 @@ impl Scanner<'_> {
             .chars()
             .zip(slice.chars().skip(1))
             .any(|(one, next)| one.is_lowercase() && next.is_uppercase());
-        let kind = if digits || inner && !apostrophe { Kind::Name } else { Kind::Word };
+        let kind = if digits || inner && !apostrophe {
+            Kind::Name
+        } else {
+            Kind::Word
+        };
         self.push(start, kind);
         if let Some(token) = self.tokens.last_mut() {
             token.apostrophe = apostrophe;
@@ -389,7 +464,9 @@ impl Scanner<'_> {
         // Blood groups and marks: "A+" has its sign anyway, "A-" would lose it as a dash.
         if letters <= 2
             && self.peek() == Some('-')
-            && self.after(self.at + 1).is_none_or(|c| !c.is_alphanumeric() && c != '-')
+            && self
+                .after(self.at + 1)
+                .is_none_or(|c| !c.is_alphanumeric() && c != '-')
         {
             self.sign('-');
         }
@@ -409,7 +486,9 @@ impl Scanner<'_> {
         while let Some(c) = self.peek() {
             let next = self.after(self.at + c.len_utf8());
             let part = matches!(c, '.' | ',' | ':' | '/' | '-' | '–' | '\'' | '’');
-            if !(c.is_numeric() || part && next.is_some_and(|c| c.is_ascii_digit())) || is_unspaced(c) {
+            if !(c.is_numeric() || part && next.is_some_and(|c| c.is_ascii_digit()))
+                || is_unspaced(c)
+            {
                 break;
             }
             self.at += c.len_utf8();
@@ -420,7 +499,10 @@ impl Scanner<'_> {
         // "3rd" is one word, "64GB" is a number and a unit.
         for suffix in ["st", "nd", "rd", "th"] {
             let end = self.at + suffix.len();
-            let here = self.text.get(self.at..end).is_some_and(|s| s.eq_ignore_ascii_case(suffix));
+            let here = self
+                .text
+                .get(self.at..end)
+                .is_some_and(|s| s.eq_ignore_ascii_case(suffix));
             if here && self.after(end).is_none_or(|c| !c.is_alphanumeric()) {
                 self.at = end;
                 break;
@@ -442,8 +524,10 @@ impl Scanner<'_> {
             .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
             .count();
         // "14b" is another house than "14".
-        let lettered = changes == 1 && run.last().is_some_and(u8::is_ascii_alphabetic)
-            && run.len() > 1 && run[run.len() - 2].is_ascii_digit();
+        let lettered = changes == 1
+            && run.last().is_some_and(u8::is_ascii_alphabetic)
+            && run.len() > 1
+            && run[run.len() - 2].is_ascii_digit();
         if changes < 2 && !lettered && !run.contains(&b'_') {
             // "12/24 at example.org/x" is no name, "2025_report.md" is one.
             return rest.get(length).is_some_and(|b| *b == b'@') && self.name_ahead();
@@ -467,8 +551,16 @@ impl Scanner<'_> {
             self.push(start, Kind::Sign);
             return;
         }
-        let inside = before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric);
-        self.mark(c, if inside && matches!(c, '-' | '‐' | '‑') { 0 } else { DASH });
+        let inside =
+            before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric);
+        self.mark(
+            c,
+            if inside && matches!(c, '-' | '‐' | '‑') {
+                0
+            } else {
+                DASH
+            },
+        );
     }
 
     fn quotation(&mut self, c: char) {
@@ -500,7 +592,12 @@ impl Scanner<'_> {
         while !self.text.is_char_boundary(end) {
             end -= 1;
         }
-        let rest = self.text.get(self.at..end).unwrap_or("");
+        // What was looked through in vain is not looked through again.
+        let known = self.unclosed.iter().position(|(mark, _)| *mark == closer);
+        let from = known
+            .map_or(self.at, |i| self.unclosed[i].1.max(self.at))
+            .min(end);
+        let rest = self.text.get(from..end).unwrap_or("");
         let rest = rest.split("\n\n").next().unwrap_or("");
         let found = match closer {
             '“' => rest.find(['“', '”']),
@@ -509,21 +606,27 @@ impl Scanner<'_> {
                 .map(|(at, _)| at)
                 .find(|at| {
                     let after = rest.get(*at..).and_then(|r| r.chars().nth(1));
+                    let before = self.before(from + at);
                     after.is_none_or(|c| !c.is_alphanumeric())
-                        && rest.get(..*at).is_some_and(|r| !r.ends_with(char::is_whitespace))
+                        && before.is_some_and(|c| !c.is_whitespace())
                 }),
             closer => rest.find(closer),
         };
         if let Some(found) = found {
-            self.quote_end = self.at + found;
+            self.quote_end = from + found;
             self.quote_closed = self.quote_end;
+        } else if from + rest.len() == end && end < self.text.len() {
+            match known {
+                Some(i) => self.unclosed[i].1 = end,
+                None => self.unclosed.push((closer, end)),
+            }
         }
     }
 
     fn single_quote(&mut self, c: char) {
         let here = self.at;
         self.at += c.len_utf8();
-        if here == self.quote_closed && here > 0 {
+        if here == self.quote_closed {
             self.marks |= QUOTE;
             return;
         }
@@ -553,7 +656,10 @@ impl Scanner<'_> {
         }
         // "..." and ".5" end nothing.
         let mut dots = usize::from(c == '.');
-        let mut wide = matches!(c, '。' | '！' | '？' | '；' | '．' | '｡' | '؟' | '؛' | '۔' | '।');
+        let mut wide = matches!(
+            c,
+            '。' | '！' | '？' | '；' | '．' | '｡' | '؟' | '؛' | '۔' | '।'
+        );
         while let Some(next) = self.peek() {
             match next {
                 '.' => dots += 1,
@@ -573,7 +679,23 @@ impl Scanner<'_> {
         }
         let closed = self.at;
         while let Some(c) = self.peek() {
-            if !matches!(c, '"' | '”' | '“' | '»' | '›' | '\'' | '’' | ')' | ']' | '」' | '』' | '）' | '*' | '_' | '`') {
+            if !matches!(
+                c,
+                '"' | '”'
+                    | '“'
+                    | '»'
+                    | '›'
+                    | '\''
+                    | '’'
+                    | ')'
+                    | ']'
+                    | '」'
+                    | '』'
+                    | '）'
+                    | '*'
+                    | '_'
+                    | '`'
+            ) {
                 break;
             }
             // A mark that opens the next sentence closes nothing.
@@ -616,9 +738,17 @@ impl Scanner<'_> {
         let Some(token) = self.tokens.get(self.from..).and_then(<[Token]>::last) else {
             return false;
         };
-        let slice = self.text.get(token.start as usize..token.end as usize).unwrap_or("");
+        let slice = self
+            .text
+            .get(token.start as usize..token.end as usize)
+            .unwrap_or("");
         // Something stands between the word and the stop.
-        if token.end as usize + 1 < self.at && !self.text.get(token.end as usize..self.at).is_some_and(|s| s.starts_with('.')) {
+        if token.end as usize + 1 < self.at
+            && !self
+                .text
+                .get(token.end as usize..self.at)
+                .is_some_and(|s| s.starts_with('.'))
+        {
             return false;
         }
         match token.kind {
@@ -629,7 +759,9 @@ impl Scanner<'_> {
                     && !is_unspaced(slice.chars().next().unwrap_or(' '));
                 let first = self.tokens.len() == self.from + 1;
                 initial && (first || !self.known_word_ahead())
-                    || token.entry.is_some_and(|id| lexicon::entry(id).abbreviation)
+                    || token
+                        .entry
+                        .is_some_and(|id| lexicon::entry(id).abbreviation)
             }
             Kind::Number => {
                 slice.len() <= 2 && (self.tokens.len() == self.from + 1 || self.ordinal_ahead())
@@ -639,19 +771,25 @@ impl Scanner<'_> {
     }
 
     fn ordinal_ahead(&self) -> bool {
-        self.ahead().is_some_and(|id| lexicon::entry(id).after_ordinal)
+        self.ahead()
+            .is_some_and(|id| lexicon::entry(id).after_ordinal)
     }
 
     /// Whether a word of some table follows: "of lab B. The door" ends a sentence, "John F. Kennedy"
     /// does not.
     fn known_word_ahead(&self) -> bool {
-        self.ahead().is_some_and(|id| lexicon::entry(id).evidence != 0)
+        self.ahead()
+            .is_some_and(|id| lexicon::entry(id).evidence != 0)
     }
 
     /// What the tables know of the next word.
     fn ahead(&self) -> Option<u32> {
         let rest = self.text.get(self.at..)?.trim_start();
-        let word: String = rest.chars().take_while(|c| c.is_alphabetic()).take(24).collect();
+        let word: String = rest
+            .chars()
+            .take_while(|c| c.is_alphabetic())
+            .take(24)
+            .collect();
         let mut folded = String::new();
         fold_into(&word, &mut folded);
         lexicon::find(hash(&folded))
@@ -672,7 +810,9 @@ impl Scanner<'_> {
         let bullet = self.bullet();
         let cuts = breaks > 1
             || bullet > 0
-            || next.is_some_and(|c| c == '#' || c == '>' || c == '|' || c.is_numeric() || c.is_uppercase());
+            || next.is_some_and(|c| {
+                c == '#' || c == '>' || c == '|' || c.is_numeric() || c.is_uppercase()
+            });
         if cuts {
             self.cut();
             self.line_start();
@@ -697,8 +837,13 @@ impl Scanner<'_> {
     fn bullet(&self) -> usize {
         let Some(c) = self.peek() else { return 0 };
         let length = c.len_utf8();
-        let bullet = matches!(c, '-' | '*' | '•' | '·' | '‣' | '▪' | '–' | '—' | '+' | '○' | '●' | '◦');
-        let spaced = self.after(self.at + length).is_some_and(|c| c == ' ' || c == '\t');
+        let bullet = matches!(
+            c,
+            '-' | '*' | '•' | '·' | '‣' | '▪' | '–' | '—' | '+' | '○' | '●' | '◦'
+        );
+        let spaced = self
+            .after(self.at + length)
+            .is_some_and(|c| c == ' ' || c == '\t');
         if bullet && spaced { length + 1 } else { 0 }
     }
 
@@ -720,7 +865,9 @@ impl Scanner<'_> {
 
 /// Whether a run of visible ASCII characters is an address, a path, a handle or an identifier.
 fn is_name(chunk: &[u8]) -> bool {
-    let Some(first) = chunk.first() else { return false };
+    let Some(first) = chunk.first() else {
+        return false;
+    };
     let alnum = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     if matches!(first, b'@' | b'#') {
         return alnum(chunk.get(1));
@@ -728,7 +875,9 @@ fn is_name(chunk: &[u8]) -> bool {
     if chunk.windows(3).any(|w| w == b"://") || chunk.starts_with(b"www.") {
         return true;
     }
-    let at = |i: usize, b: u8| chunk[i] == b && i > 0 && alnum(chunk.get(i - 1)) && alnum(chunk.get(i + 1));
+    let at = |i: usize, b: u8| {
+        chunk[i] == b && i > 0 && alnum(chunk.get(i - 1)) && alnum(chunk.get(i + 1))
+    };
     let mut slashes = 0;
     let mut dotted = false;
     for (i, byte) in chunk.iter().enumerate() {
@@ -739,15 +888,25 @@ fn is_name(chunk: &[u8]) -> bool {
             b'/' => slashes += 1,
             // "memory.rs", "example.org"; not "U.S.", and not "tea.Bob's".
             b'.' if at(i, b'.') => {
-                let left = chunk[..i].iter().rev().take_while(|b| b.is_ascii_alphanumeric() || **b == b'-').count();
-                let right = chunk[i + 1..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
-                let letters = chunk[i + 1].is_ascii_alphabetic() && chunk[i - 1].is_ascii_alphabetic();
+                let left = chunk[..i]
+                    .iter()
+                    .rev()
+                    .take_while(|b| b.is_ascii_alphanumeric() || **b == b'-')
+                    .count();
+                let right = chunk[i + 1..]
+                    .iter()
+                    .take_while(|b| b.is_ascii_alphanumeric())
+                    .count();
+                let letters =
+                    chunk[i + 1].is_ascii_alphabetic() && chunk[i - 1].is_ascii_alphabetic();
                 dotted |= left >= 2 && right >= 2 && letters;
             }
             _ => {}
         }
     }
-    let rooted = matches!(first, b'/' | b'~') && chunk.len() > 1 && chunk[1..].iter().any(u8::is_ascii_alphanumeric)
+    let rooted = matches!(first, b'/' | b'~')
+        && chunk.len() > 1
+        && chunk[1..].iter().any(u8::is_ascii_alphanumeric)
         && (*first == b'/' && alnum(chunk.get(1)) || *first == b'~' && chunk.get(1) == Some(&b'/'));
     let path = slashes >= 2 && !chunk.ends_with(b"/") && chunk.iter().all(|b| b.is_ascii_graphic());
     rooted || path && !chunk.windows(2).any(|w| w == b"//") || dotted

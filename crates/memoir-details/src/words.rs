@@ -48,7 +48,12 @@ pub(crate) struct Outline {
 }
 
 impl<'t> Reader<'t> {
-    pub(crate) fn new(text: &'t str, place: usize, decimal_comma: bool, capital_nouns: bool) -> Self {
+    pub(crate) fn new(
+        text: &'t str,
+        place: usize,
+        decimal_comma: bool,
+        capital_nouns: bool,
+    ) -> Self {
         Reader {
             text,
             place,
@@ -178,7 +183,11 @@ impl<'t> Reader<'t> {
             return token.hash;
         }
         fold_into(slice, &mut self.scratch);
-        let (group, point) = if self.decimal_comma { ('.', ',') } else { (',', '.') };
+        let (group, point) = if self.decimal_comma {
+            ('.', ',')
+        } else {
+            (',', '.')
+        };
         let mut parts = self.scratch.split(point);
         let (Some(whole), fraction, None) = (parts.next(), parts.next(), parts.next()) else {
             return token.hash;
@@ -216,18 +225,30 @@ impl<'t> Reader<'t> {
             return true;
         }
         for (ending, contraction) in &known.endings {
-            if let Some(stem) = self.scratch.strip_suffix(ending.as_str()).filter(|s| !s.is_empty()) {
+            if let Some(stem) = self
+                .scratch
+                .strip_suffix(ending.as_str())
+                .filter(|s| !s.is_empty())
+            {
                 let stem = hash(stem);
                 self.part(token, stem, true, 0);
                 for key in &contraction.long {
-                    let kept = if ending.starts_with('\'') { POSSESSIVE } else { 0 };
+                    let kept = if ending.starts_with('\'') {
+                        POSSESSIVE
+                    } else {
+                        0
+                    };
                     self.part(token, *key, false, kept);
                 }
                 return true;
             }
         }
         for (beginning, contraction) in &known.beginnings {
-            if let Some(rest) = self.scratch.strip_prefix(beginning.as_str()).filter(|s| !s.is_empty()) {
+            if let Some(rest) = self
+                .scratch
+                .strip_prefix(beginning.as_str())
+                .filter(|s| !s.is_empty())
+            {
                 let rest = hash(rest);
                 for (at, key) in contraction.long.iter().enumerate() {
                     self.part(token, *key, at == 0, 0);
@@ -281,7 +302,9 @@ impl<'t> Reader<'t> {
                     let length = phrase.words.len();
                     let here = self.all.get(at..at + length);
                     let fits = here.is_some_and(|here| {
-                        here.iter().zip(&phrase.words).all(|(word, key)| word.key == *key)
+                        here.iter()
+                            .zip(&phrase.words)
+                            .all(|(word, key)| word.key == *key)
                     });
                     fits && (!phrase.frame || at == 0 && length < self.all.len())
                 })
@@ -298,7 +321,10 @@ impl<'t> Reader<'t> {
             }
             if phrase.frame {
                 // Order matters in a frame, and equal frames are equal word by word.
-                let mixed = phrase.words.iter().fold(0_u64, |mixed, key| mixed.rotate_left(7) ^ key);
+                let mixed = phrase
+                    .words
+                    .iter()
+                    .fold(0_u64, |mixed, key| mixed.rotate_left(7) ^ key);
                 frame = Some(mixed);
             }
             at += phrase.words.len();

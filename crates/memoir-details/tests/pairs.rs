@@ -2,6 +2,11 @@
 //!
 //! Prints ids and counts, never texts.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a file of pairs that cannot be read fails the test"
+)]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -52,7 +57,10 @@ impl Pair {
             }
             let replaced: Vec<Replaced<'_>> = replaced
                 .iter()
-                .map(|present| Replaced { present, wordings: &[] })
+                .map(|present| Replaced {
+                    present,
+                    wordings: &[],
+                })
                 .collect();
             return verdict_of(&judge(&replaced, &Reading::of(written)));
         }
@@ -69,7 +77,10 @@ fn read(path: &Path) -> Vec<Pair> {
     let word = |v: &Value, field: &str| v[field].as_str().map(str::to_owned);
     let list = |v: &Value, field: &str| -> Vec<String> {
         let items = v[field].as_array().map_or(&[][..], Vec::as_slice);
-        items.iter().map(|item| item.as_str().unwrap().to_owned()).collect()
+        items
+            .iter()
+            .map(|item| item.as_str().unwrap().to_owned())
+            .collect()
     };
     std::fs::read_to_string(path)
         .unwrap()
@@ -98,7 +109,10 @@ fn all() -> Vec<Pair> {
     let mut paths: Vec<_> = std::fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "jsonl")
+        })
         .collect();
     paths.sort();
     paths.iter().flat_map(|path| read(path)).collect()
@@ -143,7 +157,10 @@ fn spec_3_12_harmful_edits_are_not_free_and_unions_are() {
             _ => false,
         };
         if is_wrong {
-            wrong.entry(pair.class.clone()).or_default().push(format!("{} {:?}", pair.id, verdict));
+            wrong
+                .entry(pair.class.clone())
+                .or_default()
+                .push(format!("{} {:?}", pair.id, verdict));
         }
     }
     for (name, count) in &counts {
@@ -151,11 +168,20 @@ fn spec_3_12_harmful_edits_are_not_free_and_unions_are() {
     }
     println!("misjudged: {wrong:#?}");
     let of = |class: &str| {
-        let [free, asked, refused] = counts.get(&format!("{class} in all")).map_or([0; 3], |c| c.verdicts);
+        let [free, asked, refused] = counts
+            .get(&format!("{class} in all"))
+            .map_or([0; 3], |c| c.verdicts);
         (f64::from(free), f64::from(free + asked + refused))
     };
     let (free, harmful) = of("harmful");
-    assert!(free <= 0.005 * harmful, "{free} of {harmful} harmful edits are free");
+    assert!(
+        free <= 0.005 * harmful,
+        "{free} of {harmful} harmful edits are free"
+    );
     let (free, unions) = of("free");
-    assert!(unions - free <= 0.01 * unions, "{} of {unions} are not free", unions - free);
+    assert!(
+        unions - free <= 0.01 * unions,
+        "{} of {unions} are not free",
+        unions - free
+    );
 }

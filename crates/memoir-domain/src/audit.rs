@@ -330,15 +330,16 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// The same properties set, without the memory's words.
-    fn without_words(&self) -> Self {
+    /// The same properties set, without the words of the memory `number`.
+    fn without_words(&self, number: Number) -> Self {
+        let others = |all: &Vec<Wording>| -> Vec<Wording> {
+            let others = all.iter().filter(|wording| wording.number != number);
+            others.cloned().collect()
+        };
         Self {
+            wordings: self.wordings.as_ref().map(others),
             content: self.content.as_ref().map(|_| PrivateText::default()),
             tags: self.tags.as_ref().map(|_| Tags::default()),
-            wordings: self
-                .wordings
-                .as_ref()
-                .map(|all| all.iter().map(Wording::without_words).collect()),
             ..self.clone()
         }
     }
@@ -427,13 +428,12 @@ impl Change {
         }
     }
 
-    /// The same change, of another memory, without the words that it tells of wordings which `number` was
-    /// given (SPEC 4.4).
+    /// The same change, of another memory, as if `number` had never been given a wording: its text is gone,
+    /// and whatever puts the other memory back must not make it stand for that again (SPEC 4.4).
     #[must_use]
     pub fn without_wordings_of(&self, number: Number) -> Self {
         let bare = |wordings: &mut Vec<Wording>| {
-            let own = wordings.iter_mut().filter(|wording| wording.number == number);
-            own.for_each(|wording| *wording = wording.without_words());
+            wordings.retain(|wording| wording.number != number);
         };
         let mut change = self.clone();
         match &mut change {
@@ -454,7 +454,7 @@ impl Change {
             Self::Created(memory) => Self::Created(memory.without_words()),
             Self::Altered { before, patch } => Self::Altered {
                 before: before.without_words(),
-                patch: patch.without_words(),
+                patch: patch.without_words(before.number),
             },
         }
     }

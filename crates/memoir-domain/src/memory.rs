@@ -298,7 +298,13 @@ impl Memory {
             content: PrivateText::default(),
             tags: Tags::default(),
             source: None,
-            wordings: self.wordings.iter().map(Wording::without_words).collect(),
+            // Those of others stand in records of others.
+            wordings: self
+                .wordings
+                .iter()
+                .filter(|wording| wording.number != self.number)
+                .cloned()
+                .collect(),
             ..self.clone()
         }
     }

@@ -196,23 +196,6 @@ impl Wording {
     pub fn is_deleted(&self) -> bool {
         self.let_go.iter().any(|lost| lost.deleted)
     }
-
-    /// The same without anybody's words.
-    #[must_use]
-    pub fn without_words(&self) -> Self {
-        Self {
-            source: None,
-            let_go: self
-                .let_go
-                .iter()
-                .map(|lost| LetGo {
-                    lost: Vec::new(),
-                    ..lost.clone()
-                })
-                .collect(),
-            ..self.clone()
-        }
-    }
 }
 
 /// Who saves something, and what origin it is stamped with.

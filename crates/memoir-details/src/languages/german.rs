@@ -17,106 +17,186 @@ pub(super) const TABLE: Table = Table {
     turning: &[
         ("ohne kaum fast beinahe", "Er kam ohne Jacke."),
         ("oder entweder ob", "Nimm die rote oder die blaue Pille."),
-        ("wenn falls sofern außer nur bloß sonst", "Ich leihe ihr Geld, wenn sie fragt."),
-        ("
+        (
+            "wenn falls sofern außer nur bloß sonst",
+            "Ich leihe ihr Geld, wenn sie fragt.",
+        ),
+        (
+            "
 vielleicht wohl möglicherweise wahrscheinlich vermutlich angeblich anscheinend offenbar
 eventuell womöglich
-", "Vielleicht hat Anna den Ring."),
-        ("
+",
+            "Vielleicht hat Anna den Ring.",
+        ),
+        (
+            "
 kann kannst können könnt könnte könnten konnte konnten darf dürfen durfte dürfte muss musst
 müssen musste müsste soll sollen sollte sollten will willst wollen wollte wollten mag möchte
 möchten würde würden wird werden
-", "Anna darf fahren."),
-        ("
+",
+            "Anna darf fahren.",
+        ),
+        (
+            "
 glaube glaubt glauben denke denkt meine_ich vermute vermutet scheint schien scheinbar hoffe
 hofft zweifle zweifelt nehme_an
-", "Ich glaube, Marek war es."),
-        ("
+",
+            "Ich glaube, Marek war es.",
+        ),
+        (
+            "
 alle alles allen jeder jede jedes jeden jedem manche mancher einige mehrere wenige viele
 beide meisten halb
-", "Alle Proben waren sauber."),
-        ("
+",
+            "Alle Proben waren sauber.",
+        ),
+        (
+            "
 immer manchmal oft selten meistens gelegentlich teilweise mindestens höchstens stets
-", "Sie schließt immer ab."),
-        ("bevor nachdem vor nach seit während als obwohl weil bis", "Vor dem Essen nimmt sie A."),
-        ("
+",
+            "Sie schließt immer ab.",
+        ),
+        (
+            "bevor nachdem vor nach seit während als obwohl weil bis",
+            "Vor dem Essen nimmt sie A.",
+        ),
+        (
+            "
 hört_auf aufgehört aufhören weigert verweigert vermeidet meidet vergisst vergaß leugnet
 bestreitet gescheitert
-", "Sie weigert sich zu zahlen."),
-        ("ehemalige ehemaliger ehemaligen früher frühere früherer ex falsch angebliche", "Das ist mein ehemaliger Chef."),
-        ("gegen statt anstatt weniger mehr zu ab", "Bernd ist gegen den Plan."),
+",
+            "Sie weigert sich zu zahlen.",
+        ),
+        (
+            "ehemalige ehemaliger ehemaligen früher frühere früherer ex falsch angebliche",
+            "Das ist mein ehemaliger Chef.",
+        ),
+        (
+            "gegen statt anstatt weniger mehr zu ab",
+            "Bernd ist gegen den Plan.",
+        ),
     ],
     following: &[
-        ("nicht nie niemals nichts nirgends keineswegs keinesfalls", "Ich mag Tee nicht."),
-        ("kein keine keinen keinem keiner keines keinerlei", "Ich trinke Kaffee keinen."),
-        ("niemand niemanden niemandem weder noch", "Den Code kennt niemand."),
+        (
+            "nicht nie niemals nichts nirgends keineswegs keinesfalls",
+            "Ich mag Tee nicht.",
+        ),
+        (
+            "kein keine keinen keinem keiner keines keinerlei",
+            "Ich trinke Kaffee keinen.",
+        ),
+        (
+            "niemand niemanden niemandem weder noch",
+            "Den Code kennt niemand.",
+        ),
     ],
     pronouns: &[
-        ("ich mich mir mein meine meinen meinem meiner meines", "Das ist mein Rad."),
-        ("
+        (
+            "ich mich mir mein meine meinen meinem meiner meines",
+            "Das ist mein Rad.",
+        ),
+        (
+            "
 du dich dir dein deine deinen deinem deiner Sie Ihnen Ihr Ihre Ihren Ihrem Ihrer
-", "Du schuldest mir Geld."),
-        ("er ihn ihm sein seine seinen seinem seiner seines", "Er hat ihn gesehen."),
+",
+            "Du schuldest mir Geld.",
+        ),
+        (
+            "er ihn ihm sein seine seinen seinem seiner seines",
+            "Er hat ihn gesehen.",
+        ),
         ("sie ihr ihre ihren ihrem ihrer ihres es", "Sie lacht."),
-        ("wir uns unser unsere unseren unserem unserer euch euer eure ihnen", "Wir zahlen."),
-        ("man jemand jemanden wer wen wem welcher welche welches sich", "Jemand rief an."),
+        (
+            "wir uns unser unsere unseren unserem unserer euch euer eure ihnen",
+            "Wir zahlen.",
+        ),
+        (
+            "man jemand jemanden wer wen wem welcher welche welches sich",
+            "Jemand rief an.",
+        ),
     ],
-    joining: &[
-        ("und aber sowie auch sondern", "Anna singt, aber Bernd malt."),
-    ],
-    attaching: &[
-        ("von vom mit für bei beim zu zum zur aus wie über durch als um", "Der Bruder von Anna singt."),
-    ],
+    joining: &[(
+        "und aber sowie auch sondern",
+        "Anna singt, aber Bernd malt.",
+    )],
+    attaching: &[(
+        "von vom mit für bei beim zu zum zur aus wie über durch als um",
+        "Der Bruder von Anna singt.",
+    )],
     relative: &[
-        ("
+        (
+            "
 gestern vorgestern heute morgen übermorgen jetzt nun gerade derzeit aktuell zurzeit momentan
 kürzlich neulich bald
-", "Mia kam gestern."),
-        ("
+",
+            "Mia kam gestern.",
+        ),
+        (
+            "
 letzte letzten letzter letztes letztem nächste nächsten nächster nächstes nächstem vorige
 vorigen kommende kommenden diese dieser dieses diesen diesem vergangene vergangenen
-", "Sie kam letzte Woche."),
-        ("schon noch bereits seitdem damals früher später", "Sie ist noch in Rom."),
+",
+            "Sie kam letzte Woche.",
+        ),
+        (
+            "schon noch bereits seitdem damals früher später",
+            "Sie ist noch in Rom.",
+        ),
     ],
     numbers: &[
-        ("
+        (
+            "
 null 0 eins 1 zwei 2 zwo 2 drei 3 vier 4 fünf 5 sechs 6 sieben 7 acht 8 neun 9 zehn 10 elf
 11 zwölf 12
-", "Sie hat zwei Hunde."),
-        ("
+",
+            "Sie hat zwei Hunde.",
+        ),
+        (
+            "
 dreizehn 13 vierzehn 14 fünfzehn 15 sechzehn 16 siebzehn 17 achtzehn 18 neunzehn 19 zwanzig
 20 dreißig 30 vierzig 40 fünfzig 50 sechzig 60 siebzig 70 achtzig 80 neunzig 90 hundert 100
 tausend 1000
-", "Er ist vierzig."),
-        ("
+",
+            "Er ist vierzig.",
+        ),
+        (
+            "
 zweimal zweimal dreimal dreimal doppelt doppelt million million millionen millionen
 milliarde milliarde
-", "Sie läuft zweimal am Tag."),
-        ("
+",
+            "Sie läuft zweimal am Tag.",
+        ),
+        (
+            "
 erste erste ersten erste zweite zweite zweiten zweite dritte dritte dritten dritte vierte
 vierte vierten vierte fünfte fünfte fünften fünfte
-", "Er wohnt im dritten Stock."),
+",
+            "Er wohnt im dritten Stock.",
+        ),
     ],
-    abbreviations: &[
-        ("
+    abbreviations: &[(
+        "
 bzw ggf evtl usw inkl zzgl str tel nr okt dez ca fr hr dipl ing geb abs bsp sog zb
-", "Sie hat Tee bzw. Kaffee bestellt."),
-    ],
-    after_ordinals: &[
-        ("
+",
+        "Sie hat Tee bzw. Kaffee bestellt.",
+    )],
+    after_ordinals: &[(
+        "
 januar februar märz april mai juni juli august september oktober november dezember stock
 klasse etage geburtstag jahrestag hochzeitstag jahrhundert semester kapitel platz
-", "Sie kommt am 3. Mai."),
-    ],
-    frames: &[
-        ("
+",
+        "Sie kommt am 3. Mai.",
+    )],
+    frames: &[(
+        "
 der_nutzer_hat_erwähnt_dass die_nutzerin_hat_erwähnt_dass der_nutzer_sagte_dass
 es_ist_wichtig_zu_wissen_dass es_ist_wichtig_sich_zu_merken_dass bitte_beachten_dass
 zu_beachten_ist_dass ich_habe_gelernt_dass ich_habe_erfahren_dass
-", "Ich habe gelernt, dass Anna am liebsten Tee trinkt."),
-    ],
-    evidence: &[
-        ("
+",
+        "Ich habe gelernt, dass Anna am liebsten Tee trinkt.",
+    )],
+    evidence: &[(
+        "
 der die das den dem des ein eine einen einem einer eines und oder aber denn sondern doch
 weil dass daß wenn als ob wie wo wer was wann warum wieso weshalb welcher welche welches ich
 du er sie es wir ihr mich dich sich uns euch ihm ihn ihnen mir dir mein meine meinen meinem
@@ -142,10 +222,12 @@ vergaß leugnet bestreitet gescheitert ehemalige ehemaliger ehemaligen frühere 
 falsch angebliche statt anstatt weniger nicht nie niemals nichts nirgends keineswegs
 keinesfalls kein keine keinen keinem keiner keines keinerlei niemand niemanden niemandem
 weder Sie Ihnen Ihr Ihre Ihren Ihrem Ihrer jemand jemanden wen wem
-", "Der Hund schläft."),
-    ],
+",
+        "Der Hund schläft.",
+    )],
     // Words of every day that are no names at the beginning of a sentence.
-    common: &[("
+    common: &[(
+        "
 abend abende absprache adresse alkohol allergie alltag alter angebot angst anfang anruf
 antrag antwort anwalt anwältin apfel arbeit arbeitgeber arbeitstag art arzt ärztin aufgabe
 auge augen ausbildung ausflug auto bad bahn bahnhof ball balkon bank bau bedarf beispiel
@@ -189,7 +271,9 @@ nase arm arme haar haare kaffeemaschine zigaretten zigarette raucher raucherin m
 musikerin ingenieur ingenieurin software baby hafen insel fluss turm brücke tassen gläser
 flasche flaschen liter kilo gramm meter kilometer prozent euro menge kiste packung dose
 teller löffel
-", "")],
+",
+        "",
+    )],
     decimal_comma: true,
     capital_nouns: true,
     ..Table::EMPTY

@@ -111,3 +111,107 @@ pub(crate) fn table(language: Language) -> &'static Table {
         Language::Arabic => &arabic::TABLE,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lexicon::{self, FREE, TURN};
+    use crate::reading::Reading;
+
+    /// The rows of a table that hold words, but for those of which an example would show nothing.
+    fn rows(table: &'static Table) -> impl Iterator<Item = &'static Row> {
+        [
+            table.free,
+            table.turning,
+            table.following,
+            table.pronouns,
+            table.joining,
+            table.attaching,
+            table.relative,
+            table.numbers,
+            table.forms,
+            table.contractions,
+            table.abbreviations,
+            table.after_ordinals,
+            table.frames,
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    #[test]
+    fn every_row_has_an_example_with_one_of_its_words() {
+        let mut without = Vec::new();
+        for language in Language::ALL {
+            for (words, example) in rows(table(language)) {
+                let mut example = example.to_lowercase();
+                example.insert(0, ' ');
+                let found = words
+                    .split_whitespace()
+                    .flat_map(|word| word.split(['/', '=']))
+                    .any(|word| {
+                        let word = word.to_lowercase().replace('_', " ");
+                        example.replace(',', "").contains(&word) || example.contains(&word)
+                    });
+                if !found {
+                    without.push((language, words, example));
+                }
+            }
+        }
+        assert!(without.is_empty(), "{without:#?}");
+    }
+
+    #[test]
+    fn a_free_word_may_go_from_its_example_and_a_turning_word_may_not() {
+        let mut wrong = Vec::new();
+        for language in Language::ALL {
+            let table = table(language);
+            for (rows, free) in [
+                (table.free, true),
+                (table.turning, false),
+                (table.following, false),
+            ] {
+                for (words, example) in rows {
+                    let listed: Vec<&str> = words
+                        .split_whitespace()
+                        .filter(|word| !word.contains('_'))
+                        .collect();
+                    let kept: Vec<&str> = example
+                        .split(' ')
+                        .filter(|word| {
+                            let bare = word.trim_end_matches(['.', ',', '?', '。']).to_lowercase();
+                            !listed.iter().any(|listed| listed.to_lowercase() == bare)
+                        })
+                        .collect();
+                    if kept.len() == example.split(' ').count() || kept.is_empty() {
+                        continue;
+                    }
+                    let whole = Reading::in_language(example, Some(language));
+                    let rest = Reading::in_language(&kept.join(" "), Some(language));
+                    let says = crate::judge::unsaid(&[&whole], &rest).is_empty();
+                    if says != free {
+                        wrong.push((language, words));
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn no_word_is_both_free_and_turning() {
+        for language in Language::ALL {
+            for (words, _) in table(language).free {
+                for word in words.split_whitespace() {
+                    // Tables are written in lower case, in the folded form.
+                    let class = lexicon::find(crate::fold::hash(word))
+                        .map_or(0, |id| lexicon::entry(id).class(language as usize));
+                    assert!(
+                        class & FREE == 0 || class & TURN == 0,
+                        "{language:?}: {word}"
+                    );
+                }
+            }
+        }
+    }
+}

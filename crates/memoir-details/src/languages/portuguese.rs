@@ -16,23 +16,50 @@ pub(super) const TABLE: Table = Table {
         ("em", "A chave está em casa."),
     ],
     turning: &[
-        ("não nunca jamais nada ninguém nenhum nenhuma nem tampouco", "Não fumo."),
+        (
+            "não nunca jamais nada ninguém nenhum nenhuma nem tampouco",
+            "Não fumo.",
+        ),
         ("sem quase mal", "Vem sem casaco."),
         ("ou", "Toma a vermelha ou a azul."),
-        ("se caso salvo exceto só somente apenas", "Pago se ela pedir."),
-        ("talvez provavelmente possivelmente supostamente aparentemente porventura", "Talvez Ana tenha o anel."),
-        ("
+        (
+            "se caso salvo exceto só somente apenas",
+            "Pago se ela pedir.",
+        ),
+        (
+            "talvez provavelmente possivelmente supostamente aparentemente porventura",
+            "Talvez Ana tenha o anel.",
+        ),
+        (
+            "
 pode posso podem podia poderia poderiam deve devo devem devia deveria quer quero queria vai
 vou vão tem_que tem_de
-", "Ana deve pagar."),
-        ("acho acha achava penso pensa suponho parece parecia duvida duvido creio espero", "Acho que foi Marcos."),
-        ("
+",
+            "Ana deve pagar.",
+        ),
+        (
+            "acho acha achava penso pensa suponho parece parecia duvida duvido creio espero",
+            "Acho que foi Marcos.",
+        ),
+        (
+            "
 todo toda todos todas cada algum alguma alguns algumas vários várias muitos muitas pouco
 pouca poucos poucas ambos maioria meio meia
-", "Todas as amostras estão limpas."),
-        ("sempre às_vezes raramente geralmente costuma menos mais", "Fecha sempre a porta."),
-        ("antes depois desde enquanto quando embora porque até durante", "Antes do jantar toma A."),
-        ("deixou parou recusa recusou evita esquece nega", "Parou de fumar."),
+",
+            "Todas as amostras estão limpas.",
+        ),
+        (
+            "sempre às_vezes raramente geralmente costuma menos mais",
+            "Fecha sempre a porta.",
+        ),
+        (
+            "antes depois desde enquanto quando embora porque até durante",
+            "Antes do jantar toma A.",
+        ),
+        (
+            "deixou parou recusa recusou evita esquece nega",
+            "Parou de fumar.",
+        ),
         ("antigo antiga ex falso falsa", "É o meu antigo chefe."),
         ("contra", "Rui está contra o plano."),
     ],
@@ -41,45 +68,64 @@ pouca poucos poucas ambos maioria meio meia
         ("não", "Gosto de chá não."),
     ],
     pronouns: &[
-        ("eu me mim meu minha meus minhas comigo", "A minha casa é fria."),
-        ("tu te ti teu tua você vocês vosso", "Você me deve dinheiro."),
-        ("ele ela lhe lhes seu sua seus suas se dele dela deles delas", "Ela dorme."),
+        (
+            "eu me mim meu minha meus minhas comigo",
+            "A minha casa é fria.",
+        ),
+        (
+            "tu te ti teu tua você vocês vosso",
+            "Você me deve dinheiro.",
+        ),
+        (
+            "ele ela lhe lhes seu sua seus suas se dele dela deles delas",
+            "Ela dorme.",
+        ),
         ("nós nosso nossa nossos nossas eles elas", "Nós pagamos."),
         ("quem alguém isso isto aquilo qual", "Alguém ligou."),
     ],
-    joining: &[
-        ("e mas também além", "Ana canta mas Rui pinta."),
-    ],
-    attaching: &[
-        ("de do da dos das ao aos às à com para por pelo pela como sobre", "O irmão de Ana canta."),
-    ],
+    joining: &[("e mas também além", "Ana canta mas Rui pinta.")],
+    attaching: &[(
+        "de do da dos das ao aos às à com para por pelo pela como sobre",
+        "O irmão de Ana canta.",
+    )],
     relative: &[
-        ("ontem anteontem hoje amanhã agora atualmente recentemente logo", "Veio ontem."),
-        ("último última passado passada próximo próxima atrás", "Vem na semana próxima."),
+        (
+            "ontem anteontem hoje amanhã agora atualmente recentemente logo",
+            "Veio ontem.",
+        ),
+        (
+            "último última passado passada próximo próxima atrás",
+            "Vem na semana próxima.",
+        ),
         ("ainda já", "Ainda está em Roma."),
     ],
     numbers: &[
-        ("
+        (
+            "
 zero 0 dois 2 duas 2 três 3 quatro 4 cinco 5 seis 6 sete 7 oito 8 nove 9 dez 10 onze 11 doze
 12 treze 13 catorze 14 quatorze 14 quinze 15 dezesseis 16 dezasseis 16 vinte 20 trinta 30
 quarenta 40 cinquenta 50 sessenta 60 setenta 70 oitenta 80 noventa 90 cem 100 mil 1000
-", "Tem dois gatos."),
-        ("
+",
+            "Tem dois gatos.",
+        ),
+        (
+            "
 primeiro primeiro primeira primeiro segundo segundo segunda segundo terceiro terceiro
 terceira terceiro milhão milhão milhões milhões
-", "Mora no terceiro andar."),
+",
+            "Mora no terceiro andar.",
+        ),
     ],
-    abbreviations: &[
-        ("sr sra dra av pág", "A Sra. Paz dorme."),
-    ],
-    frames: &[
-        ("
+    abbreviations: &[("sr sra dra av pág", "A Sra. Paz dorme.")],
+    frames: &[(
+        "
 o_usuário_mencionou_que o_utilizador_mencionou_que o_usuário_disse_que
 é_importante_lembrar_que é_importante_notar_que vale_notar_que aprendi_que
-", "É importante lembrar que Rui não come porco."),
-    ],
-    evidence: &[
-        ("
+",
+        "É importante lembrar que Rui não come porco.",
+    )],
+    evidence: &[(
+        "
 o a os as um uma uns umas de do da dos das em no na nos nas ao à aos às e ou mas porque que
 quem qual quais quando onde como se eu tu ele ela nós vós eles elas você vocês me te lhe
 lhes meu minha meus minhas teu tua seu sua seus suas nosso nossa nossos nossas com por para
@@ -96,10 +142,12 @@ penso pensa suponho parece parecia duvida duvido creio espero algum alguma algun
 vários várias muitos muitas pouco pouca poucos poucas ambos maioria meio meia raramente
 geralmente deixou parou recusa recusou evita esquece nega antigo antiga ex falso falsa mim
 comigo ti vosso alguém aquilo
-", "O cão dorme."),
-    ],
+",
+        "O cão dorme.",
+    )],
     // Words of every day that are no names at the beginning of a sentence.
-    common: &[("
+    common: &[(
+        "
 mora vive trabalha prefere gosta adora estuda fala joga come bebe toma usa precisa viaja
 leva conhece comprou disse diz pediu nasceu odeia mãe pai irmão irmã filha filho filhos
 esposa marido mulher amigo amiga carro casa reunião projeto equipe equipa cliente usuário
@@ -107,7 +155,9 @@ usuária infelizmente felizmente francamente pessoalmente recentemente finalment
 realmente nota lembrete importante avó avô tio tia cachorro cão gato médico endereço número
 pedido fatura novo nova último última primeiro primeira próximo próxima lembre senhora
 senhor sinceramente honestamente
-", "")],
+",
+        "",
+    )],
     decimal_comma: true,
     ..Table::EMPTY
 };

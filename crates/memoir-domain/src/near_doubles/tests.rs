@@ -133,7 +133,7 @@ const DIFFERENT: &[(&str, &str, &[Told<'_>])] = &[
     (
         "She said \"I stay\" to me",
         "She said \"I go\" to me",
-        &[(Words, "stay\"", "go\"")],
+        &[(Words, "stay", "go")],
     ),
     (
         "The cat sleeps on the sofa",

@@ -205,7 +205,7 @@ fn spec_3_16_an_abandoned_or_failed_session_keeps_its_edits_and_is_recorded() {
             _ => "your model could not be asked any more",
         };
         let entry = format!(
-            "Refinement session ended without completing, because {because} (1 deleted; 102 → 101 tokens, 1% less). \
+            "Refinement session ended without completing, because {because} (1 deleted; 102 → 101 tokens, 1% less; 1 word let go). \
              What it did stays; it can be undone."
         );
         assert_eq!(world.kept(Kind::Journal), [(4, &entry[..])]);

@@ -59,7 +59,7 @@ fn spec_5_1_the_figures_are_told_without_a_word() {
         "-40",
         "rolled back or undone",
         "+30",
-        "90% is left, the floor is 50%",
+        "of all words that were ever said",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
