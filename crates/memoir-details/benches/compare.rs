@@ -14,8 +14,8 @@ use memoir_details::{Reading, Replaced, judge, unsaid};
 const OLD: &str = "Ann moved from Riga to Oslo in the spring of 2019, because her sister Eva had found \
 work there. She works as a nurse at St. Mary's hospital and never takes the night shift before a \
 holiday. On Tuesdays she sings in the choir of the harbour church; Bob, her husband, plays the \
-organ. They have two cats, Miso and Taro, and a garden that is very steep. Ann is allergic to \
-penicillin, but not to aspirin. She once said: \"I would rather be cold than bored.\" The rent is \
+organ. They have two cats, Miso and Taro, and a garden that is very steep. Ann is afraid of \
+thunder, but not of rain. She once said: \"I would rather be cold than bored.\" The rent is \
 1,450 euros a month, and it is due on the 3rd. If the heating fails again, she will call the \
 landlord at +47 22 33 44 55.";
 
@@ -23,9 +23,9 @@ landlord at +47 22 33 44 55.";
 const NEW: &str = "On Tuesdays she sings in the choir of the harbour church; Bob, her husband, plays the \
 organ. Ann moved from Riga to Oslo in spring of 2019, because her sister Eva had found work. She works \
 as a nurse at St. Mary's hospital and never takes the night shift before a holiday. They have two \
-cats, Miso and Taro, and a steep garden. Ann is allergic to penicillin and she once said: \"I would \
+cats, Miso and Taro, and a steep garden. Ann is afraid of thunder and she once said: \"I would \
 rather be cold than bored.\" The rent is 1450 euros a month and it is due on the 3rd. If the heating \
-fails again, she will call the landlord at +47 22 33 44 55. Ann is not allergic to aspirin, but to rain.";
+fails again, she will call the landlord at +47 22 33 44 55. Ann is not afraid of rain, but of hail.";
 
 fn time(mut work: impl FnMut()) -> Duration {
     for _ in 0..200 {

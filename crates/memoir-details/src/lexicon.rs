@@ -49,6 +49,8 @@ pub(crate) fn place(language: Option<Language>) -> usize {
 #[derive(Clone)]
 pub(crate) struct Entry {
     classes: [Class; LANGUAGES + 1],
+    /// One more than the number of the word among the free words of a language.
+    free: [u8; LANGUAGES + 1],
     /// The languages that the word is evidence of, one bit each.
     pub(crate) evidence: u16,
     /// The languages that it is a word of every day in, weaker evidence.
@@ -70,6 +72,7 @@ impl Entry {
     fn new(key: u64) -> Self {
         Entry {
             classes: [0; LANGUAGES + 1],
+            free: [0; LANGUAGES + 1],
             evidence: 0,
             common: 0,
             abbreviation: false,
@@ -82,6 +85,14 @@ impl Entry {
 
     pub(crate) fn class(&self, place: usize) -> Class {
         self.classes[place]
+    }
+
+    /// A bit for each free word of a language, so that one of them is not exchanged for another.
+    pub(crate) fn free_bit(&self, place: usize) -> u32 {
+        match self.free[place] {
+            0 => 0,
+            number => 1 << ((number - 1) % 32),
+        }
     }
 }
 
@@ -227,6 +238,12 @@ impl Builder {
         self.equal(place, table);
         self.contract(place, table);
         self.class(place, table.free, FREE);
+        for (number, word) in words(table.free)
+            .filter(|word| !word.contains('_'))
+            .enumerate()
+        {
+            self.entry(word).free[place] = number as u8 + 1;
+        }
         self.class(place, table.turning, TURN);
         self.class(place, table.following, TURN | FOLLOWING);
         self.class(place, table.pronouns, PRONOUN);

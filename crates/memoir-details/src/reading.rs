@@ -169,12 +169,14 @@ impl Reading {
                     || other.names.binary_search(&word.key).is_ok())
     }
 
-    /// Whether two sentences have the same words in the same order.
+    /// Whether two sentences have the same words in the same order, and no free word of this one is
+    /// exchanged for another.
     pub(crate) fn same(&self, s: usize, other: &Reading, n: usize) -> bool {
         let (one, two) = (self.outline(s), other.outline(n));
         one.same == two.same && {
             let (one, two) = (self.of_sentence(s), other.of_sentence(n));
-            one.len() == two.len() && one.iter().zip(two).all(|(a, b)| a.key == b.key)
+            let equal = |(a, b): (&Word, &Word)| a.key == b.key && !a.is_exchanged(b);
+            one.len() == two.len() && one.iter().zip(two).all(equal)
         }
     }
 }

@@ -366,7 +366,9 @@ impl<'a> Pair<'a> {
         let Some((mut word, first)) = held.next().map(|(i, place)| (i, *place as usize)) else {
             return false;
         };
-        if !self.is_sound_before(first) {
+        // A free word exchanged for another, where nothing else stands between.
+        let exchanged = |i: usize, place: usize| self.s[i].is_exchanged(&self.n[place]);
+        if !self.is_sound_before(first) || word == 0 && exchanged(0, first) {
             return false;
         }
         let mut gaps = Gaps::default();
@@ -374,6 +376,9 @@ impl<'a> Pair<'a> {
         for (i, place) in held {
             let place = *place as usize;
             if place > last + 1 && !self.is_sound_gap(last, place, (word, i), &mut gaps) {
+                return false;
+            }
+            if place == last + 1 && i == word + 1 && exchanged(i, place) {
                 return false;
             }
             (word, last) = (i, place);

@@ -413,7 +413,7 @@ impl Scanner<'_> {
             return;
         }
         let start = self.at;
-        let (mut letters, mut dotted, mut apostrophe) = (0, false, false);
+        let (mut letters, mut apostrophe) = (0, false);
         while let Some(c) = self.peek() {
             if c.is_alphanumeric() && !is_unspaced(c) {
                 letters += 1;
@@ -436,7 +436,6 @@ impl Scanner<'_> {
                 && self.single_letter(self.at + 1)
             {
                 // "U.S.", "z.B.", "p.m."
-                dotted = true;
                 letters = 0;
             } else {
                 break;
@@ -457,9 +456,6 @@ impl Scanner<'_> {
         self.push(start, kind);
         if let Some(token) = self.tokens.last_mut() {
             token.apostrophe = apostrophe;
-        }
-        if dotted && self.peek() == Some('.') {
-            self.at += 1;
         }
         // Blood groups and marks: "A+" has its sign anyway, "A-" would lose it as a dash.
         if letters <= 2
@@ -754,9 +750,11 @@ impl Scanner<'_> {
         match token.kind {
             Kind::Word => {
                 let mut letters = slice.chars();
-                let initial = letters.next().is_some_and(char::is_alphabetic)
-                    && letters.next().is_none()
-                    && !is_unspaced(slice.chars().next().unwrap_or(' '));
+                let initial = slice.contains('.')
+                    || letters
+                        .next()
+                        .is_some_and(|c| c.is_alphabetic() && !is_unspaced(c))
+                        && letters.next().is_none();
                 let first = self.tokens.len() == self.from + 1;
                 initial && (first || !self.known_word_ahead())
                     || token

@@ -19,11 +19,19 @@ pub(crate) struct Word {
     pub(crate) class: Class,
     /// The marks between it and the counting word before it.
     pub(crate) marks: Marks,
+    /// The free words between it and the counting word before it, one bit each. They may be left
+    /// out or put in, but not exchanged: "der Hund beißt den Mann", "den Hund beißt der Mann".
+    pub(crate) lead: u32,
 }
 
 impl Word {
     pub(crate) fn is(&self, class: Class) -> bool {
         self.class & class != 0
+    }
+
+    /// Whether the free words before it in `other` are others than before it here.
+    pub(crate) fn is_exchanged(&self, other: &Word) -> bool {
+        self.lead != 0 && other.lead & !self.lead != 0
     }
 }
 
@@ -73,17 +81,22 @@ impl<'t> Reader<'t> {
             self.token(token);
         }
         let frame = self.phrases();
-        let mut marks = 0;
+        let (mut marks, mut lead) = (0, 0);
         for word in &self.all {
             self.relative |= word.is(RELATIVE);
             if word.is(FREE) {
                 marks |= word.marks | if word.is(JOIN) { JOINED } else { 0 };
+                if !word.is(JOIN) {
+                    lead |= lexicon::find(word.key)
+                        .map_or(0, |id| lexicon::entry(id).free_bit(self.place));
+                }
             } else {
                 words.push(Word {
                     marks: word.marks | marks,
+                    lead,
                     ..*word
                 });
-                marks = 0;
+                (marks, lead) = (0, 0);
             }
         }
         Outline { frame }
@@ -340,5 +353,6 @@ fn plain(token: &Token) -> Word {
         end: token.end,
         class: 0,
         marks: token.marks,
+        lead: 0,
     }
 }

@@ -48,8 +48,8 @@ fn spec_3_12_free_words_may_go_and_others_may_not() {
             "Well is deep, and water cold.",
         ),
         (
-            &["The user mentioned that Bob eats no pork on Fridays."],
-            "Bob eats no pork on Fridays.",
+            &["The user mentioned that Hugo bakes bread on Fridays."],
+            "Hugo bakes bread on Fridays.",
         ),
         (
             &["Die Suppe von Tante Gerda war sehr scharf."],
@@ -58,20 +58,49 @@ fn spec_3_12_free_words_may_go_and_others_may_not() {
     ]);
     not_free(&[
         (
-            &["Bob was my husband for ten years."],
-            "Bob is my husband for ten years.",
+            &["Hugo was my tenant for ten years."],
+            "Hugo is my tenant for ten years.",
         ),
         (
-            &["I moved from Berlin to Oslo."],
-            "I moved to Berlin from Oslo.",
+            &["We drove from Ghent to Lille."],
+            "We drove to Ghent from Lille.",
         ),
-        (&["She hit him and he cried."], "He hit her and she cried."),
+        (
+            &["She called him and he came."],
+            "He called her and she came.",
+        ),
         (
             &["I have a few friends in Rome."],
             "I have few friends in Rome.",
         ),
         (&["I have to call the bank."], "I call the bank."),
     ]);
+}
+
+#[test]
+fn spec_3_12_a_free_word_is_not_exchanged_for_another() {
+    not_free(&[
+        (
+            &["Ann is a good doctor, says Bob."],
+            "Ann has a good doctor, says Bob.",
+        ),
+        (
+            &["The cup is in the box that she bought."],
+            "The cup is on the box that she bought.",
+        ),
+        (
+            &["Der Hund beißt den Mann, und er lacht."],
+            "Den Hund beißt der Mann, und er lacht.",
+        ),
+        (
+            &["Yo la quiero mucho, pero no está aquí."],
+            "Yo lo quiero mucho, pero no está aquí.",
+        ),
+    ]);
+    free(&[(
+        &["She has a cat and the user is ill."],
+        "She has cat and a user is ill.",
+    )]);
 }
 
 #[test]
@@ -129,7 +158,10 @@ fn spec_3_12_forms_count_as_one_word_by_the_table_only() {
 #[test]
 fn spec_3_12_a_sentence_is_said_if_all_its_words_stand_in_their_order_with_nothing_foreign() {
     for (text, wording) in [
-        ("Bob lives in Oslo with his wife Eva.", "Bob lives in Oslo."),
+        (
+            "Hugo works in Ghent with his aunt Rosa.",
+            "Hugo works in Ghent.",
+        ),
         ("Bo hates rain. Ann likes tea.", "Ann likes tea."),
         (
             "My cousin Dana, the potter, lives in Lima.",
@@ -140,8 +172,8 @@ fn spec_3_12_a_sentence_is_said_if_all_its_words_stand_in_their_order_with_nothi
     }
     for (text, wording) in [
         // A turning word before, between, or after in the same clause.
-        ("I do not trust Bob.", "I trust Bob."),
-        ("I trust Bob not.", "I trust Bob."),
+        ("I do not envy Hugo.", "I envy Hugo."),
+        ("I envy Hugo not.", "I envy Hugo."),
         ("If Ann asks, I will pay.", "Ann asks."),
         ("Ich mag Tee nicht.", "Ich mag Tee."),
         ("Çay severim değil.", "Çay severim."),
@@ -167,10 +199,7 @@ fn spec_3_12_a_sentence_is_said_if_all_its_words_stand_in_their_order_with_nothi
         ("Ann is a doctor's wife.", "Ann is a doctor."),
         // What stands behind "and" is somebody else's doing.
         ("The cat sleeps and the dog barks.", "The cat barks."),
-        (
-            "Mother died, father lives in the mill.",
-            "Mother lives in the mill.",
-        ),
+        ("Rosa left, uncle rents the barn.", "Rosa rents the barn."),
     ] {
         assert!(!says(text, wording), "{text:?} {wording:?}");
     }
@@ -309,8 +338,8 @@ fn spec_3_12_nothing_is_added_not_even_by_putting_parts_together_anew() {
     );
     for (replaced, written) in [
         (
-            &["Ann trusts Bob.", "Carl distrusts Dana."][..],
-            "Ann distrusts Bob. Carl trusts Dana.",
+            &["Rosa likes Hugo.", "Ines fears Otto."][..],
+            "Rosa fears Hugo. Ines likes Otto.",
         ),
         (
             &[
@@ -325,8 +354,8 @@ fn spec_3_12_nothing_is_added_not_even_by_putting_parts_together_anew() {
             "I do not trust Ann. I do trust Ann.",
         ),
         (
-            &["Mother is allergic to nuts and likes eggs."],
-            "Mother is allergic to eggs and likes nuts.",
+            &["Rosa is afraid of geese and feeds bees."],
+            "Rosa is afraid of bees and feeds geese.",
         ),
         (&["Ann is well."], "The user mentioned that Ann is well."),
     ] {
@@ -470,11 +499,11 @@ fn a_text_that_would_pass_puts_back_what_is_missing() {
     };
     assert_eq!(
         pass(
-            &["Ann was born in 1990.", "Ann was born in Riga."],
-            "Ann was born in Riga in 1990."
+            &["Rosa started in 2011.", "Rosa started in Ghent."],
+            "Rosa started in Ghent in 2011."
         )
         .as_deref(),
-        Some("Ann was born in 1990. Ann was born in Riga.")
+        Some("Rosa started in 2011. Rosa started in Ghent.")
     );
     assert_eq!(
         pass(

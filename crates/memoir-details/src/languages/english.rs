@@ -10,8 +10,8 @@ pub(super) const TABLE: Table = Table {
         ("that", "Ann says that she is ill."),
         ("very really", "The well is very deep."),
         // The present only: "was", "been" and "had" count. "am" counts because of "5 am".
-        ("is are", "Bob is my husband."),
-        ("have has", "I have cancer."),
+        ("is are", "Hugo is my neighbour."),
+        ("have has", "I have asthma."),
         ("in on at", "The cup is on the table."),
     ],
     turning: &[
@@ -21,16 +21,16 @@ pub(super) const TABLE: Table = Table {
         ),
         (
             "without hardly barely scarcely nearly almost",
-            "I nearly died near Rome.",
+            "We nearly missed the ferry.",
         ),
-        ("or either whether", "Take the red or the blue pill."),
+        ("or either whether", "Bring the drill or the saw."),
         (
             "if unless until till except only otherwise depending provided assuming",
-            "I will lend Ann money if she asks.",
+            "We will leave if it rains.",
         ),
         (
             "maybe perhaps possibly probably presumably apparently allegedly supposedly likely unlikely seemingly reportedly rumoured rumored",
-            "Maybe Ann stole the ring.",
+            "Maybe Rosa has the ladder.",
         ),
         (
             "may might must should could would can will shall ought",
@@ -54,7 +54,7 @@ pub(super) const TABLE: Table = Table {
         ),
         (
             "before after since while when whenever although though because whereas",
-            "Never wake her when she sleeps.",
+            "Ring twice when you come.",
         ),
         (
             "stop stops stopped refuse refuses refused quit fail fails failed deny denies denied avoid avoids avoided forget forgets forgot pretend pretends pretended",
@@ -66,7 +66,7 @@ pub(super) const TABLE: Table = Table {
         ),
         (
             "against instead except less more than",
-            "Bob is older than Ann.",
+            "Hugo is taller than Rosa.",
         ),
         // "have" alone is free; with "to" it is a duty.
         (
@@ -113,7 +113,7 @@ pub(super) const TABLE: Table = Table {
         ("'s", "Ann's brother is ill."),
         (
             "of by with from for to about like as against",
-            "The murderer of Ann is in jail.",
+            "The owner of the shop is abroad.",
         ),
     ],
     relative: &[
@@ -159,6 +159,8 @@ pub(super) const TABLE: Table = Table {
         ),
     ],
     forms: &[
+        // Free words are not exchanged for one another; these are one word.
+        ("a/an/the is/are have/has", "The dog is old."),
         (
             "get/gets do/does go/goes make/makes take/takes give/gives keep/keeps let/lets put/puts come/comes",
             "Ann gets up early.",
@@ -227,11 +229,11 @@ pub(super) const TABLE: Table = Table {
     frames: &[
         (
             "the_user_mentioned_that the_user_said_that the_user_has_said_that the_user_has_mentioned_that the_user_stated_that the_user_has_stated_that the_user_noted_that the_user_told_me_that",
-            "The user mentioned that they prefer dark mode.",
+            "The user mentioned that the printer jams.",
         ),
         (
             "it_is_important_to_remember_that it_is_important_to_note_that it_should_be_noted_that it_is_worth_noting_that it_is_worth_remembering_that",
-            "It is important to remember that Bob does not eat pork.",
+            "It is important to remember that Hugo eats no nuts.",
         ),
         (
             "please_note_that please_remember_that note_that remember_that keep_in_mind_that bear_in_mind_that",
