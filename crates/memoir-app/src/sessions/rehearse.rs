@@ -187,6 +187,12 @@ impl Rehearsal {
                 memory.before = memory.before.as_ref().map(Memory::without_words);
                 memory.after = memory.after.without_words();
             }
+            // What others stand for tells its words where they were let go.
+            for side in memory.before.iter_mut().chain([&mut memory.after]) {
+                let count = side.wordings.len();
+                side.wordings.retain(|wording| wording.number != number);
+                touches |= side.wordings.len() < count;
+            }
         }
         touches
     }

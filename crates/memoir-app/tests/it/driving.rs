@@ -41,7 +41,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     let journal = world.journal().await;
     assert_eq!(
         journal,
-        ["Refinement session (1 deleted; 74 → 60 tokens, 19% less): Put doubles together."]
+        ["Refinement session (1 deleted; 74 → 60 tokens, 19% less; 9 words let go): Put doubles together."]
     );
     assert_eq!(
         world.actions().await[7..],
@@ -194,7 +194,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         world.journal().await,
         [
             "Refinement session ended without completing, because your model could not be asked any more (1 deleted; \
-          74 → 60 tokens, 19% less). What it did stays; it can be undone."
+          74 → 60 tokens, 19% less; 9 words let go). What it did stays; it can be undone."
         ]
     );
 }
@@ -269,6 +269,7 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
     assert_eq!(read.refused_calls, 4);
 
     // The agent that drives itself sees them at once; the store has them with the next thing written.
+    world.clock.advance(std::time::Duration::from_secs(1));
     let (session, _) = world.agent.open_own(Mode::Full).await.unwrap();
     let stored = || async {
         let rows = world.store.sessions(world.agent.scope(), 1).await.unwrap();

@@ -13,7 +13,13 @@ use crate::world::{World, complete, person};
 
 #[tokio::test]
 async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
-    let world = World::new(&["I like rain."]).await;
+    let world = World::new(&[
+        "I like rain.",
+        "I like snow.",
+        "I like hail.",
+        "I like wind.",
+        "I like fog.",
+    ]).await;
     let set = [
         (Field::ReasoningEffort, Some("low")),
         (Field::AnswerTokens, Some("900")),
@@ -38,7 +44,13 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
 
 #[tokio::test]
 async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own() {
-    let world = World::new(&["I like rain."]).await;
+    let world = World::new(&[
+        "I like rain.",
+        "I like snow.",
+        "I like hail.",
+        "I like wind.",
+        "I like fog.",
+    ]).await;
     let set = [(Field::RefinementMode, Some("dedup_only"))];
     world.agent.configure(&set, &person()).await.unwrap();
     world

@@ -61,8 +61,16 @@ fn question(request: &Request) -> &str {
 
 type Counts = Arc<Mutex<BTreeMap<String, usize>>>;
 
+/// The conversation in a question; before it stands what the agent remembers already.
+fn said(request: &Request) -> &str {
+    let asked = question(request);
+    asked
+        .split_once("## The conversation")
+        .map_or(asked, |(_, said)| said)
+}
+
 fn count(counts: &Counts, request: &Request) {
-    for canary in canaries(question(request)) {
+    for canary in canaries(said(request)) {
         *counts.lock().unwrap().entry(canary).or_default() += 1;
     }
 }
@@ -185,7 +193,7 @@ impl Year {
         let shown = self.world.agent.show().await.unwrap();
         assert_eq!(shown.tally.core_tokens, mass, "day {}", self.day);
         for memory in &memories {
-            if memory.number.0 <= self.looked_at || memory.sources.is_empty() {
+            if memory.number.0 <= self.looked_at || memory.sources.is_empty() || memory.wordings > 1 {
                 continue;
             }
             for canary in canaries(memory.content.expose()) {
@@ -235,7 +243,7 @@ impl Year {
         let (shown, is_core) = (self.shown.clone(), self.day.is_multiple_of(10));
         Turn::respond(move |request| {
             count(&shown, request);
-            let canaries = canaries(question(request));
+            let canaries = canaries(said(request));
             let notes: Vec<String> = canaries
                 .iter()
                 .map(|canary| format!("Ann told me about {canary}, and I was glad to hear it."))

@@ -47,7 +47,7 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
         ("refinement_trigger_tokens", "4500", json!(4_500)),
         ("immutable_tags", "vow, voice", json!(["vow", "voice"])),
         ("duplicate_match", "ignore_case", json!("ignore_case")),
-        ("loss_guard", "off", json!("off")),
+        ("loss_guard", "refuse", json!("refuse")),
         ("refinement_schedule", "Thu 03:30", json!("Thu 03:30")),
         ("refinement_mode", "dedup_only", json!("dedup_only")),
         ("context_journal_tokens", "4000", json!(4_000)),

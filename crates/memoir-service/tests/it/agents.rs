@@ -64,7 +64,7 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
         ),
         (
             json!({"loss_guard": "loud"}),
-            "detail_guard: must be `warn`, `refuse` or `off`",
+            "loss_guard: must be `limit`, `refuse` or `off`",
         ),
         (json!({"paused": "true"}), "paused: must be true or false"),
         (json!({"name": null}), "name: has no default"),

@@ -36,6 +36,8 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
         "kind",
         "tokens",
         "constitutional",
+        "origin",
+        "wordings",
         "created_at",
         "updated_at",
         "fades_at",

@@ -15,7 +15,7 @@ const PROMPT_BYTES: u64 = 4 * memoir_domain::agent::SYSTEM_PROMPT_LIMIT as u64 +
 /// Agents, each with a memory of its own
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    Create(create::Arguments),
+    Create(Box<create::Arguments>),
     /// List the agents of the account
     List,
     /// Show an agent's settings and counts
@@ -48,7 +48,7 @@ pub(crate) enum Command {
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
-        Command::Create(arguments) => create::run(global, arguments).await,
+        Command::Create(arguments) => create::run(global, *arguments).await,
         Command::List => list::run(global).await,
         Command::Show { agent } => show::run(global, &agent).await,
         Command::Set(arguments) => set::run(global, arguments).await,

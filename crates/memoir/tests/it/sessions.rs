@@ -116,6 +116,14 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
         "{}",
         ran.stderr
     );
+    // Of so few memories almost any edit is too much; the answer says so, and what to do.
+    for told in [
+        "This memory has 66 tokens only",
+        "Save more",
+        "`memoir doubles wren`",
+    ] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
     assert_eq!(bench.core(), before);
 }
 
