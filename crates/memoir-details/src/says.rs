@@ -197,8 +197,8 @@ impl<'a> View<'a> {
         near
     }
 
-    /// Whether some sentence that `counts` keeps at least half of the words of sentence `s`, in
-    /// their order.
+    /// Whether some sentence that `counts` keeps a piece of sentence `s`: at least half of its words in
+    /// their order, or nothing but words of it.
     pub(crate) fn keeps_piece(
         &self,
         wording: &Reading,
@@ -210,8 +210,10 @@ impl<'a> View<'a> {
             .into_iter()
             .filter(|n| counts(*n))
             .any(|n| {
-                let places = common(wording.of_sentence(s), self.reading.of_sentence(n));
-                2 * places.iter().filter(|place| **place != NOWHERE).count() >= length
+                let own = self.reading.of_sentence(n);
+                let places = common(wording.of_sentence(s), own);
+                let kept = places.iter().filter(|place| **place != NOWHERE).count();
+                2 * kept >= length || kept > 0 && kept == own.len()
             })
     }
 

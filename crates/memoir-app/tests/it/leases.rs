@@ -157,7 +157,10 @@ async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
     let world = World::on(store, &MEMORIES, settings()).await;
     orphan(&world).await;
     let account = world.memoir.account("default").await.unwrap();
-    let model = [(Field::Model, Some("scripted:model"))];
+    let model = [
+        (Field::Model, Some("scripted:model")),
+        (Field::LossGuard, Some("off")),
+    ];
     account
         .create_agent("kite", &model, &person())
         .await

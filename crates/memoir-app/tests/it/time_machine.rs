@@ -50,12 +50,23 @@ async fn kept(world: &World, without: &[u64]) -> Vec<Value> {
         .into_iter()
         .filter(|memory| !without.contains(&memory.number.0))
         .map(|memory| serde_json::to_value(memory).unwrap())
+        .map(|memory| still(memory, without))
         .collect()
+}
+
+/// The memory; where something was shredded, without how many wordings it stands for: nobody stands for
+/// those any more.
+fn still(mut memory: Value, without: &[u64]) -> Value {
+    if !without.is_empty() {
+        memory["wordings"].take();
+    }
+    memory
 }
 
 fn others(moment: &Moment, without: &[u64]) -> Vec<Value> {
     let is_left = |memory: &&Value| !without.contains(&memory["number"].as_u64().unwrap());
-    moment.kept.iter().filter(is_left).cloned().collect()
+    let left = moment.kept.iter().filter(is_left).cloned();
+    left.map(|memory| still(memory, without)).collect()
 }
 
 const WORDS: [&str; 8] = [

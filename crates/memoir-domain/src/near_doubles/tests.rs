@@ -163,12 +163,12 @@ const DIFFERENT: &[(&str, &str, &[Told<'_>])] = &[
     (
         "会议在3月5日举行",
         "会议在3月6日举行",
-        &[(Words, "3月5日", "3月6日")],
+        &[(Words, "5", "6")],
     ),
     (
         "我很喜欢喝茶",
         "我很不喜欢喝茶",
-        &[(Words, "-", "不喜欢喝")],
+        &[(Words, "-", "不")],
     ),
     (
         "猫在院子里追狗",
@@ -188,12 +188,12 @@ const DIFFERENT: &[(&str, &str, &[Told<'_>])] = &[
     (
         "Anna mag Tee am Morgen",
         "Anna mag keinen Tee am Morgen",
-        &[(Words, "-", "keinen Tee am Morgen")],
+        &[(Words, "-", "keinen")],
     ),
     (
         "Evan plans a session with Sam on 3 May",
         "Sam plans a session with Evan on 4 May",
-        &[(Words, "3", "4"), (Order, "Evan Sam", "Sam Evan")],
+        &[(Order, "Evan Sam", "Sam Evan"), (Words, "3", "4")],
     ),
     (
         "Anna paid 20 euros on Friday for it",

@@ -84,8 +84,12 @@ fn spec_3_12_what_is_too_little_of_a_sentence_is_refused() {
     let mut world = session(&[KILN]);
     let result = world.update(2, "The kiln is fired.");
     assert_eq!(code(&result), "wording_gutted", "{result}");
+    // A text that would pass is offered where it is another one than what stands there.
+    let mut world = session(&[KILN, "Ann likes green tea with mint."]);
+    let result = world.consolidate(&[2, 3], &format!("{KILN} Ann likes tea."));
+    assert_eq!(code(&result), "wording_gutted", "{result}");
     let passes = result["passes"].as_str().unwrap().to_owned();
-    assert_eq!(world.update(2, &passes)["type"], "updated", "what would pass does");
+    assert_eq!(world.consolidate(&[2, 3], &passes)["type"], "consolidated");
 }
 
 #[test]
