@@ -103,7 +103,9 @@ fn read_line(line: &[u8]) -> Result<NewMemory, String> {
         tags: line.tags,
         source: line.source,
         // A file cannot make itself stronger than what it is.
-        origin: line.origin.filter(|named| named.weakness() > Origin::Import.weakness()),
+        origin: line
+            .origin
+            .filter(|named| named.weakness() > Origin::Import.weakness()),
         created_at: line.created_at,
         constitutional: line.constitutional,
     };

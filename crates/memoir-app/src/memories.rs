@@ -259,7 +259,10 @@ impl AgentHandle {
                 Handling::Protect => manage::protect(agent, memory, actor, now)?,
                 Handling::Unprotect => manage::unprotect(agent, memory, actor, now)?,
                 Handling::Restore => {
-                    let kept: Vec<Memory> = memories.into_values().filter(Memory::is_kept_core).collect();
+                    let kept: Vec<Memory> = memories
+                        .into_values()
+                        .filter(Memory::is_kept_core)
+                        .collect();
                     let restored = manage::restore(agent, memory, &kept, actor, now)?;
                     Some(restored.ok_or(Error::NotDiscarded(number))?)
                 }

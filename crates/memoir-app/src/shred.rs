@@ -10,7 +10,7 @@ use memoir_domain::{
     draft::Decision,
     memory::{Memory, Number, parse_text},
     session::Session,
-    shred,
+    shred::{self, ShredTarget},
 };
 use memoir_store::{Selection, SessionRow};
 use serde::Serialize;
@@ -137,7 +137,10 @@ impl AgentHandle {
             answer,
             now,
         } = wish;
-        let found = loaded.memories.iter().find(|memory| memory.number == number);
+        let found = loaded
+            .memories
+            .iter()
+            .find(|memory| memory.number == number);
         let memory = found.ok_or(Error::NoMemory(number))?;
         let stands_for = |other: &&Memory| {
             other.number != number && other.wordings.iter().any(|one| one.number == number)
@@ -164,8 +167,10 @@ impl AgentHandle {
         let mut decision = shred::shred(
             agent,
             &sessions,
-            memory,
-            &standing_for_it,
+            &ShredTarget {
+                memory,
+                standing_for_it: &standing_for_it,
+            },
             &history,
             reason.clone(),
             actor,
@@ -207,10 +212,14 @@ impl AgentHandle {
 /// The other kept core memories that say a sentence of what the memory says.
 fn saying(memory: &Memory, memories: &[Memory]) -> Vec<Number> {
     let read = Reading::of(memory.content.expose());
-    let others = memories.iter().filter(|other| other.is_kept_core() && other.number != memory.number);
+    let others = memories
+        .iter()
+        .filter(|other| other.is_kept_core() && other.number != memory.number);
     let says = |other: &&Memory| {
         let unsaid = unsaid(&[&read], &Reading::of(other.content.expose()));
-        let whole = unsaid.iter().filter(|loss| loss.whole || loss.gone == loss.of);
+        let whole = unsaid
+            .iter()
+            .filter(|loss| loss.whole || loss.gone == loss.of);
         whole.count() < read.sentences()
     };
     others.filter(says).map(|other| other.number).collect()

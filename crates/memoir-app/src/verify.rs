@@ -16,8 +16,7 @@ use memoir_domain::{
     session::Session,
 };
 use memoir_store::{
-    AccessRow, AuditRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot,
-    TokenRow,
+    AccessRow, AuditRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot, TokenRow,
 };
 use memoir_vault::{
     AgentKey,

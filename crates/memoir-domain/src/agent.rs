@@ -342,7 +342,10 @@ impl LostByDay {
     }
 
     fn count(&mut self, memory: &Memory, change: impl Fn(&mut u64, u64)) {
-        for lost in memory.counted_wordings().flat_map(|wording| &wording.let_go) {
+        for lost in memory
+            .counted_wordings()
+            .flat_map(|wording| &wording.let_go)
+        {
             let day = lost.at.day_number();
             change(self.0.entry(day).or_default(), lost.words);
             self.0.retain(|_, words| *words > 0);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     Timestamp,
     audit::ActorKind,
-    wording::Wording,
     memory::{Memory, Number, Tags},
+    wording::Wording,
 };
 
 /// A kept core memory as the plan sees it.

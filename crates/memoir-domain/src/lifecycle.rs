@@ -16,8 +16,7 @@ use crate::{
     schedule,
     session::{Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage},
     text::Digester,
-    told,
-    wording,
+    told, wording,
 };
 
 /// What a new session is to be.

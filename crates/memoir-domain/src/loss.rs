@@ -147,7 +147,9 @@ pub fn check<'a>(
     let ranks: std::collections::BTreeSet<u8> =
         losing.values().map(|lost| lost.origin.weakness()).collect();
     for weakness in ranks {
-        let of_rank = losing.values().filter(|lost| lost.origin.weakness() == weakness);
+        let of_rank = losing
+            .values()
+            .filter(|lost| lost.origin.weakness() == weakness);
         // Every losing wording bounds its own age and all later ones, so the oldest bounds them all.
         let Some(oldest) = of_rank.map(|lost| lost.id).min() else {
             continue;

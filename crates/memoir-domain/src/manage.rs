@@ -253,7 +253,9 @@ pub fn restore(
     let returning: Vec<_> = after.wordings.iter().map(Wording::id).collect();
     for holder in kept.iter().filter(|holder| holder.number != memory.number) {
         let mut without = holder.clone();
-        without.wordings.retain(|wording| !returning.contains(&wording.id()));
+        without
+            .wordings
+            .retain(|wording| !returning.contains(&wording.id()));
         changes.extend(draft.alter(holder.clone(), &without));
     }
     let action = Action::MemoryRestored;
@@ -288,18 +290,28 @@ pub fn discard(
         ..memory.clone()
     };
     let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
-    let givers: BTreeSet<Number> = memory.wordings.iter().map(|wording| wording.number).collect();
+    let givers: BTreeSet<Number> = memory
+        .wordings
+        .iter()
+        .map(|wording| wording.number)
+        .collect();
     for other in givers.iter().filter_map(|number| others.get(number)) {
         // An exact double says no words of its own: it goes along.
         let is_double = other.content == memory.content;
-        if other.number == memory.number || other.is_kept() || is_double || check_readable(other).is_err() {
+        if other.number == memory.number
+            || other.is_kept()
+            || is_double
+            || check_readable(other).is_err()
+        {
             continue;
         }
         let mut returned = Memory {
             discarded_at: None,
             ..other.clone()
         };
-        returned.wordings.retain(|wording| wording.number == other.number);
+        returned
+            .wordings
+            .retain(|wording| wording.number == other.number);
         changes.extend(draft.alter(other.clone(), &returned));
     }
     let action = Action::MemoryDiscarded;

@@ -318,7 +318,10 @@ impl Memory {
     /// Where it came from, in the words of whoever saved it: the sources of all wordings, each once.
     pub fn sources(&self) -> Vec<&PrivateText> {
         let mut sources: Vec<&PrivateText> = Vec::new();
-        let all = self.wordings.iter().filter_map(|wording| wording.source.as_ref());
+        let all = self
+            .wordings
+            .iter()
+            .filter_map(|wording| wording.source.as_ref());
         for source in all.chain(&self.source) {
             if !sources.contains(&source) {
                 sources.push(source);
@@ -475,7 +478,10 @@ impl Tally {
     fn count(&mut self, memory: &Memory, mut change: impl FnMut(&mut u64, u64)) {
         for wording in memory.counted_wordings() {
             change(&mut self.wording_count, 1);
-            change(&mut self.let_go_count, u64::from(!wording.let_go.is_empty()));
+            change(
+                &mut self.let_go_count,
+                u64::from(!wording.let_go.is_empty()),
+            );
             change(&mut self.words, wording.words);
             change(&mut self.lost_words, wording.lost_words());
         }

@@ -225,7 +225,10 @@ impl Replay {
         let is_own = |wording: &&Wording| wording.seq == seq && wording.number == number;
         if let Some(own) = after.wordings.iter().find(is_own) {
             let words = Reading::in_language(after.content.expose(), own.language).words();
-            if own.words != u64::from(words) && after.shredded_at.is_none() && !after.content.is_empty() {
+            if own.words != u64::from(words)
+                && after.shredded_at.is_none()
+                && !after.content.is_empty()
+            {
                 return misfit(format!("counts other words of memory {number} than it has"));
             }
             self.texts.insert(own.id(), after.content.clone());

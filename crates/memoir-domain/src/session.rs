@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PrivateText, SessionId, Timestamp, agent::{LossGuard, Threshold}};
+use crate::{
+    PrivateText, SessionId, Timestamp,
+    agent::{LossGuard, Threshold},
+};
 
 /// Most successful edits of a session: consolidate, update, delete (SPEC 3.11).
 pub const EDIT_CAP: u32 = 10;

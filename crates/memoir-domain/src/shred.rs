@@ -10,6 +10,15 @@ use crate::{
     session::Session,
 };
 
+/// What is to be shredded.
+#[derive(Debug, Clone, Copy)]
+pub struct ShredTarget<'a> {
+    /// The memory.
+    pub memory: &'a Memory,
+    /// All other memories that stand for a wording of it, or did when they were discarded.
+    pub standing_for_it: &'a [Memory],
+}
+
 /// Empties a memory and every earlier record of it, and discards it; nothing gives it back. Works for
 /// discarded and constitutional memories too: whoever calls it makes sure of the agent's wish or consent.
 /// Other memories keep theirs, also those that were merged from this one or into it: where these hold the
@@ -20,17 +29,15 @@ use crate::{
 /// tells how a session was completed, the agent's summary goes with it, from the record and from the
 /// session.
 ///
-/// `sessions` holds all sessions of the agent, `standing_for_it` all other memories that stand for a wording
-/// of it or did when they were discarded, and `history` at least every record that touches it or one of
-/// them.
+/// `sessions` holds all sessions of the agent, and `history` at least every record that touches the memory or
+/// one of those that stand for it.
 ///
 /// # Errors
 /// A session is running, the memory was shredded before, or the agent was erased.
 pub fn shred(
     agent: Agent,
     sessions: &[Session],
-    memory: &Memory,
-    standing_for_it: &[Memory],
+    target: &ShredTarget<'_>,
     history: &[Record],
     reason: PrivateText,
     actor: &Actor,
@@ -38,6 +45,10 @@ pub fn shred(
 ) -> Result<Decision, ChangeRefusal> {
     let running = sessions.iter().find(|session| session.state.is_running());
     manage::check_idle(&agent, running.map(|session| session.id))?;
+    let ShredTarget {
+        memory,
+        standing_for_it,
+    } = *target;
     manage::check_readable(memory)?;
     let core_tokens_before = agent.tally.core_tokens;
     let mut draft = Draft::new(agent, None, now);
@@ -56,7 +67,10 @@ pub fn shred(
         .collect();
     // Nobody stands any more for words that are not to exist.
     for other in standing_for_it {
-        let wordings = other.wordings.iter().filter(|wording| wording.number != memory.number);
+        let wordings = other
+            .wordings
+            .iter()
+            .filter(|wording| wording.number != memory.number);
         let after = Memory {
             wordings: wordings.cloned().collect(),
             ..other.clone()
@@ -104,7 +118,10 @@ fn redactions(number: Number, history: &[Record]) -> Vec<Redaction> {
 
 fn concerns(record: &Record, number: Number) -> bool {
     let stands_for = |memory: &Memory| {
-        memory.wordings.iter().any(|wording| wording.number == number)
+        memory
+            .wordings
+            .iter()
+            .any(|wording| wording.number == number)
     };
     let concerns = |change: &Change| {
         change.number() == number

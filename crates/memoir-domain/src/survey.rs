@@ -40,7 +40,11 @@ impl fmt::Debug for Survey {
     /// Prints counts only: it is made of words.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = (self.memories.len(), self.wordings.len());
-        write!(formatter, "Survey({} memories, {} wordings)", counts.0, counts.1)
+        write!(
+            formatter,
+            "Survey({} memories, {} wordings)",
+            counts.0, counts.1
+        )
     }
 }
 
@@ -134,7 +138,11 @@ impl Survey {
     /// sentence of it. Only those that it could be merged into count (SPEC 3.4, 3.12).
     pub fn nearest(&self, sought: &Sought<'_>) -> Option<Nearest> {
         let mut shared: HashMap<Number, usize> = HashMap::new();
-        let keys: BTreeSet<u64> = sought.wordings.iter().flat_map(|read| read.keys()).collect();
+        let keys: BTreeSet<u64> = sought
+            .wordings
+            .iter()
+            .flat_map(|read| read.keys())
+            .collect();
         for key in &keys {
             for number in self.by_key.get(key).into_iter().flatten() {
                 *shared.entry(*number).or_default() += 1;

@@ -100,7 +100,10 @@ impl Digester {
     /// that asks gives it, and the same call with it does what was asked about (SPEC 3.14).
     pub fn confirmation(&self, call: &str) -> String {
         let digest = self.digest(3, call);
-        digest[..5].iter().map(|byte| format!("{byte:02x}")).collect()
+        digest[..5]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 

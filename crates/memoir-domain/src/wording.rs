@@ -250,7 +250,10 @@ pub(crate) fn take_back(current: &mut Vec<Wording>, set: &[Wording], before: &[W
         wording
             .let_go
             .retain(|lost| !set.let_go.contains(lost) || before.let_go.contains(lost));
-        let returning = before.let_go.iter().filter(|lost| !set.let_go.contains(lost));
+        let returning = before
+            .let_go
+            .iter()
+            .filter(|lost| !set.let_go.contains(lost));
         let missing: Vec<LetGo> = returning
             .filter(|lost| !wording.let_go.contains(lost))
             .cloned()

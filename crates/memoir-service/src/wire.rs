@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use memoir_app::{
-    AccessRequestView, AgentView, BlindMemoryView, ContextView, EndNotice, Eyes, KeptView, MemoryInput,
-    MemoryView, RecordView, RefinementDue, Saved, SeenMemory, SessionView, Verification,
+    AccessRequestView, AgentView, BlindMemoryView, ContextView, EndNotice, Eyes, KeptView,
+    MemoryInput, MemoryView, RecordView, RefinementDue, Saved, SeenMemory, SessionView,
+    Verification,
     sessions::{self, RehearsedMemory, SessionDetail},
 };
 use memoir_domain::{

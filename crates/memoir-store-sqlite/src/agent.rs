@@ -293,7 +293,6 @@ pub(crate) fn session_page(
     )
 }
 
-
 /// Counts the agent's memories from their rows; nothing where there is no such agent.
 pub(crate) fn recount(connection: &Connection, scope: AgentScope) -> Result<Tally> {
     let counted = first(

@@ -20,8 +20,8 @@ use memoir_domain::{
     wording::{Door, Wording},
 };
 use memoir_store::{
-    AccessRow, AgentRow, AuditRow, BodyRow, Commit, MemoryRow, MessageRow, SessionRow,
-    Snapshot, StoredText, TokenRow,
+    AccessRow, AgentRow, AuditRow, BodyRow, Commit, MemoryRow, MessageRow, SessionRow, Snapshot,
+    StoredText, TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -855,8 +855,13 @@ fn settings_of(
 /// A memory can be changed more than once in a decision: only where it ended up is written. In the order
 /// of the numbers.
 fn last_states(changes: Vec<Change>) -> Vec<Memory> {
-    let states = changes.iter().map(|change| (change.number(), change.after()));
-    states.collect::<BTreeMap<Number, Memory>>().into_values().collect()
+    let states = changes
+        .iter()
+        .map(|change| (change.number(), change.after()));
+    states
+        .collect::<BTreeMap<Number, Memory>>()
+        .into_values()
+        .collect()
 }
 
 #[derive(Serialize, Deserialize)]

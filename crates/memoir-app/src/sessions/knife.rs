@@ -105,7 +105,10 @@ impl AgentHandle {
             // Only what is written can rest on what this process knows: the commit fails where somebody
             // else wrote since. Any other answer takes a look at the store.
             if let Outcome::Commit(decision, result) = outcome {
-                match self.write_call(desk, *decision, result, before, id, notes).await {
+                match self
+                    .write_call(desk, *decision, result, before, id, notes)
+                    .await
+                {
                     Err(Error::Store(memoir_store::Error::Conflict)) => {}
                     written => return written,
                 }
@@ -201,8 +204,14 @@ impl AgentHandle {
         now: Timestamp,
     ) -> Result<(Outcome, Option<Gauge>)> {
         let digester = desk.base.digester();
-        let members = request.numbers().iter().filter_map(|one| desk.memories.get(one));
-        let own = desk.rehearsed.as_ref().map_or(&[][..], |(slate, _)| slate.history());
+        let members = request
+            .numbers()
+            .iter()
+            .filter_map(|one| desk.memories.get(one));
+        let own = desk
+            .rehearsed
+            .as_ref()
+            .map_or(&[][..], |(slate, _)| slate.history());
         let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
         let texts = match is_edit {
             true => self.texts(desk.base.key(), members, own).await?,
@@ -211,7 +220,9 @@ impl AgentHandle {
         let decide = |notes: &Notes| {
             let version = desk.base.version();
             let survey = notes.survey.as_ref();
-            let survey = survey.filter(|(of, _)| Some(*of) == version).map(|(_, survey)| survey);
+            let survey = survey
+                .filter(|(of, _)| Some(*of) == version)
+                .map(|(_, survey)| survey);
             let view = View {
                 agent: &desk.agent,
                 session: desk.session.as_ref(),
@@ -337,7 +348,10 @@ impl AgentHandle {
     /// A conflict, where somebody else wrote since the call's own look.
     async fn survey(&self, desk: &Desk) -> Result<(u64, Survey)> {
         let loaded = self.load(&wanted(Selection::Core)).await?;
-        let Some(version) = loaded.base.version().filter(|_| loaded.base.version() == desk.base.version())
+        let Some(version) = loaded
+            .base
+            .version()
+            .filter(|_| loaded.base.version() == desk.base.version())
         else {
             return Err(Error::Store(memoir_store::Error::Conflict));
         };
@@ -368,8 +382,11 @@ impl AgentHandle {
         let ids: BTreeSet<WordingId> = memories.flat_map(wording::places).collect();
         let stores = std::iter::once(&self.memoir.store).chain(&self.memoir.copied_from);
         for store in stores {
-            let missing: Vec<WordingId> =
-                ids.iter().filter(|id| !texts.contains_key(id)).copied().collect();
+            let missing: Vec<WordingId> = ids
+                .iter()
+                .filter(|id| !texts.contains_key(id))
+                .copied()
+                .collect();
             if missing.is_empty() {
                 break;
             }

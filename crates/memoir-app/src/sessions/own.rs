@@ -121,7 +121,6 @@ impl AgentHandle {
         let wanted = Wanted {
             memories: Selection::KeptCore,
             session: Some(id),
-            ..Wanted::default()
         };
         let mut loaded = self.load(&wanted).await?;
         let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());

@@ -209,7 +209,6 @@ impl AgentHandle {
         let wanted = Wanted {
             memories: Selection::KeptCore,
             session: Some(id),
-            ..Wanted::default()
         };
         let mut loaded = self.load(&wanted).await?;
         let session = super::begin::running(loaded.take_session(id)?)?;

@@ -466,9 +466,15 @@ impl AgentHandle {
         check_applicable(rehearsed, rehearsal, &loaded.memories)?;
         let applied = self.memoir.ids().session()?;
         let now = self.memoir.now();
-        let named: BTreeSet<&Number> =
-            rehearsal.edits.iter().flat_map(|edit| &edit.numbers).collect();
-        let members = loaded.memories.iter().filter(|one| named.contains(&one.number));
+        let named: BTreeSet<&Number> = rehearsal
+            .edits
+            .iter()
+            .flat_map(|edit| &edit.numbers)
+            .collect();
+        let members = loaded
+            .memories
+            .iter()
+            .filter(|one| named.contains(&one.number));
         let texts = self.texts(loaded.base.key(), members, &[]).await?;
         let decision = self.apply(loaded, texts, rehearsed, rehearsal, applied, actor, now)?;
         Ok((applied, decision))
@@ -573,13 +579,7 @@ impl Bench {
         });
     }
 
-    fn make(
-        &mut self,
-        edit: &Edit,
-        id: SessionId,
-        actor: &Actor,
-        now: Timestamp,
-    ) -> Result<()> {
+    fn make(&mut self, edit: &Edit, id: SessionId, actor: &Actor, now: Timestamp) -> Result<()> {
         let renumber = |number: &Number| self.renumbered.get(number).copied().unwrap_or(*number);
         let numbers: Vec<Number> = edit.numbers.iter().map(renumber).collect();
         let request = edit

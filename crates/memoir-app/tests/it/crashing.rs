@@ -27,10 +27,10 @@ use memoir_domain::{
     session::State,
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DueAgents, Finding, Fleet,
-    FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter, RecordPlace,
-    ReplyRow, Result, Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow,
-    WaitingSession, Wanted,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DueAgents, Finding, Fleet, FleetPage,
+    FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter, RecordPlace, ReplyRow,
+    Result, Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow, WaitingSession,
+    Wanted,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;

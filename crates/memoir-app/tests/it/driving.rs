@@ -41,7 +41,9 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     let journal = world.journal().await;
     assert_eq!(
         journal,
-        ["Refinement session (1 deleted; 74 → 60 tokens, 19% less; 9 words let go): Put doubles together."]
+        [
+            "Refinement session (1 deleted; 74 → 60 tokens, 19% less; 9 words let go): Put doubles together."
+        ]
     );
     assert_eq!(
         world.actions().await[7..],

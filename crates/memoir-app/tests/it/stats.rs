@@ -128,7 +128,10 @@ async fn spec_5_1_the_figures_are_those_of_the_story() {
     assert_eq!(counts, (1, 1, 10));
     assert_eq!((stats.sessions.running, stats.sessions.rehearsals), (0, 0));
     let kept = stats.kept;
-    assert_eq!((kept.wordings, kept.carried), (stats.tally.wording_count, stats.tally.carried_count()));
+    assert_eq!(
+        (kept.wordings, kept.carried),
+        (stats.tally.wording_count, stats.tally.carried_count())
+    );
     assert_eq!(kept.lost_words, kept.lost_words_year);
     assert_eq!(stats.history.since, days[0]);
     let returns: Vec<(Action, i64)> = stats

@@ -539,7 +539,10 @@ async fn spec_3_14_what_was_let_go_follows_the_time() {
         lab.tick();
         agent.rewind(to, &person()).await.unwrap();
         let kept = agent.kept().await.unwrap();
-        assert_eq!((kept.lost_words, kept.lost_words_year), (expected, expected));
+        assert_eq!(
+            (kept.lost_words, kept.lost_words_year),
+            (expected, expected)
+        );
         let verified = agent.verify().await.unwrap();
         assert!(verified.valid, "{verified:?}");
     }

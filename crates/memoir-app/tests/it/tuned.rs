@@ -19,7 +19,8 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
         "I like hail.",
         "I like wind.",
         "I like fog.",
-    ]).await;
+    ])
+    .await;
     let set = [
         (Field::ReasoningEffort, Some("low")),
         (Field::AnswerTokens, Some("900")),
@@ -50,7 +51,8 @@ async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own()
         "I like hail.",
         "I like wind.",
         "I like fog.",
-    ]).await;
+    ])
+    .await;
     let set = [(Field::RefinementMode, Some("dedup_only"))];
     world.agent.configure(&set, &person()).await.unwrap();
     world

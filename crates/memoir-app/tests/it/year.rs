@@ -193,7 +193,8 @@ impl Year {
         let shown = self.world.agent.show().await.unwrap();
         assert_eq!(shown.tally.core_tokens, mass, "day {}", self.day);
         for memory in &memories {
-            if memory.number.0 <= self.looked_at || memory.sources.is_empty() || memory.wordings > 1 {
+            if memory.number.0 <= self.looked_at || memory.sources.is_empty() || memory.wordings > 1
+            {
                 continue;
             }
             for canary in canaries(memory.content.expose()) {

@@ -501,7 +501,11 @@ fn record_words(record: &RecordView) -> Markup {
 
 /// The words of a sentence that an edit let go.
 fn lost_words(lost: &Value) -> Markup {
-    let words = lost.get("words").and_then(Value::as_array).into_iter().flatten();
+    let words = lost
+        .get("words")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let words: Vec<&str> = words.filter_map(Value::as_str).collect();
     html! {
         bdi { (words.join(" ")) } " of "

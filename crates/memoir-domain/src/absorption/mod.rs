@@ -7,7 +7,7 @@ use crate::{
     PrivateText, Timestamp,
     agent::Agent,
     answer::{self, Unreadable},
-    audit::{ActorKind, Action, Actor, Body, Facts},
+    audit::{Action, Actor, ActorKind, Body, Facts},
     draft::{Decision, Draft},
     ledger,
     memory::{CONTENT_LIMIT, Kind, Memory, NewMemory, Tags, parse_text, tokens},

@@ -77,9 +77,9 @@ impl Call {
     pub fn numbers(&self) -> &[Number] {
         match self {
             Self::Consolidate { numbers, .. } => numbers,
-            Self::Update { number, .. } | Self::Delete { number, .. } | Self::Protect { number } => {
-                std::slice::from_ref(number)
-            }
+            Self::Update { number, .. }
+            | Self::Delete { number, .. }
+            | Self::Protect { number } => std::slice::from_ref(number),
             Self::Search { .. } | Self::Complete { .. } => &[],
         }
     }
@@ -240,7 +240,10 @@ impl<'a> Argument<'a> {
 
     /// A code as an earlier answer gave it; a model that has none may send it empty.
     fn code(&self) -> Result<Option<String>, Refusal> {
-        let code = self.string()?.map(str::trim).filter(|code| !code.is_empty());
+        let code = self
+            .string()?
+            .map(str::trim)
+            .filter(|code| !code.is_empty());
         Ok(code.map(|code| code.chars().take(CODE_LIMIT).collect()))
     }
 
@@ -340,7 +343,10 @@ mod tests {
         for id in [json!(17), json!("17"), json!("#17"), json!(" #17 ")] {
             assert_eq!(
                 read("delete_memory", json!({"id": id})),
-                Ok(Call::Delete { number: Number(17), confirm: None })
+                Ok(Call::Delete {
+                    number: Number(17),
+                    confirm: None
+                })
             );
         }
         for ids in [

@@ -9,7 +9,11 @@ use crate::{
     audit::{Action, Actor, Body, Change, Facts, Record},
     breaker::Gauge,
     draft::{Decision, Draft},
-    knife::{Call, Refusal, Request, Tool, ToolResult, measure::{Measure, Measured, check_tightening, measure}, result::Left},
+    knife::{
+        Call, Refusal, Request, Tool, ToolResult,
+        measure::{Measure, check_tightening, measure},
+        result::Left,
+    },
     loss::LossLimits,
     memory::{Kind, Memory, NewMemory, Number, Tags, tokens},
     rollback,
@@ -88,9 +92,8 @@ fn attempt(
     let members = kept_core(view.memories, call.numbers())?;
     check_constitutional(view, call, &members)?;
     check_immutable(view.agent, session, &members)?;
-    let measure = match measure(view, session, call, &members, now)? {
-        Measured::Measure(measure) => measure,
-        Measured::NeedsSurvey => return Ok(Outcome::Survey),
+    let Some(measure) = measure(view, session, call, &members, now)? else {
+        return Ok(Outcome::Survey);
     };
     let taken = taken_tokens(call, &members);
     let edit = Edit {
@@ -167,11 +170,7 @@ fn kept_core<'a>(
     Ok(members)
 }
 
-fn check_constitutional(
-    view: View<'_>,
-    call: &Call,
-    members: &[&Memory],
-) -> Result<(), Refusal> {
+fn check_constitutional(view: View<'_>, call: &Call, members: &[&Memory]) -> Result<(), Refusal> {
     if let (Call::Update { content, .. }, [memory]) = (call, members) {
         return match memory.is_constitutional() {
             true => check_tightening(view, memory, content),
@@ -300,7 +299,12 @@ impl Edit<'_> {
         let wordings = self.wordings(draft, session);
         // What its wordings say of their origin decides; this is told of a memory that stands for none.
         let door = Door {
-            origin: self.members.iter().map(|one| one.origin()).max().unwrap_or_default(),
+            origin: self
+                .members
+                .iter()
+                .map(|one| one.origin())
+                .max()
+                .unwrap_or_default(),
             added_by: crate::audit::ActorKind::Agent,
         };
         let (number, created) = draft.create(NewMemory {
@@ -478,11 +482,17 @@ fn complete(
     draft.session = Some(session);
     let entry = format!(
         "Refinement session ({}): {}",
-        told::measured(stats, gauge.pre_session_tokens, gauge.core_tokens, lost_words),
+        told::measured(
+            stats,
+            gauge.pre_session_tokens,
+            gauge.core_tokens,
+            lost_words
+        ),
         summary.expose()
     );
     let (number, created) = draft.create(NewMemory::journal(entry));
-    let facts = rollback::measured(&gauge, gauge.core_tokens, stats).count("lost_words", lost_words);
+    let facts =
+        rollback::measured(&gauge, gauge.core_tokens, stats).count("lost_words", lost_words);
     let body = Body {
         changes: vec![created],
         summary: Some(summary.clone()),

@@ -52,7 +52,13 @@ impl Measure {
     }
 
     /// Marks what is let go on the wordings. `seq` is the place of the record of the edit.
-    pub(super) fn mark(&self, wordings: &mut [Wording], session: &Session, seq: u64, at: Timestamp) {
+    pub(super) fn mark(
+        &self,
+        wordings: &mut [Wording],
+        session: &Session,
+        seq: u64,
+        at: Timestamp,
+    ) {
         for wording in wordings {
             let lost = self.lost.iter().filter(|lost| lost.id == wording.id());
             let lost: Vec<&Lost> = lost.collect();
@@ -66,17 +72,15 @@ impl Measure {
                 at,
                 words: lost.iter().map(|lost| lost.count).sum(),
                 sentences: lost.len() as u64,
-                lost: if self.is_deleted { Vec::new() } else { words.collect() },
+                lost: if self.is_deleted {
+                    Vec::new()
+                } else {
+                    words.collect()
+                },
                 deleted: self.is_deleted,
             });
         }
     }
-}
-
-/// A measure, or that one needs a look at all memories first.
-pub(super) enum Measured {
-    Measure(Measure),
-    NeedsSurvey,
 }
 
 /// A member with the texts that it stands for, read.
@@ -128,14 +132,15 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Measures an edit that passed all checks before `words_added`.
+/// Measures an edit that passed all checks before `words_added`; `None` where that takes a look at all
+/// memories first.
 pub(super) fn measure(
     view: View<'_>,
     session: &Session,
     call: &Call,
     members: &[&Memory],
     now: Timestamp,
-) -> Result<Measured, Refusal> {
+) -> Result<Option<Measure>, Refusal> {
     let guard = guard_of(view, session);
     let members: Vec<Member<'_>> = members.iter().map(|one| Member::read(view, one)).collect();
     let case = Case {
@@ -172,14 +177,20 @@ pub(super) fn check_tightening(
     Err(Refusal::NotTightened {
         number: memory.number,
         lost: lost.map(|word| word.as_str().into()).collect(),
-        added: judged.added.iter().map(|word| word.as_str().into()).collect(),
+        added: judged
+            .added
+            .iter()
+            .map(|word| word.as_str().into())
+            .collect(),
     })
 }
 
 /// The stricter of the guard that the session began with and the agent's current one.
 fn guard_of(view: View<'_>, session: &Session) -> LossGuard {
     let current = view.agent.settings.effective_loss_guard();
-    session.loss_guard.map_or(current, |fixed| fixed.stricter(current))
+    session
+        .loss_guard
+        .map_or(current, |fixed| fixed.stricter(current))
 }
 
 struct Case<'a> {
@@ -192,7 +203,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn writing(&self, content: &PrivateText) -> Result<Measured, Refusal> {
+    fn writing(&self, content: &PrivateText) -> Result<Option<Measure>, Refusal> {
         let written = Reading::of(content.expose());
         let refs: Vec<Vec<&Reading>> = self.members.iter().map(Member::refs).collect();
         let replaced: Vec<Replaced<'_>> = self
@@ -213,13 +224,13 @@ impl Case<'_> {
         }
         let lost = self.lost(&judged.losses);
         if self.guard == LossGuard::Off || lost.is_empty() && judged.marks.is_empty() {
-            return Ok(Measured::Measure(Measure {
+            return Ok(Some(Measure {
                 lost,
                 ..Measure::default()
             }));
         }
         if !self.check_limits(&lost, &judged.losses)? {
-            return Ok(Measured::NeedsSurvey);
+            return Ok(None);
         }
         let would_say = judged.losses.iter().filter_map(|loss| loss.nearest);
         let would_say = would_say.chain(judged.marks.iter().map(|mark| mark.would_say));
@@ -238,15 +249,15 @@ impl Case<'_> {
             nearest: None,
         };
         self.check_confirmed(&lost, second)?;
-        Ok(Measured::Measure(Measure {
+        Ok(Some(Measure {
             lost,
             ..Measure::default()
         }))
     }
 
-    fn deleting(&self) -> Result<Measured, Refusal> {
+    fn deleting(&self) -> Result<Option<Measure>, Refusal> {
         let (Some(survey), [member]) = (self.view.survey, self.members) else {
-            return Ok(Measured::NeedsSurvey);
+            return Ok(None);
         };
         let nearest = survey.nearest(&Sought {
             memory: member.memory,
@@ -256,7 +267,7 @@ impl Case<'_> {
         });
         let carrier = nearest.as_ref().filter(|nearest| nearest.unsaid.is_empty());
         if let Some(carrier) = carrier.and_then(|carrier| survey.memory(carrier.number)) {
-            return Ok(Measured::Measure(Measure {
+            return Ok(Some(Measure {
                 carrier: Some(carrier.clone()),
                 ..Measure::default()
             }));
@@ -284,7 +295,7 @@ impl Case<'_> {
             };
             self.check_confirmed(&lost, second)?;
         }
-        Ok(Measured::Measure(Measure {
+        Ok(Some(Measure {
             lost,
             carrier: None,
             is_deleted: true,
@@ -353,10 +364,17 @@ impl Case<'_> {
             });
         }
         let is_planted = |memory: &Memory| memory.is_added_by_administrator();
-        let is_by_code = self.session.model.as_deref().is_some_and(crate::session::is_builtin);
+        let is_by_code = self
+            .session
+            .model
+            .as_deref()
+            .is_some_and(crate::session::is_builtin);
         if is_by_code && memories().any(is_planted) && !memories().all(is_planted) {
             return Err(Refusal::NotMerged {
-                numbers: memories().filter(|memory| is_planted(memory)).map(|one| one.number).collect(),
+                numbers: memories()
+                    .filter(|memory| is_planted(memory))
+                    .map(|one| one.number)
+                    .collect(),
                 why: "was added by an administrator and is not merged with others by code",
             });
         }
@@ -372,7 +390,11 @@ impl Case<'_> {
             return Ok(());
         }
         Err(Refusal::WordsAdded {
-            added: judged.added.iter().map(|word| word.as_str().into()).collect(),
+            added: judged
+                .added
+                .iter()
+                .map(|word| word.as_str().into())
+                .collect(),
             surplus: judged.surplus,
             passes: passes(),
             leave: self.leave(),
@@ -385,7 +407,12 @@ impl Case<'_> {
         written: &Reading,
         passes: impl Fn() -> Option<PrivateText>,
     ) -> Result<(), Refusal> {
-        let gutted: Vec<Loss> = judged.losses.iter().filter(|loss| loss.gutted).cloned().collect();
+        let gutted: Vec<Loss> = judged
+            .losses
+            .iter()
+            .filter(|loss| loss.gutted)
+            .cloned()
+            .collect();
         if gutted.is_empty() {
             return Ok(());
         }
@@ -494,15 +521,30 @@ impl Case<'_> {
     fn leave(&self) -> Option<Number> {
         let refused = |member: &&Member<'_>| {
             let number = member.memory.number;
-            self.view.refusals.get(&number).is_some_and(|times| *times + 1 >= REFUSALS_ENOUGH)
+            self.view
+                .refusals
+                .get(&number)
+                .is_some_and(|times| *times + 1 >= REFUSALS_ENOUGH)
         };
-        self.members.iter().find(refused).map(|member| member.memory.number)
+        self.members
+            .iter()
+            .find(refused)
+            .map(|member| member.memory.number)
     }
 
     fn near(&self, member: &Member<'_>, nearest: &Nearest) -> super::refusal::Near {
         let lost = nearest.unsaid.iter().flat_map(|loss| &loss.lost);
-        let says_some = nearest.unsaid.iter().map(|loss| u64::from(loss.words)).sum::<u64>()
-            < member.memory.wordings.iter().map(|wording| wording.words).sum();
+        let says_some = nearest
+            .unsaid
+            .iter()
+            .map(|loss| u64::from(loss.words))
+            .sum::<u64>()
+            < member
+                .memory
+                .wordings
+                .iter()
+                .map(|wording| wording.words)
+                .sum();
         super::refusal::Near {
             number: Some(nearest.number),
             lacks: lost.take(12).map(|word| word.as_str().into()).collect(),
@@ -514,5 +556,8 @@ impl Case<'_> {
 /// Sentences of a text, each once, in their order.
 fn sentences(text: &Reading, numbers: impl Iterator<Item = usize>) -> Vec<PrivateText> {
     let numbers: std::collections::BTreeSet<usize> = numbers.collect();
-    numbers.into_iter().map(|number| text.sentence(number).into()).collect()
+    numbers
+        .into_iter()
+        .map(|number| text.sentence(number).into())
+        .collect()
 }

@@ -71,7 +71,9 @@ pub enum Refusal {
         numbers: Vec<Number>,
     },
     /// It is constitutional, and the new text is more than a tightening.
-    #[error("{number} is constitutional: its text can at most be tightened, by leaving out free words such as articles.")]
+    #[error(
+        "{number} is constitutional: its text can at most be tightened, by leaving out free words such as articles."
+    )]
     NotTightened {
         /// The memory.
         number: Number,
@@ -81,7 +83,9 @@ pub enum Refusal {
         added: Vec<PrivateText>,
     },
     /// Its origin is too weak to make it constitutional in a session.
-    #[error("{number} is of origin {origin}. In a session only what you or an administrator said becomes constitutional. Leave it as it is.")]
+    #[error(
+        "{number} is of origin {origin}. In a session only what you or an administrator said becomes constitutional. Leave it as it is."
+    )]
     WeakOrigin {
         /// The memory.
         number: Number,
@@ -152,7 +156,9 @@ pub enum Refusal {
         leave: Option<Number>,
     },
     /// A session for duplicates only, and no other memory says all of it.
-    #[error("This session is for duplicates only, and no other memory says all that {number} says.")]
+    #[error(
+        "This session is for duplicates only, and no other memory says all that {number} says."
+    )]
     NotDoubled {
         /// The memory.
         number: Number,
@@ -334,7 +340,11 @@ fn would_go(lost: &[LostWords]) -> String {
         if lost.words.is_empty() {
             return quote(lost.sentence.expose());
         }
-        format!("{} of {}", quoted(&lost.words), quote(lost.sentence.expose()))
+        format!(
+            "{} of {}",
+            quoted(&lost.words),
+            quote(lost.sentence.expose())
+        )
     });
     let shown: Vec<String> = shown.collect();
     let more = lost.len().saturating_sub(SHOWN);
@@ -355,7 +365,10 @@ fn would_stand(would_say: &[PrivateText]) -> String {
 
 fn would_pass(passes: &Option<PrivateText>) -> String {
     match passes {
-        Some(text) => format!("This text would pass: {}. Leaving it as it is is fine, too.", quote(text.expose())),
+        Some(text) => format!(
+            "This text would pass: {}. Leaving it as it is is fine, too.",
+            quote(text.expose())
+        ),
         None => "Leave it as it is; that is fine.".to_owned(),
     }
 }

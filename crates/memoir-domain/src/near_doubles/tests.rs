@@ -160,16 +160,8 @@ const DIFFERENT: &[(&str, &str, &[Told<'_>])] = &[
         "The cat chased the dog",
         &[(Order, "dog cat", "cat dog")],
     ),
-    (
-        "会议在3月5日举行",
-        "会议在3月6日举行",
-        &[(Words, "5", "6")],
-    ),
-    (
-        "我很喜欢喝茶",
-        "我很不喜欢喝茶",
-        &[(Words, "-", "不")],
-    ),
+    ("会议在3月5日举行", "会议在3月6日举行", &[(Words, "5", "6")]),
+    ("我很喜欢喝茶", "我很不喜欢喝茶", &[(Words, "-", "不")]),
     (
         "猫在院子里追狗",
         "狗在院子里追猫",
@@ -425,10 +417,7 @@ fn spec_3_6_a_ledger_quotes_what_differs_and_no_line_passes_for_a_row() {
         "Tea at 6",
     ];
     let lines = ledger_lines(&memories(&texts), DuplicateMatch::Exact).unwrap();
-    assert_eq!(
-        lines.expose(),
-        "- #3 and #4 differ in: words \"5\" / \"6\""
-    );
+    assert_eq!(lines.expose(), "- #3 and #4 differ in: words \"5\" / \"6\"");
     let hostile = [
         "Say </a> to the big dog",
         "Say \u{202e}\n#9 | to the big dog",

@@ -47,12 +47,11 @@ fn spec_3_4_a_flood_of_doubles_is_put_together_quickly() {
         .map(|number| {
             let tags: Vec<String> = (0..16).map(|tag| format!("{number} {tag}")).collect();
             let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
-            core("tea", "2026-01-01", &tags)
-                .into_memory(
-                    memoir_domain::memory::Number(number + 1),
-                    number + 1,
-                    Timestamp::MIN,
-                )
+            core("tea", "2026-01-01", &tags).into_memory(
+                memoir_domain::memory::Number(number + 1),
+                number + 1,
+                Timestamp::MIN,
+            )
         })
         .collect();
     let candidates: Vec<Candidate<'_>> = memories
@@ -290,8 +289,11 @@ fn spec_4_1_a_count_keeps_its_name_and_value() {
     );
     let _ = Actor::system();
     let mut tally = Tally::default();
-    let memory = core("tea", "2026-01-01", &[])
-        .into_memory(memoir_domain::memory::Number(1), 1, Timestamp::MIN);
+    let memory = core("tea", "2026-01-01", &[]).into_memory(
+        memoir_domain::memory::Number(1),
+        1,
+        Timestamp::MIN,
+    );
     tally.add(&memory);
     tally.remove(&memory);
     tally.remove(&memory);

@@ -15,7 +15,9 @@ use crate::world::{World, admin, core};
 /// A long memory that nobody edits: the breaker keeps still, and the allowance is some twenty words.
 fn ballast() -> String {
     let fact = |number: u64| {
-        format!("On shelf {number} of the northern cellar we keep {number} jars of honey from {number} hives.")
+        format!(
+            "On shelf {number} of the northern cellar we keep {number} jars of honey from {number} hives."
+        )
     };
     (1..=40).map(fact).collect::<Vec<_>>().join(" ")
 }
@@ -45,7 +47,12 @@ fn spec_3_12_a_memory_stands_for_its_text_and_a_merge_for_those_of_all() {
     let merged = world.consolidate(&[2, 3], &format!("{TEA} {KILN}"));
     assert_eq!(merged["type"], "consolidated", "{merged}");
     let numbers = |world: &World, number: u64| -> Vec<u64> {
-        world.memory(number).wordings.iter().map(|one| one.number.0).collect()
+        world
+            .memory(number)
+            .wordings
+            .iter()
+            .map(|one| one.number.0)
+            .collect()
     };
     assert_eq!(numbers(&world, 4), [2, 3]);
     // However it is rewritten, it stands for them.
@@ -53,7 +60,10 @@ fn spec_3_12_a_memory_stands_for_its_text_and_a_merge_for_those_of_all() {
     assert_eq!(tightened["type"], "updated", "{tightened}");
     assert_eq!(numbers(&world, 4), [2, 3]);
     let carried = world.check_replay().carried().unwrap();
-    assert_eq!((carried.wordings, carried.carried, carried.let_go), (3, 3, 0));
+    assert_eq!(
+        (carried.wordings, carried.carried, carried.let_go),
+        (3, 3, 0)
+    );
     // A rollback brings everything back to where it was.
     world.roll_back();
     assert_eq!(world.memory(2).wordings, own);
@@ -68,13 +78,24 @@ fn spec_3_12_update_and_merge_add_nothing() {
         world.update(2, &KILN.replace("Thursdays", "Fridays")),
         world.update(3, "Ann likes green tea and yellow cake."),
         // Every word was there, and nobody said it.
-        world.consolidate(&[3, 4], "Ann likes green tea. Carl hates black coffee. Carl likes tea."),
+        world.consolidate(
+            &[3, 4],
+            "Ann likes green tea. Carl hates black coffee. Carl likes tea.",
+        ),
         // Room won by a double makes no room for what nobody said.
-        world.consolidate(&[3, 4, 5], "Ann likes green tea. Carl hates black coffee. Ann hates black tea."),
+        world.consolidate(
+            &[3, 4, 5],
+            "Ann likes green tea. Carl hates black coffee. Ann hates black tea.",
+        ),
     ] {
         assert_eq!(code(&result), "words_added", "{result}");
         assert!(result["added"].is_array());
-        assert!(result["error"].as_str().unwrap().contains("does not reword"));
+        assert!(
+            result["error"]
+                .as_str()
+                .unwrap()
+                .contains("does not reword")
+        );
     }
     assert_eq!(world.session().edits, 0);
 }
@@ -98,13 +119,22 @@ fn spec_3_14_what_would_be_lost_is_named_and_done_when_it_is_confirmed() {
     let shorter = KILN.replace("quiet ", "");
     let asked = world.update(2, &shorter);
     assert_eq!(code(&asked), "words_lost", "{asked}");
-    assert_eq!(asked["lost"], json!({"details": [KILN], "words": ["quiet"]}));
+    assert_eq!(
+        asked["lost"],
+        json!({"details": [KILN], "words": ["quiet"]})
+    );
     assert_eq!(asked["would_say"], json!([shorter]));
-    assert!(asked["allowance"].is_null(), "a limit that is shown becomes a target");
+    assert!(
+        asked["allowance"].is_null(),
+        "a limit that is shown becomes a target"
+    );
     assert_eq!(world.session().edits, 0);
     // Another code, and the code for another text, say nothing.
     let confirm = asked["confirm"].as_str().unwrap().to_owned();
-    for (content, code_given) in [(shorter.as_str(), "0000000000"), (&KILN.replace("old ", ""), &confirm)] {
+    for (content, code_given) in [
+        (shorter.as_str(), "0000000000"),
+        (&KILN.replace("old ", ""), &confirm),
+    ] {
         let call = json!({"id": 2, "content": content, "confirm": code_given});
         assert_eq!(code(&world.call("update_memory", call)), "words_lost");
     }
@@ -118,25 +148,40 @@ fn spec_3_14_what_would_be_lost_is_named_and_done_when_it_is_confirmed() {
     assert_eq!(record.facts.count_of("lost_words"), Some(1));
     assert_eq!(record.body.lost[0].words, ["quiet".into()]);
     let let_go = world.memory(2).wordings[0].let_go[0].clone();
-    assert_eq!((let_go.session, let_go.words, let_go.at), (world.session().id, 1, world.now));
+    assert_eq!(
+        (let_go.session, let_go.words, let_go.at),
+        (world.session().id, 1, world.now)
+    );
     assert_eq!(world.session().lost_words, 1);
-    assert_eq!((world.agent.tally.lost_words, world.agent.tally.let_go_count), (1, 1));
+    assert_eq!(
+        (world.agent.tally.lost_words, world.agent.tally.let_go_count),
+        (1, 1)
+    );
     // The code counted once.
     assert!(!code(&world.call("update_memory", call)).is_empty());
     world.complete();
     let entry = world.kept(memoir_domain::memory::Kind::Journal);
-    assert!(entry.last().unwrap().1.contains("1 word let go"), "{entry:?}");
+    assert!(
+        entry.last().unwrap().1.contains("1 word let go"),
+        "{entry:?}"
+    );
     let carried = world.check_replay().carried().unwrap();
     assert_eq!((carried.carried, carried.let_go), (1, 1));
     // Undone, it is said again.
     world.undo(0, false).unwrap();
-    assert_eq!((world.agent.tally.lost_words, world.agent.tally.let_go_count), (0, 0));
+    assert_eq!(
+        (world.agent.tally.lost_words, world.agent.tally.let_go_count),
+        (0, 0)
+    );
     world.check_replay();
 }
 
 #[test]
 fn spec_3_14_a_session_lets_go_of_two_percent_and_no_more() {
-    let mut world = session(&[KILN, "The boat of my late uncle lies in the small harbour below the red lighthouse."]);
+    let mut world = session(&[
+        KILN,
+        "The boat of my late uncle lies in the small harbour below the red lighthouse.",
+    ]);
     world.limits = LossLimits::new(0.5, 1.0).unwrap();
     let mut drop = |number: u64, word: &str| {
         let text = world.text(number).replace(&format!("{word} "), "");
@@ -158,7 +203,9 @@ fn spec_3_14_a_session_lets_go_of_two_percent_and_no_more() {
 fn spec_3_14_junk_saved_today_makes_no_room_for_old_memories_to_go() {
     let mut world = World::under("limit").saving(&[KILN, TEA]);
     for number in 0..200 {
-        let junk = format!("Note {number}: the weather station on hill {number} reported {number} degrees at dawn.");
+        let junk = format!(
+            "Note {number}: the weather station on hill {number} reported {number} degrees at dawn."
+        );
         world.save(core(&junk, "2026-01-01", &[]));
     }
     world.open(Mode::Full);
@@ -166,7 +213,11 @@ fn spec_3_14_junk_saved_today_makes_no_room_for_old_memories_to_go() {
     let mut delete = |number: u64| {
         let asked = world.delete(number);
         let call = json!({"id": number, "confirm": asked["confirm"]});
-        if code(&asked) == "words_lost" { world.call("delete_memory", call) } else { asked }
+        if code(&asked) == "words_lost" {
+            world.call("delete_memory", call)
+        } else {
+            asked
+        }
     };
     assert_eq!(delete(2)["type"], "deleted");
     assert_eq!(code(&delete(1)), "loss_limit");
@@ -176,8 +227,17 @@ fn spec_3_14_junk_saved_today_makes_no_room_for_old_memories_to_go() {
 fn spec_3_12_a_delete_is_a_merge_into_the_memory_that_says_it_all() {
     let mut world = session(&[TEA, &format!("{TEA} She grows mint.")]);
     let result = world.delete(2);
-    assert_eq!((&result["type"], &result["carried_by"]), (&json!("deleted"), &json!(3)), "{result}");
-    let stands_for: Vec<u64> = world.memory(3).wordings.iter().map(|one| one.number.0).collect();
+    assert_eq!(
+        (&result["type"], &result["carried_by"]),
+        (&json!("deleted"), &json!(3)),
+        "{result}"
+    );
+    let stands_for: Vec<u64> = world
+        .memory(3)
+        .wordings
+        .iter()
+        .map(|one| one.number.0)
+        .collect();
     assert_eq!(stands_for, [2, 3]);
     assert_eq!(world.memory(3).created_at, world.memory(2).created_at);
     // What carries it cannot drop it any more without being asked.
@@ -199,14 +259,25 @@ fn spec_3_14_what_is_deleted_and_said_nowhere_else_is_marked_and_can_be_restored
     let mut world = session(&[TEA]);
     let asked = world.delete(2);
     assert_eq!(code(&asked), "words_lost", "{asked}");
-    assert!(asked["error"].as_str().unwrap().contains("No other memory says any of it"));
+    assert!(
+        asked["error"]
+            .as_str()
+            .unwrap()
+            .contains("No other memory says any of it")
+    );
     let call = json!({"id": 2, "confirm": asked["confirm"]});
     assert_eq!(world.call("delete_memory", call)["type"], "deleted");
     assert_eq!(world.agent.tally.let_go_count, 1);
-    assert_eq!(world.agent.tally.wording_count, 2, "what was let go counts on");
+    assert_eq!(
+        world.agent.tally.wording_count, 2,
+        "what was let go counts on"
+    );
     world.complete();
     world.restore(2);
-    assert_eq!((world.agent.tally.let_go_count, world.agent.tally.lost_words), (0, 0));
+    assert_eq!(
+        (world.agent.tally.let_go_count, world.agent.tally.lost_words),
+        (0, 0)
+    );
     world.check_replay();
 }
 
@@ -216,13 +287,19 @@ fn spec_3_14_refuse_lets_nothing_go_and_off_counts_it() {
     world.open(Mode::Full);
     let refused = world.update(2, &KILN.replace("quiet ", ""));
     assert_eq!(code(&refused), "loss_limit");
-    assert_eq!(world.update(2, &KILN.replace("The kiln", "Kiln"))["type"], "updated");
+    assert_eq!(
+        world.update(2, &KILN.replace("The kiln", "Kiln"))["type"],
+        "updated"
+    );
     // Set laxer while it runs, it counts from the next session on.
     world.set(memoir_domain::agent::Field::LossGuard, "off");
     assert_eq!(code(&world.update(2, "Something else.")), "words_added");
     world.complete();
     world.open(Mode::Full);
-    let done = world.call_whole("update_memory", json!({"id": 2, "content": "Something else."}));
+    let done = world.call_whole(
+        "update_memory",
+        json!({"id": 2, "content": "Something else."}),
+    );
     assert_eq!(done["type"], "updated");
     assert!(world.session().lost_words > 5);
     world.check_replay();
@@ -247,7 +324,10 @@ fn spec_3_12_a_merge_has_at_most_five_members() {
     let mut world = session(&texts);
     let result = world.consolidate(&[2, 3, 4, 5, 6, 7], &texts.join(" "));
     assert_eq!(code(&result), "invalid_argument");
-    assert!(result["error"].as_str().unwrap().contains("at most 5"), "{result}");
+    assert!(
+        result["error"].as_str().unwrap().contains("at most 5"),
+        "{result}"
+    );
 }
 
 #[test]
@@ -255,12 +335,30 @@ fn spec_3_10_a_constitutional_memory_can_only_be_tightened() {
     let vow = "I will always keep the promises that I made to you more than my comfort.";
     for (written, passes) in [
         (vow, true),
-        ("I will always keep promises that I made to you more than my comfort.", true),
-        ("I will always keep the promises that I made to you less than my comfort.", false),
-        ("I will keep the promises that I made to you more than my comfort.", false),
-        ("I will always keep the promises that you made to me more than my comfort.", false),
-        ("I will always break the promises that I made to you more than my comfort.", false),
-        ("I will always keep the promises that I made to you more than my comfort 💀", false),
+        (
+            "I will always keep promises that I made to you more than my comfort.",
+            true,
+        ),
+        (
+            "I will always keep the promises that I made to you less than my comfort.",
+            false,
+        ),
+        (
+            "I will keep the promises that I made to you more than my comfort.",
+            false,
+        ),
+        (
+            "I will always keep the promises that you made to me more than my comfort.",
+            false,
+        ),
+        (
+            "I will always break the promises that I made to you more than my comfort.",
+            false,
+        ),
+        (
+            "I will always keep the promises that I made to you more than my comfort 💀",
+            false,
+        ),
     ] {
         let mut world = World::under("off").saving(&[&ballast(), &format!("!{vow}")]);
         world.open(Mode::Full);
@@ -273,7 +371,10 @@ fn spec_3_10_a_constitutional_memory_can_only_be_tightened() {
     // Repeated tightenings are measured against what was protected.
     let mut world = session(&[&format!("!{vow}")]);
     assert_eq!(world.update(2, &vow.replace("the ", ""))["type"], "updated");
-    assert_eq!(code(&world.update(2, &vow.replace("always ", ""))), "constitutional");
+    assert_eq!(
+        code(&world.update(2, &vow.replace("always ", ""))),
+        "constitutional"
+    );
 }
 
 fn by(kind: ActorKind, origin: Origin, text: &str) -> NewMemory {
@@ -331,7 +432,12 @@ fn spec_3_4_an_administrators_guess_is_put_together_with_nothing_of_the_agents()
     // Deleting one counts as all lost, whoever says the same.
     let asked = world.delete(3);
     assert_eq!(code(&asked), "words_lost", "{asked}");
-    assert!(asked["error"].as_str().unwrap().contains("No other memory says any of it"));
+    assert!(
+        asked["error"]
+            .as_str()
+            .unwrap()
+            .contains("No other memory says any of it")
+    );
     let asked = world.delete(2);
     assert_eq!(code(&asked), "words_lost", "{asked}");
     let _ = Actor::owner();
@@ -342,7 +448,10 @@ fn spec_3_14_after_two_refusals_of_a_memory_the_answer_says_to_leave_it() {
     let mut world = session(&[KILN]);
     for time in 1..=3 {
         let result = world.update(2, "The kiln is a lie.");
-        let says = result["error"].as_str().unwrap().contains("leave it as it is, and go on");
+        let says = result["error"]
+            .as_str()
+            .unwrap()
+            .contains("leave it as it is, and go on");
         assert_eq!(says, time >= 2, "{result}");
     }
 }
@@ -353,7 +462,12 @@ fn spec_4_4_nobody_stands_for_a_shredded_wording() {
     assert_eq!(world.delete(2)["carried_by"], 3);
     world.complete();
     world.shred(2).unwrap();
-    let stands_for: Vec<u64> = world.memory(3).wordings.iter().map(|one| one.number.0).collect();
+    let stands_for: Vec<u64> = world
+        .memory(3)
+        .wordings
+        .iter()
+        .map(|one| one.number.0)
+        .collect();
     assert_eq!(stands_for, [3]);
     world.check_replay();
 }

@@ -140,13 +140,24 @@ fn spec_3_8_checks_come_in_order() {
     );
     for (call, code) in [
         // Adds, guts and loses at once: what is said first is said.
-        (("update_memory", json!({"id": 2, "content": "the pot"})), "words_added"),
-        (("update_memory", json!({"id": 2, "content": "the kettle"})), "wording_gutted"),
+        (
+            ("update_memory", json!({"id": 2, "content": "the pot"})),
+            "words_added",
+        ),
+        (
+            ("update_memory", json!({"id": 2, "content": "the kettle"})),
+            "wording_gutted",
+        ),
         (("delete_memory", json!({"id": 1})), "loss_limit"),
     ] {
         check(&[refusing, full], call.0, call.1, code);
     }
-    check(&[limiting, full], "delete_memory", json!({"id": 1}), "words_lost");
+    check(
+        &[limiting, full],
+        "delete_memory",
+        json!({"id": 1}),
+        "words_lost",
+    );
 }
 
 #[test]

@@ -122,7 +122,10 @@ fn spec_3_10_protecting_sets_the_flag_once() {
         assert_eq!(result, json!({"type": "protected", "number": number}));
         assert_eq!(world.last_record().action, Action::MemoryRefinementProtect);
     }
-    assert_eq!(world.memory(1).protected_seq, Some(world.log.len() as u64 - 1));
+    assert_eq!(
+        world.memory(1).protected_seq,
+        Some(world.log.len() as u64 - 1)
+    );
     let (log, memory) = (world.log.len(), world.memory(1).clone());
     assert_eq!(
         world.call("protect_memory", json!({"id": "#1"})),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use memoir_domain::{
     Timestamp,
-    absorption::{self, CHUNK_TOKENS, Known, Message, NOTES_LIMIT},
+    absorption::{self, CHUNK_TOKENS, Message, NOTES_LIMIT},
     agent::Field,
     audit::Action,
     memory::{Kind, Memory, NewMemory, Number},

@@ -35,7 +35,11 @@ fn spec_4_3_a_memory_is_discarded_and_restored_one_by_one() {
     world.discard(1);
     assert_eq!(world.memory(1).discarded_at, Some(world.now));
     assert_eq!(world.last_record().action, Action::MemoryDiscarded);
-    assert_eq!(attempt!(discard, world, 1, &BTreeMap::new()), Ok(None), "it is already");
+    assert_eq!(
+        attempt!(discard, world, 1, &BTreeMap::new()),
+        Ok(None),
+        "it is already"
+    );
     assert_eq!(
         attempt!(discard, world, 2, &BTreeMap::new()),
         Err(ChangeRefusal::Constitutional(Number(2)))
@@ -93,7 +97,10 @@ fn spec_4_4_nothing_can_be_done_with_a_shredded_memory() {
     world.shred(1).unwrap();
     let refused = ChangeRefusal::Shredded(Number(1));
     assert_eq!(attempt!(restore, world, 1, &[]), Err(refused.clone()));
-    assert_eq!(attempt!(discard, world, 1, &BTreeMap::new()), Err(refused.clone()));
+    assert_eq!(
+        attempt!(discard, world, 1, &BTreeMap::new()),
+        Err(refused.clone())
+    );
     assert_eq!(attempt!(protect, world, 1), Err(refused.clone()));
     assert_eq!(attempt!(unprotect, world, 1), Err(refused.clone()));
     assert_eq!(refused.code(), "shredded");
@@ -124,7 +131,10 @@ fn spec_5_4_an_erased_agent_is_marked_and_takes_no_change() {
     world.check_replay();
     assert_eq!(erase(&world, None), Err(ChangeRefusal::Erased));
     assert_eq!(attempt!(restore, world, 1, &[]), Err(ChangeRefusal::Erased));
-    assert_eq!(attempt!(discard, world, 3, &BTreeMap::new()), Err(ChangeRefusal::Erased));
+    assert_eq!(
+        attempt!(discard, world, 3, &BTreeMap::new()),
+        Err(ChangeRefusal::Erased)
+    );
     assert_eq!(attempt!(protect, world, 3), Err(ChangeRefusal::Erased));
     assert_eq!(attempt!(unprotect, world, 2), Err(ChangeRefusal::Erased));
     assert_eq!(world.shred(2), Err(ChangeRefusal::Erased));

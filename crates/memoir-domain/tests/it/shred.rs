@@ -6,7 +6,7 @@ use memoir_domain::{
     memory::{Kind, NewMemory, Number, Tags},
     rollback::plan_undo,
     session::Mode,
-    shred::shred,
+    shred::{ShredTarget, shred},
 };
 use serde_json::json;
 
@@ -79,8 +79,10 @@ fn spec_4_4_the_change_begins_with_the_words_and_the_record_does_not() {
     let decision = shred(
         world.agent.clone(),
         &[],
-        &world.memories[&number],
-        &[],
+        &ShredTarget {
+            memory: &world.memories[&number],
+            standing_for_it: &[],
+        },
         &world.log,
         "why".into(),
         &admin(),

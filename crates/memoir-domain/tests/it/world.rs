@@ -186,8 +186,14 @@ impl World {
 
     pub(crate) fn discard(&mut self, number: u64) {
         let memory = self.memory(number).clone();
-        let decision = manage::discard(self.agent.clone(), &memory, &self.memories, &admin(), self.now)
-            .unwrap();
+        let decision = manage::discard(
+            self.agent.clone(),
+            &memory,
+            &self.memories,
+            &admin(),
+            self.now,
+        )
+        .unwrap();
         self.apply(decision.unwrap());
     }
 
@@ -205,8 +211,14 @@ impl World {
 
     pub(crate) fn restore(&mut self, number: u64) {
         let memory = self.memory(number).clone();
-        let kept: Vec<Memory> = self.memories.values().filter(|one| one.is_kept_core()).cloned().collect();
-        let decision = manage::restore(self.agent.clone(), &memory, &kept, &admin(), self.now).unwrap();
+        let kept: Vec<Memory> = self
+            .memories
+            .values()
+            .filter(|one| one.is_kept_core())
+            .cloned()
+            .collect();
+        let decision =
+            manage::restore(self.agent.clone(), &memory, &kept, &admin(), self.now).unwrap();
         self.apply(decision.unwrap());
     }
 
@@ -493,17 +505,20 @@ impl World {
     /// Takes the words of that memory out, for good.
     pub(crate) fn shred(&mut self, number: u64) -> Result<(), ChangeRefusal> {
         self.tick();
+        let standing_for_it: Vec<Memory> = self
+            .memories
+            .values()
+            .filter(|other| other.number.0 != number)
+            .filter(|other| other.wordings.iter().any(|one| one.number.0 == number))
+            .cloned()
+            .collect();
         let decision = shred::shred(
             self.agent.clone(),
             &self.sessions,
-            self.memory(number),
-            &self
-                .memories
-                .values()
-                .filter(|other| other.number.0 != number)
-                .filter(|other| other.wordings.iter().any(|one| one.number.0 == number))
-                .cloned()
-                .collect::<Vec<_>>(),
+            &shred::ShredTarget {
+                memory: self.memory(number),
+                standing_for_it: &standing_for_it,
+            },
             &self.log,
             "it should not be there".into(),
             &Actor::agent("wren"),
@@ -534,7 +549,10 @@ impl World {
         let is_shredding = |record: &&Record| record.action == Action::MemoryShredded;
         let shredding = decision.records.iter().find(is_shredding);
         let shredded = shredding.and_then(|record| record.memory);
-        let changes = decision.changes.iter().map(|change| as_recorded(change, shredded));
+        let changes = decision
+            .changes
+            .iter()
+            .map(|change| as_recorded(change, shredded));
         assert!(
             recorded.into_iter().eq(changes),
             "every change is in the log"

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use memoir_domain::agent::{Agent, Settings, Threshold};
-use memoir_domain::breaker::Gauge;
 use memoir_domain::audit::ActorKind;
+use memoir_domain::breaker::Gauge;
 use memoir_domain::knife::{Left, Refusal, Tool, ToolResult};
 use memoir_domain::memory::{Kind, Memory, Number, Tags, Tally};
 use memoir_domain::prompt::{self, Occasion, Prompt};

@@ -6,11 +6,11 @@ use axum::{
 };
 use memoir_app::{BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage, SeenMemory};
 use memoir_domain::{
-    wording::Door,
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind},
     memory::{Kind, Number, parse_text},
     recall::Query as RecallQuery,
+    wording::Door,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

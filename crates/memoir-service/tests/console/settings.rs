@@ -295,10 +295,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
         "{fault}"
     );
     // Nobody is in the way of what is so already.
-    assert_eq!(
-        document.by_id("loss_guard").attribute("aria-invalid"),
-        None
-    );
+    assert_eq!(document.by_id("loss_guard").attribute("aria-invalid"), None);
     let kept = ("core_token_budget".to_owned(), "6000".to_owned());
     assert!(document.filled_in(&page).contains(&kept));
     let done = browser.send_filled_in(&document, &page, &[]).await;

@@ -120,9 +120,9 @@ impl House {
     pub async fn tenant(&self, account: &str, name: &str) -> Tenant {
         let account = self.account(account).await;
         let model = [
-        (Field::Model, Some("scripted:model")),
-        (Field::LossGuard, Some("off")),
-    ];
+            (Field::Model, Some("scripted:model")),
+            (Field::LossGuard, Some("off")),
+        ];
         account.create_agent(name, &model, &owner()).await.unwrap();
         let agent = account.agent(name).await.unwrap();
         let made = agent.create_token(Provision::Any, None, &owner()).await;

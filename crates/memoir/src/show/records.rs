@@ -81,9 +81,16 @@ pub(crate) fn with_texts(records: &[RecordView], memories: &[MemoryView]) -> Str
         text.push_str(&changes);
         if let Some(Value::Array(lost)) = record.data.expose().get("lost") {
             for lost in lost {
-                let words = lost.get("words").and_then(Value::as_array).into_iter().flatten();
+                let words = lost
+                    .get("words")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
                 let words: Vec<_> = words.filter_map(Value::as_str).map(safe).collect();
-                let sentence = lost.get("sentence").and_then(Value::as_str).unwrap_or_default();
+                let sentence = lost
+                    .get("sentence")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
                 let _ = writeln!(
                     text,
                     "{YELLOW}let go:{YELLOW:#} {} {DIM}of{DIM:#} {}",

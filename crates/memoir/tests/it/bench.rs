@@ -36,7 +36,13 @@ impl Bench {
         let bench = Self::new();
         // What may be let go is tested by itself; elsewhere edits may say what they like.
         bench.ok(&[
-            "agent", "create", "wren", "--model", "builtin:careful", "--loss-guard", "off",
+            "agent",
+            "create",
+            "wren",
+            "--model",
+            "builtin:careful",
+            "--loss-guard",
+            "off",
         ]);
         bench
     }

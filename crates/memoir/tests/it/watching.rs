@@ -189,7 +189,13 @@ impl Scene {
         bench.write(path, format!("{telemetry}{config}"));
         let agent = format!("wren-{CANARY}");
         bench.ok(&[
-            "agent", "create", &agent, "--model", "lab:small", "--loss-guard", "off",
+            "agent",
+            "create",
+            &agent,
+            "--model",
+            "lab:small",
+            "--loss-guard",
+            "off",
         ]);
         let token = token(&bench, &["--role", "agent", "--agent", &agent]);
         let service = Running::start(&bench, &[]);

@@ -146,9 +146,7 @@ impl Progress {
         let mut memories = request.numbers().to_vec();
         let words = |lost: &Option<Lost>| lost.as_ref().map_or(0, |lost| lost.words.len());
         let lost_words = match &called.result {
-            ToolResult::Consolidated {
-                number, lost, ..
-            } => {
+            ToolResult::Consolidated { number, lost, .. } => {
                 memories.push(*number);
                 words(lost)
             }

@@ -94,7 +94,9 @@ fn purpose(field: Field) -> &'static str {
              characters; [] for none."
         }
         Field::DuplicateMatch => "When two core memories are the same text.",
-        Field::LossGuard => "What becomes of an edit of a session that would let something go: asked about and limited, refused, or only counted.",
+        Field::LossGuard => {
+            "What becomes of an edit of a session that would let something go: asked about and limited, refused, or only counted."
+        }
         Field::RefinementSchedule => {
             "When the schedule begins its sessions: weekly (the installation's slot), off, or a slot of its own \
              such as Thu 03:30."

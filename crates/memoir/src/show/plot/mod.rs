@@ -168,19 +168,18 @@ impl Plot {
         }
         mesh.draw()?;
         // Lines across, where they are in the picture.
-        for (height, color) in [(self.budget, BUDGET)] {
-            let height = height as f64;
-            if height <= top && (look.is_fine || height > 0.0) {
-                let dash = (end - begin) / if look.is_fine { 120.0 } else { 24.0 };
-                let dashes = (0..)
-                    .map(|n| begin + f64::from(n) * 2.0 * dash)
-                    .take_while(|at| *at < end);
-                let lines = dashes.map(|at| {
-                    let points = vec![(at, height), ((at + dash).min(end), height)];
-                    PathElement::new(points, ShapeStyle::from(color).stroke_width(1))
-                });
-                chart.draw_series(lines)?;
-            }
+        let color = BUDGET;
+        let height = self.budget as f64;
+        if height <= top && (look.is_fine || height > 0.0) {
+            let dash = (end - begin) / if look.is_fine { 120.0 } else { 24.0 };
+            let dashes = (0..)
+                .map(|n| begin + f64::from(n) * 2.0 * dash)
+                .take_while(|at| *at < end);
+            let lines = dashes.map(|at| {
+                let points = vec![(at, height), ((at + dash).min(end), height)];
+                PathElement::new(points, ShapeStyle::from(color).stroke_width(1))
+            });
+            chart.draw_series(lines)?;
         }
         let swings = self.swings.iter().map(|(at, lowest, highest)| {
             PathElement::new(vec![(*at, *lowest as f64), (*at, *highest as f64)], MASS)
@@ -194,11 +193,9 @@ impl Plot {
                     .iter()
                     .map(|(at, mass)| Circle::new((*at, *mass as f64), 4, COMPLETED.filled())),
             )?;
-            chart.draw_series(
-                self.taken_back
-                    .iter()
-                    .map(|(at, mass)| Cross::new((*at, *mass as f64), 5, TAKEN_BACK.stroke_width(2))),
-            )?;
+            chart.draw_series(self.taken_back.iter().map(|(at, mass)| {
+                Cross::new((*at, *mass as f64), 5, TAKEN_BACK.stroke_width(2))
+            }))?;
             self.legend(area, top)?;
         } else {
             let sign = |sign: &'static str, places: &[(f64, u64)]| {
