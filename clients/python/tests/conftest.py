@@ -24,9 +24,12 @@ def administrator(service: Service) -> Iterator[Administrator]:
 
 @pytest.fixture
 def memory(service: Service, administrator: Administrator) -> Iterator[AgentMemory]:
-    """The memory of a new agent."""
+    """The memory of a new agent.
+
+    Its guard of losses is off: the sessions of these tests let go of more than a year may.
+    """
     name = f"wren-{next(NUMBERS)}"
-    administrator.create_agent(name, model="builtin:careful")
+    administrator.create_agent(name, model="builtin:careful", loss_guard="off")
     token = administrator.create_token(name).token
     with AgentMemory(service.url, name, token) as door:
         yield door

@@ -59,7 +59,9 @@ def test_langgraph_reaches_memoir_over_mcp(
     async def run() -> None:
         client = MultiServerMCPClient({"memoir": connection})
         tools = {tool.name: tool for tool in await client.get_tools()}
-        await tools["save_memory"].ainvoke({"content": "Marta prefers linen thread."})
+        await tools["save_memory"].ainvoke(
+            {"content": "Marta prefers linen thread.", "kind": "core"}
+        )
         opened = await tools["open_refinement"].ainvoke({})
         assert "Marta prefers linen thread." in str(opened)
         done = await tools["complete_refinement"].ainvoke({"summary": "Nothing to do."})

@@ -76,7 +76,7 @@ def test_an_administrator_sees_no_words(memory: AgentMemory, administrator: Admi
     assert administrator.verify(memory.agent).valid
     assert administrator.checkpoint().public_key
     assert memory.agent in [agent.name for agent in administrator.agents(page_size=2)]
-    assert administrator.update_agent(memory.agent, detail_guard="refuse").detail_guard == "refuse"
+    assert administrator.update_agent(memory.agent, loss_guard="refuse").loss_guard == "refuse"
     assert administrator.erase_agent(memory.agent).name == memory.agent
 
 

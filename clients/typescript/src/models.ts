@@ -30,24 +30,39 @@ export interface Due {
   readonly reason: "weekly" | "budget";
 }
 
-/** One memory. `content`, `tags` and `source` are not there for an administrator. */
+/** How much of what was ever said is still said, in wordings and in words. */
+export interface Kept {
+  readonly wordings: number;
+  readonly carried: number;
+  readonly words: number;
+  readonly lost_words: number;
+  readonly lost_words_year: number;
+}
+
+/** One memory. `content`, `tags` and `sources` are not there for an administrator. */
 export interface Memory {
   readonly number: number;
   readonly kind: Kind;
   readonly content?: string | null;
   readonly tags?: readonly string[] | null;
-  readonly source?: string | null;
+  /** Where it came from, in the words of whoever saved what it stands for. */
+  readonly sources?: readonly string[] | null;
   readonly tokens: number;
   readonly constitutional: boolean;
+  /** `agent`, `administrator`, `conversation`, `import` or `external`. */
+  readonly origin: string;
+  /** How many wordings it stands for. */
+  readonly wordings: number;
   readonly created_at: Time;
   readonly updated_at: Time;
   readonly discarded_at: Time | null;
   readonly shredded_at?: Time | null;
+  /** When a journal entry leaves the prompt, or has left it; null for a core memory. */
+  readonly fades_at: Time | null;
 }
 
-/** A memory that was saved: when it leaves the prompt, and whether a session is due now. */
+/** A memory that was saved, and whether a session is due now. */
 export interface SavedMemory extends Memory {
-  readonly fades_at: Time | null;
   readonly refinement_due: Due | null;
 }
 
@@ -70,6 +85,8 @@ export interface Context {
   readonly text: string;
   readonly core_tokens: number;
   readonly journal_tokens: number;
+  /** The numbers of memories for which the limits left no room. */
+  readonly left_out: readonly number[];
   readonly refinement_due: Due | null;
 }
 
@@ -80,6 +97,8 @@ export interface Setting {
   readonly value: string | number | null;
   readonly is_default: boolean;
   readonly agent: string;
+  /** Where a prompt that was just set is not what it seems. */
+  readonly warnings?: readonly string[];
 }
 
 /** Who did something, and a name to show. */
@@ -109,7 +128,14 @@ export interface AgentSettings {
   refinement_trigger_tokens?: number | null;
   immutable_tags?: readonly string[] | null;
   duplicate_match?: "exact" | "ignore_case" | null;
-  detail_guard?: "warn" | "refuse" | "off" | null;
+  loss_guard?: "limit" | "refuse" | "off" | null;
+  /** `weekly`, `off`, or a slot such as `Thu 03:30`. */
+  refinement_schedule?: string | null;
+  refinement_mode?: Mode | null;
+  reasoning_effort?: string | null;
+  answer_tokens?: number | null;
+  context_journal_tokens?: number | null;
+  context_core_tokens?: number | null;
   paused?: boolean | null;
   active?: boolean | null;
 }
@@ -130,25 +156,46 @@ export interface Agent {
   readonly refinement_trigger_tokens: number | null;
   readonly immutable_tags: readonly string[] | null;
   readonly duplicate_match: "exact" | "ignore_case" | null;
-  readonly detail_guard: "warn" | "refuse" | "off" | null;
+  readonly loss_guard: "limit" | "refuse" | "off" | null;
+  readonly refinement_schedule: string | null;
+  readonly refinement_mode: Mode | null;
+  readonly reasoning_effort: string | null;
+  readonly answer_tokens: number | null;
+  readonly context_journal_tokens: number | null;
+  readonly context_core_tokens: number | null;
   readonly effective_model: string | null;
   readonly effective_refinement_threshold: number;
   readonly effective_core_token_budget: number;
   readonly effective_refinement_trigger_tokens: number;
   readonly effective_immutable_tags: readonly string[];
   readonly effective_duplicate_match: "exact" | "ignore_case";
-  readonly effective_detail_guard: "warn" | "refuse" | "off";
+  readonly effective_loss_guard: "limit" | "refuse" | "off";
+  readonly effective_refinement_schedule: string;
+  readonly effective_refinement_mode: Mode;
+  readonly effective_answer_tokens: number;
+  readonly effective_context_journal_tokens: number;
+  readonly effective_system_prompt?: string | null;
+  readonly effective_reflection_prompt?: string | null;
+  readonly effective_memory_reflection_prompt?: string | null;
+  readonly effective_refinement_prompt?: string | null;
   readonly core_tokens: number;
   readonly core_count: number;
   readonly journal_count: number;
+  /** Tokens of the journal entries, faded ones included. */
+  readonly journal_tokens: number;
   readonly constitutional_count: number;
   readonly discarded_count: number;
   readonly shredded_count: number;
+  readonly kept: Kept;
   readonly needs_refinement: boolean;
   readonly refinement_due: Due | null;
   readonly last_refinement_at: Time | null;
   readonly next_refinement_at: Time | null;
+  /** Why the schedule never asks it; null where it does. */
+  readonly next_refinement_reason: string | null;
   readonly created_at: Time;
+  /** Where a prompt that was just set is not what it seems. */
+  readonly warnings?: readonly string[];
 }
 
 /** What is left of an agent that was erased. */
@@ -159,6 +206,8 @@ export interface ErasedAgent {
   readonly core_tokens: number;
   readonly core_count: number;
   readonly journal_count: number;
+  /** Tokens of the journal entries, faded ones included. */
+  readonly journal_tokens: number;
   readonly constitutional_count: number;
   readonly discarded_count: number;
   readonly shredded_count: number;
@@ -202,6 +251,8 @@ export interface Session {
   readonly edits: number;
   readonly stats: Stats;
   readonly removed_tokens: number;
+  /** Words that its edits let go. */
+  readonly lost_words: number;
   /** Calls of its tools that were refused. */
   readonly refused_calls: number;
   readonly end_reason: string | null;
@@ -225,6 +276,8 @@ export interface Tool {
 export interface OpenSession extends Session {
   readonly prompt: string;
   readonly tools: readonly Tool[];
+  /** That no memory can be taken away in it, why, and what to do; absent where one can. */
+  readonly nothing_can_go?: string;
 }
 
 /** One record of the audit. `before`, `after` and texts in `data` are for the agent only. */
@@ -312,6 +365,8 @@ export interface Verified {
   readonly valid: boolean;
   readonly records: number;
   readonly head: string;
+  /** How much of what was ever said is still said; null where something does not fit. */
+  readonly carried: { readonly wordings: number; readonly carried: number; readonly let_go: number } | null;
   readonly first_bad?: { readonly seq: number | null; readonly problem: string } | null;
 }
 

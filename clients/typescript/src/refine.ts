@@ -38,6 +38,12 @@ export interface SearchHit {
   readonly tags: readonly string[];
 }
 
+/** What is let go, or would be: the sentences that say less, and the words that go. */
+export interface Lost {
+  readonly details: readonly string[];
+  readonly words: readonly string[];
+}
+
 /** What a tool answers; `type` tells which. A refusal is an `error`. */
 export type ToolResult =
   | { readonly type: "search_results"; query: string | null; count: number; results: readonly SearchHit[]; note?: string }
@@ -46,10 +52,26 @@ export type ToolResult =
       merged_count: number;
       number: number;
       content: string;
-      lost_details?: readonly string[];
+      lost?: Lost;
+      edits_left: number;
+      removable_tokens: number;
     }
-  | { readonly type: "updated"; number: number; content: string; lost_details?: readonly string[] }
-  | { readonly type: "deleted"; number: number; lost_details?: readonly string[] }
+  | {
+      readonly type: "updated";
+      number: number;
+      content: string;
+      lost?: Lost;
+      edits_left: number;
+      removable_tokens: number;
+    }
+  | {
+      readonly type: "deleted";
+      number: number;
+      carried_by?: number;
+      lost?: Lost;
+      edits_left: number;
+      removable_tokens: number;
+    }
   | { readonly type: "protected"; number: number }
   | {
       readonly type: "refinement_complete";
@@ -66,7 +88,17 @@ export type ToolResult =
       post_session_tokens: number;
       summary?: string;
     }
-  | { readonly type: "error"; code: string; error: string };
+  | {
+      readonly type: "error";
+      code: string;
+      error: string;
+      lost?: Lost;
+      would_say?: readonly string[];
+      passes?: string;
+      confirm?: string;
+      allowance?: { readonly session_words: number; readonly year_words: number };
+      added?: readonly string[];
+    };
 
 /** What came of a call, refusals included. */
 export interface Outcome {

@@ -78,7 +78,9 @@ async def connected(service: Service, door: str, version: str) -> AsyncIterator[
 async def whole_session(session: Session) -> None:
     for number in range(1, 9):
         saved = await session.call(
-            "save_memory", content=f"Customer {number} ordered {number * 7} blue notebooks."
+            "save_memory",
+            content=f"Customer {number} ordered {number * 7} blue notebooks.",
+            kind="core",
         )
         assert saved["number"] == number
     closed = await session.call("delete_memory", id=1)

@@ -105,7 +105,7 @@ async function call(client, name, args = {}) {
 async function wholeSession(client) {
   for (let number = 1; number <= 8; number++) {
     const content = `Customer ${number} ordered ${number * 7} blue notebooks.`;
-    assert.equal((await call(client, "save_memory", { content })).number, number);
+    assert.equal((await call(client, "save_memory", { content, kind: "core" })).number, number);
   }
   assert.equal((await call(client, "delete_memory", { id: 1 })).code, "session_over");
 

@@ -70,48 +70,75 @@ class Due(Shown):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Kept(Shown):
+    """How much of what was ever said is still said, in wordings and in words."""
+
+    wordings: int
+    carried: int
+    words: int
+    lost_words: int
+    lost_words_year: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Memory(Shown):
-    """One memory. `content`, `tags` and `source` are None for an administrator."""
+    """One memory. `content`, `tags` and `sources` are None for an administrator.
+
+    Attributes:
+        origin: `agent`, `administrator`, `conversation`, `import` or `external`.
+        wordings: how many wordings it stands for.
+        fades_at: when a journal entry leaves the prompt, or has left it; None for a core memory.
+    """
 
     number: int
     kind: Kind
     tokens: int
     constitutional: bool
+    origin: str
+    wordings: int
     created_at: datetime
     updated_at: datetime
     discarded_at: datetime | None = None
     shredded_at: datetime | None = None
+    fades_at: datetime | None = None
     content: str | None = private(default=None)
     tags: tuple[str, ...] | None = private(default=None)
-    source: str | None = private(default=None)
+    sources: tuple[str, ...] | None = private(default=None)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SavedMemory(Memory):
-    """A memory that was saved: when it leaves the prompt, and whether a session is due now."""
+    """A memory that was saved, and whether a session is due now."""
 
-    fades_at: datetime | None = None
     refinement_due: Due | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Context(Shown):
-    """What goes into the prompt after the system prompt; empty where there are no memories."""
+    """What goes into the prompt after the system prompt; empty where there are no memories.
+
+    `left_out` are the numbers of memories for which the limits left no room.
+    """
 
     text: str = private()
     core_tokens: int
     journal_tokens: int
+    left_out: tuple[int, ...]
     refinement_due: Due | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Setting(Shown):
-    """One of the agent's own settings: the value in force, and whether it is the default."""
+    """One of the agent's own settings: the value in force, and whether it is the default.
+
+    `warnings` say where a prompt that was just set is not what it seems.
+    """
 
     field: OwnField
     value: str | float | None = private(default=None)
     is_default: bool
     agent: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -134,7 +161,13 @@ class SettingVersion(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Agent(Shown):
-    """An agent: its settings as set (None where unset), those in force, and its counts."""
+    """An agent: its settings as set (None where unset), those in force, and its counts.
+
+    Attributes:
+        journal_tokens: tokens of the journal entries, faded ones included.
+        next_refinement_reason: why the schedule never asks it; None where it does.
+        warnings: where a prompt that was just set is not what it seems.
+    """
 
     id: str
     name: str
@@ -146,7 +179,13 @@ class Agent(Shown):
     refinement_trigger_tokens: int | None = None
     immutable_tags: tuple[str, ...] | None = None
     duplicate_match: str | None = None
-    detail_guard: str | None = None
+    loss_guard: str | None = None
+    refinement_schedule: str | None = None
+    refinement_mode: Mode | None = None
+    reasoning_effort: str | None = None
+    answer_tokens: int | None = None
+    context_journal_tokens: int | None = None
+    context_core_tokens: int | None = None
     system_prompt: str | None = private(default=None)
     reflection_prompt: str | None = private(default=None)
     memory_reflection_prompt: str | None = private(default=None)
@@ -157,18 +196,30 @@ class Agent(Shown):
     effective_refinement_trigger_tokens: int
     effective_immutable_tags: tuple[str, ...]
     effective_duplicate_match: str
-    effective_detail_guard: str
+    effective_loss_guard: str
+    effective_refinement_schedule: str
+    effective_refinement_mode: Mode
+    effective_answer_tokens: int
+    effective_context_journal_tokens: int
+    effective_system_prompt: str | None = private(default=None)
+    effective_reflection_prompt: str | None = private(default=None)
+    effective_memory_reflection_prompt: str | None = private(default=None)
+    effective_refinement_prompt: str | None = private(default=None)
     core_tokens: int
     core_count: int
     journal_count: int
+    journal_tokens: int
     constitutional_count: int
     discarded_count: int
     shredded_count: int
+    kept: Kept
     needs_refinement: bool
     refinement_due: Due | None = None
     last_refinement_at: datetime | None = None
     next_refinement_at: datetime | None = None
+    next_refinement_reason: str | None = None
     created_at: datetime
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -181,6 +232,7 @@ class ErasedAgent(Shown):
     core_tokens: int
     core_count: int
     journal_count: int
+    journal_tokens: int
     constitutional_count: int
     discarded_count: int
     shredded_count: int
@@ -232,6 +284,7 @@ class Session(Shown):
     edits: int
     stats: Stats
     removed_tokens: int
+    lost_words: int
     refused_calls: int
     end_reason: str | None = None
     summary: str | None = private(default=None)
@@ -276,10 +329,14 @@ class Tool(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OpenSession(Session):
-    """A session that the agent drives: what the model is to read, and its tools."""
+    """A session that the agent drives: what the model is to read, and its tools.
+
+    `nothing_can_go` says that no memory can be taken away in it, and why; None where one can.
+    """
 
     prompt: str = private()
     tools: tuple[Tool, ...]
+    nothing_can_go: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -392,12 +449,22 @@ class Misfit(Shown):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Carried(Shown):
+    """How many of all wordings are said by the memories that stand for them, and were let go."""
+
+    wordings: int
+    carried: int
+    let_go: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Verified(Shown):
-    """What came of verifying an agent's audit."""
+    """What came of verifying an agent's audit; `carried` is None where something does not fit."""
 
     valid: bool
     records: int
     head: str
+    carried: Carried | None = None
     first_bad: Misfit | None = None
 
 
