@@ -196,6 +196,8 @@ step("the agent saves memories and writes its own prompt", async () => {
     source: `a letter from ${CANARY}`,
   }));
   await call("POST", `/v1/agents/${wren.id}/memories/batch`, { memories });
+  // So that a session can let go of enough to trip the breaker.
+  await house.call("PATCH", `/v1/agents/${wren.id}`, { loss_guard: "off" });
   for (const field of ["system_prompt", "refinement_prompt"]) {
     await call("PUT", `/v1/agents/${wren.id}/self/${field}`, { value: `I live in ${CANARY}.` });
   }

@@ -63,7 +63,14 @@ class Past {
   async begin() {
     const { name, budget, begins } = this.plan;
     // The schedule leaves it alone until its past is made: what happens when is decided here.
-    const settings = { name, model: "builtin:careful", core_token_budget: budget, paused: true };
+    // Its guard of losses is off, so that the breaker has something to end.
+    const settings = {
+      name,
+      model: "builtin:careful",
+      core_token_budget: budget,
+      loss_guard: "off",
+      paused: true,
+    };
     const agent = await this.house.call("POST", "/v1/agents", {
       ...settings,
       system_prompt: `You are ${name}. You remember for the people of ${CANARY}.`,
