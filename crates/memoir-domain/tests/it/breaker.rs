@@ -1,4 +1,4 @@
-//! SPEC 3.13 and 3.14: the breaker and the erosion floor.
+//! SPEC 3.13 and 3.14: the breaker, and what a year of sessions may let go.
 
 use memoir_domain::{
     agent::Field,

@@ -32,7 +32,7 @@ fn pairs_are_told_with_what_differs_and_nothing_is_done_with_them() {
     #3 and #4  60% of their words
         #3  Ticket TKT-100 is closed
         #4  Ticket TKT-1000 is closed
-        another handle: TKT-100 | TKT-1000
+        other words: TKT-100 | TKT-1000
     ");
     let ran = bench.run(&["doubles", "wren", "--limit", "1"]);
     assert_eq!(ran.stderr, "2 more pairs are not listed\n");
