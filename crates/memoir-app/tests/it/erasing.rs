@@ -125,8 +125,8 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         .save(&[input("The river is high.")], &person())
         .await
         .unwrap();
-    let completed = first_part(&lab, &world).await;
-    let story = second_part(&lab, &world, completed).await;
+    let completed = Box::pin(first_part(&lab, &world)).await;
+    let story = Box::pin(second_part(&lab, &world, completed)).await;
     let note = world.memoir.checkpoint().await.unwrap();
     let actions = world.actions().await;
     let hashes = |records: &[memoir_app::RecordView]| -> Vec<String> {

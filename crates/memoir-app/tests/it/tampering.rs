@@ -105,7 +105,7 @@ impl Evidence {
         let magpie = agent_of(&world.memoir, "magpie").await;
         let saved = ["The river is high.", "The cat is at the neighbours'."].map(input);
         magpie.save(&saved, &person()).await.unwrap();
-        let completed = first_part(&lab, &world).await;
+        let completed = Box::pin(first_part(&lab, &world)).await;
         world.memoir.checkpoint().await.unwrap();
         let wren = *world.agent.scope().agent.as_bytes();
         let magpie_id = *magpie.scope().agent.as_bytes();
@@ -115,7 +115,7 @@ impl Evidence {
         let world = lab.world().await;
         let magpie = agent_of(&world.memoir, "magpie").await;
         magpie.save(&saved, &person()).await.unwrap();
-        let story = second_part(&lab, &world, completed).await;
+        let story = Box::pin(second_part(&lab, &world, completed)).await;
         let checkpoint = world.memoir.checkpoint().await.unwrap();
         drop((world, magpie));
         let today = lab.path().join("today");
@@ -1025,8 +1025,8 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
     const VOUCHED: [&str; 5] = ["id", "account_id", "next_seq", "erased_at", "head"];
     let lab = Lab::new();
     let world = lab.world().await;
-    let completed = first_part(&lab, &world).await;
-    second_part(&lab, &world, completed).await;
+    let completed = Box::pin(first_part(&lab, &world)).await;
+    Box::pin(second_part(&lab, &world, completed)).await;
     world.agent.erase(&person()).await.unwrap();
     drop(world);
     let today = lab.path().join("today");

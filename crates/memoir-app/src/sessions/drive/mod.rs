@@ -66,11 +66,11 @@ impl AgentHandle {
             holder,
             used: Mutex::default(),
         };
+        // Boxed: a whole session is the largest of all futures, and lies on the stack of whoever polls it.
         let driven = if options.rehearsal {
-            self.rehearse(&hold, model, observer).await
+            Box::pin(self.rehearse(&hold, model, observer)).await
         } else {
-            Drive::new(self.clone(), &hold, model)
-                .run(observer)
+            Box::pin(Drive::new(self.clone(), &hold, model).run(observer))
                 .await
                 .map(|session| Driven {
                     session,
