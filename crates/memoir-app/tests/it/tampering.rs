@@ -23,14 +23,13 @@ use crate::{
 };
 
 /// The tables that hold something of an agent.
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 7] = [
     "agents",
     "agent_prompts",
     "memories",
     "sessions",
     "audit_records",
     "access_requests",
-    "memory_details",
     "log_leaves",
 ];
 

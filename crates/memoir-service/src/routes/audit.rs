@@ -6,7 +6,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{Eyes, RecordPlace, RecordQuery};
-use memoir_domain::audit::{Action, ActorKind};
+use memoir_domain::{
+    audit::{Action, ActorKind},
+    memory::Number,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -54,7 +57,10 @@ pub(crate) struct Filter {
 impl Filter {
     fn read(self) -> Result<(Wanted, RecordQuery), Problem> {
         let memory = self.memory.as_deref().map(number).transpose();
-        let memory = memory.map_err(|_| Problem::invalid("memory: must be a number such as 17"))?;
+        let memory = memory
+            .ok()
+            .filter(|memory| memory.is_none_or(|number| number >= Number(1)))
+            .ok_or_else(|| Problem::invalid("memory: must be a number from 1, such as 17"))?;
         let query = RecordQuery {
             session: read("session", self.session.as_deref(), str::parse)?,
             actions: read("action", self.action.as_deref(), actions)?.unwrap_or_default(),
