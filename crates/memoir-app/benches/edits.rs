@@ -200,8 +200,6 @@ struct Rows {
     updated_at: i64,
     discarded_at: Option<i64>,
     body: Vec<u8>,
-    details_removed: Vec<i64>,
-    details_added: Vec<i64>,
     record: Record,
 }
 
@@ -232,24 +230,10 @@ fn raw(path: &Path) -> Connection {
     connection
 }
 
-fn details(connection: &Connection, agent_id: &[u8], number: i64) -> Vec<i64> {
-    let mut statement = connection
-        .prepare_cached("SELECT digest FROM memory_details WHERE agent_id = ?1 AND number = ?2")
-        .unwrap();
-    let rows = statement
-        .query_map(params![agent_id, number], |row| row.get(0))
-        .unwrap();
-    rows.map(Result::unwrap).collect()
-}
-
-/// Reads from the governed database what an edit wrote, and from the copy what it replaced.
-fn rows(governed: &Connection, copy: &Connection, agent: &Agent, turn: usize) -> Rows {
+/// Reads from the governed database what an edit wrote.
+fn rows(governed: &Connection, agent: &Agent, turn: usize) -> Rows {
     let agent_id = agent.handle.scope().agent.as_bytes().to_vec();
     let number = turn as i64 + 1;
-    let (before, after) = (
-        details(copy, &agent_id, number),
-        details(governed, &agent_id, number),
-    );
     let record = governed
                 .query_row(
                     "SELECT seq, recorded_at, actor_kind, actor_name, action, facts, body, body_commitment, hash FROM audit_records \
@@ -294,16 +278,6 @@ fn rows(governed: &Connection, copy: &Connection, agent: &Agent, turn: usize) ->
         updated_at: memory.1,
         discarded_at: memory.2,
         body: memory.3,
-        details_removed: before
-            .iter()
-            .filter(|digest| !after.contains(digest))
-            .copied()
-            .collect(),
-        details_added: after
-            .iter()
-            .filter(|digest| !before.contains(digest))
-            .copied()
-            .collect(),
         record,
         agent_id,
     }
@@ -348,18 +322,6 @@ fn write_by_hand(connection: &Connection, rows: &Rows, sealed: bool) {
              version = ?2, body = ?3 WHERE id = ?1",
         params![rows.session_id, rows.version, body(&rows.session_body)],
     );
-    for digest in &rows.details_removed {
-        run(
-            "DELETE FROM memory_details WHERE agent_id = ?1 AND digest = ?2 AND number = ?3",
-            params![rows.agent_id, digest, rows.number],
-        );
-    }
-    for digest in &rows.details_added {
-        run(
-            "INSERT INTO memory_details (agent_id, digest, number) VALUES (?1, ?2, ?3)",
-            params![rows.agent_id, digest, rows.number],
-        );
-    }
     let record = &rows.record;
     run(
         "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, session_id, memory, \
@@ -456,7 +418,7 @@ async fn vault(folder: &Folder) {
                 governed.push(edit(agent, turn).await);
             }
             for agent in &agents {
-                let rows = rows(&written, &with, agent, turn);
+                let rows = rows(&written, agent, turn);
                 let key = keys.create(agent.handle.scope(), memoir_domain::Timestamp::MAX);
                 work.push(vault_work(&key.unwrap(), &rows));
                 for (connection, is_sealed, times) in
@@ -526,7 +488,7 @@ async fn one_by_one(folder: &Folder) {
             }
             let all: Vec<Rows> = agents
                 .iter()
-                .map(|agent| rows(&written, &connection, agent, turn))
+                .map(|agent| rows(&written, agent, turn))
                 .collect();
             let mut raw_times = Vec::new();
             for rows in &all {
@@ -588,7 +550,7 @@ async fn together(folder: &Folder) {
         let written = Connection::open(&path).unwrap();
         let rows: Vec<Rows> = (0..EDITS)
             .flat_map(|turn| agents.iter().map(move |agent| (agent, turn)))
-            .map(|(agent, turn)| rows(&written, &connection, agent, turn))
+            .map(|(agent, turn)| rows(&written, agent, turn))
             .collect();
         let began = Instant::now();
         for batch in rows.chunks(AGENTS) {

@@ -384,7 +384,6 @@ struct Rows {
     tokens: i64,
     created_at: i64,
     body: Vec<u8>,
-    details: Vec<i64>,
     record: Record,
 }
 
@@ -424,13 +423,6 @@ fn rows(governed: &Connection, agent: &Agent, number: usize) -> Rows {
             })
         })
         .unwrap();
-    let details = governed
-        .prepare_cached("SELECT digest FROM memory_details WHERE agent_id = ?1 AND number = ?2")
-        .unwrap()
-        .query_map(key, |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
     let seal = governed
         .query_row(
             "SELECT seal FROM agents WHERE id = ?1",
@@ -454,7 +446,6 @@ fn rows(governed: &Connection, agent: &Agent, number: usize) -> Rows {
                 tokens: row.get(2)?,
                 created_at: row.get(3)?,
                 body: row.get(4)?,
-                details,
                 record,
             })
         })
@@ -494,12 +485,6 @@ fn write_by_hand(connection: &Connection, rows: &Rows) {
             rows.body
         ],
     );
-    for digest in &rows.details {
-        run(
-            "INSERT INTO memory_details (agent_id, digest, number) VALUES (?1, ?2, ?3)",
-            params![rows.agent_id, digest, rows.number],
-        );
-    }
     run(
         "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, memory, \
              facts, body, body_version, body_commitment, hash) \
