@@ -17,7 +17,7 @@ NAMES = {
     "Setting": "Config",
     "SettingVersion": "Version",
     "Tool": "ToolDefinition",
-    "Transcripts": "Standing",
+    "Transcripts": "ConversationStatus",
 }
 MODELS = [
     kind

@@ -25,6 +25,7 @@ import type {
   Time,
   Transcripts,
   Verified,
+  Wording,
 } from "./models.js";
 
 /** An account's administrator. Agents are named by their name or identifier. */
@@ -113,7 +114,15 @@ export class Administrator extends Door {
     return this.send("DELETE", `${Door.memoryPath(agent, number)}/protection`);
   }
 
-  /** Gives one discarded memory back. */
+  /** The wordings that a memory stands for, and how much was let go of them, without words. */
+  wordings(agent: string, number: number, options: { pageSize?: number } = {}): AsyncGenerator<Wording, void> {
+    return this.wordingsOf(agent, number, options.pageSize);
+  }
+
+  /**
+   * Gives one discarded memory back, or the wording of one that sessions let words go of. The answer is the
+   * memory that says it again: a new one where the old one stands for others.
+   */
   restore(agent: string, number: number): Promise<Memory> {
     return this.send("POST", `${Door.memoryPath(agent, number)}/restore`);
   }

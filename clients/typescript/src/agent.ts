@@ -30,9 +30,11 @@ import type {
   Session,
   Setting,
   SettingVersion,
+  ShreddedMemory,
   Time,
   Transcripts,
   Verified,
+  Wording,
 } from "./models.js";
 import { run, type Step, type ToolResult } from "./refine.js";
 
@@ -46,6 +48,8 @@ export interface AgentOptions extends DoorOptions {
 export interface Filters {
   kind?: Kind | undefined;
   tag?: string | undefined;
+  /** `agent`, `administrator`, `conversation`, `import` or `external`. */
+  origin?: string | undefined;
   since?: Time | Date | undefined;
   until?: Time | Date | undefined;
 }
@@ -122,6 +126,11 @@ export class AgentMemory extends Door {
   /** One memory, also a discarded one. */
   memory(number: number): Promise<Memory> {
     return this.send("GET", Door.memoryPath(this.agent, number));
+  }
+
+  /** The wordings that a memory stands for, the oldest first, with what was let go of them. */
+  wordings(number: number, options: { pageSize?: number } = {}): AsyncGenerator<Wording, void> {
+    return this.wordingsOf(this.agent, number, options.pageSize);
   }
 
   /**
@@ -209,9 +218,13 @@ export class AgentMemory extends Door {
     return this.pages(this.#at("/sessions"), {}, options.pageSize);
   }
 
-  /** Takes the words of one memory out of it, its history and the audit, for good. */
-  shred(number: number, reason: string): Promise<Memory> {
-    return this.send("POST", `${Door.memoryPath(this.agent, number)}/shred`, { body: { reason } });
+  /**
+   * Takes the words of one memory out of it, its history and the audit, for good; with `derived` those of the
+   * kept memories too that still say a sentence of it.
+   */
+  shred(number: number, reason: string, options: { derived?: boolean } = {}): Promise<ShreddedMemory> {
+    const body = { reason, derived: options.derived ?? false };
+    return this.send("POST", `${Door.memoryPath(this.agent, number)}/shred`, { body });
   }
 
   /** The records of what was changed, by whom, oldest first. */
@@ -250,6 +263,6 @@ function wire(memory: NewMemory): object {
 }
 
 function filters(options: Filters): Record<string, string | undefined> {
-  const { kind, tag, since, until } = options;
-  return { kind, tag, since: moment(since), until: moment(until) };
+  const { kind, tag, origin, since, until } = options;
+  return { kind, tag, origin, since: moment(since), until: moment(until) };
 }

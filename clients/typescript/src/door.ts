@@ -12,6 +12,7 @@ import type {
   Session,
   Time,
   Transcripts,
+  Wording,
 } from "./models.js";
 import { Transport, type Wanted } from "./transport.js";
 
@@ -115,6 +116,10 @@ export class Door {
       yield* page.items;
       cursor = page.next_cursor;
     } while (cursor !== null);
+  }
+
+  protected wordingsOf(agent: string, number: number, pageSize?: number): AsyncGenerator<Wording, void> {
+    return this.pages(`${Door.memoryPath(agent, number)}/wordings`, {}, pageSize);
   }
 
   protected static memoryPath(agent: string, number: number): string {

@@ -21,7 +21,8 @@ export type OwnField =
   | "reflection_prompt"
   | "memory_reflection_prompt"
   | "refinement_prompt"
-  | "refinement_threshold";
+  | "refinement_threshold"
+  | "loss_guard";
 /** A time: RFC 3339, UTC, such as `2026-05-03T14:00:00Z`. */
 export type Time = string;
 
@@ -61,6 +62,41 @@ export interface Memory {
   readonly fades_at: Time | null;
 }
 
+/** What is left of a memory that was shredded. */
+export interface ShreddedMemory extends Memory {
+  /** How many earlier records its words were taken from. */
+  readonly redacted_records: number;
+  /** Kept memories that still say a sentence of it. */
+  readonly still_said_by: readonly number[];
+  /** Those that said one and were shredded with it. */
+  readonly derived: readonly number[];
+}
+
+/** What one edit of a session let go of a wording. `words` are not there for an administrator. */
+export interface LetGo {
+  readonly session_id: string;
+  readonly at: Time;
+  /** The words, in the author's own form. */
+  readonly words?: readonly string[] | null;
+  /** How many words count as lost: all of a sentence whose meaning may have changed. */
+  readonly lost_words: number;
+  /** Whether the memory that stood for the wording was deleted, and nothing carries it. */
+  readonly deleted: boolean;
+}
+
+/** A text as its author gave it. `content` and `source` are not there for an administrator. */
+export interface Wording {
+  /** The memory that it was given to; `restore` brings it back by this number. */
+  readonly number: number;
+  readonly content?: string | null;
+  /** `agent`, `administrator`, `conversation`, `import` or `external`. */
+  readonly origin: string;
+  readonly source?: string | null;
+  readonly created_at: Time;
+  /** What sessions let go of it, oldest first; empty where all of it is said. */
+  readonly let_go: readonly LetGo[];
+}
+
 /** A memory that was saved, and whether a session is due now. */
 export interface SavedMemory extends Memory {
   readonly refinement_due: Due | null;
@@ -76,6 +112,8 @@ export interface NewMemory {
   tags?: readonly string[];
   /** Where it came from, up to 200 characters. */
   source?: string;
+  /** `external` for what quotes a page, a file, a tool's output or another person. */
+  origin?: string;
   /** When what it tells happened; now where it is left out. */
   created_at?: Time | Date;
 }
@@ -103,7 +141,7 @@ export interface Setting {
 
 /** Who did something, and a name to show. */
 export interface Actor {
-  readonly kind: "administrator" | "agent" | "system";
+  readonly kind: "administrator" | "agent" | "system" | "owner";
   readonly name: string;
 }
 
@@ -407,6 +445,8 @@ export interface AccessRequest {
   readonly reads: number;
   readonly memories_read: number;
   readonly tokens_read: number;
+  /** Kept memories that still say a sentence of what was shredded: only in the answer to the agent's yes. */
+  readonly still_said_by?: readonly number[] | null;
 }
 
 /** A token that was made: the only time that its secret is there to be read. */

@@ -30,7 +30,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ModelScript, Turn};
 use memoir_vault::{
     AgentKey, KeyStore, MasterKey, MasterSource, chain,
-    seal::{Nonce, Place, Row},
+    seal::{Nonce, Row, SealContext},
 };
 use rusqlite::{Connection, params};
 use serde_json::json;
@@ -109,7 +109,11 @@ async fn agent(memoir: &Memoir, name: &str, memories: usize) -> AgentHandle {
     account
         .create_agent(
             name,
-            &[(Field::SystemPrompt, Some("I am Wren."))],
+            // Judged all the same, and not asked about: the deletes would soon be over the limits.
+            &[
+                (Field::SystemPrompt, Some("I am Wren.")),
+                (Field::LossGuard, Some("off")),
+            ],
             &person(),
         )
         .await
@@ -119,8 +123,10 @@ async fn agent(memoir: &Memoir, name: &str, memories: usize) -> AgentHandle {
         .map(|number| json!({"content": text(number)}).to_string() + "\n")
         .collect();
     let read = import::read(lines.as_bytes());
+    // The agent's own: what an administrator brought in is carried by nothing else (SPEC 3.4).
+    let own = Actor::agent("wren");
     handle
-        .import(read, false, &person(), Arc::new(AtomicU64::new(0)))
+        .import(read, false, &own, Arc::new(AtomicU64::new(0)))
         .await
         .unwrap();
     handle
@@ -191,8 +197,10 @@ fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
 struct Rows {
     agent_id: Vec<u8>,
     head: Vec<u8>,
+    open: String,
     seal: Vec<u8>,
     session_id: Vec<u8>,
+    session_open: String,
     session_body: Vec<u8>,
     version: i64,
     number: i64,
@@ -267,10 +275,17 @@ fn rows(governed: &Connection, agent: &Agent, turn: usize) -> Rows {
             .query_row(sql, params![id], |row| row.get(0))
             .unwrap()
     };
+    let text = |sql: &str, id: &[u8]| -> String {
+        governed
+            .query_row(sql, params![id], |row| row.get(0))
+            .unwrap()
+    };
     Rows {
         head: blob("SELECT head FROM agents WHERE id = ?1", &agent_id),
-        seal: blob("SELECT seal FROM agents WHERE id = ?1", &agent_id),
-        session_body: blob("SELECT body FROM sessions WHERE id = ?1", &session_id),
+        open: text("SELECT open FROM agents WHERE id = ?1", &agent_id),
+        seal: blob("SELECT sealed FROM agents WHERE id = ?1", &agent_id),
+        session_open: text("SELECT open FROM sessions WHERE id = ?1", &session_id),
+        session_body: blob("SELECT sealed FROM sessions WHERE id = ?1", &session_id),
         session_id,
         version: memory.4,
         number,
@@ -297,12 +312,13 @@ fn write_by_hand(connection: &Connection, rows: &Rows, sealed: bool) {
     };
     let body = |body: &[u8]| body[if sealed { 0 } else { SEAL }..].to_vec();
     run(
-        "UPDATE agents SET version = version + 1, core_tokens = core_tokens - 3, next_seq = next_seq + 1 WHERE id = ?1",
-        params![rows.agent_id],
+        "UPDATE agents SET version = version + 1, removable_tokens = removable_tokens - 3, \
+             next_seq = next_seq + 1, open = ?2 WHERE id = ?1",
+        params![rows.agent_id, rows.open],
     );
     if sealed {
         run(
-            "UPDATE agents SET head = ?2, seal = ?3 WHERE id = ?1",
+            "UPDATE agents SET head = ?2, sealed = ?3 WHERE id = ?1",
             params![rows.agent_id, rows.head, rows.seal],
         );
     }
@@ -318,9 +334,13 @@ fn write_by_hand(connection: &Connection, rows: &Rows, sealed: bool) {
         ],
     );
     run(
-        "UPDATE sessions SET edits = edits + 1, removed_tokens = removed_tokens + 3, updated = updated + 1, \
-             version = ?2, body = ?3 WHERE id = ?1",
-        params![rows.session_id, rows.version, body(&rows.session_body)],
+        "UPDATE sessions SET version = ?2, open = ?3, sealed = ?4 WHERE id = ?1",
+        params![
+            rows.session_id,
+            rows.version,
+            rows.session_open,
+            body(&rows.session_body)
+        ],
     );
     let record = &rows.record;
     run(
@@ -347,7 +367,7 @@ fn write_by_hand(connection: &Connection, rows: &Rows, sealed: bool) {
 /// What an edit does with keys, on bytes of the same lengths: it opens the memory, seals four rows, and
 /// chains the record.
 fn vault_work(key: &AgentKey, rows: &Rows) -> Duration {
-    let place = Place {
+    let place = SealContext {
         row: Row::Memory(Number(1)),
         version: 1,
     };
@@ -600,6 +620,67 @@ async fn growth(folder: &Folder) {
     );
 }
 
+/// Deletes of memories that another one says whole: the first of a session reads all memories, to find the
+/// one that does. And what it takes to verify that all is carried.
+async fn carried(folder: &Folder) {
+    const MEMORIES: usize = 10_000;
+    const AGENTS: usize = 5;
+    let memoir = open(&folder.path("carried.db"));
+    let (mut first, mut later, mut verified) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..AGENTS {
+        let handle = agent(&memoir, &format!("wren {number}"), MEMORIES).await;
+        let limit = [(Field::LossGuard, Some("limit"))];
+        handle.configure(&limit, &person()).await.unwrap();
+        // Beside its first memories, each as a part of a longer one.
+        let longer: String = (0..EDITS)
+            .map(|turn| format!("{} She wrote the next day.", text(turn)))
+            .map(|content| json!({"content": content}).to_string() + "\n")
+            .collect();
+        let read = import::read(longer.as_bytes());
+        let own = Actor::agent("wren");
+        let counter = Arc::new(AtomicU64::new(0));
+        handle.import(read, false, &own, counter).await.unwrap();
+        let agent = with_session(handle).await;
+        for turn in 0..EDITS {
+            let arguments = json!({"id": turn + 1});
+            let began = Instant::now();
+            let answer = agent
+                .handle
+                .call_tool(agent.session, "delete_memory", Some(&arguments))
+                .await
+                .unwrap();
+            let took = began.elapsed();
+            let carried_by = match answer {
+                ToolResult::Deleted { carried_by, .. } => carried_by,
+                other => panic!("{other:?}"),
+            };
+            // Behind the entry that tells the agent of its guard.
+            assert_eq!(carried_by, Some(Number((MEMORIES + turn + 2) as u64)));
+            match turn {
+                0 => first.push(took),
+                _ => later.push(took),
+            }
+        }
+        let began = Instant::now();
+        let verification = agent.handle.verify().await.unwrap();
+        verified.push(began.elapsed());
+        assert!(verification.valid);
+    }
+    let median = |times| percentiles(times).0;
+    println!(
+        "a delete's first look at 10,000    {:>9.1?} median (under 300 ms)",
+        median(first)
+    );
+    println!(
+        "  a later delete                   {:>9.1?} median (under 2 ms)",
+        median(later)
+    );
+    println!(
+        "verifying 10,000 with wordings     {:>9.1?} median (under 1.5 s)",
+        median(verified)
+    );
+}
+
 async fn context(folder: &Folder) {
     let memoir = open(&folder.path("context.db"));
     let handle = agent(&memoir, "wren", 1_000).await;
@@ -679,6 +760,9 @@ fn main() {
         }
         if is_wanted("growth") {
             growth(&folder).await;
+        }
+        if is_wanted("carried") {
+            carried(&folder).await;
         }
         if is_wanted("context") {
             context(&folder).await;

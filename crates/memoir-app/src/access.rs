@@ -1,5 +1,12 @@
 //! Who may come in: tokens of administrators and agents, and browsers that an administrator signed in with
 //! (SPEC 5.5).
+//!
+//! Tokens are 256 random bits, of which the digests are kept, in documents that are sealed: whoever can write
+//! to the database can neither make nor change one. An agent's are sealed under its own key, those of
+//! administrators under a key of the account. Each request looks its token up, so that a revocation counts at
+//! once, in other processes too; when tokens were last used is written every few seconds. A whole token row
+//! that is put back from before its revocation does open: for an agent's, `audit verify` names it; an
+//! administrator's has no log.
 
 use std::{
     collections::HashMap,
@@ -7,19 +14,25 @@ use std::{
 };
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, Timestamp, TokenId,
+    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId,
     audit::{Action, Actor, ActorKind},
     manage,
 };
-use memoir_store::{RecordFilter, SignInRow, StoredText, TokenRow, Wanted};
+use memoir_store::{AgentQuery, Document, RecordFilter, TokenColumns, TokenRow};
 use memoir_vault::{
     AgentKey,
-    seal::{Nonce, Place, Row},
+    seal::{Nonce, Row},
     token::{self, TokenSecret},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Account, AgentHandle, Error, Loaded, Memoir, Result, UserView, codec::Beside};
+use crate::{
+    Account, AgentHandle, Error, Loaded, Memoir, Result, UserView,
+    codec::{
+        Beside, Sealer,
+        document::{self, NoWords, digest},
+    },
+};
 
 /// Whoever holds a token that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,16 +68,106 @@ pub struct TokenView {
     pub revoked_at: Option<Timestamp>,
 }
 
-impl From<TokenRow> for TokenView {
-    fn from(row: TokenRow) -> Self {
+impl From<Token> for TokenView {
+    fn from(token: Token) -> Self {
         Self {
+            id: token.id,
+            role: role(token.agent),
+            agent_id: token.agent,
+            created_at: token.open.created_at,
+            expires_at: token.open.expires_at,
+            last_used_at: token.last_used_at,
+            revoked_at: token.open.revoked_at,
+        }
+    }
+}
+
+/// A token.
+#[derive(Clone)]
+pub(crate) struct Token {
+    pub(crate) id: TokenId,
+    pub(crate) account: AccountId,
+    /// The agent; `None` for an administrator.
+    agent: Option<AgentId>,
+    /// Written in batches, and bound to nothing.
+    last_used_at: Option<Timestamp>,
+    version: u64,
+    pub(crate) open: OpenToken,
+}
+
+/// What of a token stands in the open, which is all of it. Account and agent are those of the key that seals
+/// it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct OpenToken {
+    /// The SHA-256 of the secret.
+    #[serde(with = "digest")]
+    digest: [u8; 32],
+    pub(crate) created_at: Timestamp,
+    /// From when on it opens nothing; `None` for never.
+    pub(crate) expires_at: Option<Timestamp>,
+    revoked_at: Option<Timestamp>,
+    /// What an administrator signed in for; `None` where it was made otherwise.
+    pub(crate) sign_in: Option<TokenSignIn>,
+}
+
+/// Who signed in for a token, and with what.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct TokenSignIn {
+    /// The administrator, one of the account.
+    pub(crate) user: UserId,
+    /// Of which generation of the administrator's sign-ins it is; those of earlier ones are over.
+    pub(crate) generation: u64,
+    /// Whether it is the cookie of a browser.
+    pub(crate) by_browser: bool,
+}
+
+impl Token {
+    /// The token of a row, unchecked.
+    ///
+    /// # Errors
+    /// What it says cannot be read, or not all of it says the same.
+    pub(crate) fn read(row: &TokenRow) -> Result<Self> {
+        let place = Row::Token(row.id);
+        let open: OpenToken = document::read(place, &row.document.open)?;
+        document::check_columns(place, &row.document, &row.columns, &open.columns())?;
+        Ok(Self {
             id: row.id,
-            role: role(row.agent),
-            agent_id: row.agent,
-            created_at: row.created_at,
-            expires_at: row.expires_at,
+            account: row.account,
+            agent: row.agent,
             last_used_at: row.last_used_at,
-            revoked_at: row.revoked_at,
+            version: row.document.version,
+            open,
+        })
+    }
+
+    /// Whether it opens something at `now`.
+    pub(crate) fn counts(&self, now: Timestamp) -> bool {
+        self.open.revoked_at.is_none() && self.open.expires_at.is_none_or(|at| at > now)
+    }
+
+    fn row(&self, sealer: &Sealer<'_>) -> Result<TokenRow> {
+        let place = Row::Token(self.id);
+        Ok(self.row_with(sealer.document(place, self.version, &self.open, &NoWords {})?))
+    }
+
+    fn row_with(&self, document: Document) -> TokenRow {
+        TokenRow {
+            id: self.id,
+            account: self.account,
+            agent: self.agent,
+            last_used_at: self.last_used_at,
+            columns: self.open.columns(),
+            document,
+        }
+    }
+}
+
+impl OpenToken {
+    fn columns(&self) -> TokenColumns {
+        TokenColumns {
+            digest: self.digest,
+            created_at: self.created_at,
+            revoked_at: self.revoked_at,
         }
     }
 }
@@ -115,9 +218,11 @@ impl SignedIn {
     /// The store fails.
     pub async fn is_still_let_in(&self) -> Result<bool> {
         let memoir = &self.account.memoir;
-        let row = memoir.browser_row(&self.digest, self.idle_seconds).await?;
-        Ok(match row {
-            Some(row) => row.id == self.token && memoir.user_behind(&row).await?.is_some(),
+        let found = memoir
+            .browser_token(&self.digest, self.idle_seconds)
+            .await?;
+        Ok(match found {
+            Some(found) => found.id == self.token && memoir.user_behind(&found).await?.is_some(),
             None => false,
         })
     }
@@ -170,14 +275,11 @@ impl Memoir {
             return Ok(None);
         };
         let now = self.now();
-        let is_over = row.revoked_at.is_some() || row.expires_at.is_some_and(|at| at <= now);
-        if is_over {
-            return Ok(None);
-        }
-        let Some(key) = self.key_behind(&row).await? else {
+        let Some((token, key)) = self.believed_token(&row).await? else {
             return Ok(None);
         };
-        if row.sign_in.is_some() && self.user_behind(&row).await?.is_none() {
+        let is_signed_in = token.open.sign_in.is_some();
+        if !token.counts(now) || is_signed_in && self.user_behind(&token).await?.is_none() {
             return Ok(None);
         }
         let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -259,22 +361,22 @@ impl Memoir {
         let Some(digest) = token::browser_digest_of(presented) else {
             return Ok(None);
         };
-        let Some(row) = self.browser_row(&digest, idle_seconds).await? else {
+        let Some(found) = self.browser_token(&digest, idle_seconds).await? else {
             return Ok(None);
         };
-        let Some(user) = self.user_behind(&row).await? else {
+        let Some(user) = self.user_behind(&found).await? else {
             return Ok(None);
         };
         Ok(Some(SignedIn {
             account: Account {
                 memoir: self.clone(),
-                id: row.account,
-                name: row.account.to_string(),
+                id: found.account,
+                name: found.account.to_string(),
             },
             user: user.view(),
-            generation: user.row.generation,
-            token: row.id,
-            ends_at: row.expires_at,
+            generation: user.open.generation,
+            token: found.id,
+            ends_at: found.open.expires_at,
             form_token: token::form_token(presented),
             digest,
             idle_seconds,
@@ -282,31 +384,29 @@ impl Memoir {
     }
 
     /// What is kept of a browser's secret that counts now.
-    async fn browser_row(&self, digest: &[u8; 32], idle_seconds: i64) -> Result<Option<TokenRow>> {
+    async fn browser_token(&self, digest: &[u8; 32], idle_seconds: i64) -> Result<Option<Token>> {
         let Some((row, _)) = self.store.bearer(digest).await? else {
             return Ok(None);
         };
         let now = self.now();
-        let idle_since = self.last_use(&row).plus_seconds(idle_seconds);
-        let is_over = row.revoked_at.is_some() || row.expires_at.is_some_and(|at| at <= now);
-        if is_over || idle_since <= now || self.key_behind(&row).await?.is_none() {
-            return Ok(None);
-        }
-        Ok(Some(row))
+        let found = self.believed_token(&row).await?;
+        Ok(found.map(|(token, _)| token).filter(|token| {
+            token.counts(now) && self.last_use(token).plus_seconds(idle_seconds) > now
+        }))
     }
 
     /// When the token was last used; when it was made, where it never was.
-    pub(crate) fn last_use(&self, row: &TokenRow) -> Timestamp {
+    pub(crate) fn last_use(&self, token: &Token) -> Timestamp {
         let uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let noted = uses.get(&row.id).copied();
-        noted
-            .max(row.last_used_at)
-            .map_or(row.created_at, |used| used.max(row.created_at))
+        let noted = uses.get(&token.id).copied();
+        let created_at = token.open.created_at;
+        let used = noted.max(token.last_used_at);
+        used.map_or(created_at, |used| used.max(created_at))
     }
 
-    /// The key that the token's row is sealed with; `None` for a row that Memoir did not write: whoever can
-    /// write to the database could put one there otherwise, or bring one back to life.
-    async fn key_behind(&self, row: &TokenRow) -> Result<Option<AgentKey>> {
+    /// The token of a row, and the key that it is sealed with; `None` for a row that Memoir did not write:
+    /// whoever can write to the database could put one there otherwise, or bring one back to life.
+    async fn believed_token(&self, row: &TokenRow) -> Result<Option<(Token, AgentKey)>> {
         let key = match row.agent {
             None => Some(self.account_key(row.account).await?),
             Some(agent) => {
@@ -318,8 +418,9 @@ impl Memoir {
             // Of an agent that was erased.
             return Ok(None);
         };
-        match key.open(&token_place(row), &token_columns(row), &row.seal.0) {
-            Ok(_) => Ok(Some(key)),
+        let opened = document::open_private(&key, Row::Token(row.id), &row.document);
+        match opened.and_then(|_| Token::read(row)) {
+            Ok(token) => Ok(Some((token, key))),
             Err(error) => {
                 tracing::error!(token = %row.id, %error, "a token is not believed");
                 Ok(None)
@@ -329,36 +430,41 @@ impl Memoir {
 
     /// Revokes a token, if nobody did before.
     pub(crate) async fn revoke(&self, row: TokenRow, actor: &Actor) -> Result<TokenView> {
-        if row.revoked_at.is_some() {
-            return Ok(row.into());
+        let mut token = Token::read(&row)?;
+        if token.open.revoked_at.is_some() {
+            return Ok(token.into());
         }
-        let account = row.account;
-        let mut row = TokenRow {
-            revoked_at: Some(self.now()),
-            ..row
-        };
-        match row.agent {
+        let account = token.account;
+        token.open.revoked_at = Some(self.now());
+        token.version += 1;
+        match token.agent {
             None => {
                 let key = self.account_key(account).await?;
-                row.seal = self.seal_token(&key, &row)?;
-                self.store.put_token(&row).await?;
+                self.store
+                    .put_token(&token.row(&self.sealer(&key))?)
+                    .await?;
             }
             Some(agent) => {
                 let agent = self.handle(AgentScope { account, agent });
-                match agent.note_token(&row, None, actor).await {
-                    // Of an agent that is gone, nothing but the token is left to be closed.
-                    Err(Error::Erased { .. }) => self.store.put_token(&row).await?,
-                    done => drop(done?),
+                match agent.note_token(token.clone(), None, actor).await {
+                    // Of an agent that is gone, nothing but the token is left to be closed; with its key went
+                    // every seal.
+                    Err(Error::Erased { .. }) => {
+                        let left = document::unsealed(token.version, &token.open)?;
+                        self.store.put_token(&token.row_with(left)).await?;
+                    }
+                    Err(error) => return Err(error),
+                    Ok(_) => {}
                 }
             }
         }
-        Ok(row.into())
+        Ok(token.into())
     }
 
-    fn seal_token(&self, key: &AgentKey, row: &TokenRow) -> Result<StoredText> {
-        let nonce = self.nonce()?;
-        let sealed = key.seal(&token_place(row), &token_columns(row), &[], nonce);
-        Ok(StoredText(sealed))
+    /// What seals with that key.
+    pub(crate) fn sealer<'a>(&'a self, key: &'a AgentKey) -> Sealer<'a> {
+        let random = self.random.as_ref();
+        Sealer { key, random }
     }
 
     /// What sealing something takes.
@@ -368,12 +474,13 @@ impl Memoir {
         Ok(Nonce::from_random(nonce))
     }
 
-    fn token_row(
+    fn new_token(
         &self,
-        scope: (AccountId, Option<AgentId>),
+        (account, agent): (AccountId, Option<AgentId>),
+        sign_in: Option<TokenSignIn>,
         expires_at: Option<Timestamp>,
         secret: &TokenSecret,
-    ) -> Result<TokenRow> {
+    ) -> Result<Token> {
         let now = self.now();
         if expires_at.is_some_and(|at| at <= now) {
             return Err(memoir_domain::memory::Invalid::new(
@@ -382,17 +489,19 @@ impl Memoir {
             )
             .into());
         }
-        Ok(TokenRow {
+        Ok(Token {
             id: self.ids().token()?,
-            account: scope.0,
-            agent: scope.1,
-            sign_in: None,
-            digest: secret.digest(),
-            created_at: now,
-            expires_at,
+            account,
+            agent,
             last_used_at: None,
-            revoked_at: None,
-            seal: StoredText::default(),
+            version: 1,
+            open: OpenToken {
+                digest: secret.digest(),
+                created_at: now,
+                expires_at,
+                revoked_at: None,
+                sign_in,
+            },
         })
     }
 }
@@ -410,18 +519,18 @@ impl Account {
     /// Writes a token of the account, for whoever signed in for it.
     pub(crate) async fn write_token(
         &self,
-        sign_in: Option<SignInRow>,
+        sign_in: Option<TokenSignIn>,
         expires_at: Option<Timestamp>,
         secret: TokenSecret,
     ) -> Result<NewToken> {
-        let row = self
-            .memoir
-            .token_row((self.id, None), expires_at, &secret)?;
-        let mut row = TokenRow { sign_in, ..row };
-        let key = self.memoir.account_key(self.id).await?;
-        row.seal = self.memoir.seal_token(&key, &row)?;
-        self.memoir.store.put_token(&row).await?;
-        let view = row.into();
+        let memoir = &self.memoir;
+        let token = memoir.new_token((self.id, None), sign_in, expires_at, &secret)?;
+        let key = memoir.account_key(self.id).await?;
+        memoir
+            .store
+            .put_token(&token.row(&memoir.sealer(&key))?)
+            .await?;
+        let view = token.into();
         Ok(NewToken { view, secret })
     }
 
@@ -430,8 +539,7 @@ impl Account {
     /// # Errors
     /// The store fails.
     pub async fn tokens(&self) -> Result<Vec<TokenView>> {
-        let rows = self.memoir.store.tokens(self.id).await?;
-        Ok(rows.into_iter().map(TokenView::from).collect())
+        views(&self.memoir.store.tokens(self.id).await?)
     }
 
     /// Revokes a token: from now on it opens nothing. Repeating it is no error.
@@ -462,9 +570,9 @@ impl AgentHandle {
     ) -> Result<NewToken> {
         let scope = (self.scope.account, Some(self.scope.agent));
         let secret = TokenSecret::generate()?;
-        let row = self.memoir.token_row(scope, expires_at, &secret)?;
-        let row = self.note_token(&row, Some(provision), actor).await?;
-        let view = row.into();
+        let token = self.memoir.new_token(scope, None, expires_at, &secret)?;
+        let token = self.note_token(token, Some(provision), actor).await?;
+        let view = token.into();
         Ok(NewToken { view, secret })
     }
 
@@ -473,8 +581,7 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub async fn tokens(&self) -> Result<Vec<TokenView>> {
-        let rows = self.memoir.store.agent_tokens(self.scope).await?;
-        Ok(rows.into_iter().map(TokenView::from).collect())
+        views(&self.memoir.store.agent_tokens(self.scope).await?)
     }
 
     /// Revokes one of the agent's tokens: from now on it opens nothing. Repeating it is no error.
@@ -514,20 +621,20 @@ impl AgentHandle {
     /// one that was revoked. Gives it as it was written.
     async fn note_token(
         &self,
-        row: &TokenRow,
+        token: Token,
         new: Option<Provision>,
         actor: &Actor,
-    ) -> Result<TokenRow> {
+    ) -> Result<Token> {
         for _ in 0..crate::ATTEMPTS {
-            let loaded = self.load(&Wanted::default()).await?;
-            let mut row = row.clone();
+            let loaded = self.load(&AgentQuery::default()).await?;
+            let mut token = token.clone();
             let mut leave = None;
             if new == Some(Provision::First) && self.has_own_memories(&loaded).await? {
                 let Some(found) = self.token_leave(&loaded, actor).await? else {
                     continue;
                 };
                 let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
-                row.expires_at = earlier(row.expires_at, given.expires_at);
+                token.open.expires_at = earlier(token.open.expires_at, given.expires_at);
                 leave = Some(given.decision);
             }
             let (now, created) = (self.memoir.now(), new.is_some());
@@ -535,18 +642,19 @@ impl AgentHandle {
                 Some(leave) => leave.agent.clone(),
                 None => loaded.agent,
             };
-            let mut decision = manage::token(agent, created, row.id, row.expires_at, actor, now);
+            let ends_at = token.open.expires_at;
+            let mut decision = manage::token(agent, created, token.id, ends_at, actor, now);
             if let Some(leave) = leave {
                 decision = leave.then(decision);
             }
-            row.seal = self.memoir.seal_token(loaded.base.key(), &row)?;
+            let sealer = self.memoir.sealer(loaded.base.key());
             let beside = Beside {
-                tokens: vec![row.clone()],
+                tokens: vec![token.row(&sealer)?],
                 ..Beside::default()
             };
             match self.commit(&loaded.base, decision, beside).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done.map(|_| row),
+                done => return done.map(|_| token),
             }
         }
         Err(Error::Contended)
@@ -558,41 +666,9 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
     one.into_iter().chain(other).min()
 }
 
-/// The version of a row whose columns say all that changes about it.
-const ONLY_VERSION: u64 = 1;
-
-fn token_place(row: &TokenRow) -> Place {
-    Place {
-        row: Row::Token(row.id),
-        version: ONLY_VERSION,
-    }
-}
-
-/// All columns but the last use, which is written without the key.
-fn token_columns(row: &TokenRow) -> Vec<u8> {
-    let time = |time: Option<Timestamp>| time.map_or([0; 9], time_bytes);
-    let mut sign_in = [0; 9];
-    if let Some(signed_in) = &row.sign_in {
-        sign_in[0] = u8::from(signed_in.by_browser);
-        sign_in[1..].copy_from_slice(&signed_in.generation.to_be_bytes());
-    }
-    [
-        row.account.as_bytes().as_slice(),
-        row.agent
-            .as_ref()
-            .map_or(&[0; 16], AgentId::as_bytes)
-            .as_slice(),
-        row.sign_in
-            .as_ref()
-            .map_or(&[0; 16], |sign_in| sign_in.user.as_bytes())
-            .as_slice(),
-        &sign_in,
-        &row.digest,
-        &time_bytes(row.created_at),
-        &time(row.expires_at),
-        &time(row.revoked_at),
-    ]
-    .concat()
+fn views(rows: &[TokenRow]) -> Result<Vec<TokenView>> {
+    let read = rows.iter().map(|row| Ok(Token::read(row)?.into()));
+    read.collect()
 }
 
 /// A mark that there is a time, and its microseconds.

@@ -17,7 +17,7 @@ use memoir_domain::{
     draft::Decision,
     memory::{Invalid, Number, parse_text},
 };
-use memoir_store::{AccessRow, RecordFilter, Selection, Wanted};
+use memoir_store::{AgentQuery, RecordFilter, Selection};
 use serde::Serialize;
 
 use crate::{Account, AgentHandle, Error, Eyes, Loaded, Memoir, Result, codec, memories::wanted};
@@ -52,6 +52,9 @@ pub struct AccessRequestView {
     pub reads: u64,
     pub memories_read: u64,
     pub tokens_read: u64,
+    /// Kept memories that still say a sentence of what was shredded: only in the answer to the agent's yes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub still_said_by: Option<Vec<Number>>,
 }
 
 impl AccessRequestView {
@@ -83,6 +86,7 @@ impl AccessRequestView {
             reads: request.reads,
             memories_read: request.memories_read,
             tokens_read: request.tokens_read,
+            still_said_by: None,
         }
     }
 
@@ -158,7 +162,9 @@ impl AgentHandle {
             let loaded = self.load(&wanted).await?;
             check_object(draft.kind, &loaded, self.memoir.now())?;
             let open = self.memoir.store.open_requests(self.scope).await?;
-            let waiting = open.iter().filter(|row| row.state == AccessState::Asked);
+            let waiting = open
+                .iter()
+                .filter(|row| row.columns.state == AccessState::Asked);
             let (waiting, now) = (waiting.count(), self.memoir.now());
             let base = loaded.base.clone();
             let decision = access::request(loaded.agent, id, &draft, waiting, actor, now)?;
@@ -181,10 +187,10 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<Vec<AccessRequestView>> {
         self.end_overdue().await?;
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         let store = &self.memoir.store;
         let rows = store.access_page(self.scope, before, limit).await?;
-        rows.into_iter()
+        rows.iter()
             .map(|row| {
                 let request = codec::access_request(loaded.base.key(), row)?;
                 Ok(AccessRequestView::new(&self.name, request).seen_by(eyes, actor))
@@ -278,6 +284,7 @@ impl AgentHandle {
             .map(|reason| parse_text("reason", reason.expose(), REASON_LIMIT))
             .transpose()?;
         let request = self.end_if_over(id).await?;
+        let mut still_said_by = None;
         if let (AccessKind::Shred { number }, AccessState::Asked, true) =
             (request.kind, request.state, is_granted)
         {
@@ -286,7 +293,8 @@ impl AgentHandle {
                 reason,
                 actor: actor.clone(),
             };
-            self.shred_as_asked(number, consent).await?;
+            let shredded = self.shred_as_asked(number, consent).await?;
+            still_said_by = Some(shredded.still_said_by);
         } else {
             self.decide_access(id, |loaded, request, now| {
                 let reason = reason.as_ref();
@@ -302,7 +310,10 @@ impl AgentHandle {
             .await?;
         }
         let request = self.end_if_over(id).await?;
-        Ok(AccessRequestView::new(&self.name, request))
+        Ok(AccessRequestView {
+            still_said_by,
+            ..AccessRequestView::new(&self.name, request)
+        })
     }
 
     /// Takes a request back, answered or not: the agent can, and any administrator. One that is over stays
@@ -342,7 +353,7 @@ impl AgentHandle {
         decide: impl Fn(Loaded, &AccessRequest, Timestamp) -> Result<Option<Decision>>,
     ) -> Result<()> {
         for _ in 0..crate::ATTEMPTS {
-            let Some((loaded, request, now)) = self.load_access(id, &Wanted::default()).await?
+            let Some((loaded, request, now)) = self.load_access(id, &AgentQuery::default()).await?
             else {
                 continue;
             };
@@ -362,13 +373,13 @@ impl AgentHandle {
     pub(crate) async fn load_access(
         &self,
         id: AccessRequestId,
-        wanted: &Wanted,
+        wanted: &AgentQuery,
     ) -> Result<Option<(Loaded, AccessRequest, Timestamp)>> {
         let loaded = self.load(wanted).await?;
         // After the agent: whoever changes a request from now on makes a decision on this one a conflict.
         let row = self.memoir.store.access_request(self.scope, id).await?;
         let row = row.ok_or_else(|| Error::NoAccessRequest(id.to_string()))?;
-        let request = codec::access_request(loaded.base.key(), row)?;
+        let request = codec::access_request(loaded.base.key(), &row)?;
         match self.live(&loaded, &request).await? {
             Some(now) => Ok(Some((loaded, request, now))),
             None => Ok(None),
@@ -502,7 +513,7 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<Option<Option<TokenLeave>>> {
         for row in self.memoir.store.open_requests(self.scope).await? {
-            let request = codec::access_request(loaded.base.key(), row)?;
+            let request = codec::access_request(loaded.base.key(), &row)?;
             let AccessKind::Token { expires_at } = request.kind else {
                 continue;
             };
@@ -524,7 +535,7 @@ impl AgentHandle {
     /// The request, which is ended where its time is over.
     async fn end_if_over(&self, id: AccessRequestId) -> Result<AccessRequest> {
         for _ in 0..crate::ATTEMPTS {
-            if let Some((_, request, _)) = self.load_access(id, &Wanted::default()).await? {
+            if let Some((_, request, _)) = self.load_access(id, &AgentQuery::default()).await? {
                 return Ok(request);
             }
         }
@@ -544,14 +555,14 @@ impl AgentHandle {
 }
 
 /// What is to be loaded so that a request can be judged.
-fn wanted_for(kind: AccessKind) -> Wanted {
+fn wanted_for(kind: AccessKind) -> AgentQuery {
     match kind {
         AccessKind::Shred { number } => wanted(Selection::Numbers(vec![number])),
-        AccessKind::Read { scope, .. } => Wanted {
+        AccessKind::Read { scope, .. } => AgentQuery {
             session: scope.session(),
-            ..Wanted::default()
+            ..AgentQuery::default()
         },
-        AccessKind::Token { .. } => Wanted::default(),
+        AccessKind::Token { .. } => AgentQuery::default(),
     }
 }
 
@@ -608,9 +619,8 @@ impl Account {
             .filter(|open| open.scope.account == self.id)
         {
             let row = store.access_request(open.scope, open.id).await?;
-            let is_theirs =
-                |row: &AccessRow| row.asked_by_kind == gone.kind && row.asked_by_name == gone.name;
-            if row.as_ref().is_some_and(is_theirs) {
+            let request = row.as_ref().map(codec::listed_access_request).transpose()?;
+            if request.is_some_and(|request| request.asked_by == *gone) {
                 let agent = self.memoir.handle(open.scope);
                 agent.revoke_access(open.id, &Actor::system()).await?;
             }
@@ -627,13 +637,13 @@ impl Account {
         let id = request.trim().parse().map_err(|_| unknown())?;
         let store = &self.memoir.store;
         let scope: AgentScope = store.access_owner(self.id, id).await?.ok_or_else(unknown)?;
-        let snapshot = store.snapshot(scope, &Wanted::default()).await?;
+        let snapshot = store.snapshot(scope, &AgentQuery::default()).await?;
         let row = snapshot.ok_or_else(unknown)?.agent;
         Ok((
             AgentHandle {
                 memoir: self.memoir.clone(),
                 scope,
-                name: row.name,
+                name: row.columns.name,
                 key: None,
             },
             id,

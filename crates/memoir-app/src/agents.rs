@@ -11,7 +11,7 @@ use memoir_domain::{
     schedule::{self, LeftAlone, RefinementSchedule},
     session::Mode,
 };
-use memoir_store::Wanted;
+use memoir_store::AgentQuery;
 use serde::Serialize;
 
 use crate::{Account, AgentHandle, Error, KeptView, Memoir, RefinementDue, Result, codec};
@@ -177,7 +177,7 @@ impl Account {
             .store
             .agent_named(self.id, &agent::fold_name(&name))
             .await?;
-        if taken.is_some_and(|row| row.erased_at.is_none()) {
+        if taken.is_some_and(|row| row.columns.erased_at.is_none()) {
             return Err(Error::NameTaken(name));
         }
         let scope = AgentScope {
@@ -223,7 +223,7 @@ impl Account {
     pub async fn agents(&self) -> Result<Vec<AgentView>> {
         let rows = self.memoir.store.agents(self.id).await?;
         rows.iter()
-            .filter(|row| row.erased_at.is_none())
+            .filter(|row| row.columns.erased_at.is_none())
             .map(|row| self.listed(row))
             .collect()
     }
@@ -239,7 +239,7 @@ impl Account {
         if let Ok(agent) = name.parse::<AgentId>() {
             let account = self.id;
             let scope = AgentScope { account, agent };
-            let snapshot = store.snapshot(scope, &Wanted::default()).await?;
+            let snapshot = store.snapshot(scope, &AgentQuery::default()).await?;
             row = snapshot.map(|snapshot| snapshot.agent);
         }
         if row.is_none() {
@@ -250,7 +250,7 @@ impl Account {
         Ok(AgentHandle {
             memoir: self.memoir.clone(),
             scope: row.scope,
-            name: row.name,
+            name: row.columns.name,
             key: None,
         })
     }
@@ -274,14 +274,14 @@ impl Account {
         let snapshot = self
             .memoir
             .store
-            .snapshot(scope, &Wanted::default())
+            .snapshot(scope, &AgentQuery::default())
             .await?
             .ok_or_else(unknown)?;
         Ok((
             AgentHandle {
                 memoir: self.memoir.clone(),
                 scope,
-                name: snapshot.agent.name,
+                name: snapshot.agent.columns.name,
                 key: None,
             },
             id,
@@ -310,7 +310,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn show(&self) -> Result<AgentView> {
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         Ok(self.memoir.agent_view(&loaded.agent))
     }
 
@@ -319,7 +319,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn show_to_administrator(&self) -> Result<AgentView> {
-        let agent = self.load(&Wanted::default()).await?.agent;
+        let agent = self.load(&AgentQuery::default()).await?.agent;
         Ok(self.memoir.administrators_view(&agent))
     }
 
@@ -372,7 +372,7 @@ impl AgentHandle {
     ) -> Result<AgentView> {
         check_model(assignments)?;
         let configured = self
-            .decide(&Wanted::default(), |loaded, now| {
+            .decide(&AgentQuery::default(), |loaded, now| {
                 if !is_expected(&loaded.agent) {
                     return Err(Error::Changed);
                 }

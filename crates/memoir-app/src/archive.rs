@@ -2,6 +2,11 @@
 //!
 //! The file holds memories, settings, sessions and the whole log, under a passphrase. It is checked to be
 //! all of one piece before it is written and before it is taken in.
+//!
+//! It is the agent as plain data (`adopt::Traveller`), sealed in chunks (Argon2id, XChaCha20-Poly1305); all
+//! its records are replayed to check it. The new installation gives agent and sessions identifiers of its
+//! own, seals everything under a new key, chains the records anew, and adds one that holds the hash that the
+//! chain ended with where it came from.
 
 use std::collections::BTreeMap;
 

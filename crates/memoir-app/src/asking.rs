@@ -18,7 +18,7 @@ use memoir_domain::{
     prompt::{self, Prompt},
 };
 use memoir_model::{Finish, Message, Model, ModelName, Request};
-use memoir_store::{Selection, Wanted};
+use memoir_store::{AgentQuery, Selection};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -76,7 +76,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn answering_model(&self) -> Result<Option<String>> {
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         let name = self.memoir.speaking_model(&loaded.agent)?;
         Ok(name.map(|name| name.to_string()))
     }

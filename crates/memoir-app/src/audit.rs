@@ -5,7 +5,7 @@ use memoir_domain::{
     audit::{Action, Actor, ActorKind, Body, Change, Record},
     memory::{Memory, Number},
 };
-use memoir_store::{AuditRow, FleetRecord, RecordFilter, RecordPlace, Wanted};
+use memoir_store::{AgentQuery, AuditRow, FleetRecord, RecordFilter, RecordPlace};
 use memoir_vault::chain::{self, RecordHash};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -194,7 +194,7 @@ impl AgentHandle {
         if seqs.eq(first..next) && ends {
             return Ok(rows);
         }
-        let now = self.load(&Wanted::default()).await?;
+        let now = self.load(&AgentQuery::default()).await?;
         if now.base.version() != loaded.base.version() {
             return Err(memoir_store::Error::Conflict.into());
         }

@@ -7,7 +7,7 @@ use memoir_domain::{
     audit::{Action, Actor, ActorKind},
     authoring::{self, Authored, CONFIRM_SECONDS, Doubt},
 };
-use memoir_store::{RecordFilter, Wanted};
+use memoir_store::{AgentQuery, RecordFilter};
 use serde::Serialize;
 
 use crate::{AgentHandle, Error, Loaded, Result};
@@ -50,7 +50,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
-        let agent = self.load(&Wanted::default()).await?.agent;
+        let agent = self.load(&AgentQuery::default()).await?.agent;
         let set = agent::field_value(&agent.name, &agent.settings, field);
         let is_default = set.is_null();
         let value = match field {
@@ -59,6 +59,7 @@ impl AgentHandle {
                 .effective_refinement_threshold()
                 .share()
                 .into(),
+            Field::LossGuard => agent.settings.effective_loss_guard().as_str().into(),
             _ if is_default => authoring::default_prompt(&agent.name, field).into(),
             _ => set,
         };
@@ -87,7 +88,7 @@ impl AgentHandle {
             })
         };
         let doubt: Option<Doubt> = self
-            .decide(&Wanted::default(), author)
+            .decide(&AgentQuery::default(), author)
             .await
             .map_err(|error| name_taken(error, field, value))?;
         match doubt {
@@ -201,7 +202,7 @@ impl AgentHandle {
         let old = versions
             .last()
             .and_then(|last| last.before.expose().as_str());
-        self.decide(&Wanted::default(), revert)
+        self.decide(&AgentQuery::default(), revert)
             .await
             .map_err(|error| name_taken(error, field, old))
     }

@@ -7,7 +7,7 @@ use memoir_domain::{
     memory::{Kind, Memory, Number},
     wording::Origin,
 };
-use memoir_store::{Faded, MemoryPage, RecordFilter, Wanted};
+use memoir_store::{AgentQuery, Faded, MemoryPage, RecordFilter};
 use memoir_vault::AgentKey;
 use serde::Serialize;
 
@@ -145,9 +145,9 @@ impl AgentHandle {
     /// The agent has none of that identifier; the store fails.
     pub async fn blind_session(&self, id: SessionId) -> Result<SessionView> {
         self.check_present().await?;
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             session: Some(id),
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
         let row = snapshot.and_then(|snapshot| snapshot.session);
@@ -185,7 +185,7 @@ impl AgentHandle {
     /// The key of an agent that was not erased.
     async fn check_present(&self) -> Result<AgentKey> {
         let store = &self.memoir.store;
-        let snapshot = store.snapshot(self.scope, &Wanted::default()).await?;
+        let snapshot = store.snapshot(self.scope, &AgentQuery::default()).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         self.key_of(&snapshot.agent).await
     }

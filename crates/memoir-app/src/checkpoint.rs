@@ -1,5 +1,10 @@
 //! Checkpoints of the log over the heads of all agents' logs (SPEC 4.2). One that is kept outside shows
 //! later that nothing was cut off or rewritten since.
+//!
+//! The log (`log_leaves`) gets an entry for every agent whose chain grew whenever a checkpoint is taken: one
+//! per commit would make all agents wait for each other. What is put back as a whole, yesterday's copy of the
+//! database for instance, fits itself; only a checkpoint that was kept outside tells. What happened between
+//! the last checkpoint and such a copy is not covered: take one as often as you can bear to lose.
 
 use memoir_store::LeafRow;
 use memoir_vault::{

@@ -1,9 +1,9 @@
 //! Looking an installation over: database, models, schedule, clock.
 
-use memoir_store::Wanted;
+use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 
-use crate::{Account, AgentHandle, Memoir, Result, ScheduleView};
+use crate::{Account, AgentHandle, Memoir, Result, ScheduleView, memories::wanted};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -20,7 +20,7 @@ pub enum Severity {
 /// What was looked at and found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// `database`, `model`, `schedule` or `clock`.
+    /// `database`, `model`, `schedule`, `clock` or `counts`.
     pub area: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -64,14 +64,45 @@ impl Memoir {
         found.extend(self.examine_models(&agents));
         found.extend(self.examine_schedule(account, agents.len()).await?);
         found.push(self.examine_clock(account).await?);
+        found.push(self.examine_counts(account).await?);
         Ok(found)
+    }
+
+    /// Whether what is counted of each agent, the mass and the words of its wordings too (SPEC 3.14), is the
+    /// sum over its memories: no store reads either.
+    async fn examine_counts(&self, account: &Account) -> Result<Examination> {
+        let mut miscounted = Vec::new();
+        for agent in account.agents().await? {
+            let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+            match handle.load(&wanted(Selection::All)).await {
+                Ok(loaded) if loaded.agent.miscounted(&loaded.memories).is_empty() => {}
+                // What cannot be opened is no reason to be silent about the other agents.
+                Ok(_) | Err(_) => miscounted.push(agent.name),
+            }
+        }
+        let Some(first) = miscounted.first() else {
+            let finding = "every agent's mass and counts, and the words let go, are the sums over its \
+                           memories";
+            return Ok(fine("counts", finding));
+        };
+        Ok(bad(
+            "counts",
+            Severity::Problem,
+            format!(
+                "{} agents have memories that cannot be counted, or differ from what is counted of them: {}",
+                miscounted.len(),
+                miscounted.join(", ")
+            ),
+            format!(
+                "`memoir audit verify {first}` says which record does not fit; restore a backup"
+            ),
+        ))
     }
 
     async fn examine_database(&self) -> Result<Vec<Examination>> {
         let findings = self.store.check().await?;
         if findings.is_empty() {
-            let finding = "intact; every agent's mass equals the sum over its memories";
-            return Ok(vec![fine("database", finding)]);
+            return Ok(vec![fine("database", "intact")]);
         }
         let problem = |finding: memoir_store::Finding| {
             bad(
@@ -190,7 +221,7 @@ impl Memoir {
         let mut ahead = 0;
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-            let loaded = handle.load(&Wanted::default()).await?;
+            let loaded = handle.load(&AgentQuery::default()).await?;
             let times = [
                 Some(loaded.agent.created_at),
                 loaded.agent.last_attempt.map(|attempt| attempt.at),

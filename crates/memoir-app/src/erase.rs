@@ -1,7 +1,7 @@
 //! Erasing an agent (SPEC 5.4).
 
 use memoir_domain::{Timestamp, audit::Actor, manage, memory::Tally};
-use memoir_store::Wanted;
+use memoir_store::AgentQuery;
 use serde::Serialize;
 
 use crate::{AgentHandle, AgentView, Error, Memoir, Result, codec};
@@ -46,7 +46,7 @@ impl AgentHandle {
             Err(error) => return Err(error),
         }
         let recorded = self
-            .decide(&Wanted::default(), |loaded, now| {
+            .decide(&AgentQuery::default(), |loaded, now| {
                 if !is_expected(&self.memoir.administrators_view(&loaded.agent)) {
                     return Err(Error::Changed);
                 }
@@ -89,7 +89,7 @@ impl AgentHandle {
     /// That the row which says that the agent was erased is as Memoir wrote it, where that can still be
     /// told.
     async fn check_erased_row(&self) -> Result<()> {
-        let wanted = Wanted::default();
+        let wanted = AgentQuery::default();
         let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         match self.memoir.keys.of(self.scope).await? {
@@ -103,10 +103,10 @@ impl AgentHandle {
         let snapshot = self
             .memoir
             .store
-            .snapshot(self.scope, &Wanted::default())
+            .snapshot(self.scope, &AgentQuery::default())
             .await?;
         let gone = || Error::NoAgent(self.name.clone());
-        Ok(snapshot.ok_or_else(gone)?.agent.tally)
+        Ok(codec::listed_agent(&snapshot.ok_or_else(gone)?.agent)?.tally)
     }
 }
 
@@ -121,7 +121,10 @@ impl Memoir {
         let mut finished = 0;
         for account in self.store.accounts().await? {
             let rows = self.store.agents(account.id).await?;
-            for row in rows.into_iter().filter(|row| row.erased_at.is_some()) {
+            for row in rows
+                .into_iter()
+                .filter(|row| row.columns.erased_at.is_some())
+            {
                 let agent = self.handle(row.scope);
                 if self.keys.of(row.scope).await?.is_none() {
                     continue;

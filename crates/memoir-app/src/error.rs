@@ -87,8 +87,8 @@ pub enum Error {
     /// The model cannot be used.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The memory is kept already.
-    #[error("memory {0} is not discarded")]
+    /// The memory is kept, and sessions let nothing of the wording go that was given to it.
+    #[error("memory {0} is not discarded, and sessions let no word of it go")]
     NotDiscarded(Number),
     /// The agent or the memory cannot be changed in this way.
     #[error(transparent)]
@@ -107,6 +107,16 @@ pub enum Error {
         /// The session.
         session: SessionId,
         /// The changes.
+        obstacles: Vec<Obstacle>,
+    },
+    /// Changes that an administrator made stand in the way of an agent's undo (SPEC 4.3).
+    #[error(
+        "changes that an administrator made since stand in the way of undoing session {session}, and stay"
+    )]
+    BeyondAgent {
+        /// The session.
+        session: SessionId,
+        /// All changes that stand in the way.
         obstacles: Vec<Obstacle>,
     },
     /// A rehearsal cannot be applied.
@@ -225,7 +235,7 @@ impl Error {
             Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
             Self::Change(refusal) => refusal.code(),
             Self::NotUndoable { .. } => "not_undoable",
-            Self::InTheWay { .. } => "in_the_way",
+            Self::InTheWay { .. } | Self::BeyondAgent { .. } => "in_the_way",
             Self::NotApplicable { .. } | Self::EditRefused { .. } => "not_applicable",
             Self::BadLines { .. } => "bad_lines",
             Self::SessionLost(_) => "session_over",
@@ -273,6 +283,7 @@ impl Error {
                 .to_owned(),
             Self::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`".to_owned(),
             Self::InTheWay { .. } => "`--cascade` undoes these too".to_owned(),
+            Self::BeyondAgent { .. } => "an administrator can undo it".to_owned(),
             Self::EditRefused { .. } => "rehearse again".to_owned(),
             Self::BadLines { .. } => "correct them, or import the rest with `--skip-bad`".to_owned(),
             Self::Contended | Self::Store(store::Error::Busy) => "try again".to_owned(),

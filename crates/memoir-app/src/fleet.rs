@@ -2,11 +2,13 @@
 
 use memoir_domain::{
     SessionId, Timestamp,
-    agent::{self, Agent, Threshold},
+    agent::{self, Agent},
     breaker::Gauge,
-    session::State,
+    knife::session_gauge,
+    lifecycle::fresh_gauge,
+    session::{Session, State},
 };
-use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession};
+use memoir_store::{FleetOrder, FleetPage, FleetRow};
 use serde::Serialize;
 
 use crate::{Account, AgentView, KeptView, Memoir, Result, codec};
@@ -84,8 +86,6 @@ impl Account {
             limit: query.limit,
             now,
             latest_slot: memoir.settings.weekly_slot.latest(now),
-            default_budget: agent::DEFAULT_CORE_TOKEN_BUDGET,
-            default_threshold: Threshold::DEFAULT.share(),
         };
         let slice = memoir.store.fleet_page(self.id, &page).await?;
         let agents = slice.agents.into_iter().map(|row| memoir.standing(row));
@@ -99,46 +99,30 @@ impl Account {
 impl Memoir {
     fn standing(&self, row: FleetRow) -> Result<StandingView> {
         let agent = codec::listed_agent(&row.agent)?;
-        let gauge = gauge(&agent, row.last_session.as_ref());
+        let last = row.last_session.as_ref();
+        let last = last.map(codec::listed_session).transpose()?;
+        let gauge = gauge(&agent, last.as_ref());
         Ok(StandingView {
             breaker_removable_tokens: gauge.allowance().tokens,
             kept: KeptView::new(&agent, self.now()),
             agent: self.listed_view(&agent),
-            last_session: row.last_session.map(LastSessionView::from),
+            last_session: last.map(LastSessionView::from),
             open_requests: row.open_requests,
         })
     }
 }
 
 /// What the breaker looks at in the session that runs, or would in one that begins now.
-fn gauge(agent: &Agent, last: Option<&FleetSession>) -> Gauge {
-    let core_tokens = agent.tally.core_tokens;
-    let current = agent.settings.effective_refinement_threshold();
+fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
     let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
-    let knife = running.and_then(|session| Some((session, session.pre_session_tokens?)));
-    match knife {
-        Some((session, pre_session_tokens)) => {
-            let own = session
-                .threshold
-                .and_then(|share| Threshold::new(share).ok());
-            Gauge {
-                pre_session_tokens,
-                core_tokens,
-                removed_tokens: session.removed_tokens,
-                threshold: own.map_or(current, |own| own.stricter(current)),
-            }
-        }
-        None => Gauge {
-            pre_session_tokens: core_tokens,
-            core_tokens,
-            removed_tokens: 0,
-            threshold: current,
-        },
+    match running.filter(|session| session.pre_session_tokens.is_some()) {
+        Some(session) => session_gauge(agent, session),
+        None => fresh_gauge(agent),
     }
 }
 
-impl From<FleetSession> for LastSessionView {
-    fn from(session: FleetSession) -> Self {
+impl From<Session> for LastSessionView {
+    fn from(session: Session) -> Self {
         Self {
             id: session.id,
             state: session.state,

@@ -4,7 +4,7 @@ use memoir_domain::{
     history::{self, History},
     memory::Number,
 };
-use memoir_store::Wanted;
+use memoir_store::AgentQuery;
 
 use crate::{AgentHandle, Error, Result};
 
@@ -14,7 +14,7 @@ impl AgentHandle {
     /// # Errors
     /// There is no memory of that number; the store fails.
     pub async fn history(&self, only: Option<Number>) -> Result<History> {
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         let log = self.read_whole_log(&loaded).await?;
         let history = history::history(&log, only);
         match only {

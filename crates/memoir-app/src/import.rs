@@ -9,7 +9,7 @@ use memoir_domain::{
     memory::{Kind, NewMemory},
     wording::{Door, Origin},
 };
-use memoir_store::{Selection, Wanted};
+use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentHandle, Error, MemoryInput, Result, memories::wanted, parallel};
@@ -144,7 +144,7 @@ impl AgentHandle {
             return Ok(0);
         }
         for _ in 0..crate::ATTEMPTS {
-            let loaded = self.load(&Wanted::default()).await?;
+            let loaded = self.load(&AgentQuery::default()).await?;
             let decision = manage::save(
                 loaded.agent,
                 read.memories.clone(),

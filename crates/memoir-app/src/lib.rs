@@ -2,6 +2,15 @@
 //!
 //! Every door (command line, and those to come) calls these functions and nothing below them. No rule
 //! of refining is decided here, no SQL is written here, and no provider is named here.
+//!
+//! A use case writes a decision under the version of the agent that it was made on. Where somebody else was
+//! faster the store answers `Conflict`, and the use case loads and decides again. This is also the fence
+//! around sessions: whoever closes a session moves the agent's version, so that a worker that has lost its
+//! lease decides anew, sees that the session is over, and changes nothing.
+//!
+//! Everything of one agent is reached through an [`AgentHandle`], none of whose methods names another agent.
+//! It is had from an [`Account`], from a token of the agent's, or with work that is due, and cannot be put
+//! together outside of this crate. Compile-fail tests hold it (`tests/scoped.rs`).
 
 mod access;
 mod access_requests;
@@ -43,6 +52,7 @@ mod tuned;
 mod users;
 mod verify;
 mod views;
+mod wordings;
 
 use std::sync::Arc;
 
@@ -56,7 +66,7 @@ use memoir_domain::{
     text::Digester,
 };
 use memoir_model::{ConnectError, Model, ModelName, Providers};
-use memoir_store::{AgentRow, Store, Wanted};
+use memoir_store::{AgentQuery, AgentRow, Store};
 use memoir_vault::{AgentKey, KeyStore};
 
 pub use access::{NewToken, Principal, Provision, Role, SignedIn, TokenView};
@@ -89,13 +99,17 @@ pub use notices::{EndNotice, Retry};
 pub use replies::{KeptReply, ReplyKey};
 pub use rewind::{Point, Rewound};
 pub use settings::{Limits, Price, Settings};
-pub use shred::Shredded;
-pub use sign_in::{HalfSignedIn, Offer, Passage, Proof, Proven, RecoveryCodes, SignIn, SignInView};
+pub use shred::{ShredWish, Shredded};
+pub use sign_in::{
+    HalfSignedIn, PasswordProof, Proof, Proven, RecoveryCodes, SecondFactorOffer, SignIn,
+    SignInView,
+};
 pub use spans::TARGET as SPANS;
 pub use stats::{AgentStats, KeptView, MassHistory, Return, SessionCounts, SessionMark};
 pub use users::{UserView, check_new_password};
 pub use verify::{Misfit, Verification};
 pub use views::{MemoryView, RefinementDue, ScheduleView, SessionView};
+pub use wordings::{LetGoView, WordingQuery, WordingView};
 
 /// How often a decision is made anew after another writer was faster.
 const ATTEMPTS: usize = 32;
@@ -295,20 +309,21 @@ impl AgentHandle {
         Actor::agent(self.name.clone())
     }
 
-    async fn load(&self, wanted: &Wanted) -> Result<Loaded> {
+    async fn load(&self, wanted: &AgentQuery) -> Result<Loaded> {
         let snapshot = self.memoir.store.snapshot(self.scope, wanted).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         let key = self.key_of(&snapshot.agent).await?;
         let memories = parallel::map(snapshot.memories, |row| codec::memory(&key, row));
         let session = snapshot.session;
+        let (agent, base) = codec::agent(&key, &snapshot.agent, &snapshot.prompts)?;
         Ok(Loaded {
-            agent: codec::agent(&key, &snapshot.agent, &snapshot.prompts)?,
+            agent,
             memories: memories.into_iter().collect::<Result<_>>()?,
             session: session
                 .map(|row| codec::session(Some(&key), row))
                 .transpose()?,
             running_session: snapshot.running_session,
-            base: codec::Base::of(key, snapshot.agent),
+            base,
         })
     }
 
@@ -320,7 +335,7 @@ impl AgentHandle {
         match self.present_key().await? {
             // A row that says so is not believed before the key is gone: it may have been changed, or
             // the erasing may have been interrupted.
-            Some(key) if row.erased_at.is_none() => Ok(key),
+            Some(key) if row.columns.erased_at.is_none() => Ok(key),
             _ => Err(self.without_key(row).await?),
         }
     }
@@ -335,9 +350,9 @@ impl AgentHandle {
 
     /// Why there is no key for an agent whose row was read.
     async fn without_key(&self, row: &AgentRow) -> Result<Error> {
-        let name = row.name.clone();
+        let name = row.columns.name.clone();
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
-        Ok(match destroyed_at.or(row.erased_at) {
+        Ok(match destroyed_at.or(row.columns.erased_at) {
             Some(at) => Error::Erased { name, at },
             None => Error::NoKey(name),
         })
@@ -351,7 +366,7 @@ impl AgentHandle {
         let snapshot = self
             .memoir
             .store
-            .snapshot(self.scope, &Wanted::default())
+            .snapshot(self.scope, &AgentQuery::default())
             .await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         match self.key_of(&snapshot.agent).await {
@@ -396,7 +411,7 @@ impl AgentHandle {
     /// writes nothing.
     async fn decide<T>(
         &self,
-        wanted: &Wanted,
+        wanted: &AgentQuery,
         mut decide: impl FnMut(Loaded, Timestamp) -> Result<(Option<Decision>, T)>,
     ) -> Result<T> {
         for _ in 0..ATTEMPTS {

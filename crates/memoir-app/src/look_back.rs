@@ -1,6 +1,14 @@
 //! One point of an agent's history, and what going back to it would do: counts, dates and codes, never
 //! words (SPEC 4.3, 5.1). Records are unsealed to find it; nothing of them is handed out but what lies in
 //! the open.
+//!
+//! The console's slider shows this. Whoever presses the button there sends along which record was the newest
+//! when it was shown: `rewind_as_seen`, `roll_back_as_seen` and `apply_rehearsal_as_seen` do what was shown,
+//! or nothing where something was written since.
+//!
+//! Looking and rewinding both read the whole log, since which records are in force depends on all of it. A
+//! process has two such pasts in memory at a time, and whoever comes third waits; the slider asks for one
+//! place after the other.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,12 @@
 //! An administrator's eyes, with the words that the agent lets them see (SPEC 5.2). Every look that shows
 //! words is on the agent's record before they are handed out.
+//!
+//! Each look of a [`Mechanic`] reads the grant anew, commits the record of what is about to be shown, and
+//! only then hands out words; without a grant it answers as for any administrator. It is a type of its own
+//! and no third kind of [`Eyes`], so that nothing can be read through it without being recorded first.
+//!
+//! What the log says of a grant is read since its beginning: a row of a grant that was put back after its end
+//! shows nothing, and says so.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +15,10 @@ use memoir_domain::{
     access::{self, AccessKind, AccessRequest, AccessScope, AccessState, Shown},
     audit::{Actor, Body},
     memory::{Memory, Number, tokens},
-    recall::{self, Place, Query},
+    recall::{self, Query, RecallRank},
     session::Session,
 };
-use memoir_store::{AccessRow, MemoryPage, RecordFilter, Selection, Wanted};
+use memoir_store::{AgentQuery, MemoryPage, RecordFilter, Selection};
 use serde::Serialize;
 
 use crate::{
@@ -53,7 +60,7 @@ impl SeenMemory {
 /// covers them, and is judged anew at each look; everything else comes without words.
 #[derive(Clone)]
 pub struct Mechanic {
-    agent: AgentHandle,
+    pub(crate) agent: AgentHandle,
     actor: Actor,
     /// The only grant that counts; `None` for any.
     only: Option<AccessRequestId>,
@@ -62,8 +69,8 @@ pub struct Mechanic {
 }
 
 /// A grant that is not over, and the agent as it was at that moment.
-struct Entered {
-    loaded: Loaded,
+pub(crate) struct Entered {
+    pub(crate) loaded: Loaded,
     request: AccessRequest,
     scope: AccessScope,
     now: Timestamp,
@@ -161,7 +168,7 @@ impl Mechanic {
     /// The store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<SeenMemory>> {
         for _ in 0..crate::ATTEMPTS {
-            let Some(entered) = self.enter(&Wanted::default(), shows_memories).await? else {
+            let Some(entered) = self.enter(&AgentQuery::default(), shows_memories).await? else {
                 let page = self.agent.blind_memory_page(page).await?;
                 return Ok(page.into_iter().map(SeenMemory::Blind).collect());
             };
@@ -189,9 +196,9 @@ impl Mechanic {
     pub async fn recall_page(
         &self,
         query: &Query,
-        after: Option<Place>,
+        after: Option<RecallRank>,
         with_discarded: bool,
-    ) -> Result<Vec<(Place, MemoryView)>> {
+    ) -> Result<Vec<(RecallRank, MemoryView)>> {
         check_length(query)?;
         let wanted = wanted(if with_discarded {
             Selection::All
@@ -204,7 +211,7 @@ impl Mechanic {
             let scope = entered.scope();
             let mut memories = std::mem::take(&mut entered.loaded.memories);
             memories.retain(|memory| scope.shows_memory(memory));
-            let found: Vec<(Place, MemoryView)> =
+            let found: Vec<(RecallRank, MemoryView)> =
                 recall::recall_page(&memories, query, after, with_discarded)
                     .into_iter()
                     .map(|(place, memory)| (place, memory.clone().into()))
@@ -250,7 +257,7 @@ impl Mechanic {
             None => scope == AccessScope::All || scope.session().is_some(),
         };
         for _ in 0..crate::ATTEMPTS {
-            let Some(entered) = self.enter(&Wanted::default(), covers).await? else {
+            let Some(entered) = self.enter(&AgentQuery::default(), covers).await? else {
                 let eyes = Eyes::Administrator;
                 return self.agent.record_views(filter, eyes).await;
             };
@@ -281,9 +288,9 @@ impl Mechanic {
     /// # Errors
     /// The agent has none of that identifier; the store fails.
     pub async fn session(&self, id: SessionId) -> Result<SessionDetail> {
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             session: Some(id),
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         for _ in 0..crate::ATTEMPTS {
             let entered = self
@@ -322,7 +329,7 @@ impl Mechanic {
     ) -> Result<Vec<SessionView>> {
         for _ in 0..crate::ATTEMPTS {
             let shows_some = |scope: AccessScope| scope != AccessScope::Core;
-            let Some(entered) = self.enter(&Wanted::default(), shows_some).await? else {
+            let Some(entered) = self.enter(&AgentQuery::default(), shows_some).await? else {
                 let eyes = Eyes::Administrator;
                 let page = self.agent.session_page(before, limit, eyes).await?;
                 return Ok(page.into_iter().map(|view| view.seen_by(eyes)).collect());
@@ -357,7 +364,7 @@ impl Mechanic {
     pub async fn show(&self) -> Result<AgentView> {
         for _ in 0..crate::ATTEMPTS {
             let entered = self
-                .enter(&Wanted::default(), AccessScope::shows_prompts)
+                .enter(&AgentQuery::default(), AccessScope::shows_prompts)
                 .await?;
             let Some(entered) = entered else {
                 return self.agent.show_to_administrator().await;
@@ -379,25 +386,26 @@ impl Mechanic {
     }
 
     /// The grants to this administrator whose rows say that they can be used, the widest first.
-    async fn granted(&self, covers: impl Fn(AccessScope) -> bool) -> Result<Vec<AccessRow>> {
+    async fn granted(&self, covers: impl Fn(AccessScope) -> bool) -> Result<Vec<AccessRequest>> {
         let store = &self.agent.memoir.store;
-        let mut rows = store.open_requests(self.agent.scope).await?;
-        rows.retain(|row| {
-            row.state == AccessState::Granted
-                && row.asked_by_kind == self.actor.kind
-                && row.asked_by_name == self.actor.name
-                && self.only.is_none_or(|only| row.id == only)
-                && row.requested_at >= self.since
-                && row.kind.scope().is_some_and(&covers)
+        let rows = store.open_requests(self.agent.scope).await?;
+        let requests = rows.iter().map(codec::listed_access_request);
+        let mut granted = requests.collect::<Result<Vec<_>>>()?;
+        granted.retain(|request| {
+            request.state == AccessState::Granted
+                && request.asked_by == self.actor
+                && self.only.is_none_or(|only| request.id == only)
+                && request.requested_at >= self.since
+                && request.kind.scope().is_some_and(&covers)
         });
-        rows.sort_by_key(|row| row.kind.scope() != Some(AccessScope::All));
-        Ok(rows)
+        granted.sort_by_key(|request| request.kind.scope() != Some(AccessScope::All));
+        Ok(granted)
     }
 
     /// Under a grant that covers what is to be looked at; `None` where there is none, or none any more.
-    async fn enter(
+    pub(crate) async fn enter(
         &self,
-        wanted: &Wanted,
+        wanted: &AgentQuery,
         covers: impl Fn(AccessScope) -> bool,
     ) -> Result<Option<Entered>> {
         for _ in 0..crate::ATTEMPTS {
@@ -424,7 +432,7 @@ impl Mechanic {
 
     /// Puts on the record what is about to be shown; nothing where no word is. `false` where the agent
     /// changed since: then it must not be shown, and is to be looked at anew.
-    async fn note(&self, entered: Entered, shown: Shown) -> Result<bool> {
+    pub(crate) async fn note(&self, entered: Entered, shown: Shown) -> Result<bool> {
         if shown == Shown::default() {
             return Ok(true);
         }

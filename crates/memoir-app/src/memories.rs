@@ -9,13 +9,15 @@ use memoir_domain::{
     memory::{
         CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
     },
-    recall::{self, Place, Query},
+    recall::{self, Query, RecallRank},
     wording::{Door, Origin},
 };
-use memoir_store::{Selection, Wanted};
+use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 
-use crate::{AgentHandle, BlindMemoryView, Error, MemoryView, RefinementDue, Result, spans};
+use crate::{
+    AgentHandle, BlindMemoryView, Error, MemoryView, RefinementDue, Result, codec::Beside, spans,
+};
 
 /// A memory as it is given from outside, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -103,7 +105,7 @@ impl AgentHandle {
             return Ok(Vec::new());
         }
         let (agent, changes) = self
-            .decide(&Wanted::default(), |loaded, now| {
+            .decide(&AgentQuery::default(), |loaded, now| {
                 let decision = manage::save(loaded.agent, memories.clone(), actor, now);
                 let answer = (decision.agent.clone(), decision.changes.clone());
                 Ok((Some(decision), answer))
@@ -147,9 +149,9 @@ impl AgentHandle {
     pub async fn recall_page(
         &self,
         query: &Query,
-        after: Option<Place>,
+        after: Option<RecallRank>,
         with_discarded: bool,
-    ) -> Result<Vec<(Place, MemoryView)>> {
+    ) -> Result<Vec<(RecallRank, MemoryView)>> {
         let span = spans::memory(self.scope, "search_memory");
         spans::of_memories(span, self.find_page(query, after, with_discarded)).await
     }
@@ -157,9 +159,9 @@ impl AgentHandle {
     async fn find_page(
         &self,
         query: &Query,
-        after: Option<Place>,
+        after: Option<RecallRank>,
         with_discarded: bool,
-    ) -> Result<Vec<(Place, MemoryView)>> {
+    ) -> Result<Vec<(RecallRank, MemoryView)>> {
         check_length(query)?;
         let selection = if with_discarded {
             Selection::All
@@ -215,10 +217,12 @@ impl AgentHandle {
             .await
     }
 
-    /// Gives one discarded memory back.
+    /// Gives one discarded memory back, or of a kept one the wording that was given to it, where sessions
+    /// let words of that go. The answer is the memory that says it, under a new number where the old one
+    /// stands for other wordings too.
     ///
     /// # Errors
-    /// There is none of that number, or it is kept.
+    /// There is none of that number, or it is kept and nothing of its wording was let go.
     pub async fn restore(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
         self.handle(number, Handling::Restore, |_| true, actor)
             .await
@@ -236,9 +240,10 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<MemoryView> {
         let selection = match handling {
-            // Others gave it what it stands for, or took over what it stood for.
-            Handling::Discard | Handling::Restore => Selection::All,
+            // Others gave it what it stands for.
+            Handling::Discard => Selection::All,
             Handling::Protect | Handling::Unprotect => Selection::Numbers(vec![number]),
+            Handling::Restore => return self.give_back(number, is_expected, actor).await,
         };
         self.decide(&wanted(selection), |loaded, now| {
             let mut memories: BTreeMap<Number, Memory> = loaded
@@ -258,14 +263,8 @@ impl AgentHandle {
                 }
                 Handling::Protect => manage::protect(agent, memory, actor, now)?,
                 Handling::Unprotect => manage::unprotect(agent, memory, actor, now)?,
-                Handling::Restore => {
-                    let kept: Vec<Memory> = memories
-                        .into_values()
-                        .filter(Memory::is_kept_core)
-                        .collect();
-                    let restored = manage::restore(agent, memory, &kept, actor, now)?;
-                    Some(restored.ok_or(Error::NotDiscarded(number))?)
-                }
+                // Returned above.
+                Handling::Restore => None,
             };
             let after = decision
                 .as_ref()
@@ -274,6 +273,45 @@ impl AgentHandle {
             Ok((decision, after.into()))
         })
         .await
+    }
+
+    /// Restores a memory or a wording. Apart from the rest, since a wording's text is read from the log.
+    async fn give_back(
+        &self,
+        number: Number,
+        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        actor: &Actor,
+    ) -> Result<MemoryView> {
+        for _ in 0..crate::ATTEMPTS {
+            // Others may have taken over what it stood for.
+            let loaded = self.load(&wanted(Selection::All)).await?;
+            let mut memories = loaded.memories;
+            let place = memories.iter().position(|memory| memory.number == number);
+            let memory = memories.swap_remove(place.ok_or(Error::NoMemory(number))?);
+            if !is_expected(&(&memory).into()) {
+                return Err(Error::Changed);
+            }
+            let (base, agent, now) = (loaded.base, loaded.agent, self.memoir.now());
+            let decision = if memory.is_kept() {
+                let texts = self
+                    .texts(base.key(), std::iter::once(&memory), &[])
+                    .await?;
+                let mut own = texts.into_iter().filter(|(id, _)| id.number == number);
+                // The oldest one is the wording; it may have been made constitutional later.
+                let (_, text) = own.next().ok_or(Error::NotDiscarded(number))?;
+                manage::restore_wording(agent, &memory, &text, actor, now)?
+            } else {
+                manage::restore(agent, &memory, &memories, actor, now)?
+            };
+            let decision = decision.ok_or(Error::NotDiscarded(number))?;
+            let restored = decision.changes.first().map(|change| change.after());
+            let restored = restored.unwrap_or(memory).into();
+            match self.commit(&base, decision, Beside::default()).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                written => return written.map(|_| restored),
+            }
+        }
+        Err(Error::Contended)
     }
 }
 
@@ -285,9 +323,9 @@ pub(crate) fn check_length(query: &Query) -> Result<(), Invalid> {
     Ok(())
 }
 
-pub(crate) fn wanted(memories: Selection) -> Wanted {
-    Wanted {
+pub(crate) fn wanted(memories: Selection) -> AgentQuery {
+    AgentQuery {
         memories,
-        ..Wanted::default()
+        ..AgentQuery::default()
     }
 }

@@ -1,10 +1,13 @@
 //! Telling receivers outside that sessions ended: which ends are due to whom, when another attempt is made,
 //! and when it is given up. Nothing here holds an agent's words, and nothing is sent from here.
+//!
+//! Ends are entered for every registered webhook in the transaction that ends the session; services claim
+//! what is due for a minute at a time and send it. The store knows a webhook by a digest only.
 
 use std::{collections::HashMap, time::Duration};
 
 use memoir_domain::{AccountId, AgentId, Timestamp, agent};
-use memoir_store::{DeliveryRow, ReceiverDigest, Wanted};
+use memoir_store::{AgentQuery, DeliveryRow, ReceiverDigest};
 
 use crate::{Eyes, Memoir, Result, SessionView, codec};
 
@@ -124,13 +127,13 @@ impl Memoir {
         names: &HashMap<AccountId, String>,
     ) -> Result<Option<EndNotice>> {
         let scope = delivery.scope;
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             session: Some(delivery.session),
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         let snapshot = self.store.snapshot(scope, &wanted).await?;
         let Some((name, row)) =
-            snapshot.and_then(|snapshot| Some((snapshot.agent.name, snapshot.session?)))
+            snapshot.and_then(|snapshot| Some((snapshot.agent.columns.name, snapshot.session?)))
         else {
             return Ok(None);
         };

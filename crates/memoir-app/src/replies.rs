@@ -2,13 +2,17 @@
 //! sealed.
 
 use memoir_domain::{AccountId, AgentId, AgentScope, text::Digester};
-use memoir_store::{ReplyRow, StoredText};
-use memoir_vault::{
-    AgentKey,
-    seal::{Nonce, Place, Row},
-};
+use memoir_store::ReplyRow;
+use memoir_vault::{AgentKey, seal::Row};
+use serde::{Deserialize, Serialize};
 
-use crate::{Error, Memoir, Result};
+use crate::{
+    Error, Memoir, Result,
+    codec::{
+        Sealer,
+        document::{self, digest},
+    },
+};
 
 /// How long answers are kept.
 const KEPT_DAYS: i64 = 2;
@@ -63,12 +67,16 @@ impl Memoir {
         if kept.request_digest != request_digest {
             return Ok(Some(KeptReply::OtherRequest));
         }
-        let Some((status, sealed)) = kept.answer else {
+        let Some(kept) = kept.answer else {
             return Ok(Some(KeptReply::Unknown));
         };
-        let body = sealing.open(&place(key), &columns(key, status), &sealed.0)?;
+        let body = document::open_private(&sealing, row_of(key), &kept)?;
+        let answer: KeptAnswer = document::read(row_of(key), &kept.open)?;
+        let asked = (key.key_digest, key.request_digest);
+        let answered = (answer.key_digest, answer.request_digest);
+        document::check_columns(row_of(key), &kept, &asked, &answered)?;
         Ok(Some(KeptReply::Answer {
-            status,
+            status: answer.status,
             body: body.to_vec(),
         }))
     }
@@ -81,12 +89,16 @@ impl Memoir {
         let answer = match answer {
             None => None,
             Some((status, body)) => {
-                let mut nonce = [0; 24];
-                self.random.fill(&mut nonce)?;
-                let sealing = self.reply_key(key).await?;
-                let nonce = Nonce::from_random(nonce);
-                let sealed = sealing.seal(&place(key), &columns(key, status), &body, nonce);
-                Some((status, StoredText(sealed)))
+                let sealer = Sealer {
+                    key: &self.reply_key(key).await?,
+                    random: self.random.as_ref(),
+                };
+                let answer = KeptAnswer {
+                    status,
+                    key_digest: key.key_digest,
+                    request_digest: key.request_digest,
+                };
+                Some(sealer.document_of(row_of(key), ONLY_VERSION, &answer, &body)?)
             }
         };
         let store = &self.store;
@@ -129,20 +141,21 @@ impl Memoir {
     }
 }
 
-fn place(key: &ReplyKey) -> Place {
-    let mut row = [0; 16];
-    row.copy_from_slice(&key.key_digest[..16]);
-    Place {
-        row: Row::Reply(row),
-        version: 1,
-    }
+/// Answers are written once.
+const ONLY_VERSION: u64 = 1;
+
+/// What an answer says in the open. Its body is sealed as it is.
+#[derive(Serialize, Deserialize)]
+struct KeptAnswer {
+    status: u16,
+    #[serde(with = "digest")]
+    key_digest: [u8; 32],
+    #[serde(with = "digest")]
+    request_digest: [u8; 32],
 }
 
-fn columns(key: &ReplyKey, status: u16) -> Vec<u8> {
-    [
-        key.key_digest.as_slice(),
-        key.request_digest.as_slice(),
-        status.to_be_bytes().as_slice(),
-    ]
-    .concat()
+fn row_of(key: &ReplyKey) -> Row {
+    let mut row = [0; 16];
+    row.copy_from_slice(&key.key_digest[..16]);
+    Row::Reply(row)
 }

@@ -36,8 +36,21 @@ pub struct Shredded {
     pub shredded_at: Timestamp,
     /// Earlier records from which its words were taken.
     pub redacted_records: u64,
-    /// Kept core memories that still say a sentence of it: for the agent alone to know.
+    /// Kept memories that still say a sentence of it: for the agent alone to know.
     pub still_said_by: Vec<Number>,
+    /// Those that said one and were shredded with it.
+    pub derived: Vec<Number>,
+}
+
+/// What the agent wishes gone.
+#[derive(Debug, Clone, Copy)]
+pub struct ShredWish<'a> {
+    /// The memory.
+    pub number: Number,
+    /// Why, for the record; not the words themselves.
+    pub reason: &'a str,
+    /// Whether the kept memories that say a sentence of it go, too.
+    pub derived: bool,
 }
 
 /// A shredding that is to be.
@@ -59,27 +72,70 @@ impl AgentHandle {
     /// There is none of that number, it was shredded before, a session is running, or the reason is over
     /// its limit.
     pub async fn shred(&self, number: Number, reason: &str, actor: &Actor) -> Result<Shredded> {
-        self.shred_where(number, reason, |_| true, actor).await
+        let wish = ShredWish {
+            number,
+            reason,
+            derived: false,
+        };
+        self.shred_where(&wish, |_| true, actor).await
     }
 
-    /// As [`AgentHandle::shred`], where the memory is as expected at the moment of the change.
+    /// As [`AgentHandle::shred`], where the memory is as expected at the moment of the change; with what else
+    /// says a sentence of it, where that is wished. Each memory is shredded in a step of its own, the one asked
+    /// for last: after an interruption the same wish does the rest.
     ///
     /// # Errors
-    /// As [`AgentHandle::shred`]; [`Error::Changed`].
+    /// As [`AgentHandle::shred`]; [`Error::Changed`]. Nothing is shredded where one of them is constitutional
+    /// and the agent alone wishes it.
     pub async fn shred_where(
         &self,
-        number: Number,
-        reason: &str,
+        wish: &ShredWish<'_>,
         is_expected: impl Fn(&BlindMemoryView) -> bool,
         actor: &Actor,
     ) -> Result<Shredded> {
-        let reason = parse_text("reason", reason, REASON_LIMIT)?;
+        let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
         self.close_if_lapsed().await?;
+        if !wish.derived {
+            return self
+                .shred_one(wish.number, &reason, is_expected, actor)
+                .await;
+        }
+        let memories = self.load(&wanted(Selection::All)).await?.memories;
+        let memory = memories.iter().find(|memory| memory.number == wish.number);
+        let memory = memory.ok_or(Error::NoMemory(wish.number))?;
+        if !is_expected(&memory.into()) {
+            return Err(Error::Changed);
+        }
+        let saying = saying(memory, &memories);
+        let to_go = |one: &&Memory| one.number == wish.number || saying.contains(&one.number);
+        for one in memories.iter().filter(to_go) {
+            shred::check_wish(one, actor)?;
+        }
+        for &number in &saying {
+            self.shred_one(number, &reason, |_| true, actor).await?;
+        }
+        // What these stood for may have changed what the memory stands for, which was looked at above.
+        let shredded = self
+            .shred_one(wish.number, &reason, |_| true, actor)
+            .await?;
+        Ok(Shredded {
+            derived: saying,
+            ..shredded
+        })
+    }
+
+    async fn shred_one(
+        &self,
+        number: Number,
+        reason: &PrivateText,
+        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        actor: &Actor,
+    ) -> Result<Shredded> {
         for _ in 0..crate::ATTEMPTS {
             let loaded = self.load(&wanted(Selection::All)).await?;
             let wish = Wish {
                 number,
-                reason: &reason,
+                reason,
                 actor,
                 answer: None,
                 now: self.memoir.now(),
@@ -190,6 +246,7 @@ impl AgentHandle {
             shredded_at: now,
             redacted_records: decision.redactions.len() as u64,
             still_said_by,
+            derived: Vec::new(),
         };
         // Answers that are kept for repetitions may hold the words; they go first, so that what the
         // commit does to the file takes their bytes away too.
@@ -209,12 +266,12 @@ impl AgentHandle {
     }
 }
 
-/// The other kept core memories that say a sentence of what the memory says.
+/// The other kept memories that say a sentence of what the memory says.
 fn saying(memory: &Memory, memories: &[Memory]) -> Vec<Number> {
     let read = Reading::of(memory.content.expose());
     let others = memories
         .iter()
-        .filter(|other| other.is_kept_core() && other.number != memory.number);
+        .filter(|other| other.is_kept() && other.number != memory.number);
     let says = |other: &&Memory| {
         let unsaid = unsaid(&[&read], &Reading::of(other.content.expose()));
         let whole = unsaid

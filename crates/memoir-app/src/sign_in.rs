@@ -4,14 +4,20 @@
 //! All that a user signs in for carries the generation of the user's sign-ins. Whatever is to end them all
 //! (signing out everywhere, another password, another second factor) makes the next one begin, with the same
 //! write: what is signed in for, half of it or all, counts no more from then on.
+//!
+//! What is signed in for is looked at with the user's row, so that what is of an earlier generation counts no
+//! more, whatever its own row says, and a sign-in that was under way while they ended is over too. A code is
+//! checked and the user's row written over the version that it was read at: of two who send the same code,
+//! through whichever process, one is let in. Until the code is given, a browser holds a sealed note that the
+//! password was right, which opens nothing else and lasts five minutes.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_domain::{AccountId, PrivateText, Timestamp, TokenId, UserId};
-use memoir_store::{SignInRow, TokenRow};
+use memoir_store::TokenRow;
 use memoir_vault::{
     AgentKey,
     password::Password,
-    seal::{Place, Row},
+    seal::{Row, SealContext},
     second_factor::{FactorSecret, SecondFactor, Verdict},
     token::TokenSecret,
 };
@@ -22,7 +28,7 @@ pub use memoir_vault::second_factor::RecoveryCodes;
 
 use crate::{
     Account, Error, Memoir, NewToken, Result, SignedIn,
-    access::time_bytes,
+    access::{Token, TokenSignIn, time_bytes},
     users::{self, User},
 };
 
@@ -38,7 +44,7 @@ pub enum SignIn {
     Refused,
     /// The password is right, and a code is needed too. A browser may hold on to this until it is given: it
     /// opens nothing.
-    CodeNeeded(Passage),
+    CodeNeeded(PasswordProof),
     /// The password is right, and so many codes were wrong that the next one waits.
     Wait {
         /// For so long.
@@ -50,18 +56,18 @@ pub enum SignIn {
 
 /// What shows, for five minutes, that somebody knew a password. Wiped when dropped; `Debug` prints its type's
 /// name only.
-pub struct Passage(Zeroizing<String>);
+pub struct PasswordProof(Zeroizing<String>);
 
-impl Passage {
+impl PasswordProof {
     /// As a browser holds it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 }
 
-impl std::fmt::Debug for Passage {
+impl std::fmt::Debug for PasswordProof {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Passage")
+        formatter.write_str("PasswordProof")
     }
 }
 
@@ -99,7 +105,7 @@ pub enum Proof {
 pub struct Proven(User);
 
 /// A secret that a device may be set up with, and how it is shown.
-pub struct Offer {
+pub struct SecondFactorOffer {
     /// As it is typed into a device.
     pub typed: Zeroizing<String>,
     /// As a device reads it from a picture.
@@ -139,10 +145,10 @@ impl Memoir {
         let Some((account, user)) = self.find_user(account, name, password).await? else {
             return Ok(SignIn::Refused);
         };
-        let Some(code) = code.filter(|_| user.factor.is_some()) else {
+        let Some(code) = code.filter(|_| user.sealed.second_factor.is_some()) else {
             return account.enter(user, false, expires_at).await;
         };
-        let (user, generation) = (user.row.id, user.row.generation);
+        let (user, generation) = (user.id, user.open.generation);
         account
             .enter_with_code(user, generation, code, false, expires_at)
             .await
@@ -186,19 +192,21 @@ impl Memoir {
             return Ok(None);
         };
         let key = self.account_key(id).await?;
-        let place = Passing::Code.place(user, row.generation);
+        let Some(found) = users::believed(&key, &row).filter(User::may_sign_in) else {
+            return Ok(None);
+        };
+        let generation = found.open.generation;
+        let place = Passing::Code.place(user, generation);
         let Some(opened) = self.open_passing(&key, Passing::Code, &place, sealed) else {
             return Ok(None);
         };
         let name = String::from_utf8_lossy(&opened).into_owned();
         let memoir = self.clone();
-        let account = Account { memoir, id, name };
-        let found = account.user_of(user, row.generation).await?;
-        Ok(found.map(|found| HalfSignedIn {
-            account,
+        Ok(Some(HalfSignedIn {
+            account: Account { memoir, id, name },
             user,
-            name: found.row.name,
-            generation: found.row.generation,
+            name: found.open.name,
+            generation,
         }))
     }
 
@@ -224,11 +232,11 @@ impl Memoir {
     }
 
     /// The administrator who signed in for a token, while all that is of its generation counts.
-    pub(crate) async fn user_behind(&self, row: &TokenRow) -> Result<Option<User>> {
-        let Some(sign_in) = row.sign_in else {
+    pub(crate) async fn user_behind(&self, token: &Token) -> Result<Option<User>> {
+        let Some(sign_in) = token.open.sign_in else {
             return Ok(None);
         };
-        let account = self.account_at(row.account);
+        let account = self.account_at(token.account);
         account.user_of(sign_in.user, sign_in.generation).await
     }
 
@@ -267,7 +275,7 @@ impl Memoir {
         &self,
         key: &AgentKey,
         passing: Passing,
-        place: &Place,
+        place: &SealContext,
         plain: &[u8],
     ) -> Result<Vec<u8>> {
         let ends_at = time_bytes(self.now().plus_seconds(passing.seconds()));
@@ -281,7 +289,7 @@ impl Memoir {
         &self,
         key: &AgentKey,
         passing: Passing,
-        place: &Place,
+        place: &SealContext,
         sealed: &[u8],
     ) -> Option<Zeroizing<Vec<u8>>> {
         let (ends_at, sealed) = sealed.split_first_chunk::<9>()?;
@@ -298,20 +306,20 @@ enum Passing {
     /// That the password was right.
     Code,
     /// The secret that a device is being set up with.
-    Offer,
+    SecondFactorOffer,
 }
 
 impl Passing {
     fn seconds(self) -> i64 {
         match self {
             Self::Code => PASSAGE_SECONDS,
-            Self::Offer => OFFER_SECONDS,
+            Self::SecondFactorOffer => OFFER_SECONDS,
         }
     }
 
-    fn place(self, user: UserId, generation: u64) -> Place {
-        Place {
-            row: Row::Passage(user),
+    fn place(self, user: UserId, generation: u64) -> SealContext {
+        SealContext {
+            row: Row::PasswordProof(user),
             version: generation,
         }
     }
@@ -325,7 +333,7 @@ impl Passing {
 impl Account {
     /// Signs a user in who knew the password, unless a code is needed.
     async fn enter(&self, user: User, by_browser: bool, expires_at: Timestamp) -> Result<SignIn> {
-        if user.factor.is_some() {
+        if user.sealed.second_factor.is_some() {
             return self.passage(&user).await.map(SignIn::CodeNeeded);
         }
         let made = self.write_sign_in(&user, by_browser, Some(expires_at));
@@ -350,8 +358,8 @@ impl Account {
         }
     }
 
-    async fn passage(&self, user: &User) -> Result<Passage> {
-        let (id, generation) = (user.row.id, user.row.generation);
+    async fn passage(&self, user: &User) -> Result<PasswordProof> {
+        let (id, generation) = (user.id, user.open.generation);
         let key = self.memoir.account_key(self.id).await?;
         let place = Passing::Code.place(id, generation);
         let name = self.name.as_bytes();
@@ -359,7 +367,7 @@ impl Account {
             .memoir
             .seal_passing(&key, Passing::Code, &place, name)?;
         let bytes = [self.id.as_bytes().as_slice(), id.as_bytes(), &sealed].concat();
-        Ok(Passage(Zeroizing::new(URL_SAFE_NO_PAD.encode(bytes))))
+        Ok(PasswordProof(Zeroizing::new(URL_SAFE_NO_PAD.encode(bytes))))
     }
 
     async fn write_sign_in(
@@ -368,9 +376,9 @@ impl Account {
         by_browser: bool,
         expires_at: Option<Timestamp>,
     ) -> Result<NewToken> {
-        let sign_in = SignInRow {
-            user: user.row.id,
-            generation: user.row.generation,
+        let sign_in = TokenSignIn {
+            user: user.id,
+            generation: user.open.generation,
             by_browser,
         };
         let secret = if by_browser {
@@ -399,16 +407,17 @@ impl Account {
         let rows = self.memoir.store.tokens(self.id).await?;
         let now = self.memoir.now();
         let is_open = |row: &TokenRow| {
-            row.sign_in.is_some_and(|sign_in| {
-                sign_in.user == user.row.id && sign_in.generation < user.row.generation
-            }) && row.revoked_at.is_none()
-                && row.expires_at.is_none_or(|at| at > now)
+            // One that cannot be read opens nothing.
+            let token = Token::read(row).ok().filter(|token| token.counts(now));
+            let sign_in = token.and_then(|token| token.open.sign_in);
+            sign_in.is_some_and(|sign_in| {
+                sign_in.user == user.id && sign_in.generation < user.open.generation
+            })
         };
         let open: Vec<TokenRow> = rows.into_iter().filter(is_open).collect();
         let count = open.len();
-        let actor = memoir_domain::audit::Actor::administrator(format!("user {}", user.row.name));
         for row in open {
-            self.memoir.revoke(row, &actor).await?;
+            self.memoir.revoke(row, &user.actor()).await?;
         }
         Ok(count)
     }
@@ -460,25 +469,25 @@ impl SignedIn {
         let memoir = &self.account.memoir;
         let now = memoir.now();
         let rows = memoir.store.tokens(self.account.id).await?;
-        let view = |row: TokenRow| {
-            let sign_in = row.sign_in?;
-            let last_used_at = memoir.last_use(&row);
+        let view = |row: &TokenRow| {
+            let token = Token::read(row).ok()?;
+            let sign_in = token.open.sign_in?;
+            let last_used_at = memoir.last_use(&token);
             let is_idle = sign_in.by_browser && last_used_at.plus_seconds(self.idle_seconds) <= now;
             let counts = sign_in.user == self.user.id
                 && sign_in.generation == self.generation
-                && row.revoked_at.is_none()
-                && row.expires_at.is_none_or(|at| at > now)
+                && token.counts(now)
                 && !is_idle;
             counts.then_some(SignInView {
-                id: row.id,
+                id: token.id,
                 by_browser: sign_in.by_browser,
-                created_at: row.created_at,
+                created_at: token.open.created_at,
                 last_used_at,
-                expires_at: row.expires_at,
-                is_own: row.id == self.token,
+                expires_at: token.open.expires_at,
+                is_own: token.id == self.token,
             })
         };
-        Ok(rows.into_iter().rev().filter_map(view).collect())
+        Ok(rows.iter().rev().filter_map(view).collect())
     }
 
     /// Ends one of the sign-ins of this administrator.
@@ -489,8 +498,8 @@ impl SignedIn {
         let memoir = &self.account.memoir;
         let rows = memoir.store.tokens(self.account.id).await?;
         let is_own = |row: &TokenRow| {
-            let user = row.sign_in.map(|sign_in| sign_in.user);
-            row.id == id && user == Some(self.user.id)
+            let sign_in = Token::read(row).ok().and_then(|token| token.open.sign_in);
+            row.id == id && sign_in.is_some_and(|sign_in| sign_in.user == self.user.id)
         };
         let row = rows.into_iter().find(is_own);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
@@ -505,7 +514,7 @@ impl SignedIn {
     /// The store fails.
     pub async fn second_factor(&self) -> Result<Option<(usize, u32)>> {
         let user = self.user_now().await?;
-        let factor = user.factor.as_ref();
+        let factor = user.sealed.second_factor.as_ref();
         Ok(factor.map(|factor| (factor.recovery_left(), factor.misses())))
     }
 
@@ -516,14 +525,14 @@ impl SignedIn {
     /// The store fails.
     pub async fn prove(&self, password: Password, code: &PrivateText) -> Result<Proof> {
         let user = self.user_now().await?;
-        let hash = Some(user.row.password_hash.clone());
+        let hash = Some(user.sealed.password_hash.clone());
         if !users::fits(password, hash).await? {
             return Ok(Proof::Wrong);
         }
-        if user.factor.is_none() {
+        if user.sealed.second_factor.is_none() {
             return Ok(Proof::Right(Box::new(Proven(user))));
         }
-        let checked = self.account.check_code(user.row.id, self.generation, code);
+        let checked = self.account.check_code(user.id, self.generation, code);
         Ok(match checked.await? {
             (Verdict::Right, Some(user)) => Proof::Right(Box::new(Proven(user))),
             (Verdict::Wait { seconds }, _) => Proof::Wait { seconds },
@@ -537,7 +546,7 @@ impl SignedIn {
     /// The password is too short or too long; somebody else changed the user meanwhile; the store fails.
     pub async fn change_password(&self, proven: Proven, new: &PrivateText) -> Result<NewToken> {
         let Proven(mut user) = proven;
-        user.row.password_hash = users::hash_of(users::new_password(new)?).await?;
+        user.sealed.password_hash = users::hash_of(users::new_password(new)?).await?;
         self.begin_anew(user).await
     }
 
@@ -545,11 +554,12 @@ impl SignedIn {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub async fn offer_second_factor(&self) -> Result<Offer> {
+    pub async fn offer_second_factor(&self) -> Result<SecondFactorOffer> {
         let secret = FactorSecret::generate()?;
         let (place, key) = self.offering().await?;
         let memoir = &self.account.memoir;
-        let sealed = memoir.seal_passing(&key, Passing::Offer, &place, secret.expose())?;
+        let sealed =
+            memoir.seal_passing(&key, Passing::SecondFactorOffer, &place, secret.expose())?;
         Ok(self.offer(&secret, URL_SAFE_NO_PAD.encode(sealed)))
     }
 
@@ -557,7 +567,7 @@ impl SignedIn {
     ///
     /// # Errors
     /// The keys cannot be used.
-    pub async fn offered(&self, sealed: &str) -> Result<Option<Offer>> {
+    pub async fn offered(&self, sealed: &str) -> Result<Option<SecondFactorOffer>> {
         let secret = self.offered_secret(sealed).await?;
         Ok(secret.map(|secret| self.offer(&secret, sealed.to_owned())))
     }
@@ -593,7 +603,7 @@ impl SignedIn {
             return Ok(None);
         };
         let Proven(mut user) = proven;
-        user.factor = Some(factor);
+        user.sealed.second_factor = Some(factor);
         Ok(Some((self.begin_anew(user).await?, codes)))
     }
 
@@ -603,7 +613,7 @@ impl SignedIn {
     /// Somebody else changed the user meanwhile; the store fails.
     pub async fn turn_off_second_factor(&self, proven: Proven) -> Result<NewToken> {
         let Proven(mut user) = proven;
-        user.factor = None;
+        user.sealed.second_factor = None;
         self.begin_anew(user).await
     }
 
@@ -613,7 +623,7 @@ impl SignedIn {
     /// Somebody else changed the user meanwhile; the store fails.
     pub async fn renew_recovery_codes(&self, proven: Proven) -> Result<Option<RecoveryCodes>> {
         let Proven(mut user) = proven;
-        let Some(factor) = &mut user.factor else {
+        let Some(factor) = &mut user.sealed.second_factor else {
             return Ok(None);
         };
         let codes = factor.renew_recovery()?;
@@ -652,16 +662,16 @@ impl SignedIn {
         now.microseconds().div_euclid(1_000_000)
     }
 
-    fn offer(&self, secret: &FactorSecret, sealed: String) -> Offer {
-        Offer {
+    fn offer(&self, secret: &FactorSecret, sealed: String) -> SecondFactorOffer {
+        SecondFactorOffer {
             typed: secret.base32(),
             uri: secret.uri(&self.user.name),
             sealed,
         }
     }
 
-    async fn offering(&self) -> Result<(Place, AgentKey)> {
-        let place = Passing::Offer.place(self.user.id, self.generation);
+    async fn offering(&self) -> Result<(SealContext, AgentKey)> {
+        let place = Passing::SecondFactorOffer.place(self.user.id, self.generation);
         let key = self.account.memoir.account_key(self.account.id).await?;
         Ok((place, key))
     }
@@ -672,7 +682,7 @@ impl SignedIn {
         };
         let (place, key) = self.offering().await?;
         let memoir = &self.account.memoir;
-        let opened = memoir.open_passing(&key, Passing::Offer, &place, &sealed);
+        let opened = memoir.open_passing(&key, Passing::SecondFactorOffer, &place, &sealed);
         Ok(opened.and_then(|bytes| FactorSecret::from_bytes(&bytes)))
     }
 }

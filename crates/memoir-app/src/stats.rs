@@ -10,9 +10,9 @@ use memoir_domain::{
     audit::{Action, CORE_TOKENS},
     mass::{Cause, Curve, Flow, MassPoint},
     memory::Tally,
-    session::{State, Trigger},
+    session::{Session, State, Trigger},
 };
-use memoir_store::{RecordFilter, SessionRow, Wanted};
+use memoir_store::{AgentQuery, RecordFilter};
 use serde::Serialize;
 
 use crate::{AgentHandle, Loaded, Result, codec};
@@ -64,21 +64,21 @@ pub struct SessionMark {
     pub lost_words: u64,
 }
 
-impl From<SessionRow> for SessionMark {
-    fn from(row: SessionRow) -> Self {
+impl From<Session> for SessionMark {
+    fn from(session: Session) -> Self {
         Self {
-            id: row.id,
-            state: row.state,
-            trigger: row.trigger,
-            rehearsal: row.rehearsal,
-            started_at: row.started_at,
-            ended_at: row.ended_at,
-            undone_at: row.undone_at,
-            pre_session_tokens: row.pre_session_tokens,
-            post_session_tokens: row.post_session_tokens,
-            edits: row.edits,
-            removed_tokens: row.removed_tokens,
-            lost_words: row.lost_words,
+            id: session.id,
+            state: session.state,
+            trigger: session.trigger,
+            rehearsal: session.rehearsal,
+            started_at: session.started_at,
+            ended_at: session.ended_at,
+            undone_at: session.undone_at,
+            pre_session_tokens: session.pre_session_tokens,
+            post_session_tokens: session.post_session_tokens,
+            edits: session.edits,
+            removed_tokens: session.removed_tokens,
+            lost_words: session.lost_words,
         }
     }
 }
@@ -185,7 +185,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent is erased; the store fails.
     pub async fn kept(&self) -> Result<KeptView> {
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         Ok(KeptView::new(&loaded.agent, self.memoir.now()))
     }
 
@@ -200,7 +200,7 @@ impl AgentHandle {
         until: Timestamp,
         points: usize,
     ) -> Result<MassHistory> {
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         let (history, _) = self.told_by_log(&loaded, since, until, points).await?;
         Ok(history)
     }
@@ -217,7 +217,7 @@ impl AgentHandle {
         points: usize,
     ) -> Result<AgentStats> {
         let now = self.memoir.now();
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         let since = match since {
             Some(since) => since,
             None => self.first_recorded_at(&loaded).await?,
@@ -351,14 +351,14 @@ impl AgentHandle {
         loop {
             let store = &self.memoir.store;
             let page = store.session_page(self.scope, before, PAGE).await?;
-            let last = page.last().map(|row| (row.started_at, row.id));
+            let last = page.last().map(|row| (row.columns.started_at, row.id));
             let is_whole = page.len() == PAGE as usize;
-            let wanted = page.into_iter().filter(|row| row.started_at <= until);
-            marks.extend(
-                wanted
-                    .take_while(|row| row.started_at >= since)
-                    .map(SessionMark::from),
-            );
+            let wanted = page
+                .into_iter()
+                .filter(|row| row.columns.started_at <= until);
+            for row in wanted.take_while(|row| row.columns.started_at >= since) {
+                marks.push(codec::session(None, row)?.0.into());
+            }
             match last {
                 Some((started_at, _)) if is_whole && started_at >= since => before = last,
                 _ => break,

@@ -1,20 +1,28 @@
 //! Administrators with names and passwords, and with a second factor where they have set one up (SPEC 5.5).
 //!
-//! Everything about a user is in one row, whose seal covers all columns and holds the second factor: one
-//! that was changed, or put in another's place, is not believed, and then nobody signs in by it. Each change
-//! is written over the version that it was decided on.
+//! Everything about a user is in one document, in which password and second factor are sealed: one that was
+//! changed, or put in another's place, is not believed, and then nobody signs in by it. Each change is written
+//! over the version that it was decided on.
+//!
+//! The seal is under a key of the account. Users have no log: one whose whole row is put back has the
+//! password of then, and the second factor of then or none.
 
-use memoir_domain::{PrivateText, Timestamp, UserId, agent, audit::Actor, memory::Invalid};
-use memoir_store::{StoredText, UserRow};
+use memoir_domain::{
+    AccountId, PrivateText, Timestamp, UserId, agent, audit::Actor, memory::Invalid,
+};
+use memoir_store::{UserColumns, UserRow};
 use memoir_vault::{
     AgentKey,
     password::Password,
-    seal::{OpenError, Place, Row},
+    seal::Row,
     second_factor::{SecondFactor, Verdict},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Account, Error, Memoir, Result, access::time_bytes};
+use crate::{
+    Account, Error, Memoir, Result,
+    codec::{Sealer, document},
+};
 
 /// A user as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,24 +44,114 @@ impl UserView {
 
 /// A user whose row is as Memoir wrote it.
 pub(crate) struct User {
-    pub(crate) row: UserRow,
+    pub(crate) id: UserId,
+    account: AccountId,
+    version: u64,
+    pub(crate) open: OpenUser,
+    pub(crate) sealed: SealedUser,
+}
+
+/// What of a user stands in the open.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct OpenUser {
+    pub(crate) name: String,
+    /// The name as compared.
+    folded_name: String,
+    /// Which sign-ins count: those of this generation.
+    pub(crate) generation: u64,
+    created_at: Timestamp,
+    removed_at: Option<Timestamp>,
+}
+
+/// What of a user is sealed.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct SealedUser {
+    /// With its parameters and salt, as a PHC string; empty once the user is removed.
+    pub(crate) password_hash: String,
     /// `None` where a password is enough.
-    pub(crate) factor: Option<SecondFactor>,
+    #[serde(default, with = "second_factor")]
+    pub(crate) second_factor: Option<SecondFactor>,
+}
+
+/// A second factor in a document.
+mod second_factor {
+    use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+    use memoir_vault::second_factor::SecondFactor;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use zeroize::Zeroizing;
+
+    pub(super) fn serialize<S: Serializer>(
+        factor: &Option<SecondFactor>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let letters = factor
+            .as_ref()
+            .map(|factor| Zeroizing::new(STANDARD_NO_PAD.encode(factor.to_bytes())));
+        let letters = letters.as_ref().map(|letters| letters.as_str());
+        letters.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<SecondFactor>, D::Error> {
+        let Some(letters) = Option::<String>::deserialize(deserializer)?.map(Zeroizing::new) else {
+            return Ok(None);
+        };
+        let bytes = STANDARD_NO_PAD
+            .decode(letters.as_bytes())
+            .map(Zeroizing::new);
+        let factor = bytes
+            .ok()
+            .and_then(|bytes| SecondFactor::from_bytes(&bytes));
+        factor
+            .map(Some)
+            .ok_or_else(|| D::Error::custom("no second factor"))
+    }
+}
+
+impl OpenUser {
+    fn columns(&self) -> UserColumns {
+        UserColumns {
+            folded_name: self.folded_name.clone(),
+            created_at: self.created_at,
+            removed_at: self.removed_at,
+        }
+    }
 }
 
 impl User {
     pub(crate) fn view(&self) -> UserView {
         UserView {
-            id: self.row.id,
-            name: self.row.name.clone(),
-            created_at: self.row.created_at,
-            second_factor: Some(self.factor.is_some()),
+            id: self.id,
+            name: self.open.name.clone(),
+            created_at: self.open.created_at,
+            second_factor: Some(self.sealed.second_factor.is_some()),
         }
+    }
+
+    /// The user as an actor.
+    pub(crate) fn actor(&self) -> Actor {
+        self.view().actor()
+    }
+
+    /// Whether it was not removed.
+    pub(crate) fn may_sign_in(&self) -> bool {
+        self.open.removed_at.is_none()
     }
 
     /// Makes all that the user signed in for so far, wholly or by half, count no more.
     pub(crate) fn end_sign_ins(&mut self) {
-        self.row.generation += 1;
+        self.open.generation += 1;
+    }
+
+    fn row(&self, sealer: &Sealer<'_>) -> Result<UserRow> {
+        let row = Row::User(self.id);
+        Ok(UserRow {
+            id: self.id,
+            account: self.account,
+            columns: self.open.columns(),
+            document: sealer.document(row, self.version, &self.open, &self.sealed)?,
+        })
     }
 }
 
@@ -91,14 +189,10 @@ impl Memoir {
         Ok(self.store.has_users().await?)
     }
 
-    /// Seals what the row's columns say, with the second factor.
-    fn seal_user(&self, key: &AgentKey, user: &mut User) -> Result<()> {
-        let bytes = user.factor.as_ref().map(SecondFactor::to_bytes);
-        let plain = bytes.as_ref().map_or(&[][..], |bytes| bytes.as_slice());
-        let row = &mut user.row;
-        let sealed = key.seal(&place(row), &columns(row), plain, self.nonce()?);
-        row.seal = StoredText(sealed);
-        Ok(())
+    /// The row of a user, sealed.
+    async fn user_row(&self, user: &User) -> Result<UserRow> {
+        let key = self.account_key(user.account).await?;
+        user.row(&self.sealer(&key))
     }
 }
 
@@ -106,20 +200,40 @@ impl Memoir {
 ///
 /// # Errors
 /// The row is not as Memoir wrote it.
-pub(crate) fn open(key: &AgentKey, row: UserRow) -> Result<User, OpenError> {
-    let opened = key.open(&place(&row), &columns(&row), &row.seal.0)?;
-    let factor = match opened.as_slice() {
-        [] => None,
-        bytes => {
-            let factor = SecondFactor::from_bytes(bytes);
-            Some(factor.ok_or(OpenError::Short(place(&row)))?)
-        }
-    };
-    Ok(User { row, factor })
+fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
+    let place = Row::User(row.id);
+    let (open, sealed): (OpenUser, SealedUser) = document::open(key, place, &row.document)?;
+    document::check_columns(place, &row.document, &row.columns, &open.columns())?;
+    Ok(User {
+        id: row.id,
+        account: row.account,
+        version: row.document.version,
+        open,
+        sealed,
+    })
+}
+
+/// The user of a row that is not as Memoir wrote it, by what it says of itself: with it nobody signs in.
+fn unbelieved(row: &UserRow) -> User {
+    let open: Option<OpenUser> = document::read(Row::User(row.id), &row.document.open).ok();
+    let columns = &row.columns;
+    User {
+        id: row.id,
+        account: row.account,
+        version: row.document.version,
+        open: OpenUser {
+            name: open.map_or_else(|| columns.folded_name.clone(), |open| open.name),
+            folded_name: columns.folded_name.clone(),
+            generation: 0,
+            created_at: columns.created_at,
+            removed_at: columns.removed_at,
+        },
+        sealed: SealedUser::default(),
+    }
 }
 
 /// As [`open`]; `None` where the row is not as Memoir wrote it, which the log tells.
-pub(crate) fn believed(key: &AgentKey, row: UserRow) -> Option<User> {
+pub(crate) fn believed(key: &AgentKey, row: &UserRow) -> Option<User> {
     open(key, row)
         .inspect_err(|error| tracing::error!(%error, "a user is not believed"))
         .ok()
@@ -132,8 +246,9 @@ impl Account {
     /// The name is not allowed, or is taken; the store fails.
     pub async fn create_user(&self, name: &str, password: Password) -> Result<UserView> {
         let user = self.new_user(name, password).await?;
-        match self.memoir.store.create_user(&user.row).await {
-            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(user.row.name)),
+        let row = self.memoir.user_row(&user).await?;
+        match self.memoir.store.create_user(&row).await {
+            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(user.open.name)),
             other => Ok(other.map(|()| user.view())?),
         }
     }
@@ -148,28 +263,29 @@ impl Account {
         password: Password,
     ) -> Result<Option<UserView>> {
         let user = self.new_user(name, password).await?;
-        let is_made = self.memoir.store.create_first_user(&user.row).await?;
+        let row = self.memoir.user_row(&user).await?;
+        let is_made = self.memoir.store.create_first_user(&row).await?;
         Ok(is_made.then(|| user.view()))
     }
 
     async fn new_user(&self, name: &str, password: Password) -> Result<User> {
         let name = agent::parse_name(name)?;
-        let row = UserRow {
+        Ok(User {
             id: self.memoir.ids().user()?,
             account: self.id,
-            folded_name: agent::fold_name(&name),
-            name,
             version: 1,
-            generation: 0,
-            password_hash: hash_of(password).await?,
-            created_at: self.memoir.now(),
-            removed_at: None,
-            seal: StoredText::default(),
-        };
-        let key = self.memoir.account_key(self.id).await?;
-        let mut user = User { row, factor: None };
-        self.memoir.seal_user(&key, &mut user)?;
-        Ok(user)
+            open: OpenUser {
+                folded_name: agent::fold_name(&name),
+                name,
+                generation: 0,
+                created_at: self.memoir.now(),
+                removed_at: None,
+            },
+            sealed: SealedUser {
+                password_hash: hash_of(password).await?,
+                second_factor: None,
+            },
+        })
     }
 
     /// The account's administrators, oldest first.
@@ -179,16 +295,14 @@ impl Account {
     pub async fn users(&self) -> Result<Vec<UserView>> {
         let key = self.memoir.account_key(self.id).await?;
         let rows = self.memoir.store.users(self.id).await?;
-        let view = |row: UserRow| {
-            let unbelieved = UserView {
-                id: row.id,
-                name: row.name.clone(),
-                created_at: row.created_at,
+        let view = |row: &UserRow| match believed(&key, row) {
+            Some(user) => user.view(),
+            None => UserView {
                 second_factor: None,
-            };
-            believed(&key, row).map_or(unbelieved, |user| user.view())
+                ..unbelieved(row).view()
+            },
         };
-        Ok(rows.into_iter().map(view).collect())
+        Ok(rows.iter().map(view).collect())
     }
 
     /// Gives an administrator another password, for the owner of the machine; ends all that was signed in
@@ -200,7 +314,7 @@ impl Account {
         let id = self.user_id(name).await?;
         let hash = hash_of(password).await?;
         let changed = self.change_user(id, |user| {
-            user.row.password_hash.clone_from(&hash);
+            user.sealed.password_hash.clone_from(&hash);
             user.end_sign_ins();
         });
         self.without_sign_ins(changed.await?).await
@@ -214,7 +328,7 @@ impl Account {
     pub async fn reset_second_factor(&self, name: &str) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let changed = self.change_user(id, |user| {
-            user.factor = None;
+            user.sealed.second_factor = None;
             user.end_sign_ins();
         });
         self.without_sign_ins(changed.await?).await
@@ -230,14 +344,12 @@ impl Account {
         let id = self.user_id(name).await?;
         let now = self.memoir.now();
         // Also one whose row is not believed: there is no other way to be rid of it.
-        let any = |key: &AgentKey, row: UserRow| {
-            let found = believed(key, row.clone());
-            Ok(found.unwrap_or(User { row, factor: None }))
+        let any = |key: &AgentKey, row: &UserRow| {
+            Ok(believed(key, row).unwrap_or_else(|| unbelieved(row)))
         };
         let changed = self.change_read_user(id, any, |user| {
-            user.row.removed_at = Some(now);
-            user.row.password_hash.clear();
-            user.factor = None;
+            user.open.removed_at = Some(now);
+            user.sealed = SealedUser::default();
             user.end_sign_ins();
         });
         let view = self.without_sign_ins(changed.await?).await?;
@@ -271,8 +383,8 @@ impl Account {
         let folded = agent::fold_name(name.trim());
         let row = self.memoir.store.user_named(self.id, &folded).await?;
         let key = self.memoir.account_key(self.id).await?;
-        let user = row.and_then(|row| believed(&key, row));
-        let hash = user.as_ref().map(|user| user.row.password_hash.clone());
+        let user = row.and_then(|row| believed(&key, &row));
+        let hash = user.as_ref().map(|user| user.sealed.password_hash.clone());
         let fits = fits(password, hash).await?;
         Ok(user.filter(|_| fits))
     }
@@ -283,9 +395,8 @@ impl Account {
             return Ok(None);
         };
         let key = self.memoir.account_key(self.id).await?;
-        let counts =
-            |user: &User| user.row.removed_at.is_none() && user.row.generation == generation;
-        Ok(believed(&key, row).filter(counts))
+        let counts = |user: &User| user.may_sign_in() && user.open.generation == generation;
+        Ok(believed(&key, &row).filter(counts))
     }
 
     /// Changes a user, again where somebody else was faster.
@@ -297,15 +408,15 @@ impl Account {
     async fn change_read_user(
         &self,
         id: UserId,
-        read: impl Fn(&AgentKey, UserRow) -> Result<User, OpenError>,
+        read: impl Fn(&AgentKey, &UserRow) -> Result<User>,
         change: impl Fn(&mut User),
     ) -> Result<User> {
         let key = self.memoir.account_key(self.id).await?;
         for _ in 0..crate::ATTEMPTS {
             let row = self.memoir.store.user(self.id, id).await?;
-            let row = row.filter(|row| row.removed_at.is_none());
+            let row = row.filter(|row| row.columns.removed_at.is_none());
             let row = row.ok_or_else(|| Error::NoUser(id.to_string()))?;
-            let mut user = read(&key, row)?;
+            let mut user = read(&key, &row)?;
             change(&mut user);
             if self.write_user(&mut user).await? {
                 return Ok(user);
@@ -319,12 +430,11 @@ impl Account {
     /// # Errors
     /// [`Error::LastUser`]; the store fails.
     pub(crate) async fn write_user(&self, user: &mut User) -> Result<bool> {
-        let key = self.memoir.account_key(self.id).await?;
-        user.row.version += 1;
-        self.memoir.seal_user(&key, user)?;
-        match self.memoir.store.put_user(&user.row).await {
+        user.version += 1;
+        let row = self.memoir.user_row(user).await?;
+        match self.memoir.store.put_user(&row).await {
             Ok(true) => Ok(true),
-            Ok(false) => Err(Error::LastUser(user.row.name.clone())),
+            Ok(false) => Err(Error::LastUser(user.open.name.clone())),
             Err(memoir_store::Error::Conflict) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -344,7 +454,7 @@ impl Account {
             let Some(mut user) = self.user_of(id, generation).await? else {
                 return Ok((Verdict::Wrong, None));
             };
-            let Some(factor) = &mut user.factor else {
+            let Some(factor) = &mut user.sealed.second_factor else {
                 return Ok((Verdict::Wrong, None));
             };
             let verdict = factor.check(code.expose(), seconds);
@@ -358,27 +468,4 @@ impl Account {
         }
         Err(Error::Contended)
     }
-}
-
-fn place(row: &UserRow) -> Place {
-    Place {
-        row: Row::User(row.id),
-        version: row.version,
-    }
-}
-
-/// All columns but the version, which the place has; the one of no fixed length comes last.
-fn columns(row: &UserRow) -> Vec<u8> {
-    [
-        row.account.as_bytes().as_slice(),
-        &time_bytes(row.created_at),
-        &row.removed_at.map_or([0; 9], time_bytes),
-        &row.generation.to_be_bytes(),
-        &(row.name.len() as u64).to_be_bytes(),
-        row.name.as_bytes(),
-        &(row.folded_name.len() as u64).to_be_bytes(),
-        row.folded_name.as_bytes(),
-        row.password_hash.as_bytes(),
-    ]
-    .concat()
 }

@@ -5,6 +5,10 @@
 //! against the agent's row; the state that the records tell of against the rows that are there; and the
 //! log over all heads against the chain. The third needs the agent's key, and is left out for an agent
 //! that was erased.
+//!
+//! Comparing the state takes in memories, settings, counts and sessions (`replay.rs` of the domain tells it),
+//! and proves that each memory says the wordings that it stands for, but for what was let go on the record.
+//! Messages that wait to be read are left out, since no record tells of a conversation before it is read.
 
 use std::collections::BTreeMap;
 
@@ -204,12 +208,12 @@ impl AgentHandle {
             misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
         }
         let agent = &evidence.snapshot.agent;
-        if key.is_some() && agent.erased_at.is_some() {
+        if key.is_some() && agent.columns.erased_at.is_some() {
             let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; `memoir agent erase` with its identifier tells";
             misfits.push(Misfit::new(None, problem));
         }
-        let name = (agent.name.clone(), agent.scope.agent);
-        let erased_at = destroyed_at.or(agent.erased_at);
+        let name = (agent.columns.name.clone(), agent.scope.agent);
+        let erased_at = destroyed_at.or(agent.columns.erased_at);
         // Reading and unsealing a long log takes a while.
         let (scope, leaves) = (self.scope, leaves.to_vec());
         let judged = tokio::task::spawn_blocking(move || {
@@ -248,7 +252,8 @@ impl AgentHandle {
             let tokens = store.agent_tokens(self.scope).await?;
             let access = store.access_page(self.scope, None, u32::MAX).await?;
             let after = store.snapshot(self.scope, &wanted(Selection::None)).await?;
-            if after.ok_or_else(gone)?.agent.version == snapshot.agent.version {
+            let version = after.ok_or_else(gone)?.agent.document.version;
+            if version == snapshot.agent.document.version {
                 return Ok(Evidence {
                     snapshot,
                     sessions,
@@ -303,8 +308,8 @@ impl Judge {
         }
         let agent = &evidence.snapshot.agent;
         let expected = Head {
-            seq: agent.next_seq.saturating_sub(1),
-            hash: RecordHash(agent.head),
+            seq: agent.columns.next_seq.saturating_sub(1),
+            hash: RecordHash(agent.columns.head),
         };
         if let Err(bad) = self.head.check_end(expected) {
             self.note(bad.seq, bad.problem);
@@ -352,10 +357,10 @@ impl Judge {
     /// That no row was written under a later version of the agent than the one that is there: this shows
     /// an agent's row that was put back where no record was written since.
     fn versions(&mut self, evidence: &Evidence) {
-        let version = evidence.snapshot.agent.version;
+        let version = evidence.snapshot.agent.document.version;
         let memories = evidence.snapshot.memories.iter().map(|row| row.version);
-        let sessions = evidence.sessions.iter().map(|row| row.version);
-        let access = evidence.access.iter().map(|row| row.version);
+        let sessions = evidence.sessions.iter().map(|row| row.document.version);
+        let access = evidence.access.iter().map(|row| row.document.version);
         let rows = memories.chain(sessions).chain(access);
         let latest = rows.max().unwrap_or(version);
         if latest > version {
@@ -380,7 +385,7 @@ impl Judge {
                 "the agent's key was destroyed, and no record tells of it: records were cut off",
             );
         }
-        if evidence.snapshot.agent.erased_at != told {
+        if evidence.snapshot.agent.columns.erased_at != told {
             self.note(None, "table `agents`: `erased_at` is not as recorded");
         }
     }
@@ -420,7 +425,7 @@ impl Judge {
         for token in &evidence.tokens {
             let problem = match told.get(&token.id.to_string()) {
                 None => Some((None, "no record tells of its making")),
-                Some(&(is_revoked, seq)) if is_revoked != token.revoked_at.is_some() => {
+                Some(&(is_revoked, seq)) if is_revoked != token.columns.revoked_at.is_some() => {
                     Some((Some(seq), "whether it is revoked is not as recorded"))
                 }
                 Some(_) => None,
@@ -443,10 +448,11 @@ impl Judge {
             access,
             ..
         } = evidence;
-        let agent = self.taken(None, codec::agent(key, &snapshot.agent, &snapshot.prompts));
+        let agent = codec::agent(key, &snapshot.agent, &snapshot.prompts);
+        let agent = self.taken(None, agent.map(|(agent, _)| agent));
         let sessions = self.sessions(key, sessions);
         let memories = self.memories(key, snapshot);
-        let access = access.into_iter();
+        let access = access.iter();
         let access = self.all(access.map(|row| codec::access_request(key, row)).collect());
         let Some(replay) = self.replay(key, records) else {
             return;

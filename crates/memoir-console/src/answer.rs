@@ -11,7 +11,7 @@ use memoir_app::{Error, SignedIn};
 
 use crate::{
     field::with_code,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -101,8 +101,8 @@ impl Failure {
     /// As a page of somebody who is signed in, who finds the way on from there.
     pub(crate) fn framed(&self, visitor: &SignedIn, path: &str) -> Response {
         let place = match path {
-            "/audit" => Place::Audit,
-            _ => Place::Fleet,
+            "/audit" => Section::Audit,
+            _ => Section::Fleet,
         };
         let heading = heading(self.status);
         let content = self.content(heading, self.way_back(path));

@@ -1,5 +1,10 @@
 //! Who looks: the cookie of a browser that an administrator signed in with, and what shows that a form was
 //! filled in on a page of this console.
+//!
+//! Whoever signs in with a browser gets a row among the tokens that names the user; its secret is in the
+//! cookie and is no token (`token::browser_digest_of`), so that revoking, sealing and the last use are those
+//! that there are, and twelve hours, or two without a look, end it. A form is taken if the browser says that
+//! it comes from this host and it holds what only this browser's pages hold.
 
 use std::sync::Arc;
 

@@ -1,5 +1,8 @@
 //! The fields of a form: each with its label, what it takes, and what was wrong with what was typed, which
 //! stays in it.
+//!
+//! Everything that is wrong is told at once, each beside its field: the application checks settings one by
+//! one (`check_settings`) before it changes any.
 
 use maud::{Markup, PreEscaped, html};
 

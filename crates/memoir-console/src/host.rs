@@ -7,7 +7,7 @@ use axum::{
     http::{StatusCode, request::Parts},
     response::Response,
 };
-use memoir_app::{AgentHandle, HalfSignedIn, Memoir, NewToken, Passage, Proven, SignedIn};
+use memoir_app::{AgentHandle, HalfSignedIn, Memoir, NewToken, PasswordProof, Proven, SignedIn};
 use memoir_domain::{PrivateText, SessionId, TokenId};
 
 /// An administrator's name and password, as they were typed.
@@ -27,7 +27,7 @@ pub enum Admission {
     /// Whoever it is is in.
     In(NewToken),
     /// The password is right, and a code is needed too; the browser holds this until it comes.
-    CodeNeeded(Passage),
+    CodeNeeded(PasswordProof),
 }
 
 /// Why nobody was signed in.

@@ -5,6 +5,27 @@
 //! `pages/reading.rs`: their words come from a `Mechanic` under a grant of the agent's. Everything that is
 //! shown is escaped. Owns no rule of refining, and none of signing in: how often somebody may try is decided by
 //! whoever serves it ([`Host`]).
+//!
+//! Pages are rendered here (`maud`), so that they work without scripts, nothing has to be built, and whatever
+//! is put into one is escaped. The list of agents is sorted and cut in the store, by identifiers alone, and
+//! only the agents of the page are read. The link of the first administrator is a random secret in the memory
+//! of the process that printed it; the store makes a first user only where there is none. A failure is a page
+//! in the frame of whoever is signed in, and so is an address where nothing is, if it is a browser that asks
+//! and the address is not under `/v1` or `/mcp` (`nothing.rs`); programs get a problem document.
+//!
+//! # Scripts
+//!
+//! They are plain files in `assets/`, without a framework and a build step, since they only add to pages that
+//! are whole without them: `plot.js` draws curves with uPlot (unmodified, in `assets/vendor`, loaded by pages
+//! with a curve alone), `live.js` follows a session, `slider.js` moves along the history, `access.js` ends a
+//! page of words. They make up nothing: a curve is thinned in the domain and worded in `plot.rs`, where tests
+//! are cheap, and where a session's stream says that something happened, the page is asked for again and what
+//! is new on it is put in its place, so that no markup is put together from texts in the browser. The stream
+//! is that of `/v1`, let in by the cookie: it ends where the browser is signed out, and waiting for it is no
+//! use of the cookie, as looking at what came is. What a curve shows is on `/agents/{agent}/mass` as a table.
+//!
+//! All of it lies in the binary; the policy of the pages allows scripts and connections of this host only,
+//! and nothing inline.
 
 mod answer;
 mod assets;

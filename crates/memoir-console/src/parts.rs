@@ -13,7 +13,7 @@ use crate::{
 
 /// Which part of the console a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Section {
     Fleet,
     Audit,
     /// The pages about whoever is signed in.
@@ -137,14 +137,14 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
 pub(crate) struct Sheet<'a> {
     visitor: &'a SignedIn,
     title: &'a str,
-    place: Place,
+    place: Section,
     done: Option<&'a str>,
     scripts: &'a [Script],
     banner: Option<Markup>,
 }
 
 impl<'a> Sheet<'a> {
-    pub(crate) fn new(visitor: &'a SignedIn, title: &'a str, place: Place) -> Self {
+    pub(crate) fn new(visitor: &'a SignedIn, title: &'a str, place: Section) -> Self {
         Self {
             visitor,
             title,
@@ -198,8 +198,8 @@ impl<'a> Sheet<'a> {
 }
 
 /// The name of the console, the way between its parts, and who is signed in.
-fn top(visitor: &SignedIn, place: Place) -> Markup {
-    let entry = |path: &str, text: &str, own: Place| {
+fn top(visitor: &SignedIn, place: Section) -> Markup {
+    let entry = |path: &str, text: &str, own: Section| {
         let current = (place == own).then_some("true");
         html! { a href=(path) aria-current=[current] { (text) } }
     };
@@ -207,8 +207,8 @@ fn top(visitor: &SignedIn, place: Place) -> Markup {
         header.top {
             span.brand { "Memoir" }
             nav aria-label="Console" {
-                (entry("/", "Fleet", Place::Fleet))
-                (entry("/audit", "Audit", Place::Audit))
+                (entry("/", "Fleet", Section::Fleet))
+                (entry("/audit", "Audit", Section::Audit))
             }
             details.who {
                 summary { (visitor.user.name) }

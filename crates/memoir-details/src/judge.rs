@@ -7,7 +7,7 @@ use crate::align::{NOWHERE, common};
 use crate::language::Language;
 use crate::lexicon::{JOIN, place};
 use crate::reading::Reading;
-use crate::says::{Fate, View, must_stay};
+use crate::says::{Fate, PARTING, View, must_stay};
 use crate::words::Word;
 
 /// One memory that an edit replaces.
@@ -74,11 +74,12 @@ pub struct Loss {
     pub wording: usize,
     /// Which sentence of the wording, from 0.
     pub sentence: usize,
-    /// The words newly lost, in the author's own form and order.
+    /// The words that newly go, in the author's own form and order.
     pub lost: Vec<String>,
-    /// How many words are newly lost.
+    /// How many words are newly lost: all that were not lost before, where too little of it stays.
     pub words: u32,
-    /// How many words are lost in all, before this edit and by it.
+    /// How many words are missing in all, before this edit and by it; fewer than are lost, where a piece
+    /// stays that is too little.
     pub gone: u32,
     /// How many words of the sentence count.
     pub of: u32,
@@ -166,10 +167,70 @@ pub fn judge(replaced: &[Replaced<'_>], written: &Reading) -> Judgement {
             }
         }
     }
+    judgement
+        .marks
+        .extend(run_together(replaced, &views, &fates));
     let additions = Additions::of(replaced, written, &views, &judgement.losses);
     judgement.added = additions.added;
     judgement.surplus = additions.surplus;
     judgement
+}
+
+/// Sentences that stay said, but run into the next one with neither a mark nor a joining word between:
+/// "Ann left. Bob cried." and "Ann left Bob cried."
+fn run_together(
+    replaced: &[Replaced<'_>],
+    views: &Views<'_>,
+    fates: &[Vec<Vec<Fate>>],
+) -> Vec<MarkChange> {
+    // Where each said sentence begins, and the word that follows it unparted, by written sentence.
+    let mut begins: HashSet<(usize, u32)> = HashSet::new();
+    let mut unparted: Vec<(u32, MarkChange)> = Vec::new();
+    for (r, one) in replaced.iter().enumerate() {
+        for (w, wording) in one.wordings().iter().enumerate() {
+            let view = views.view(wording.language());
+            for (s, fate) in fates[r][w].iter().enumerate() {
+                let Some(n) = fate.said_by.filter(|_| !fate.marks_differ) else {
+                    continue;
+                };
+                let words = view.reading.of_sentence(n);
+                if words.len() == wording.of_sentence(s).len() {
+                    continue;
+                }
+                let Some(at) = view.words_of(n, wording, s, false) else {
+                    continue;
+                };
+                let (first, last) = (at[0] as usize, at[at.len() - 1] as usize);
+                begins.insert((n, words[first].start));
+                if let Some(next) = words.get(last + 1).filter(|next| next.marks & PARTING == 0) {
+                    let change = MarkChange {
+                        replaced: r,
+                        wording: w,
+                        sentence: s,
+                        would_say: n,
+                    };
+                    unparted.push((next.start, change));
+                }
+            }
+        }
+    }
+    let is_new = |n: usize| {
+        !replaced.iter().any(|one| {
+            let read = &views.view(one.present.language()).reading;
+            (0..one.present.sentences()).any(|s| one.present.same(s, read, n))
+        })
+    };
+    let changes = unparted.into_iter().filter(|(next, change)| {
+        begins.contains(&(change.would_say, *next)) && is_new(change.would_say)
+    });
+    changes.map(|(_, change)| change).collect()
+}
+
+/// The free words that are written more often than the replaced texts and wordings have any: what is at most
+/// tightened gets none (SPEC 3.10). Each once, as written.
+pub fn padding(replaced: &[Replaced<'_>], written: &Reading) -> Vec<String> {
+    let language = replaced.first().and_then(|one| one.present.language());
+    flooding(replaced, &View::new(written, language).reading, false)
 }
 
 /// What of these wordings the text does not say; empty where it says every sentence of each.
@@ -218,29 +279,37 @@ fn loss(
     saying: &HashSet<usize>,
 ) -> Option<Loss> {
     let words = wording.of_sentence(s);
+    let of = words.len();
+    let was_lost = |i: usize| before.is_some_and(|before| before.is_lost(i));
+    let is_worse = (0..of).any(|i| fate.is_lost(i) && !was_lost(i));
+    // Of a sentence of which too little stays, nothing is said, though other sentences share words with it.
+    let is_short = |gone: usize| of - gone < must_stay(of);
+    let count = |gone: usize| if is_short(gone) { of } else { gone };
+    let gone_before = before.map_or(0, |before| count(before.gone()));
+    let gone = fate.gone();
+    let piece = is_short(gone) && view.keeps_piece(wording, s, |n| !saying.contains(&n));
+    let whole = is_short(gone) && !piece;
     let newly: Vec<&Word> = words
         .iter()
         .enumerate()
-        .filter(|(i, _)| fate.is_lost(*i) && !before.is_some_and(|before| before.is_lost(*i)))
+        .filter(|(i, _)| (whole || fate.is_lost(*i)) && !was_lost(*i))
         .map(|(_, word)| word)
         .collect();
-    if newly.is_empty() {
-        return None;
-    }
-    let (gone, of) = (fate.gone(), words.len());
-    let short = of - gone < must_stay(of);
-    let piece = short && view.keeps_piece(wording, s, |n| !saying.contains(&n));
-    Some(Loss {
+    let lost_words = if is_short(gone) {
+        of - gone_before
+    } else {
+        newly.len().min(of - gone_before)
+    };
+    (lost_words > 0 || is_worse).then(|| Loss {
         replaced: 0,
         wording: 0,
         sentence: s,
         lost: forms(wording, &newly),
-        words: newly.len() as u32,
-        // A sentence that goes whole is lost whole, though other sentences share words with it.
-        gone: if short && !piece { of } else { gone } as u32,
+        words: lost_words as u32,
+        gone: if whole { of } else { gone } as u32,
         of: of as u32,
-        gutted: piece,
-        whole: short && !piece,
+        gutted: piece && is_worse,
+        whole,
         nearest: fate.nearest,
     })
 }
@@ -257,6 +326,49 @@ pub(crate) fn forms(reading: &Reading, words: &[&Word]) -> Vec<String> {
     }
     forms
 }
+
+/// The free words that are written more often than in the replaced texts and wordings, where they are more
+/// than belong there: no more than there were or, where sentences are put together or back into form
+/// (`is_form`), one more for every two words that count. `written` is read as the first of the texts is.
+fn flooding(replaced: &[Replaced<'_>], written: &Reading, is_form: bool) -> Vec<String> {
+    // A text that was tightened may get back what its wordings have.
+    let free = |one: &Replaced<'_>| -> usize {
+        let wordings = one
+            .wordings
+            .iter()
+            .map(|reading| reading.free_words().len());
+        one.present.free_words().len().max(wordings.sum())
+    };
+    let words = |one: &Replaced<'_>| -> usize {
+        let all = one
+            .wordings()
+            .iter()
+            .map(|reading| reading.words() as usize);
+        all.sum()
+    };
+    let form: usize = replaced.iter().map(words).sum::<usize>() / 2 + JOINING;
+    let room = replaced.iter().map(free).sum::<usize>() + if is_form { form } else { 0 };
+    if written.free_words().len() <= room {
+        return Vec::new();
+    }
+    let mut there: HashMap<u64, usize> = HashMap::new();
+    let presents = replaced.iter().map(|one| one.present);
+    for word in presents.flat_map(Reading::free_words) {
+        *there.entry(word.key).or_default() += 1;
+    }
+    let mut more: Vec<&Word> = Vec::new();
+    for word in written.free_words() {
+        match there.get_mut(&word.key).filter(|count| **count > 0) {
+            Some(count) => *count -= 1,
+            None if more.iter().all(|other| other.key != word.key) => more.push(word),
+            None => {}
+        }
+    }
+    forms(written, &more)
+}
+
+/// Free words that may come in any case: those that join sentences.
+const JOINING: usize = 2;
 
 /// The written text as read in each language of the wordings and replaced texts.
 struct Views<'a> {
@@ -347,6 +459,10 @@ impl Additions {
             written_so_far.insert(written.outline(n).same);
             total += counted as u32;
         }
+        let first = views.view(replaced[0].present.language());
+        additions
+            .added
+            .extend(flooding(replaced, &first.reading, true));
         let together = replaced.iter().map(|one| one.present.words()).sum();
         additions.surplus = (total > together || doubled).then_some((total, together));
         additions

@@ -8,6 +8,15 @@
 //!
 //! The engine (`scan`, `words`, `align`, `says`, `judge`) knows no language; each language is one
 //! table of words in `languages`, with an example for every row.
+//!
+//! [`Reading`] takes a text apart once, by the language that was decided when it was saved: sentences, words
+//! in their order by small tables of forms, free words, turning words, names, numbers, quotations.
+//! [`judge()`] holds an edit's texts before and after against the wordings and gives what is lost, added or
+//! gutted; `passing` makes a text that would pass.
+//!
+//! `cargo test -p memoir-details -- --nocapture` prints how it does on its labelled pairs, and `cargo bench
+//! -p memoir-details` what it costs. `docs/kept.md` tells what eleven hostile characters leave of an agent in
+//! twenty weeks; the test that plays them writes it.
 
 mod align;
 mod fold;
@@ -21,7 +30,7 @@ mod says;
 mod scan;
 mod words;
 
-pub use judge::{Judgement, Loss, MarkChange, Replaced, judge, unsaid};
+pub use judge::{Judgement, Loss, MarkChange, Replaced, judge, padding, unsaid};
 pub use language::Language;
 pub use passing::{differing, passing};
 pub use reading::Reading;

@@ -16,6 +16,8 @@ pub struct Reading {
     sentences: Vec<Sentence>,
     /// Words that stand capitalised inside a sentence, sorted.
     names: Vec<u64>,
+    /// The free words, in their order.
+    free: Box<[Word]>,
     relative: bool,
 }
 
@@ -80,6 +82,7 @@ impl Reading {
         Reading {
             text: text.into(),
             language,
+            free: reader.free.into(),
             relative: reader.relative,
             words,
             sentences,
@@ -150,6 +153,10 @@ impl Reading {
     pub(crate) fn of_sentence(&self, n: usize) -> &[Word] {
         let sentence = &self.sentences[n];
         &self.words[sentence.from as usize..sentence.to as usize]
+    }
+
+    pub(crate) fn free_words(&self) -> &[Word] {
+        &self.free
     }
 
     pub(crate) fn all_words(&self) -> &[Word] {

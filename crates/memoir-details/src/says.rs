@@ -13,7 +13,7 @@ use crate::scan::{CLOSE, COLON, COMMA, DASH, JOINED, OPEN, QUOTE, SLASH};
 use crate::words::Word;
 
 /// Marks and words between two parts of a sentence.
-const PARTING: u8 = COMMA | COLON | DASH | OPEN | CLOSE | SLASH | JOINED;
+pub(crate) const PARTING: u8 = COMMA | COLON | DASH | OPEN | CLOSE | SLASH | JOINED;
 
 /// How many sentences are asked whether they say a sentence. A text of more sentences with the same
 /// words than that is hostile, and then says it less.
@@ -344,10 +344,26 @@ impl<'a> Pair<'a> {
             .iter()
             .zip(places)
             .any(|(word, place)| *place == NOWHERE && strict(word));
-        if broken || !self.is_sound(places) {
+        if broken || self.runs_on(places) || !self.is_sound(places) {
             return vec![true; self.s.len()];
         }
         places.iter().map(|place| *place == NOWHERE).collect()
+    }
+
+    /// Whether what `s` lacks at an end of it is made up for by what stands there in `n`: "I really love
+    /// cats. Bob is ill." does not become "I really love Bob is ill."
+    fn runs_on(&self, places: &[u32]) -> bool {
+        let held = || places.iter().filter(|place| **place != NOWHERE);
+        let is_apart = |j: usize| {
+            self.n
+                .get(j)
+                .is_none_or(|word| word.marks & (PARTING & !JOINED) != 0)
+        };
+        let behind = |last: &u32| places.last() == Some(&NOWHERE) && !is_apart(*last as usize + 1);
+        let before = |first: &u32| {
+            places.first() == Some(&NOWHERE) && *first > 0 && !is_apart(*first as usize)
+        };
+        held().next_back().is_some_and(behind) || held().next().is_some_and(before)
     }
 
     /// Whether the marks before two words that follow each other in both differ.

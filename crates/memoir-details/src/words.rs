@@ -47,6 +47,8 @@ pub(crate) struct Reader<'t> {
     pub(crate) relative: bool,
     /// Words that stand capitalised where not every word does.
     pub(crate) names: Vec<u64>,
+    /// The free words of all sentences so far.
+    pub(crate) free: Vec<Word>,
 }
 
 /// What is known of a sentence beside its words.
@@ -71,6 +73,7 @@ impl<'t> Reader<'t> {
             scratch: String::with_capacity(32),
             relative: false,
             names: Vec::new(),
+            free: Vec::new(),
         }
     }
 
@@ -85,6 +88,7 @@ impl<'t> Reader<'t> {
         for word in &self.all {
             self.relative |= word.is(RELATIVE);
             if word.is(FREE) {
+                self.free.push(*word);
                 marks |= word.marks | if word.is(JOIN) { JOINED } else { 0 };
                 if !word.is(JOIN) {
                     lead |= lexicon::find(word.key)

@@ -211,7 +211,8 @@ proptest! {
         }
         let _ = differing(&readings[0], &readings[1]);
         for loss in &forth.losses {
-            prop_assert!(loss.words > 0 && loss.words <= loss.gone && loss.gone <= loss.of);
+            prop_assert!(loss.words > 0 && loss.words <= loss.of && loss.gone <= loss.of);
+            prop_assert!(loss.gutted || loss.words <= loss.gone);
             prop_assert!(!(loss.whole && loss.gutted));
         }
         let printed = format!("{:?}", forth);

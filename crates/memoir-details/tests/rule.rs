@@ -1,8 +1,15 @@
 //! The rule of SPEC 3.12, clause by clause, each with examples of both sides.
 
-use memoir_details::{Judgement, Language, Reading, Replaced, differing, judge, passing, unsaid};
+use memoir_details::{
+    Judgement, Language, Reading, Replaced, differing, judge, padding, passing, unsaid,
+};
 
-fn edit(replaced: &[&str], written: &str) -> Judgement {
+/// What `of` makes of an edit of memories that stand for nothing but themselves.
+fn of_edit<T>(
+    replaced: &[&str],
+    written: &str,
+    of: impl FnOnce(&[Replaced<'_>], &Reading) -> T,
+) -> T {
     let readings: Vec<Reading> = replaced.iter().map(|text| Reading::of(text)).collect();
     let replaced: Vec<Replaced<'_>> = readings
         .iter()
@@ -11,7 +18,11 @@ fn edit(replaced: &[&str], written: &str) -> Judgement {
             wordings: &[],
         })
         .collect();
-    judge(&replaced, &Reading::of(written))
+    of(&replaced, &Reading::of(written))
+}
+
+fn edit(replaced: &[&str], written: &str) -> Judgement {
+    of_edit(replaced, written, judge)
 }
 
 fn says(text: &str, wording: &str) -> bool {
@@ -289,6 +300,99 @@ fn spec_3_12_what_is_missing_is_lost_and_with_a_decisive_word_the_whole_sentence
 }
 
 #[test]
+fn spec_3_12_what_is_missing_at_an_end_is_not_made_up_for_by_the_next_sentence() {
+    for (replaced, written) in [
+        (
+            "I really deeply love cats. Carl is my friend.",
+            "I really deeply love Carl is my friend.",
+        ),
+        (
+            "The laughing had been fear. The press was her father's.",
+            "The laughing had been The press was her father's.",
+        ),
+        (
+            "Hugo repairs clocks. Strong coffee keeps Rosa awake.",
+            "Hugo repairs clocks coffee keeps Rosa awake.",
+        ),
+    ] {
+        let judgement = edit(&[replaced], written);
+        let is_gutted = judgement.losses.iter().any(|loss| loss.gutted);
+        assert!(is_gutted || !judgement.added.is_empty(), "{written:?}");
+    }
+    // Where it ends there, or a mark stands between, it is a loss as any other.
+    for written in [
+        "I really deeply love. Carl is my friend.",
+        "I really deeply love, Carl is my friend.",
+    ] {
+        let judgement = edit(&["I really deeply love cats. Carl is my friend."], written);
+        assert!(!judgement.losses.is_empty());
+        assert!(
+            judgement.losses.iter().all(|loss| !loss.gutted),
+            "{written:?}"
+        );
+    }
+}
+
+#[test]
+fn spec_3_12_sentences_that_run_into_each_other_are_asked_about() {
+    let two = &["Ann left. Bob cried."][..];
+    let judgement = edit(two, "Ann left Bob cried.");
+    assert_eq!(judgement.marks.len(), 1, "{judgement:?}");
+    assert!(judgement.losses.is_empty() && judgement.added.is_empty());
+    assert_eq!(
+        edit(&["Ann left.", "Bob cried."], "Ann left Bob cried.")
+            .marks
+            .len(),
+        1
+    );
+    free(&[
+        (two, "Ann left, Bob cried."),
+        (two, "Ann left and Bob cried."),
+        (two, "Ann left; Bob cried."),
+        // It was so before.
+        (&["Ann left Bob cried."], "Ann left Bob cried"),
+        (&["Ann left Bob cried.", "Ann left."], "Ann left Bob cried."),
+    ]);
+}
+
+#[test]
+fn spec_3_12_a_sentence_that_goes_is_lost_whole_though_another_shares_words_with_it() {
+    let texts = [
+        "Bob paints large wooden clocks.",
+        "Bob mends small iron clocks.",
+    ];
+    let losses = edit(&texts, texts[0]).losses;
+    assert_eq!((losses[0].words, losses[0].lost.len()), (5, 5));
+    assert!(losses[0].whole);
+}
+
+#[test]
+fn spec_3_12_a_flood_of_free_words_is_added() {
+    let text = "Marta waxes her linen thread twice before she sews anything heavy.";
+    let flood = text.replace(' ', " very ");
+    assert_eq!(edit(&[text], &flood).added, ["very"]);
+    let reading = Reading::of(text);
+    let one = [Replaced {
+        present: &reading,
+        wordings: &[],
+    }];
+    assert_eq!(
+        padding(&one, &Reading::of(&text.replace("heavy", "very heavy"))),
+        ["very"]
+    );
+    free(&[
+        (
+            &["Cup is heavy, and spoon rusty. The lid is lost."],
+            "The cup is heavy, and the spoon is rusty. The lid is lost.",
+        ),
+        (
+            &["Bob paints.", text],
+            "Bob paints, and Marta waxes her linen thread twice before she sews anything heavy.",
+        ),
+    ]);
+}
+
+#[test]
 fn spec_3_12_a_quotation_stays_whole() {
     not_free(&[
         (
@@ -486,17 +590,7 @@ fn relative_time_is_seen() {
 
 #[test]
 fn a_text_that_would_pass_puts_back_what_is_missing() {
-    let pass = |replaced: &[&str], written: &str| {
-        let readings: Vec<Reading> = replaced.iter().map(|text| Reading::of(text)).collect();
-        let replaced: Vec<Replaced<'_>> = readings
-            .iter()
-            .map(|present| Replaced {
-                present,
-                wordings: &[],
-            })
-            .collect();
-        passing(&replaced, &Reading::of(written))
-    };
+    let pass = |replaced: &[&str], written: &str| of_edit(replaced, written, passing);
     assert_eq!(
         pass(
             &["Rosa started in 2011.", "Rosa started in Ghent."],

@@ -9,6 +9,16 @@
 //! the memories before and after, and its summary, reason and rehearsal; nothing else. `core` shows the
 //! kept core memories. `all` shows every memory, discarded ones too, every record and session, and the
 //! prompts: these are in no other scope.
+//!
+//! Only the agent answers: its client, or its model, which is told who asks, for what, for how long and why.
+//! A grant is for whoever asked (over REST, that token; in the console, that user, since the user was made)
+//! and for nobody else. Requests stay behind where an agent moves in an archive.
+//!
+//! A grant is live only while two clocks agree: the time of day, which may stand neither before the grant nor
+//! before any record written since, and a monotonic clock that each process starts when it first sees the
+//! grant. The first one that says it is over ends it, on the record, and moving a clock again gives nothing
+//! back. Two seconds are forgiven, since nodes differ by as much. What is not noticed: a machine whose clock
+//! is set back while no Memoir runs, to a time after the last record.
 
 use std::{cmp::max, fmt, str::FromStr};
 
@@ -41,7 +51,8 @@ const MINUTES_TO_FETCH: u32 = 60;
 const SKEW: i64 = 2_000_000;
 
 /// What of an agent somebody asks to see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AccessScope {
     /// What one session changed.
     Session(SessionId),
@@ -126,7 +137,8 @@ impl FromStr for AccessScope {
 }
 
 /// What an agent is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AccessKind {
     /// To let whoever asks look.
     Read {
@@ -175,51 +187,41 @@ impl AccessKind {
     }
 }
 
-/// Where a request stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AccessState {
-    /// It waits for the agent's answer.
-    Asked,
-    /// The agent said yes, and it can be used.
-    Granted,
-    /// The agent said no.
-    Refused,
-    /// What the agent said yes to was done: the token was made, the memory shredded.
-    Done,
-    /// It was taken back.
-    Revoked,
-    /// Its time is over.
-    Expired,
+wire_names! {
+    /// Where a request stands.
+    pub enum AccessState {
+        /// It waits for the agent's answer.
+        Asked = "asked",
+        /// The agent said yes, and it can be used.
+        Granted = "granted",
+        /// The agent said no.
+        Refused = "refused",
+        /// What the agent said yes to was done: the token was made, the memory shredded.
+        Done = "done",
+        /// It was taken back.
+        Revoked = "revoked",
+        /// Its time is over.
+        Expired = "expired",
+    }
 }
 
 impl AccessState {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::Granted => "granted",
-            Self::Refused => "refused",
-            Self::Done => "done",
-            Self::Revoked => "revoked",
-            Self::Expired => "expired",
-        }
-    }
-
     /// Whether something can still become of it.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Asked | Self::Granted)
     }
 }
 
-/// A request to be let in, and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A request to be let in, and what became of it. Written without its words, which are no part of what stands
+/// in the open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessRequest {
     /// Its identifier.
     pub id: AccessRequestId,
     /// What is asked for.
     pub kind: AccessKind,
     /// Why, in the words of whoever asks; 1 to [`PURPOSE_LIMIT`] characters.
+    #[serde(skip)]
     pub purpose: PrivateText,
     /// Who asks, and alone can use what is granted.
     pub asked_by: Actor,
@@ -234,6 +236,7 @@ pub struct AccessRequest {
     /// The place in the log of the answer; set where `answered_at` is.
     pub answered_seq: Option<u64>,
     /// What the agent said to it; up to [`REASON_LIMIT`] characters.
+    #[serde(skip)]
     pub reason: Option<PrivateText>,
     /// When it was over, however that came; for a refusal the time of the answer.
     pub ended_at: Option<Timestamp>,
@@ -323,25 +326,15 @@ pub struct Moment {
     pub has_run_out: bool,
 }
 
-/// Why an open request is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
-    /// Its time has come.
-    Time,
-    /// The time of day was put back: nobody knows how much of its time is left.
-    ClockWentBack,
-    /// The time of day says otherwise than a clock that is never set, and that one is believed.
-    RunOut,
-}
-
-impl Over {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::ClockWentBack => "clock_went_back",
-            Self::RunOut => "run_out",
-        }
+wire_names! {
+    /// Why an open request is over.
+    pub enum Over {
+        /// Its time has come.
+        Time = "time",
+        /// The time of day was put back: nobody knows how much of its time is left.
+        ClockWentBack = "clock_went_back",
+        /// The time of day says otherwise than a clock that is never set, and that one is believed.
+        RunOut = "run_out",
     }
 }
 

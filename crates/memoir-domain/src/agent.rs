@@ -91,72 +91,48 @@ impl fmt::Debug for Threshold {
     }
 }
 
-/// When two core memories are the same text (SPEC 3.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DuplicateMatch {
-    /// Equal once trimmed and NFC-normalised.
-    #[default]
-    Exact,
-    /// The same, upper and lower case being equal.
-    IgnoreCase,
-}
-
-/// What becomes of an edit that would let something go (SPEC 3.14).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LossGuard {
-    /// It is asked about, and done within the limits where it is confirmed.
-    #[default]
-    Limit,
-    /// It is refused.
-    Refuse,
-    /// It is counted and told, and the mass alone decides.
-    Off,
-}
-
-impl LossGuard {
-    /// The one that lets less go.
-    #[must_use]
-    pub fn stricter(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Refuse, _) | (_, Self::Refuse) => Self::Refuse,
-            (Self::Limit, _) | (_, Self::Limit) => Self::Limit,
-            (Self::Off, Self::Off) => Self::Off,
-        }
+wire_names! {
+    /// When two core memories are the same text (SPEC 3.4).
+    #[derive(Default)]
+    pub enum DuplicateMatch {
+        /// Equal once trimmed and NFC-normalised.
+        #[default]
+        Exact = "exact",
+        /// The same, upper and lower case being equal.
+        IgnoreCase = "ignore_case",
     }
 }
 
-/// How much a model is to think before it answers, as providers call it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the providers' own words, from least to most")]
-pub enum ReasoningEffort {
-    None,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    Xhigh,
+wire_names! {
+    /// What becomes of an edit that would let something go (SPEC 3.14). In the order of how strict they are.
+    #[derive(PartialOrd, Ord, Default)]
+    pub enum LossGuard {
+        /// It is counted and told, and the mass alone decides.
+        Off = "off",
+        /// It is asked about, and done within the limits where it is confirmed.
+        #[default]
+        Limit = "limit",
+        /// It is refused.
+        Refuse = "refuse",
+    }
 }
 
-impl ReasoningEffort {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Xhigh => "xhigh",
-        }
+wire_names! {
+    /// How much a model is to think before it answers, as providers call it.
+    #[expect(missing_docs, reason = "the providers' own words, from least to most")]
+    pub enum ReasoningEffort {
+        None = "none",
+        Minimal = "minimal",
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Xhigh = "xhigh",
     }
 }
 
 /// The settings of an agent as set; `None` means the default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Settings {
     /// `provider:name`; unset: the installation's default.
     pub model: Option<String>,
@@ -357,6 +333,27 @@ impl LostByDay {
 pub const YEAR_DAYS: i64 = 365;
 
 impl Agent {
+    /// The names of the counts kept with the agent that differ from a recount over all its memories.
+    pub fn miscounted<'a>(
+        &self,
+        memories: impl IntoIterator<Item = &'a Memory>,
+    ) -> Vec<&'static str> {
+        let (mut tally, mut lost_words) = (Tally::default(), LostByDay::default());
+        for memory in memories {
+            tally.add(memory);
+            lost_words.add(memory);
+        }
+        let stored = self.tally.counts().into_iter().zip(tally.counts());
+        let mut differing: Vec<&str> = stored
+            .filter(|(stored, counted)| stored != counted)
+            .map(|((name, _), _)| name)
+            .collect();
+        if lost_words != self.lost_words {
+            differing.push("lost_words by day");
+        }
+        differing
+    }
+
     /// Counts one memory in.
     pub fn count_in(&mut self, memory: &Memory) {
         self.tally.add(memory);
@@ -406,6 +403,10 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
         matches!(
             character,
             '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+            // Selectors of variants and vowels that have no shape: two names would look alike. The joiners of
+            // Persian and Hindi are letters' business, and stay.
+            | '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'
         )
     };
     if name
@@ -417,6 +418,20 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
             "must have no invisible characters, or such as turn the direction of writing; leave them out",
         ));
     }
+    // Wherever an agent is named, its identifier will do: a name that reads as one would stand for another
+    // agent (SPEC 2.2). Held without what stands between the digits, so that no spelling of it is left.
+    let digits = name.chars().filter(char::is_ascii_alphanumeric);
+    let digits: String = digits.collect::<String>().to_ascii_lowercase();
+    if digits
+        .trim_start_matches("urnuuid")
+        .parse::<AgentId>()
+        .is_ok()
+    {
+        return Err(Invalid::new(
+            "name",
+            "must not read as an identifier (32 hexadecimal digits); give another",
+        ));
+    }
     Ok(name)
 }
 
@@ -425,105 +440,60 @@ pub fn fold_name(name: &str) -> String {
     fold(name)
 }
 
-/// One setting, by its wire name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
-    /// `name`
-    Name,
-    /// `model`
-    Model,
-    /// `system_prompt`
-    SystemPrompt,
-    /// `reflection_prompt`
-    ReflectionPrompt,
-    /// `memory_reflection_prompt`
-    MemoryReflectionPrompt,
-    /// `refinement_prompt`
-    RefinementPrompt,
-    /// `refinement_threshold`
-    RefinementThreshold,
-    /// `core_token_budget`
-    CoreTokenBudget,
-    /// `refinement_trigger_tokens`
-    RefinementTriggerTokens,
-    /// `immutable_tags`
-    ImmutableTags,
-    /// `duplicate_match`
-    DuplicateMatch,
-    /// `loss_guard`
-    LossGuard,
-    /// `refinement_schedule`
-    RefinementSchedule,
-    /// `refinement_mode`
-    RefinementMode,
-    /// `context_journal_tokens`
-    ContextJournalTokens,
-    /// `context_core_tokens`
-    ContextCoreTokens,
-    /// `reasoning_effort`
-    ReasoningEffort,
-    /// `answer_tokens`
-    AnswerTokens,
-    /// `paused`
-    Paused,
-    /// `active`
-    Active,
+wire_names! {
+    /// One setting, by its wire name.
+    pub enum Field {
+        /// `name`
+        Name = "name",
+        /// `model`
+        Model = "model",
+        /// `system_prompt`
+        SystemPrompt = "system_prompt",
+        /// `reflection_prompt`
+        ReflectionPrompt = "reflection_prompt",
+        /// `memory_reflection_prompt`
+        MemoryReflectionPrompt = "memory_reflection_prompt",
+        /// `refinement_prompt`
+        RefinementPrompt = "refinement_prompt",
+        /// `refinement_threshold`
+        RefinementThreshold = "refinement_threshold",
+        /// `core_token_budget`
+        CoreTokenBudget = "core_token_budget",
+        /// `refinement_trigger_tokens`
+        RefinementTriggerTokens = "refinement_trigger_tokens",
+        /// `immutable_tags`
+        ImmutableTags = "immutable_tags",
+        /// `duplicate_match`
+        DuplicateMatch = "duplicate_match",
+        /// `loss_guard`
+        LossGuard = "loss_guard",
+        /// `refinement_schedule`
+        RefinementSchedule = "refinement_schedule",
+        /// `refinement_mode`
+        RefinementMode = "refinement_mode",
+        /// `context_journal_tokens`
+        ContextJournalTokens = "context_journal_tokens",
+        /// `context_core_tokens`
+        ContextCoreTokens = "context_core_tokens",
+        /// `reasoning_effort`
+        ReasoningEffort = "reasoning_effort",
+        /// `answer_tokens`
+        AnswerTokens = "answer_tokens",
+        /// `paused`
+        Paused = "paused",
+        /// `active`
+        Active = "active",
+    }
 }
 
 impl Field {
-    /// Every setting, in the order in which they are shown.
-    pub const ALL: [Self; 20] = [
-        Self::Name,
-        Self::Model,
-        Self::SystemPrompt,
-        Self::ReflectionPrompt,
-        Self::MemoryReflectionPrompt,
-        Self::RefinementPrompt,
-        Self::RefinementThreshold,
-        Self::CoreTokenBudget,
-        Self::RefinementTriggerTokens,
-        Self::ImmutableTags,
-        Self::DuplicateMatch,
-        Self::LossGuard,
-        Self::RefinementSchedule,
-        Self::RefinementMode,
-        Self::ContextJournalTokens,
-        Self::ContextCoreTokens,
-        Self::ReasoningEffort,
-        Self::AnswerTokens,
-        Self::Paused,
-        Self::Active,
-    ];
-
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Model => "model",
-            Self::SystemPrompt => "system_prompt",
-            Self::ReflectionPrompt => "reflection_prompt",
-            Self::MemoryReflectionPrompt => "memory_reflection_prompt",
-            Self::RefinementPrompt => "refinement_prompt",
-            Self::RefinementThreshold => "refinement_threshold",
-            Self::CoreTokenBudget => "core_token_budget",
-            Self::RefinementTriggerTokens => "refinement_trigger_tokens",
-            Self::ImmutableTags => "immutable_tags",
-            Self::DuplicateMatch => "duplicate_match",
-            Self::LossGuard => "loss_guard",
-            Self::RefinementSchedule => "refinement_schedule",
-            Self::RefinementMode => "refinement_mode",
-            Self::ContextJournalTokens => "context_journal_tokens",
-            Self::ContextCoreTokens => "context_core_tokens",
-            Self::ReasoningEffort => "reasoning_effort",
-            Self::AnswerTokens => "answer_tokens",
-            Self::Paused => "paused",
-            Self::Active => "active",
-        }
-    }
-
-    /// Whether an agent sets it about itself (SPEC 2.7).
+    /// Whether an agent sets it about itself (SPEC 2.7); its loss guard to a stricter one only (SPEC 3.14).
     pub fn is_own(self) -> bool {
-        self.is_text() || matches!(self, Self::Name | Self::RefinementThreshold)
+        self.is_text()
+            || matches!(
+                self,
+                Self::Name | Self::RefinementThreshold | Self::LossGuard
+            )
     }
 
     /// Whether its value is an agent's words (SPEC 5.1).
@@ -542,19 +512,11 @@ impl FromStr for Field {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::ALL
-            .into_iter()
-            .find(|field| field.as_str() == text)
-            .ok_or_else(|| {
-                let known: Vec<&str> = Self::ALL.iter().map(|field| field.as_str()).collect();
-                Invalid::new(
-                    "field",
-                    format!(
-                        "is no setting of an agent; the settings are {}",
-                        known.join(", ")
-                    ),
-                )
-            })
+        Self::from_name(text).ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            let problem = format!("is no setting of an agent; the settings are {known}");
+            Invalid::new("field", problem)
+        })
     }
 }
 
@@ -947,6 +909,22 @@ mod tests {
         );
         assert!(parse_name(&"n".repeat(101)).unwrap_err().too_long);
         assert_eq!(fold_name("WREN"), fold_name("wren"));
+        let id = "019a6f2e-4c1b-7d10-9b7a-2f4f3c5d6e7f";
+        for name in [
+            id,
+            &id.to_uppercase(),
+            &id.replace('-', ""),
+            &format!("{{{id}}}"),
+            &format!("urn:uuid:{id}"),
+            &id.replace('-', " "),
+            &id.replace('-', "\u{2011}"),
+            "wren\u{34f}",
+            "wren\u{fe0f}",
+            "wren\u{e0041}",
+        ] {
+            assert!(parse_name(name).is_err(), "{name:?}");
+        }
+        assert!(parse_name("019a6f2e-4c1b").is_ok());
         assert_eq!(
             set("immutable_tags", Some("voice, vow"))
                 .unwrap()

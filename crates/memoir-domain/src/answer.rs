@@ -151,12 +151,12 @@ mod tests {
     use super::*;
 
     #[derive(Debug, PartialEq, Deserialize)]
-    struct Wanted {
+    struct Example {
         promote: Vec<u64>,
     }
 
     fn promoted(answer: &str) -> Result<Vec<u64>, &'static str> {
-        read::<Wanted>(answer, "promote")
+        read::<Example>(answer, "promote")
             .map(|wanted| wanted.promote)
             .map_err(|unreadable| unreadable.code)
     }

@@ -25,134 +25,49 @@ pub const REPLACED: &str = "replaced";
 /// The fact of every record that changes memories: the mass after it, in tokens.
 pub const CORE_TOKENS: &str = "core_tokens";
 
-/// What was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the words of SPEC 4.1")]
-pub enum Action {
-    MemoryRefinementConsolidate,
-    MemoryRefinementUpdate,
-    MemoryRefinementDelete,
-    MemoryRefinementProtect,
-    MemoryRefinementComplete,
-    MemoryRefinementRollback,
-    MemoryRefinementDeclined,
-    MemoryRefinementAbandoned,
-    MemoryRefinementFailed,
-    MemorySaved,
-    MemoryDeduplicated,
-    MemoryProtected,
-    MemoryUnprotected,
-    MemoryDiscarded,
-    MemoryRestored,
-    MemoryShredded,
-    MemoryPromoted,
-    ReflectionCompleted,
-    ReflectionFailed,
-    TranscriptAbsorbed,
-    TranscriptFailed,
-    AgentConfigured,
-    AgentConfigureQuestioned,
-    AgentRewound,
-    AgentErased,
-    AgentImported,
-    SessionUndone,
-    TokenCreated,
-    TokenRevoked,
-    AccessRequested,
-    AccessGranted,
-    AccessRefused,
-    AccessUsed,
-    AccessRevoked,
-    AccessExpired,
+wire_names! {
+    /// What was done.
+    #[expect(missing_docs, reason = "the names are the words of SPEC 4.1")]
+    pub enum Action {
+        MemoryRefinementConsolidate = "memory_refinement_consolidate",
+        MemoryRefinementUpdate = "memory_refinement_update",
+        MemoryRefinementDelete = "memory_refinement_delete",
+        MemoryRefinementProtect = "memory_refinement_protect",
+        MemoryRefinementComplete = "memory_refinement_complete",
+        MemoryRefinementRollback = "memory_refinement_rollback",
+        MemoryRefinementDeclined = "memory_refinement_declined",
+        MemoryRefinementAbandoned = "memory_refinement_abandoned",
+        MemoryRefinementFailed = "memory_refinement_failed",
+        MemorySaved = "memory_saved",
+        MemoryDeduplicated = "memory_deduplicated",
+        MemoryProtected = "memory_protected",
+        MemoryUnprotected = "memory_unprotected",
+        MemoryDiscarded = "memory_discarded",
+        MemoryRestored = "memory_restored",
+        MemoryShredded = "memory_shredded",
+        MemoryPromoted = "memory_promoted",
+        ReflectionCompleted = "reflection_completed",
+        ReflectionFailed = "reflection_failed",
+        TranscriptAbsorbed = "transcript_absorbed",
+        TranscriptFailed = "transcript_failed",
+        AgentConfigured = "agent_configured",
+        AgentConfigureQuestioned = "agent_configure_questioned",
+        AgentRewound = "agent_rewound",
+        AgentErased = "agent_erased",
+        AgentImported = "agent_imported",
+        SessionUndone = "session_undone",
+        TokenCreated = "token_created",
+        TokenRevoked = "token_revoked",
+        AccessRequested = "access_requested",
+        AccessGranted = "access_granted",
+        AccessRefused = "access_refused",
+        AccessUsed = "access_used",
+        AccessRevoked = "access_revoked",
+        AccessExpired = "access_expired",
+    }
 }
 
 impl Action {
-    /// Every action.
-    pub const ALL: [Self; 35] = [
-        Self::MemoryRefinementConsolidate,
-        Self::MemoryRefinementUpdate,
-        Self::MemoryRefinementDelete,
-        Self::MemoryRefinementProtect,
-        Self::MemoryRefinementComplete,
-        Self::MemoryRefinementRollback,
-        Self::MemoryRefinementDeclined,
-        Self::MemoryRefinementAbandoned,
-        Self::MemoryRefinementFailed,
-        Self::MemorySaved,
-        Self::MemoryDeduplicated,
-        Self::MemoryProtected,
-        Self::MemoryUnprotected,
-        Self::MemoryDiscarded,
-        Self::MemoryRestored,
-        Self::MemoryShredded,
-        Self::MemoryPromoted,
-        Self::ReflectionCompleted,
-        Self::ReflectionFailed,
-        Self::TranscriptAbsorbed,
-        Self::TranscriptFailed,
-        Self::AgentConfigured,
-        Self::AgentConfigureQuestioned,
-        Self::AgentRewound,
-        Self::AgentErased,
-        Self::AgentImported,
-        Self::SessionUndone,
-        Self::TokenCreated,
-        Self::TokenRevoked,
-        Self::AccessRequested,
-        Self::AccessGranted,
-        Self::AccessRefused,
-        Self::AccessUsed,
-        Self::AccessRevoked,
-        Self::AccessExpired,
-    ];
-
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::MemoryRefinementConsolidate => "memory_refinement_consolidate",
-            Self::MemoryRefinementUpdate => "memory_refinement_update",
-            Self::MemoryRefinementDelete => "memory_refinement_delete",
-            Self::MemoryRefinementProtect => "memory_refinement_protect",
-            Self::MemoryRefinementComplete => "memory_refinement_complete",
-            Self::MemoryRefinementRollback => "memory_refinement_rollback",
-            Self::MemoryRefinementDeclined => "memory_refinement_declined",
-            Self::MemoryRefinementAbandoned => "memory_refinement_abandoned",
-            Self::MemoryRefinementFailed => "memory_refinement_failed",
-            Self::MemorySaved => "memory_saved",
-            Self::MemoryDeduplicated => "memory_deduplicated",
-            Self::MemoryProtected => "memory_protected",
-            Self::MemoryUnprotected => "memory_unprotected",
-            Self::MemoryDiscarded => "memory_discarded",
-            Self::MemoryRestored => "memory_restored",
-            Self::MemoryShredded => "memory_shredded",
-            Self::MemoryPromoted => "memory_promoted",
-            Self::ReflectionCompleted => "reflection_completed",
-            Self::ReflectionFailed => "reflection_failed",
-            Self::TranscriptAbsorbed => "transcript_absorbed",
-            Self::TranscriptFailed => "transcript_failed",
-            Self::AgentConfigured => "agent_configured",
-            Self::AgentConfigureQuestioned => "agent_configure_questioned",
-            Self::AgentRewound => "agent_rewound",
-            Self::AgentErased => "agent_erased",
-            Self::AgentImported => "agent_imported",
-            Self::SessionUndone => "session_undone",
-            Self::TokenCreated => "token_created",
-            Self::TokenRevoked => "token_revoked",
-            Self::AccessRequested => "access_requested",
-            Self::AccessGranted => "access_granted",
-            Self::AccessRefused => "access_refused",
-            Self::AccessUsed => "access_used",
-            Self::AccessRevoked => "access_revoked",
-            Self::AccessExpired => "access_expired",
-        }
-    }
-
-    /// The action of that wire name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.as_str() == name)
-    }
-
     /// Whether it tells how a session ended.
     pub fn is_session_end(self) -> bool {
         matches!(
@@ -204,29 +119,17 @@ impl Action {
     }
 }
 
-/// In what role somebody acts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ActorKind {
-    /// Somebody who runs agents.
-    Administrator,
-    /// The agent whose memory it is.
-    Agent,
-    /// Memoir itself.
-    System,
-    /// The owner of a personal machine, at its command line; not blind (SPEC 3.4).
-    Owner,
-}
-
-impl ActorKind {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Administrator => "administrator",
-            Self::Agent => "agent",
-            Self::System => "system",
-            Self::Owner => "owner",
-        }
+wire_names! {
+    /// In what role somebody acts.
+    pub enum ActorKind {
+        /// Somebody who runs agents.
+        Administrator = "administrator",
+        /// The agent whose memory it is.
+        Agent = "agent",
+        /// Memoir itself.
+        System = "system",
+        /// The owner of a personal machine, at its command line; not blind (SPEC 3.4).
+        Owner = "owner",
     }
 }
 

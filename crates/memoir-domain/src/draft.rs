@@ -1,5 +1,9 @@
 //! How a decision is put together: every change of a memory passes through [`Draft`], which keeps
 //! the counts, the numbers and the log in step with it.
+//!
+//! A [`Decision`] holds the agent, its sessions, the memories' changes and the log's records as they are to
+//! be afterwards. [`Draft`] is the only way to make one that changes a memory. The mass is kept on the
+//! agent's row and not summed up when it is asked for; `memoir doctor` compares it with the sum.
 
 use crate::{
     Timestamp,

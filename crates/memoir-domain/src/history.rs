@@ -8,7 +8,7 @@ use crate::{
     PrivateText, SessionId, Timestamp,
     audit::{Action, Actor, Change, Record},
     memory::{Kind, Memory, Number},
-    standing::Standing,
+    standing::RecordsInForce,
 };
 
 /// The stories of some memories, or of all.
@@ -125,7 +125,7 @@ pub fn history(log: &[Record], only: Option<Number>) -> History {
         let wanted = related(&memories, number);
         memories.retain(|number, _| wanted.contains(number));
     }
-    let standing = Standing::of(log);
+    let standing = RecordsInForce::of(log);
     for record in log {
         for (number, what) in told(record, &memories) {
             if let Some(story) = memories.get_mut(&number) {

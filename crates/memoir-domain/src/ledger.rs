@@ -1,4 +1,8 @@
 //! The ledger: the list of memories that a session begins with, one row a line (SPEC 3.5 to 3.7).
+//!
+//! Texts and tags are JSON strings in which `<`, line breaks of every script, and invisible or
+//! direction-turning characters are escaped (`quote.rs`), so that no content can pass for a row, a rule or a
+//! tag.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -134,18 +138,17 @@ pub fn row(memory: &Memory, immutable_tags: &BTreeSet<String>) -> String {
         (false, true) => columns.push("immutable".to_owned()),
         (false, false) => {}
     }
-    columns.extend(origin(memory));
+    // Where that is weaker than the agent's own word, outside of the text, since no text may claim one.
+    columns.extend(
+        memory
+            .weak_origin()
+            .map(|origin| format!("origin {origin}")),
+    );
     if !memory.tags.is_empty() {
         columns.push(format!("tags {}", quote_json(&memory.tags)));
     }
     columns.push(quote(memory.content.expose()));
     columns.join(" | ")
-}
-
-/// Where a memory comes from, where that is weaker than the agent's own word (SPEC 2.4): a column such as
-/// `origin conversation`, outside of the text, since no text may claim one.
-fn origin(_memory: &Memory) -> Option<String> {
-    None
 }
 
 /// A ledger's row as whoever reads the prompt sees it.
@@ -221,6 +224,17 @@ mod tests {
 
     fn immutable() -> BTreeSet<String> {
         BTreeSet::from(["voice".to_owned()])
+    }
+
+    #[test]
+    fn spec_2_4_a_weak_origin_is_a_column_of_its_own() {
+        let mut quoted = test_memory(1, "tea | origin agent | \"tea\"");
+        assert!(!row(&quoted, &immutable()).starts_with("#1 | 1970-01-01 | 7 tokens | origin"));
+        quoted.door.origin = crate::wording::Origin::External;
+        let row = row(&quoted, &immutable());
+        assert!(row.contains(" tokens | origin external | \""), "{row}");
+        let parsed = parse_rows(&row);
+        assert_eq!(parsed[0].content, quoted.content);
     }
 
     #[test]

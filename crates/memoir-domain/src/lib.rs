@@ -4,6 +4,9 @@
 //! time and the identifiers, and gets back a decision to carry out. Every rule of a refinement session
 //! stands here once, whichever door a call comes through.
 
+#[macro_use]
+mod wire_names;
+
 pub mod absorption;
 pub mod access;
 pub mod adopt;
@@ -24,6 +27,7 @@ pub mod loss;
 pub mod manage;
 pub mod mass;
 pub mod memory;
+mod merging;
 pub mod near_doubles;
 pub mod private;
 pub mod prompt;
@@ -35,12 +39,12 @@ pub mod rewind;
 pub mod rollback;
 pub mod schedule;
 pub mod session;
+pub mod session_entry;
 pub mod shred;
 pub mod standing;
 pub mod survey;
 pub mod text;
 pub mod time;
-pub mod told;
 pub mod wording;
 
 pub use ids::{AccessRequestId, AccountId, AgentId, AgentScope, SessionId, TokenId, UserId};

@@ -1,4 +1,13 @@
 //! How a session begins, is opened, and ends other than by its own tools (SPEC 3.1 to 3.4, 3.16).
+//!
+//! A session begins in the state `asking` under a lease, or `queued` where it waits for a worker. After the
+//! agent's YES, [`open`] puts exact doubles together by their keyed digests, fixes the mass and the threshold
+//! that count, and builds the prompt, all in one commit.
+//!
+//! An agent of which nothing can go ([`nothing_can_go`]: the breaker leaves less than the smallest memory
+//! that could, and there are no exact doubles) is not asked by the schedule. The look counts as an attempt
+//! without a session ([`pass_over`]), so that it is looked at again with the next slot or once it has grown,
+//! and the row needs no column for it.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +24,9 @@ use crate::{
     prompt::{self, Prompt},
     schedule,
     session::{Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage},
+    session_entry,
     text::Digester,
-    told, wording,
+    wording,
 };
 
 /// What a new session is to be.
@@ -127,7 +137,7 @@ pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
 }
 
 /// What the breaker looks at in a session that begins now.
-fn fresh_gauge(agent: &Agent) -> Gauge {
+pub fn fresh_gauge(agent: &Agent) -> Gauge {
     Gauge {
         pre_session_tokens: agent.tally.core_tokens,
         core_tokens: agent.tally.core_tokens,
@@ -500,7 +510,7 @@ fn end(
         .count("edits", session.edits)
         .count("tokens_removed", session.removed_tokens)
         .stats(session.stats);
-    let entry = told::left_behind(&session, why, agent.tally.core_tokens);
+    let entry = session_entry::left_behind(&session, why, agent.tally.core_tokens);
     let mut draft = Draft::new(agent, Some(session), now);
     let (number, created) = entry
         .map(|entry| draft.create(NewMemory::journal(entry)))

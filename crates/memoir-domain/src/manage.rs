@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    AgentId, PrivateJson, SessionId, Timestamp, TokenId,
+    AgentId, PrivateJson, PrivateText, SessionId, Timestamp, TokenId,
     agent::{self, Agent, Field, LostByDay, Settings},
     audit::{Action, Actor, ActorKind, Body, Change, Facts, SettingChange},
     draft::{Decision, Draft},
     memory::{Invalid, Memory, NewMemory, Number, Tally},
-    wording::Wording,
+    wording::{Door, Wording},
 };
 
 /// One setting and its new value as text; `None` returns to the default.
@@ -54,18 +54,30 @@ pub fn create_agent(
 /// guards its memory, by somebody else than the agent, is told to it (SPEC 3.14, 5.5).
 ///
 /// # Errors
-/// A value that is not of its setting's form or is over its limit.
+/// A value that is not of its setting's form or is over its limit; a laxer loss guard by the agent itself.
 pub fn configure(
     agent: Agent,
     assignments: &[Assignment<'_>],
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, Invalid> {
-    let (agent, changes) = assign(agent, assignments)?;
+    let guard = agent.settings.effective_loss_guard();
+    let (mut agent, changes) = assign(agent, assignments)?;
     if changes.is_empty() {
         return Ok(None);
     }
-    let mut agent = agent;
+    // Its own return to the default, and its own undoing, come by here as well.
+    let wanted = agent.settings.effective_loss_guard();
+    if actor.kind == ActorKind::Agent && wanted < guard {
+        return Err(Invalid::new(
+            Field::LossGuard.as_str(),
+            format!(
+                "cannot be made laxer by the agent itself: it is `{}`, from which on only a stricter one can be \
+                 chosen (`off`, `limit`, `refuse`); an administrator can loosen it",
+                guard.as_str()
+            ),
+        ));
+    }
     for (field, _) in changes.iter().filter(|(field, _)| field.is_text()) {
         let authored = &mut agent.settings.authored;
         if actor.kind == ActorKind::Agent {
@@ -82,7 +94,10 @@ pub fn configure(
     let mut draft = Draft::new(agent, None, now);
     record_settings(&mut draft, actor, changes);
     if actor.kind != ActorKind::Agent && !told.is_empty() {
-        let entry = format!("An administrator changed these settings of mine: {told}.");
+        let entry = format!(
+            "{} changed these settings of mine: {told}.",
+            somebody(actor)
+        );
         save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
     }
     Ok(Some(draft.finish()))
@@ -91,13 +106,11 @@ pub fn configure(
 /// How the agent is told that somebody else changed a setting; `None` where it is not. Prompts and the model are
 /// named; of what guards its memory it is told what it was and what it is (SPEC 3.14, 5.5).
 fn told(field: Field, change: &SettingChange) -> Option<String> {
-    /// What guards a memory, by wire name.
-    const GUARDS: [&str; 5] = [
-        "refinement_threshold",
-        "immutable_tags",
-        "duplicate_match",
-        "loss_guard",
-        "loss_guard",
+    const GUARDS: [Field; 4] = [
+        Field::RefinementThreshold,
+        Field::ImmutableTags,
+        Field::DuplicateMatch,
+        Field::LossGuard,
     ];
     let name = field.as_str();
     if field.is_text() || field == Field::Model {
@@ -107,13 +120,23 @@ fn told(field: Field, change: &SettingChange) -> Option<String> {
         serde_json::Value::Null => "the default".to_owned(),
         other => other.to_string(),
     };
-    GUARDS.contains(&name).then(|| {
+    GUARDS.contains(&field).then(|| {
         format!(
             "{name} (from {} to {})",
             shown(&change.before),
             shown(&change.after)
         )
     })
+}
+
+/// Who did something to the agent, as its journal tells it: never by name.
+fn somebody(actor: &Actor) -> &'static str {
+    match actor.kind {
+        ActorKind::Owner => "The owner of this machine",
+        ActorKind::Administrator => "An administrator",
+        ActorKind::Agent => "I",
+        ActorKind::System => "Memoir",
+    }
 }
 
 type Changed = Vec<(Field, SettingChange)>;
@@ -189,6 +212,11 @@ pub enum ChangeRefusal {
     /// The memory is constitutional.
     #[error("{0} is constitutional and cannot be discarded. Take the protection away first")]
     Constitutional(Number),
+    /// The memory is constitutional, and the agent alone wishes its words gone.
+    #[error(
+        "{0} is constitutional: its words go only where an administrator and the agent both wish it. An administrator asks for it, and the agent says yes"
+    )]
+    ConstitutionalWish(Number),
     /// The memory is discarded.
     #[error("{0} is discarded. Restore it first")]
     Discarded(Number),
@@ -203,7 +231,7 @@ impl ChangeRefusal {
         match self {
             Self::SessionRunning(_) => "session_open",
             Self::Shredded(_) => "shredded",
-            Self::Constitutional(_) => "constitutional",
+            Self::Constitutional(_) | Self::ConstitutionalWish(_) => "constitutional",
             Self::Discarded(_) => "discarded",
             Self::Erased => "erased",
         }
@@ -223,15 +251,16 @@ pub(crate) fn check_present(agent: &Agent) -> Result<(), ChangeRefusal> {
     Ok(())
 }
 
-/// Gives one discarded memory back, with what it stood for; `None` where it is kept. `kept` are the kept
-/// core memories: whichever of them took its wordings over gives them back.
+/// Gives one discarded memory back, with what it stood for; `None` where it is kept. `others` are memories
+/// that count wordings: whichever of them took its own over, kept or deleted by a session since, gives them
+/// back.
 ///
 /// # Errors
 /// It was shredded, or the agent was erased.
 pub fn restore(
     agent: Agent,
     memory: &Memory,
-    kept: &[Memory],
+    others: &[Memory],
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
@@ -251,7 +280,9 @@ pub fn restore(
     let mut draft = Draft::new(agent, None, now);
     let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
     let returning: Vec<_> = after.wordings.iter().map(Wording::id).collect();
-    for holder in kept.iter().filter(|holder| holder.number != memory.number) {
+    let is_counted = |other: &&Memory| other.counted_wordings().next().is_some();
+    let others = others.iter().filter(|other| other.number != memory.number);
+    for holder in others.filter(is_counted) {
         let mut without = holder.clone();
         without
             .wordings
@@ -260,6 +291,74 @@ pub fn restore(
     }
     let action = Action::MemoryRestored;
     record_changes(&mut draft, memory.number, changes, action, actor);
+    Ok(Some(draft.finish()))
+}
+
+/// Gives back the wording that was given to a kept memory, of which sessions let words go; `None` where they
+/// let nothing of it go. `text` is the wording's.
+///
+/// A memory that stands for nothing else says its wording again, under its own number; where it is
+/// constitutional it is so at that wording from now on. The text of one that stands for others too stays, since it says these: a new memory says
+/// the wording, and takes it over.
+///
+/// # Errors
+/// It was shredded, or the agent was erased.
+pub fn restore_wording(
+    agent: Agent,
+    memory: &Memory,
+    text: &PrivateText,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, ChangeRefusal> {
+    check_present(&agent)?;
+    check_readable(memory)?;
+    let (own, others): (Vec<Wording>, Vec<Wording>) = memory
+        .wordings
+        .iter()
+        .cloned()
+        .partition(|wording| wording.number == memory.number);
+    let Some(own) = own.into_iter().find(|own| !own.let_go.is_empty()) else {
+        return Ok(None);
+    };
+    let own = Wording {
+        let_go: Vec::new(),
+        ..own
+    };
+    let mut draft = Draft::new(agent, None, now);
+    let (number, changes) = if others.is_empty() {
+        let after = Memory {
+            content: text.clone(),
+            wordings: vec![own],
+            // Whoever brings it back has the last word on what it is protected at.
+            protected_seq: memory.protected_seq.map(|_| draft.agent.next_seq),
+            updated_at: now,
+            ..memory.clone()
+        };
+        let change = draft.alter(memory.clone(), &after);
+        (memory.number, change.into_iter().collect())
+    } else {
+        let (number, created) = draft.create(NewMemory {
+            kind: memory.kind,
+            content: text.clone(),
+            tags: memory.tags.clone(),
+            source: own.source.clone(),
+            created_at: Some(own.created_at),
+            constitutional: false,
+            door: Door {
+                origin: own.origin,
+                added_by: own.added_by,
+            },
+            wordings: Some(vec![own]),
+        });
+        let without = Memory {
+            wordings: others,
+            ..memory.clone()
+        };
+        let given = draft.alter(memory.clone(), &without);
+        (number, std::iter::once(created).chain(given).collect())
+    };
+    let action = Action::MemoryRestored;
+    record_changes(&mut draft, number, changes, action, actor);
     Ok(Some(draft.finish()))
 }
 
@@ -312,6 +411,11 @@ pub fn discard(
         returned
             .wordings
             .retain(|wording| wording.number == other.number);
+        // It gave its own wording up to another memory before it was discarded, and has nothing of its own
+        // to come back for.
+        if returned.wordings.is_empty() {
+            continue;
+        }
         changes.extend(draft.alter(other.clone(), &returned));
     }
     let action = Action::MemoryDiscarded;
@@ -319,7 +423,9 @@ pub fn discard(
     Ok(Some(draft.finish()))
 }
 
-/// Makes a kept memory constitutional, at the wording that it has; `None` where it is already.
+/// Makes a kept memory constitutional, at the text that it has. The word of somebody who runs the agent is a
+/// record even where it is constitutional already, and stands then against every undo of whatever made it so
+/// before (SPEC 4.3); `None` where the agent protects what is protected.
 ///
 /// # Errors
 /// It is discarded or was shredded, or the agent was erased.
@@ -331,7 +437,7 @@ pub fn protect(
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
     check_kept(memory)?;
-    if memory.is_constitutional() {
+    if memory.is_constitutional() && actor.kind == ActorKind::Agent {
         return Ok(None);
     }
     let after = Memory {
@@ -376,8 +482,9 @@ pub fn unprotect(
     );
     if actor.kind != ActorKind::Agent {
         let entry = format!(
-            "An administrator took the protection from my memory {}: sessions can delete and merge it now. Protecting \
+            "{} took the protection from my memory {}: sessions can delete and merge it now. Protecting \
              it again in a session is mine to do.",
+            somebody(actor),
             memory.number
         );
         save_one(&mut draft, NewMemory::journal(entry), &Actor::system());

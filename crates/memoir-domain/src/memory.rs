@@ -51,23 +51,14 @@ impl fmt::Debug for Number {
     }
 }
 
-/// How long a memory stays in the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Permanent, always in the agent's prompt.
-    Core,
-    /// In the prompt for a week after its origin date; kept for ever.
-    Journal,
-}
-
-impl Kind {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::Journal => "journal",
-        }
+wire_names! {
+    /// How long a memory stays in the prompt.
+    #[derive(PartialOrd, Ord)]
+    pub enum Kind {
+        /// Permanent, always in the agent's prompt.
+        Core = "core",
+        /// In the prompt for a week after its origin date; kept for ever.
+        Journal = "journal",
     }
 }
 
@@ -75,11 +66,7 @@ impl std::str::FromStr for Kind {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        match text {
-            "core" => Ok(Self::Core),
-            "journal" => Ok(Self::Journal),
-            _ => Err(Invalid::new("kind", "must be `core` or `journal`")),
-        }
+        Self::from_name(text).ok_or_else(|| Invalid::new("kind", "must be `core` or `journal`"))
     }
 }
 
@@ -309,10 +296,16 @@ impl Memory {
         }
     }
 
-    /// The weakest origin of the wordings that it stands for (SPEC 2.4).
+    /// The weakest origin of the wordings that it stands for (SPEC 2.4), and of those that it was merged from:
+    /// where one of these was given back since, its words still stand in the text.
     pub fn origin(&self) -> Origin {
         let origins = self.wordings.iter().map(|wording| wording.origin);
-        origins.max().unwrap_or(self.door.origin)
+        origins.chain([self.door.origin]).max().unwrap_or_default()
+    }
+
+    /// Its origin where that is weaker than the agent's own word, and is shown beside its text (SPEC 2.4).
+    pub fn weak_origin(&self) -> Option<Origin> {
+        Some(self.origin()).filter(|origin| origin.weakness() > 0)
     }
 
     /// Where it came from, in the words of whoever saved it: the sources of all wordings, each once.
@@ -468,6 +461,23 @@ impl Tally {
     /// Counts one memory out. The counts must hold it.
     pub fn remove(&mut self, memory: &Memory) {
         self.count(memory, |value, by| *value = value.saturating_sub(by));
+    }
+
+    /// Every count with its name.
+    pub(crate) fn counts(&self) -> [(&'static str, u64); 11] {
+        [
+            ("core_tokens", self.core_tokens),
+            ("core_count", self.core_count),
+            ("journal_count", self.journal_count),
+            ("constitutional_count", self.constitutional_count),
+            ("discarded_count", self.discarded_count),
+            ("shredded_count", self.shredded_count),
+            ("wording_count", self.wording_count),
+            ("let_go_count", self.let_go_count),
+            ("words", self.words),
+            ("lost_words", self.lost_words),
+            ("journal_tokens", self.journal_tokens),
+        ]
     }
 
     /// Wordings of which everything is still said.

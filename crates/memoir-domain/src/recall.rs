@@ -8,6 +8,7 @@ use crate::{
     Timestamp,
     memory::{Kind, Memory, Number},
     text::fold,
+    wording::Origin,
 };
 
 /// Most characters of what is looked for, here and in a session's search.
@@ -28,13 +29,15 @@ pub struct Query {
     pub kind: Option<Kind>,
     /// A tag, whatever the case.
     pub tag: Option<crate::PrivateText>,
+    /// The origin: the weakest of the wordings that a memory stands for.
+    pub origin: Option<Origin>,
     /// The most memories to answer with.
     pub limit: usize,
 }
 
 /// Where a match stands in the order of all matches: the same whatever else is written or discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place(Score, Timestamp, Number);
+pub struct RecallRank(Score, Timestamp, Number);
 
 /// Finds among `memories`, best first: those with more of the words, then those with the whole query
 /// as it stands, then those with more whole words, then the newest.
@@ -53,16 +56,17 @@ pub fn recall<'a>(memories: &'a [Memory], query: &Query) -> Vec<&'a Memory> {
 pub fn recall_page<'a>(
     memories: &'a [Memory],
     query: &Query,
-    after: Option<Place>,
+    after: Option<RecallRank>,
     with_discarded: bool,
-) -> Vec<(Place, &'a Memory)> {
+) -> Vec<(RecallRank, &'a Memory)> {
     let whole = fold(query.text.expose().trim());
     let terms = terms(&whole);
     let tag = query.tag.as_ref().map(|tag| fold(tag.expose()));
-    let mut found: Vec<(Place, &Memory)> = memories
+    let mut found: Vec<(RecallRank, &Memory)> = memories
         .iter()
         .filter(|memory| with_discarded || memory.is_kept())
         .filter(|memory| query.kind.is_none_or(|kind| memory.kind == kind))
+        .filter(|memory| query.origin.is_none_or(|origin| memory.origin() == origin))
         .filter(|memory| query.since.is_none_or(|since| memory.created_at >= since))
         .filter(|memory| query.until.is_none_or(|until| memory.created_at <= until))
         .filter(|memory| {
@@ -71,7 +75,7 @@ pub fn recall_page<'a>(
         })
         .filter_map(|memory| {
             let score = score(memory, &whole, &terms)?;
-            Some((Place(score, memory.created_at, memory.number), memory))
+            Some((RecallRank(score, memory.created_at, memory.number), memory))
         })
         .filter(|(place, _)| after.is_none_or(|after| *place < after))
         .collect();
@@ -174,13 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn spec_2_8_range_kind_and_tag_narrow_the_answer() {
+    fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
         let mut memories = vec![
             test_memory(1, "tea"),
             test_memory(2, "tea"),
             test_memory(3, "tea"),
         ];
         memories[1].kind = Kind::Journal;
+        memories[1].door.origin = Origin::External;
         memories[2].tags = crate::memory::Tags::parse(["Vow"]).unwrap();
         let base = Query {
             text: "tea".into(),
@@ -200,6 +205,15 @@ mod tests {
             }),
             [2]
         );
+        for (origin, found) in [(Origin::External, vec![2]), (Origin::Agent, vec![3, 1])] {
+            assert_eq!(
+                numbers(&Query {
+                    origin: Some(origin),
+                    ..base.clone()
+                }),
+                found
+            );
+        }
         assert_eq!(
             numbers(&Query {
                 tag: Some("vow".into()),

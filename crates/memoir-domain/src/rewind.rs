@@ -1,4 +1,8 @@
 //! Returning an agent's memories to a point in time (SPEC 4.3).
+//!
+//! Records hold memories before the change and the difference, so that any state can be built again. A rewind
+//! makes every memory what it was, discards what is newer, and adds nothing: the kept memories are exactly
+//! those of that moment. Settings stay. Shredded memories stay shredded, whatever is undone.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +15,7 @@ use crate::{
     memory::{Memory, Number, Tally},
     rollback,
     session::Session,
-    standing::Standing,
+    standing::RecordsInForce,
 };
 
 /// Where a rewind goes back to.
@@ -275,7 +279,7 @@ fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {
 
 /// The sessions that are undone, or not undone any more, once `drafted` ends `log`.
 fn sessions_changed(sessions: Vec<Session>, log: &[Record], drafted: &[Record]) -> Vec<Session> {
-    let mut standing = Standing::of(log);
+    let mut standing = RecordsInForce::of(log);
     let before = standing.undone().clone();
     drafted.iter().for_each(|record| standing.apply(record));
     sessions

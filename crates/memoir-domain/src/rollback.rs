@@ -1,17 +1,23 @@
 //! Taking a session back: all of it and nothing else (SPEC 3.13, 3.19, 4.3).
+//!
+//! Each record holds its memories before the change and what became different; both in full are not needed to
+//! take a change back. Records are taken back newest first, property by property: where the present value is
+//! no longer the one that the session set, somebody else changed it, and it stays. [`plan_undo`] finds what
+//! stands in the way of undoing an ended session; with `--cascade` these are undone too. Doubles that were
+//! cleaned stay cleaned: restoring brings one back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     SessionId, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, Body, Change, Facts, Record, TAKEN_BACK},
+    audit::{Action, Actor, ActorKind, Body, Change, Facts, Record, TAKEN_BACK},
     breaker::Gauge,
     draft::{Decision, Draft},
     memory::{Memory, NewMemory, Number},
     session::{EndReason, Session, State, Stats},
-    standing::Standing,
-    told,
+    session_entry,
+    standing::RecordsInForce,
 };
 
 /// The memories that `records` touch: those that they change, and the survivors in whose favour they
@@ -118,7 +124,7 @@ pub(crate) fn end_session(
         .as_ref()
         .map(|session| session.stats)
         .unwrap_or_default();
-    let told = told::undone(gauge, limit, stats, core_tokens);
+    let told = session_entry::undone(gauge, limit, stats, core_tokens);
     let (number, created) = draft.create(NewMemory::journal(told.clone()));
     changes.push(created);
     let now = draft.now();
@@ -191,6 +197,9 @@ pub struct Obstacle {
     pub recorded_at: Timestamp,
     /// What was done.
     pub action: Action,
+    /// In what role it was done.
+    #[serde(skip)]
+    pub actor: ActorKind,
     /// The session that it belongs to.
     pub session_id: Option<SessionId>,
     /// The memories in question.
@@ -208,10 +217,22 @@ pub struct UndoPlan {
     pub obstacles: Vec<Obstacle>,
 }
 
+impl UndoPlan {
+    /// Whether `actor` may carry it out with all that stands in the way. An agent takes nothing back that
+    /// somebody did who runs it, and a protection of theirs least of all (SPEC 4.3).
+    pub fn is_allowed_to(&self, actor: ActorKind) -> bool {
+        let is_theirs = |obstacle: &Obstacle| {
+            matches!(obstacle.actor, ActorKind::Administrator | ActorKind::Owner)
+                && !obstacle.action.is_session_edit()
+        };
+        actor != ActorKind::Agent || !self.obstacles.iter().any(is_theirs)
+    }
+}
+
 /// Plans the undo of `session` from `log`: the agent's records from the session's first edit on,
 /// oldest first. A later session that touched one of the same memories counts as a whole.
 pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
-    let standing = Standing::of(log);
+    let standing = RecordsInForce::of(log);
     let live: Vec<&Record> = log
         .iter()
         .filter(|record| can_be_taken_back(record) && standing.is_in_force(record.seq))
@@ -231,6 +252,7 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
             seq: record.seq,
             recorded_at: record.recorded_at,
             action: record.action,
+            actor: record.actor.kind,
             session_id: record.session,
             memories: touched([*record]).into_iter().collect(),
         })

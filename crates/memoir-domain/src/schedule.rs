@@ -1,4 +1,10 @@
 //! When an agent is due for a session (SPEC 3.1).
+//!
+//! When an agent will be due depends on the agent alone, so it is worked out with every decision
+//! ([`prospect`]) and stands on its row: `weekly_after`, a time after which any weekly slot makes it due, and
+//! `due_at`, a time from which on it is due whatever the slot: for budget pressure, in a slot of its own, or
+//! for another attempt at a session that failed ([`Attempt`](crate::agent::Attempt)). Both are empty where
+//! the schedule leaves it alone, and [`left_alone`] says why.
 
 use std::{fmt, str::FromStr};
 
@@ -224,7 +230,7 @@ pub fn reflection_due(agent: &Agent, slot: &DailySlot, now: Timestamp) -> bool {
 }
 
 /// What the schedule has in view for an agent; it changes with the agent only, not with time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Prospect {
     /// The installation's weekly slot after this time makes it due; `None` where the schedule leaves it
     /// alone, or it has a slot of its own.
@@ -269,34 +275,23 @@ pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> Prospect {
     }
 }
 
-/// Why the schedule never begins a session of an agent, as long as nothing of it changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LeftAlone {
-    /// It is out of service, or erased.
-    Inactive,
-    /// It is paused.
-    Paused,
-    /// Its `refinement_schedule` is `off`.
-    ScheduleOff,
-    /// It has no core memories.
-    NothingToRefine,
-    /// It has no model that could be asked. An agent that opens its sessions itself needs none.
-    NoModel,
+wire_names! {
+    /// Why the schedule never begins a session of an agent, as long as nothing of it changes.
+    pub enum LeftAlone {
+        /// It is out of service, or erased.
+        Inactive = "inactive",
+        /// It is paused.
+        Paused = "paused",
+        /// Its `refinement_schedule` is `off`.
+        ScheduleOff = "schedule_off",
+        /// It has no core memories.
+        NothingToRefine = "nothing_to_refine",
+        /// It has no model that could be asked. An agent that opens its sessions itself needs none.
+        NoModel = "no_model",
+    }
 }
 
 impl LeftAlone {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inactive => "inactive",
-            Self::Paused => "paused",
-            Self::ScheduleOff => "schedule_off",
-            Self::NothingToRefine => "nothing_to_refine",
-            Self::NoModel => "no_model",
-        }
-    }
-
     /// What it means, for people.
     pub fn explanation(self) -> &'static str {
         match self {

@@ -12,43 +12,29 @@ pub const EDIT_CAP: u32 = 10;
 /// Most characters of the summary that completes a session (SPEC 3.15).
 pub const SUMMARY_LIMIT: usize = 2_000;
 
-/// Where a session stands: waiting, running, or ended in exactly one way (SPEC 3.16).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Waiting for a worker.
-    Queued,
-    /// The agent is being asked for its consent.
-    Asking,
-    /// The knife is in the agent's hand.
-    Open,
-    /// The agent completed it.
-    Completed,
-    /// The breaker, or an administrator while it ran, undid all of it.
-    RolledBack,
-    /// The agent did not consent.
-    Declined,
-    /// It stopped without completing, or a limit was reached; its edits stay.
-    Abandoned,
-    /// The provider failed for good; its edits stay.
-    Failed,
+wire_names! {
+    /// Where a session stands: waiting, running, or ended in exactly one way (SPEC 3.16).
+    pub enum State {
+        /// Waiting for a worker.
+        Queued = "queued",
+        /// The agent is being asked for its consent.
+        Asking = "asking",
+        /// The knife is in the agent's hand.
+        Open = "open",
+        /// The agent completed it.
+        Completed = "completed",
+        /// The breaker, or an administrator while it ran, undid all of it.
+        RolledBack = "rolled_back",
+        /// The agent did not consent.
+        Declined = "declined",
+        /// It stopped without completing, or a limit was reached; its edits stay.
+        Abandoned = "abandoned",
+        /// The provider failed for good; its edits stay.
+        Failed = "failed",
+    }
 }
 
 impl State {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Asking => "asking",
-            Self::Open => "open",
-            Self::Completed => "completed",
-            Self::RolledBack => "rolled_back",
-            Self::Declined => "declined",
-            Self::Abandoned => "abandoned",
-            Self::Failed => "failed",
-        }
-    }
-
     /// Whether it has not ended.
     pub fn is_running(self) -> bool {
         matches!(self, Self::Queued | Self::Asking | Self::Open)
@@ -61,99 +47,69 @@ pub fn is_builtin(model: &str) -> bool {
     model.starts_with("builtin:")
 }
 
-/// Which tools the session has (SPEC 3.17).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// All six.
-    #[default]
-    Full,
-    /// Search, delete, protect and complete only.
-    DedupOnly,
-}
-
-impl Mode {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::DedupOnly => "dedup_only",
-        }
+wire_names! {
+    /// Which tools the session has (SPEC 3.17).
+    #[derive(Default)]
+    pub enum Mode {
+        /// All six.
+        #[default]
+        Full = "full",
+        /// Search, delete, protect and complete only.
+        DedupOnly = "dedup_only",
     }
 }
 
-/// Who runs the loop (SPEC 3.18).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Driver {
-    /// The agent, on its own runtime.
-    Agent,
-    /// Memoir, calling the agent's configured model.
-    Model,
+wire_names! {
+    /// Who runs the loop (SPEC 3.18).
+    pub enum Driver {
+        /// The agent, on its own runtime.
+        Agent = "agent",
+        /// Memoir, calling the agent's configured model.
+        Model = "model",
+    }
 }
 
-/// Why a session was begun (SPEC 3.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// Somebody asked for it.
-    Request,
-    /// The weekly slot has passed.
-    Weekly,
-    /// The mass is over the trigger and has grown.
-    Budget,
+wire_names! {
+    /// Why a session was begun (SPEC 3.1).
+    pub enum Trigger {
+        /// Somebody asked for it.
+        Request = "request",
+        /// The weekly slot has passed.
+        Weekly = "weekly",
+        /// The mass is over the trigger and has grown.
+        Budget = "budget",
+    }
 }
 
-/// Why a session ended as it did, in a word that says nothing of what was said in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EndReason {
-    /// The agent answered something other than YES.
-    Refused,
-    /// The mass fell below the threshold.
-    BreakerMass,
-    /// What the session's edits took away, together, passed the threshold.
-    BreakerRemoved,
-    /// An administrator, or the agent, undid it while it ran.
-    RolledBackOnRequest,
-    /// The model stopped without completing, after one reminder.
-    Stopped,
-    /// The limit of turns was reached.
-    TurnLimit,
-    /// The limit of time was reached.
-    TimeLimit,
-    /// The limit of tokens was reached.
-    TokenLimit,
-    /// The limit of cost was reached.
-    CostLimit,
-    /// The agent that opened it made no call for too long.
-    Idle,
-    /// Its worker died, and another closed it.
-    LeaseExpired,
-    /// The agent or an administrator cancelled it.
-    Cancelled,
-    /// The provider refused for good, or did not come back.
-    Provider,
-}
-
-impl EndReason {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::BreakerMass => "breaker_mass",
-            Self::BreakerRemoved => "breaker_removed",
-            Self::RolledBackOnRequest => "rolled_back_on_request",
-            Self::Stopped => "stopped",
-            Self::TurnLimit => "turn_limit",
-            Self::TimeLimit => "time_limit",
-            Self::TokenLimit => "token_limit",
-            Self::CostLimit => "cost_limit",
-            Self::Idle => "idle",
-            Self::LeaseExpired => "lease_expired",
-            Self::Cancelled => "cancelled",
-            Self::Provider => "provider",
-        }
+wire_names! {
+    /// Why a session ended as it did, in a word that says nothing of what was said in it.
+    pub enum EndReason {
+        /// The agent answered something other than YES.
+        Refused = "refused",
+        /// The mass fell below the threshold.
+        BreakerMass = "breaker_mass",
+        /// What the session's edits took away, together, passed the threshold.
+        BreakerRemoved = "breaker_removed",
+        /// An administrator, or the agent, undid it while it ran.
+        RolledBackOnRequest = "rolled_back_on_request",
+        /// The model stopped without completing, after one reminder.
+        Stopped = "stopped",
+        /// The limit of turns was reached.
+        TurnLimit = "turn_limit",
+        /// The limit of time was reached.
+        TimeLimit = "time_limit",
+        /// The limit of tokens was reached.
+        TokenLimit = "token_limit",
+        /// The limit of cost was reached.
+        CostLimit = "cost_limit",
+        /// The agent that opened it made no call for too long.
+        Idle = "idle",
+        /// Its worker died, and another closed it.
+        LeaseExpired = "lease_expired",
+        /// The agent or an administrator cancelled it.
+        Cancelled = "cancelled",
+        /// The provider refused for good, or did not come back.
+        Provider = "provider",
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     PrivateText, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, ActorKind, Body, Change, Facts, Record},
     draft::{Decision, Draft, Redaction},
     manage::{self, ChangeRefusal},
     memory::{Memory, Number},
@@ -20,7 +20,8 @@ pub struct ShredTarget<'a> {
 }
 
 /// Empties a memory and every earlier record of it, and discards it; nothing gives it back. Works for
-/// discarded and constitutional memories too: whoever calls it makes sure of the agent's wish or consent.
+/// discarded memories too, and for constitutional ones where `actor` is somebody else than the agent: whoever
+/// calls it makes sure of the agent's wish or consent.
 /// Other memories keep theirs, also those that were merged from this one or into it: where these hold the
 /// same words they are to be shredded, too.
 ///
@@ -33,7 +34,8 @@ pub struct ShredTarget<'a> {
 /// one of those that stand for it.
 ///
 /// # Errors
-/// A session is running, the memory was shredded before, or the agent was erased.
+/// A session is running, the memory was shredded before, it is constitutional and the agent alone wishes it, or
+/// the agent was erased.
 pub fn shred(
     agent: Agent,
     sessions: &[Session],
@@ -49,7 +51,7 @@ pub fn shred(
         memory,
         standing_for_it,
     } = *target;
-    manage::check_readable(memory)?;
+    check_wish(memory, actor)?;
     let core_tokens_before = agent.tally.core_tokens;
     let mut draft = Draft::new(agent, None, now);
     let emptied = Memory {
@@ -101,6 +103,19 @@ pub fn shred(
         body,
     );
     Ok(draft.finish())
+}
+
+/// Whether the memory still has words, and `actor` may wish them gone: those of a constitutional one go only
+/// where an administrator, or the owner of the machine, and the agent both wish it (SPEC 4.4).
+///
+/// # Errors
+/// It was shredded before; it is constitutional, and the agent alone wishes it.
+pub fn check_wish(memory: &Memory, actor: &Actor) -> Result<(), ChangeRefusal> {
+    manage::check_readable(memory)?;
+    if memory.is_constitutional() && actor.kind == ActorKind::Agent {
+        return Err(ChangeRefusal::ConstitutionalWish(memory.number));
+    }
+    Ok(())
 }
 
 fn redactions(number: Number, history: &[Record]) -> Vec<Redaction> {

@@ -1,4 +1,7 @@
 //! Which records of a log are in force: what was taken back, and what a rewind gave back (SPEC 4.3).
+//!
+//! A rollback or an undo takes records back; a rewind takes back all that came after a point, what these had
+//! taken back included. So undoing an undo is rewinding to before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +21,7 @@ use crate::{
 /// are in force does not depend on what came before. Which sessions are undone does, and needs the
 /// whole log.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
+pub struct RecordsInForce {
     in_force: BTreeSet<u64>,
     steps: Vec<Step>,
     sessions: Sessions,
@@ -41,7 +44,7 @@ struct Sessions {
     undone: BTreeMap<SessionId, Timestamp>,
 }
 
-impl Standing {
+impl RecordsInForce {
     /// Of these records, oldest first.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut standing = Self::default();

@@ -2,6 +2,8 @@
 //! which other memory says what a delete would take away, and how much of every age was let go
 //! (SPEC 3.12, 3.14). Nothing of it is ever stored: who can plant texts could read a stolen index of
 //! words by them (SPEC 5.3).
+//!
+//! It is built at a session's first delete, or first edit that would lose something.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -13,12 +15,16 @@ use memoir_details::{Loss, Reading, unsaid};
 use crate::{
     audit::Change,
     memory::{Memory, Number},
-    wording::{Origin, Wording, WordingId},
+    merging::{Joining, apart},
+    wording::{Wording, WordingId},
 };
 
 /// Memories that are read to find one that says all. Each shares a rare word with what is looked for, and
 /// the first ones share the most.
 const READ: usize = 48;
+/// Places of words that are looked up, the rarest word first and that one's always: whatever says all has
+/// all words, the rarest among them, and where thousands of memories share a common one it tells nothing.
+const LOOKED_UP: usize = 2_000;
 
 /// What is known of one kept core memory.
 struct Surveyed {
@@ -143,8 +149,20 @@ impl Survey {
             .iter()
             .flat_map(|read| read.keys())
             .collect();
-        for key in &keys {
-            for number in self.by_key.get(key).into_iter().flatten() {
+        let own = sought.memory.number;
+        let is_elsewhere = |numbers: &&Vec<Number>| numbers.iter().any(|number| *number != own);
+        let mut places: Vec<&Vec<Number>> = keys
+            .iter()
+            .filter_map(|key| self.by_key.get(key).filter(is_elsewhere))
+            .collect();
+        places.sort_by_key(|numbers| numbers.len());
+        let mut looked_up = 0;
+        for numbers in places {
+            looked_up += numbers.len();
+            if looked_up > LOOKED_UP && !shared.is_empty() {
+                break;
+            }
+            for number in numbers {
                 *shared.entry(*number).or_default() += 1;
             }
         }
@@ -163,7 +181,7 @@ impl Survey {
                 continue;
             };
             let unsaid = unsaid(sought.wordings, &Reading::of(other.memory.content.expose()));
-            let missing = unsaid.iter().map(|loss| u64::from(loss.words)).sum();
+            let missing = unsaid.iter().map(|loss| u64::from(loss.gone)).sum();
             if nearest.as_ref().is_none_or(|(least, _)| missing < *least) {
                 let is_all = unsaid.is_empty();
                 nearest = Some((missing, Nearest { number, unsaid }));
@@ -179,15 +197,22 @@ impl Survey {
 /// Whether `other` may take over what the one sought stands for: what forbids a merge of the two forbids
 /// this, and code never lets a text that an administrator added carry another, or be carried.
 fn may_carry(other: &Surveyed, sought: &Sought<'_>) -> bool {
-    let memory = sought.memory;
     let carrier = &other.memory;
-    let is_of_other_day = carrier.created_at.day_number() != memory.created_at.day_number();
-    let is_relative = other.has_relative_time || sought.present.has_relative_time();
-    let is_mixed = (carrier.origin() == Origin::External) != (memory.origin() == Origin::External);
-    let is_planted = carrier.is_added_by_administrator() || memory.is_added_by_administrator();
+    let joining = [
+        Joining {
+            memory: carrier,
+            is_relative: other.has_relative_time,
+        },
+        Joining {
+            memory: sought.memory,
+            is_relative: sought.present.has_relative_time(),
+        },
+    ];
+    let is_planted = joining
+        .iter()
+        .any(|one| one.memory.is_added_by_administrator());
     // A merge would change its tags, its date and what it stands for.
     let is_beyond_reach =
         carrier.is_constitutional() || carrier.tags.contains_any(sought.immutable_tags);
-    let is_other_day = is_of_other_day && is_relative;
-    !is_other_day && !is_mixed && !is_planted && !is_beyond_reach
+    !is_planted && !is_beyond_reach && apart(&joining, true).is_none()
 }

@@ -2,8 +2,14 @@
 //!
 //! A kept core memory stands for wordings, however often it is rewritten or merged. Their texts stand in
 //! the log alone, each in the record at [`Wording::seq`]; here is only what is known of them.
+//!
+//! A wording names the record in the log at which its text stands, its language, origin and size, and what
+//! was let go of it. Merging hands wordings over, deleting hands them to the memory that says all of them,
+//! undoing gives them back. Restoring a wording by its number (`manage::restore_wording`) rewrites the memory
+//! that stands for it alone; where that one stands for others too, whose sentences its text says, a new
+//! memory takes the wording over, so that no text need be judged.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{collections::BTreeMap, str::FromStr};
 
 use memoir_details::{Language, Reading};
 use serde::{Deserialize, Serialize};
@@ -14,46 +20,25 @@ use crate::{
     memory::{Invalid, Memory, Number},
 };
 
-/// Through which door a text came in: stamped by the door, never by the text (SPEC 2.4).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The agent saved it.
-    #[default]
-    Agent,
-    /// Somebody who runs the agent saved it.
-    Administrator,
-    /// It was absorbed from a conversation.
-    Conversation,
-    /// It was taken over from another memory.
-    Import,
-    /// It quotes a page, a file, a tool's output or another person.
-    External,
+wire_names! {
+    /// Through which door a text came in: stamped by the door, never by the text (SPEC 2.4).
+    #[derive(PartialOrd, Ord, Default)]
+    pub enum Origin {
+        /// The agent saved it.
+        #[default]
+        Agent = "agent",
+        /// Somebody who runs the agent saved it.
+        Administrator = "administrator",
+        /// It was absorbed from a conversation.
+        Conversation = "conversation",
+        /// It was taken over from another memory.
+        Import = "import",
+        /// It quotes a page, a file, a tool's output or another person.
+        External = "external",
+    }
 }
 
 impl Origin {
-    /// Every origin, the strongest first.
-    pub const ALL: [Self; 5] = [
-        Self::Agent,
-        Self::Administrator,
-        Self::Conversation,
-        Self::Import,
-        Self::External,
-    ];
-
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Administrator => "administrator",
-            Self::Conversation => "conversation",
-            Self::Import => "import",
-            Self::External => "external",
-        }
-    }
-
     /// How weak it is, from 0: agent and administrator are equally strong.
     pub fn weakness(self) -> u8 {
         match self {
@@ -82,18 +67,11 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
-
 impl FromStr for Origin {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let found = Self::ALL.into_iter().find(|origin| origin.as_str() == text);
-        found.ok_or_else(|| {
+        Self::from_name(text).ok_or_else(|| {
             let known = Self::ALL.map(Self::as_str).join(", ");
             Invalid::new("origin", format!("is no origin; the origins are {known}"))
         })
@@ -101,7 +79,7 @@ impl FromStr for Origin {
 }
 
 /// Which wording: of this memory, as it stands in this record of the agent's log. Ordered by age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WordingId {
     /// The record's place in the log.
     pub seq: u64,
@@ -131,6 +109,9 @@ pub struct Wording {
     pub source: Option<PrivateText>,
     /// Its words, but for the free ones.
     pub words: u64,
+    /// Whether it has a word of relative time, such as "yesterday": its meaning depends on its date.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relative: bool,
     /// What sessions let go of it, oldest first; each at most once a record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub let_go: Vec<LetGo>,
@@ -170,6 +151,7 @@ impl Wording {
             added_by: door.added_by,
             source: memory.source.clone(),
             words: u64::from(reading.words()),
+            relative: reading.has_relative_time(),
             let_go: Vec::new(),
         }
     }

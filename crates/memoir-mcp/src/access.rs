@@ -1,5 +1,8 @@
 //! Who asks the agent to be let in (SPEC 5.2): telling it with the results of its tools, its answer, and
 //! asking the person at its client where that can.
+//!
+//! A person is asked beside the call over connections that last, and by a repeated call from protocol
+//! 2026-07-28 on.
 
 use std::{
     collections::{BTreeMap, HashSet},

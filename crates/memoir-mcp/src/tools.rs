@@ -8,6 +8,7 @@ use memoir_app::{
 };
 use memoir_domain::{
     PrivateText, agent::Field, audit::Actor, knife, memory::Invalid, recall::Query, session::Mode,
+    wording::Origin,
 };
 use rmcp::model::{Tool, ToolAnnotations};
 use serde::Serialize;
@@ -76,6 +77,7 @@ pub(crate) fn all() -> Vec<Tool> {
                 "query": optional("words, and phrases in double quotes; nothing finds everything, newest first"),
                 "kind": {"type": "string", "enum": ["core", "journal"]},
                 "tag": optional("a tag, whatever the case"),
+                "origin": {"type": "string", "enum": origins(), "description": "where it comes from: agent is what you saved yourself"},
                 "since": optional("the earliest date"),
                 "until": optional("the latest date"),
                 "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RECALLED},
@@ -180,6 +182,10 @@ fn optional(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
+fn origins() -> Vec<&'static str> {
+    Origin::ALL.map(Origin::as_str).into()
+}
+
 fn own_fields() -> Vec<&'static str> {
     let own = Field::ALL.into_iter().filter(|field| field.is_own());
     own.map(Field::as_str).collect()
@@ -253,7 +259,7 @@ async fn save(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
 }
 
 async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
-    let known = ["query", "kind", "tag", "since", "until", "limit"];
+    let known = ["query", "kind", "tag", "origin", "since", "until", "limit"];
     let arguments = Arguments::of(arguments, &known)?;
     let limit = arguments.count("limit")?.unwrap_or(RECALLED);
     if !(1..=MOST_RECALLED).contains(&limit) {
@@ -266,6 +272,7 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
         until: arguments.time("until")?,
         kind: arguments.kind()?,
         tag: arguments.text("tag")?.map(PrivateText::from),
+        origin: arguments.text("origin")?.map(str::parse).transpose()?,
         limit: limit as usize,
     };
     let found = agent.recall(&query).await?;

@@ -136,6 +136,12 @@ async fn spec_2_7_an_agent_sets_its_own_and_nothing_else() {
         "invalid_argument"
     );
     assert_eq!(call(&client, "view_config", view).await["value"], 0.85);
+    // Its guard is made stricter, and never laxer (SPEC 3.14).
+    let guard = |value: &str| json!({"field": "loss_guard", "value": value});
+    let stricter = call(&client, "update_config", guard("refuse")).await;
+    assert_eq!(stricter["value"], "refuse");
+    let laxer = call(&client, "update_config", guard("off")).await;
+    assert_eq!(laxer["code"], "invalid_argument");
 }
 
 #[tokio::test]

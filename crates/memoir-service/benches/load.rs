@@ -377,6 +377,7 @@ async fn edits(clients: &mut Vec<Client>, rate: f64) -> Vec<Duration> {
 /// The rows that one governed save wrote, to be written again by hand.
 struct Rows {
     agent_id: Vec<u8>,
+    open: String,
     seal: Vec<u8>,
     number: i64,
     version: i64,
@@ -423,11 +424,11 @@ fn rows(governed: &Connection, agent: &Agent, number: usize) -> Rows {
             })
         })
         .unwrap();
-    let seal = governed
+    let (open, seal) = governed
         .query_row(
-            "SELECT seal FROM agents WHERE id = ?1",
+            "SELECT open, sealed FROM agents WHERE id = ?1",
             [&agent.id],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .unwrap();
     governed
@@ -439,6 +440,7 @@ fn rows(governed: &Connection, agent: &Agent, number: usize) -> Rows {
         .query_row(key, |row| {
             Ok(Rows {
                 agent_id: agent.id.clone(),
+                open,
                 seal,
                 number,
                 version: row.get(0)?,
@@ -459,13 +461,13 @@ fn write_by_hand(connection: &Connection, rows: &Rows) {
     };
     let record = &rows.record;
     run(
-        "UPDATE agents SET version = ?2, core_tokens = core_tokens + ?3, core_count = core_count + 1, \
-             next_number = ?4 + 1, next_seq = ?5 + 1, head = ?6, seal = ?7 WHERE id = ?1",
+        "UPDATE agents SET version = ?2, removable_tokens = removable_tokens + ?3, open = ?4, \
+             next_seq = ?5 + 1, head = ?6, sealed = ?7 WHERE id = ?1",
         params![
             rows.agent_id,
             rows.version,
             rows.tokens,
-            rows.number,
+            rows.open,
             record.seq,
             record.hash,
             rows.seal

@@ -4,6 +4,11 @@
 //! reaches the agents of the account, and gets a handle that shows no words but those that the agent lets this
 //! administrator see for a while ([`Reached::mechanic`], SPEC 5.2). What belongs to somebody
 //! else is not there: the answer is the same as for what does not exist.
+//!
+//! `Caller::reach` gives an `AgentHandle` together with the `Eyes` that it may be looked at with: the agent's
+//! own, or an administrator's, for whom rows are read without being unsealed. Where an administrator only
+//! looks, the routes go through [`Reached::mechanic`]; answers to changes, lists of agents, live views and
+//! webhooks never hold words for one, whatever the agent allows, since some of them are kept or sent on.
 
 use std::sync::Arc;
 

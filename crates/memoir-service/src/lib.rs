@@ -2,6 +2,10 @@
 //!
 //! A door like the command line: it parses, calls a use case, and shows what came of it. Who may see
 //! words is decided in one place, `caller.rs`; what is shown, in `wire.rs`. Owns no rule of refining.
+//!
+//! A request under `/v1` passes `routes/guard.rs` (token, rate, time, idempotency key) and reaches an agent
+//! through `Caller` alone. The console's pages are merged into the router at `/`; attempts to sign in are
+//! counted together, whichever of the two they come through.
 
 mod caller;
 mod console;

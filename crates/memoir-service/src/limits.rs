@@ -113,13 +113,13 @@ fn too_large(limit: usize) -> Problem {
 const REMEMBERED: usize = 10_000;
 
 /// What is remembered of many, by key.
-struct Memory<K, V> {
+struct RecentByKey<K, V> {
     of: HashMap<K, V>,
     /// How many there are when it is looked over next: seldom enough that it costs each caller little.
     look_over_at: usize,
 }
 
-impl<K, V> Default for Memory<K, V> {
+impl<K, V> Default for RecentByKey<K, V> {
     fn default() -> Self {
         Self {
             of: HashMap::new(),
@@ -128,7 +128,7 @@ impl<K, V> Default for Memory<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V> Memory<K, V> {
+impl<K: Eq + Hash, V> RecentByKey<K, V> {
     /// Forgets those that do not count any more, where there are many.
     fn look_over(&mut self, counts: impl Fn(&V) -> bool) {
         if self.of.len() >= self.look_over_at {
@@ -141,7 +141,7 @@ impl<K: Eq + Hash, V> Memory<K, V> {
 /// A bucket for each token, which fills at the permitted rate up to two seconds' worth.
 pub(crate) struct Limiter {
     rate: f64,
-    buckets: Mutex<Memory<TokenId, Bucket>>,
+    buckets: Mutex<RecentByKey<TokenId, Bucket>>,
 }
 
 struct Bucket {
@@ -182,7 +182,7 @@ impl Limiter {
 
 /// How often somebody tries to sign in.
 #[derive(Default)]
-pub(crate) struct Attempts(Mutex<Memory<[u8; 32], Vec<Instant>>>);
+pub(crate) struct Attempts(Mutex<RecentByKey<[u8; 32], Vec<Instant>>>);
 
 /// Over which time attempts are counted.
 const ATTEMPTS_TIME: Duration = Duration::from_secs(60);

@@ -26,7 +26,7 @@ pub(crate) struct Page<T> {
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct PageParameters {
     /// At most so many items, 1 to 200; 50 where it is left out.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
     pub(crate) limit: Option<String>,
@@ -34,7 +34,7 @@ pub(crate) struct Wanted {
     pub(crate) cursor: Option<String>,
 }
 
-impl Wanted {
+impl PageParameters {
     /// The limit.
     pub(crate) fn limit(&self) -> Result<u32, Problem> {
         let Some(limit) = &self.limit else {

@@ -114,7 +114,10 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let code = error.code();
         let status = status_of(code);
-        let hint = hint(code);
+        let hint = match error {
+            Error::BeyondAgent { .. } => Some("an administrator can undo it"),
+            _ => hint(code),
+        };
         if status.is_server_error() {
             tracing::error!(%error, "a request failed");
         }
@@ -133,7 +136,7 @@ impl From<Error> for Problem {
             | Error::Change(memoir_domain::manage::ChangeRefusal::SessionRunning(id)) => {
                 problem.session_id = Some(Box::new(id));
             }
-            Error::InTheWay { session, obstacles } => {
+            Error::InTheWay { session, obstacles } | Error::BeyondAgent { session, obstacles } => {
                 problem.session_id = Some(Box::new(session));
                 problem.obstacles = Some(obstacles.into());
             }

@@ -1,5 +1,8 @@
 //! Idempotency keys: a request that is repeated with the same key is carried out once, and its answer is
 //! given again as it was. What is kept of the answer is sealed.
+//!
+//! A key is entered before its request is carried out. Where a process dies in between, the outcome is not
+//! known, and the repetition is told so instead of being carried out twice.
 
 use std::{
     collections::HashSet,

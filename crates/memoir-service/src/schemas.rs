@@ -40,43 +40,35 @@ macro_rules! named {
 named! {
     AccessKind: ["read", "token", "shred"], "What an agent is asked for.";
     AccessScope: ["session", "core", "all"], "What may be seen: what one session changed, the kept core memories, or everything.";
-    AccessState: ["asked", "granted", "refused", "done", "revoked", "expired"],
+    AccessState: memoir_domain::access::AccessState::ALL.map(|one| one.as_str()),
         "Where a request for access stands. `done`: the token was made, or the memory shredded.";
     AskedKind: ["read", "token"], "What an agent is asked for; a shredding is asked for where the memory is.";
     Action: RecordedAction::ALL.map(RecordedAction::as_str), "What was done.";
-    ActorKind: ["administrator", "agent", "system", "owner"], "In what role somebody acts.";
+    ActorKind: memoir_domain::audit::ActorKind::ALL.map(|one| one.as_str()), "In what role somebody acts.";
     Code: errors::PAGES.iter().filter(|page| page.status >= 400).map(|page| page.code),
         "A stable code; `/docs/errors/CODE` is the page about it.";
-    LossGuard: ["limit", "refuse", "off"], "What becomes of an edit that would let something go.";
-    Driver: ["agent", "model"], "Who runs the loop of a session.";
-    DuplicateMatch: ["exact", "ignore_case"], "When two core memories are the same text.";
+    LossGuard: memoir_domain::agent::LossGuard::ALL.map(|one| one.as_str()), "What becomes of an edit that would let something go.";
+    Driver: memoir_domain::session::Driver::ALL.map(|one| one.as_str()), "Who runs the loop of a session.";
+    DuplicateMatch: memoir_domain::agent::DuplicateMatch::ALL.map(|one| one.as_str()), "When two core memories are the same text.";
     DueReason: ["weekly", "budget"], "Why a session is due.";
-    EndReason: [
-        "refused", "breaker_mass", "breaker_removed", "rolled_back_on_request", "stopped", "turn_limit",
-        "time_limit", "token_limit", "cost_limit", "idle", "lease_expired", "cancelled", "provider",
-    ], "Why a session ended as it did.";
+    EndReason: memoir_domain::session::EndReason::ALL.map(|one| one.as_str()), "Why a session ended as it did.";
     Included: ["discarded"], "What a list has beside kept memories.";
-    Kind: ["core", "journal"], "`core` memories are always in the prompt; `journal` entries for a week.";
-    Origin: ["agent", "administrator", "conversation", "import", "external"],
+    Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are always in the prompt; `journal` entries for a week.";
+    Origin: memoir_domain::wording::Origin::ALL.map(|one| one.as_str()),
         "Through which door a text came, the strongest first; agent and administrator are equally strong.";
-    LeftAlone: ["inactive", "paused", "schedule_off", "nothing_to_refine", "no_model"],
+    LeftAlone: memoir_domain::schedule::LeftAlone::ALL.map(|one| one.as_str()),
         "Why the schedule never asks an agent.";
-    Mode: ["full", "dedup_only"], "`dedup_only` has no consolidating and no rewriting.";
-    OwnField: [
-        "name", "system_prompt", "reflection_prompt", "memory_reflection_prompt", "refinement_prompt",
-        "refinement_threshold",
-    ], "What an agent sets about itself.";
-    ReasoningEffort: ["none", "minimal", "low", "medium", "high", "xhigh"],
+    Mode: memoir_domain::session::Mode::ALL.map(|one| one.as_str()), "`dedup_only` has no consolidating and no rewriting.";
+    OwnField: memoir_domain::agent::Field::ALL.into_iter().filter(|one| one.is_own()).map(|one| one.as_str()), "What an agent sets about itself; its loss guard to a stricter one only.";
+    ReasoningEffort: memoir_domain::agent::ReasoningEffort::ALL.map(|one| one.as_str()),
         "How much a model is to think before it answers.";
     RefusalCode: [
         "unknown_tool", "invalid_argument", "not_found", "constitutional", "immutable", "not_core", "edit_cap",
         "mode", "words_added", "wording_gutted", "loss_limit", "words_lost", "too_long", "session_over",
     ], "Why a tool's call changed nothing.";
-    State: [
-        "queued", "asking", "open", "completed", "rolled_back", "declined", "abandoned", "failed",
-    ], "Where a session stands, or how it ended.";
+    State: memoir_domain::session::State::ALL.map(|one| one.as_str()), "Where a session stands, or how it ended.";
     ToolName: Tool::ALL.map(Tool::as_str), "A tool of a session.";
-    Trigger: ["request", "weekly", "budget"], "Why a session was begun.";
+    Trigger: memoir_domain::session::Trigger::ALL.map(|one| one.as_str()), "Why a session was begun.";
 }
 
 /// What a session did. `consolidated` counts the memories that were merged.
@@ -201,122 +193,75 @@ pub(crate) struct SettingsAsSet {
     active: bool,
 }
 
-/// Settings; null returns one to its default.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Settings {
-    /// Unique in the account whatever the case.
-    #[schema(min_length = 1, max_length = 100, example = "wren")]
-    name: Option<String>,
-    /// `provider:name`; unset: the installation's default.
-    #[schema(max_length = 200, example = "builtin:careful")]
-    model: Option<String>,
-    /// Who the agent is.
-    #[schema(min_length = 1, max_length = 100_000)]
-    system_prompt: Option<String>,
-    /// What to extract from conversations.
-    #[schema(min_length = 1, max_length = 10_000)]
-    reflection_prompt: Option<String>,
-    /// What to promote to core.
-    #[schema(min_length = 1, max_length = 10_000)]
-    memory_reflection_prompt: Option<String>,
-    /// The agent's own style of refining.
-    #[schema(min_length = 1, max_length = 10_000)]
-    refinement_prompt: Option<String>,
-    /// The share of the mass that a session must leave; 0.75 where unset.
-    #[schema(exclusive_minimum = 0, maximum = 1, example = 0.85)]
-    refinement_threshold: Option<f64>,
-    /// Tokens of core memories that the agent's runtime has room for; 5,000 where unset.
-    #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 5000)]
-    core_token_budget: Option<u64>,
-    /// The mass over which a session is due; the budget where unset.
-    #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
-    refinement_trigger_tokens: Option<u64>,
-    /// Tags that put a memory beyond merging, deleting and rewriting; `audio`, `somatic`, `voice` where unset.
-    #[schema(max_items = 16)]
-    immutable_tags: Option<Vec<String>>,
-    duplicate_match: Option<DuplicateMatch>,
-    loss_guard: Option<LossGuard>,
-    /// When the schedule begins its sessions: `weekly` (the installation's slot), `off`, or a slot of its own;
-    /// `weekly` where unset.
-    #[schema(example = "Thu 03:30")]
-    refinement_schedule: Option<String>,
-    /// Which tools the sessions have that the schedule begins; `full` where unset.
-    refinement_mode: Option<Mode>,
-    /// The most tokens that the journal takes of a context; 8,000 where unset.
-    #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 8000)]
-    context_journal_tokens: Option<u64>,
-    /// The most tokens that core memories take of a context; all of them where unset.
-    #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
-    context_core_tokens: Option<u64>,
-    /// How much its model is to think; left to the provider where unset.
-    reasoning_effort: Option<ReasoningEffort>,
-    /// The most tokens of one answer of its model; the installation's limit where unset.
-    #[schema(minimum = 16, maximum = 1_000_000)]
-    answer_tokens: Option<u32>,
-    /// Whether the schedule leaves it alone altogether: neither refining nor reflecting nor reading.
-    paused: Option<bool>,
-    /// Whether it is in service.
-    active: Option<bool>,
+/// Agents' settings, with a name that must or may be there.
+macro_rules! settings {
+    ($($(#[$meta:meta])* $struct:ident, name: $name:ty;)*) => {$(
+        $(#[$meta])*
+        #[derive(ToSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct $struct {
+            /// Unique in the account whatever the case.
+            #[schema(min_length = 1, max_length = 100, example = "wren")]
+            name: $name,
+            /// `provider:name`; unset: the installation's default.
+            #[schema(max_length = 200, example = "builtin:careful")]
+            model: Option<String>,
+            /// Who the agent is.
+            #[schema(min_length = 1, max_length = 100_000)]
+            system_prompt: Option<String>,
+            /// What to extract from conversations.
+            #[schema(min_length = 1, max_length = 10_000)]
+            reflection_prompt: Option<String>,
+            /// What to promote to core.
+            #[schema(min_length = 1, max_length = 10_000)]
+            memory_reflection_prompt: Option<String>,
+            /// The agent's own style of refining.
+            #[schema(min_length = 1, max_length = 10_000)]
+            refinement_prompt: Option<String>,
+            /// The share of the mass that a session must leave; 0.75 where unset.
+            #[schema(exclusive_minimum = 0, maximum = 1, example = 0.85)]
+            refinement_threshold: Option<f64>,
+            /// Tokens of core memories that the agent's runtime has room for; 5,000 where unset.
+            #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 5000)]
+            core_token_budget: Option<u64>,
+            /// The mass over which a session is due; the budget where unset.
+            #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
+            refinement_trigger_tokens: Option<u64>,
+            /// Tags that put a memory beyond merging, deleting and rewriting; `audio`, `somatic`, `voice` where unset.
+            #[schema(max_items = 16)]
+            immutable_tags: Option<Vec<String>>,
+            duplicate_match: Option<DuplicateMatch>,
+            loss_guard: Option<LossGuard>,
+            /// When the schedule begins its sessions: `weekly` (the installation's slot), `off`, or a slot of its own;
+            /// `weekly` where unset.
+            #[schema(example = "Thu 03:30")]
+            refinement_schedule: Option<String>,
+            /// Which tools the sessions have that the schedule begins; `full` where unset.
+            refinement_mode: Option<Mode>,
+            /// The most tokens that the journal takes of a context; 8,000 where unset.
+            #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 8000)]
+            context_journal_tokens: Option<u64>,
+            /// The most tokens that core memories take of a context; all of them where unset.
+            #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
+            context_core_tokens: Option<u64>,
+            /// How much its model is to think; left to the provider where unset.
+            reasoning_effort: Option<ReasoningEffort>,
+            /// The most tokens of one answer of its model; the installation's limit where unset.
+            #[schema(minimum = 16, maximum = 1_000_000)]
+            answer_tokens: Option<u32>,
+            /// Whether the schedule leaves it alone altogether: neither refining nor reflecting nor reading.
+            paused: Option<bool>,
+            /// Whether it is in service.
+            active: Option<bool>,
+        }
+    )*};
 }
 
-/// An agent to make: a name, and any settings.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NewAgent {
-    /// Unique in the account whatever the case.
-    #[schema(min_length = 1, max_length = 100, example = "wren")]
-    name: String,
-    /// `provider:name`; unset: the installation's default.
-    #[schema(max_length = 200, example = "builtin:careful")]
-    model: Option<String>,
-    /// Who the agent is.
-    #[schema(min_length = 1, max_length = 100_000)]
-    system_prompt: Option<String>,
-    /// What to extract from conversations.
-    #[schema(min_length = 1, max_length = 10_000)]
-    reflection_prompt: Option<String>,
-    /// What to promote to core.
-    #[schema(min_length = 1, max_length = 10_000)]
-    memory_reflection_prompt: Option<String>,
-    /// The agent's own style of refining.
-    #[schema(min_length = 1, max_length = 10_000)]
-    refinement_prompt: Option<String>,
-    /// The share of the mass that a session must leave; 0.75 where unset.
-    #[schema(exclusive_minimum = 0, maximum = 1, example = 0.85)]
-    refinement_threshold: Option<f64>,
-    /// Tokens of core memories that the agent's runtime has room for; 5,000 where unset.
-    #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 5000)]
-    core_token_budget: Option<u64>,
-    /// The mass over which a session is due; the budget where unset.
-    #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
-    refinement_trigger_tokens: Option<u64>,
-    /// Tags that put a memory beyond merging, deleting and rewriting; `audio`, `somatic`, `voice` where unset.
-    #[schema(max_items = 16)]
-    immutable_tags: Option<Vec<String>>,
-    duplicate_match: Option<DuplicateMatch>,
-    loss_guard: Option<LossGuard>,
-    /// When the schedule begins its sessions: `weekly` (the installation's slot), `off`, or a slot of its own;
-    /// `weekly` where unset.
-    #[schema(example = "Thu 03:30")]
-    refinement_schedule: Option<String>,
-    /// Which tools the sessions have that the schedule begins; `full` where unset.
-    refinement_mode: Option<Mode>,
-    /// The most tokens that the journal takes of a context; 8,000 where unset.
-    #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 8000)]
-    context_journal_tokens: Option<u64>,
-    /// The most tokens that core memories take of a context; all of them where unset.
-    #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
-    context_core_tokens: Option<u64>,
-    /// How much its model is to think; left to the provider where unset.
-    reasoning_effort: Option<ReasoningEffort>,
-    /// The most tokens of one answer of its model; the installation's limit where unset.
-    #[schema(minimum = 16, maximum = 1_000_000)]
-    answer_tokens: Option<u32>,
-    /// Whether the schedule leaves it alone altogether: neither refining nor reflecting nor reading.
-    paused: Option<bool>,
-    /// Whether it is in service.
-    active: Option<bool>,
+settings! {
+    /// Settings; null returns one to its default.
+    Settings, name: Option<String>;
+    /// An agent to make: a name, and any settings.
+    NewAgent, name: String;
 }
 
 /// How much of what was ever said is still said.
@@ -505,6 +450,8 @@ pub(crate) struct ToolArguments {
     id: Option<u64>,
     /// The whole new text.
     content: Option<String>,
+    /// The code of the answer that named what would be lost, for a second look.
+    confirm: Option<String>,
     /// What was done and why.
     summary: Option<String>,
 }

@@ -2,6 +2,8 @@
 //!
 //! A stream is written by a task of its own into a queue of a few events: a client that takes nothing holds
 //! up its own task only, and is given up by its connection. A stop of the service ends all of them at once.
+//!
+//! A stream ends with its token, its client or the service.
 
 use std::{
     collections::HashMap,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use memoir_app::{
     AccessRequestView, AgentView, BlindMemoryView, ContextView, EndNotice, Eyes, KeptView,
-    MemoryInput, MemoryView, RecordView, RefinementDue, Saved, SeenMemory, SessionView,
-    Verification,
+    MemoryInput, MemoryView, RecordView, RefinementDue, Saved, SeenMemory, SessionView, Shredded,
+    Verification, WordingView,
     sessions::{self, RehearsedMemory, SessionDetail},
 };
 use memoir_domain::{
@@ -137,6 +137,66 @@ impl Memory {
     }
 }
 
+/// A wording that a memory stands for. `content`, `source` and the words let go are for the agent itself, and for
+/// an administrator under an access to all that the agent has granted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Wording {
+    /// The memory that it was given to: `restore` brings it back by this number.
+    number: u64,
+    /// The text as its author gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    content: Option<PrivateText>,
+    #[schema(value_type = schemas::Origin)]
+    origin: Origin,
+    /// Where it came from, in the words of whoever saved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    source: Option<PrivateText>,
+    /// The origin date.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// What sessions let go of it, oldest first; empty where all of it is said.
+    let_go: Vec<LetGo>,
+}
+
+/// What one edit of a session let go of a wording.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LetGo {
+    #[schema(value_type = String, format = Uuid)]
+    session_id: memoir_domain::SessionId,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// The words, in the author's own form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
+    words: Option<Vec<PrivateText>>,
+    /// How many words count as lost: all of a sentence whose meaning may have changed.
+    lost_words: u64,
+    /// Whether the memory that stood for it was deleted, and nothing carries it.
+    deleted: bool,
+}
+
+impl From<WordingView> for Wording {
+    fn from(view: WordingView) -> Self {
+        let let_go = view.let_go.into_iter().map(|lost| LetGo {
+            session_id: lost.session_id,
+            at: lost.at,
+            words: lost.words,
+            lost_words: lost.lost_words,
+            deleted: lost.deleted,
+        });
+        Self {
+            number: view.number.0,
+            content: view.content,
+            origin: view.origin,
+            source: view.source,
+            created_at: view.created_at,
+            let_go: let_go.collect(),
+        }
+    }
+}
+
 /// A tag of what is given.
 pub(crate) fn etag(of: &impl Serialize) -> String {
     use sha2::{Digest, Sha256};
@@ -166,6 +226,34 @@ impl From<Saved> for SavedMemory {
             refinement_due: saved.refinement_due,
         }
     }
+}
+
+/// What is left of a memory that was shredded, for the agent itself.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ShreddedMemory {
+    #[serde(flatten)]
+    pub(crate) memory: Memory,
+    /// Earlier records from which its words were taken.
+    redacted_records: u64,
+    /// Kept memories that still say a sentence of it.
+    still_said_by: Vec<u64>,
+    /// Those that said one and were shredded with it, where that was wished.
+    derived: Vec<u64>,
+}
+
+impl From<Shredded> for ShreddedMemory {
+    fn from(shredded: Shredded) -> Self {
+        Self {
+            memory: shredded.memory.into(),
+            redacted_records: shredded.redacted_records,
+            still_said_by: numbers(shredded.still_said_by),
+            derived: numbers(shredded.derived),
+        }
+    }
+}
+
+fn numbers(numbers: Vec<Number>) -> Vec<u64> {
+    numbers.into_iter().map(|number| number.0).collect()
 }
 
 /// That a session is due.
@@ -619,6 +707,9 @@ pub(crate) struct AccessRequest {
     memories_read: u64,
     /// How many tokens they showed.
     tokens_read: u64,
+    /// Kept memories that still say a sentence of what was shredded: only in the answer to the agent's yes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    still_said_by: Option<Vec<u64>>,
 }
 
 impl From<AccessRequestView> for AccessRequest {
@@ -643,6 +734,7 @@ impl From<AccessRequestView> for AccessRequest {
             reads: view.reads,
             memories_read: view.memories_read,
             tokens_read: view.tokens_read,
+            still_said_by: view.still_said_by.map(numbers),
         }
     }
 }

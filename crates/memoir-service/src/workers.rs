@@ -1,4 +1,8 @@
 //! The workers that run queued sessions, the schedule, and what is done from time to time.
+//!
+//! A worker takes up a session of the queue under a lease and drives it with the loop that the command line
+//! uses. At most twice as many sessions of an account wait as there are workers. Others end access whose time
+//! is over, and ask agents' models about new requests.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -74,7 +78,7 @@ struct Workers {
 }
 
 /// What a session holds while it runs.
-struct Place {
+struct SessionSlot {
     _slot: OwnedSemaphorePermit,
     _room: Option<OwnedSemaphorePermit>,
 }
@@ -116,7 +120,7 @@ impl Workers {
                 continue;
             };
             waiting.retain(|session| session.id != next.id);
-            let place = Place {
+            let place = SessionSlot {
                 _slot: slot,
                 _room: room,
             };
@@ -136,7 +140,7 @@ impl Workers {
         room.clone().try_acquire_owned().ok().map(Some)
     }
 
-    async fn take_up(&mut self, session: &WaitingSession, place: Place) {
+    async fn take_up(&mut self, session: &WaitingSession, place: SessionSlot) {
         match self.service.memoir.take_up(session.scope, session.id).await {
             Ok(Some(taken)) => {
                 self.turns.note(session.scope.account);

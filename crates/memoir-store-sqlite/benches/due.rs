@@ -92,15 +92,12 @@ fn fill(path: &Path) {
     connection
         .execute(
             "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?1) \
-             INSERT INTO agents (id, account_id, version, name, folded_name, prompts_version, paused, \
-                 inactive, created_at, core_tokens, core_count, journal_count, constitutional_count, \
-                 discarded_count, shredded_count, wording_count, let_go_count, words, lost_words, \
-                 next_number, next_seq, last_attempt_at, \
-                 last_attempt_tokens, weekly_after, due_at, head, settings, seal) \
-             SELECT unhex(printf('%032x', n)), unhex(printf('%032x', n % ?2)), 1, 'agent-' || n, \
-                 'agent-' || n, 1, 0, 0, 0, 4000, 100, 0, 0, 0, 0, 100, 0, 3000, 0, 101, 101, ?3 + n, 4000, ?3 + n, \
-                 CASE WHEN n % 100 = 7 THEN ?4 + 86400000000 END, zeroblob(32), \
-                 '{\"model\":\"builtin:careful\"}', zeroblob(60) \
+             INSERT INTO agents (id, account_id, name, folded_name, next_seq, head, weekly_after, \
+                 due_at, budget_share, removable_tokens, lost_share, version, open, sealed) \
+             SELECT unhex(printf('%032x', n)), unhex(printf('%032x', n % ?2)), 'agent-' || n, \
+                 'agent-' || n, 101, zeroblob(32), ?3 + n, \
+                 CASE WHEN n % 100 = 7 THEN ?4 + 86400000000 END, 0, 0, 0, 1, \
+                 printf('{\"text\":\"%.*c\"}', 1200, 'x'), zeroblob(43) \
              FROM numbers",
             params![AGENTS, ACCOUNTS, SLOT, NOW],
         )

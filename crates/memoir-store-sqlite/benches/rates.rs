@@ -14,12 +14,14 @@ use std::{
 use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp,
     audit::{Action, ActorKind},
-    memory::{Kind, Number, Tally},
-    session::{Driver, Lease, Mode, State, Stats, Trigger, Usage},
+    memory::{Kind, Number},
+    schedule::Prospect,
+    session::{Driver, Lease, State},
 };
 use memoir_store::{
-    Access, AccountRow, AgentRow, AuditRow, BodyRow, Commit, Fleet, MemoryPage, MemoryRow,
-    ReplyRow, Selection, SessionRow, Store, StoredText, Wanted,
+    Access, AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, BodyRow, Commit, Document,
+    Fleet, FleetRanks, MemoryPage, MemoryRow, ReplyRow, Selection, SessionColumns, SessionRow,
+    Store, StoredText,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::{Connection, params};
@@ -87,33 +89,25 @@ fn agent(number: u64) -> AgentRow {
             account: account().id,
             agent: AgentId::from_bytes((u128::from(number) << 64 | 1).to_be_bytes()),
         },
-        version: 0,
-        name: format!("agent {number}"),
-        folded_name: format!("agent {number}"),
-        settings: "{}".to_owned(),
-        lost_by_day: "{}".to_owned(),
-        prompts_version: 1,
-        paused: false,
-        inactive: false,
-        created_at: at(0),
-        tally: Tally::default(),
-        next_number: Number(1),
-        next_seq: 1,
-        last_refinement_at: None,
-        last_attempt_at: None,
-        last_attempt_tokens: None,
-        weekly_after: None,
-        attempt_failures: 0,
-        retry_at: None,
-        due_at: None,
-        last_reflection_at: None,
-        unreflected_since: None,
-        reflect_after: None,
-        ledger_created_at: None,
-        ledger_number: None,
-        erased_at: None,
-        head: [0; 32],
-        seal: StoredText(vec![1; 41]),
+        columns: AgentColumns {
+            name: format!("agent {number}"),
+            folded_name: format!("agent {number}"),
+            erased_at: None,
+            next_seq: 1,
+            head: [0; 32],
+            prospect: Prospect::default(),
+            ranks: FleetRanks::default(),
+        },
+        document: document(0),
+    }
+}
+
+/// As long as those of agents and sessions are.
+fn document(version: u64) -> Document {
+    Document {
+        version,
+        open: format!(r#"{{"text":"{}"}}"#, "x".repeat(1_200)),
+        sealed: StoredText(vec![1; 43]),
     }
 }
 
@@ -160,46 +154,30 @@ fn session(agent: AgentId) -> SessionRow {
     SessionRow {
         id: SessionId::from_bytes(*agent.as_bytes()),
         agent,
-        version: 1,
-        state: State::Open,
-        mode: Mode::Full,
-        driver: Driver::Model,
-        trigger: Trigger::Request,
-        rehearsal: false,
-        model: None,
-        pre_session_tokens: Some(1_000),
-        post_session_tokens: None,
-        threshold: Some(0.75),
-        edits: 0,
-        removed_tokens: 0,
-        lost_words: 0,
-        stats: Stats::default(),
-        refused_calls: 0,
-        end_reason: None,
-        body: StoredText(vec![1; 40]),
-        started_at: at(5),
-        ended_at: None,
-        undone_at: None,
-        usage: Usage::default(),
+        columns: SessionColumns {
+            state: State::Open,
+            driver: Driver::Model,
+            model: None,
+            started_at: at(5),
+            ended_at: None,
+        },
         lease: Some(Lease {
             until: at(1_000_000),
             holder: 7,
         }),
+        document: document(1),
     }
 }
 
 fn importing(agent: &AgentRow, count: u64) -> Commit {
     let mut agent = agent.clone();
-    let numbers = agent.next_number.0..agent.next_number.0 + count;
-    let seqs = agent.next_seq..agent.next_seq + count;
-    agent.tally.core_count += count;
-    agent.tally.core_tokens += count * 50;
-    agent.next_number.0 += count;
-    agent.next_seq += count;
-    agent.head = hash(agent.next_seq - 1);
+    let first = agent.columns.next_seq;
+    let (numbers, seqs) = (first..first + count, first..first + count);
+    agent.columns.next_seq += count;
+    agent.columns.head = hash(agent.columns.next_seq - 1);
     Commit {
-        expected_version: (agent.version > 0).then_some(agent.version),
-        prompts: (agent.version == 0).then(|| StoredText(vec![1; 2_000])),
+        expected_version: (agent.document.version > 0).then_some(agent.document.version),
+        prompts: (agent.document.version == 0).then(|| StoredText(vec![1; 2_000])),
         agent,
         memories: numbers.clone().map(memory).collect(),
         sessions: Vec::new(),
@@ -219,7 +197,7 @@ async fn new_agent(store: &SqliteStore, number: u64, memories: u64) -> AgentRow 
     let commit = importing(&agent(number), memories);
     let mut row = commit.agent.clone();
     store.commit(commit).await.unwrap();
-    row.version = 1;
+    row.document.version = 1;
     row
 }
 
@@ -266,13 +244,13 @@ async fn context(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     store.create_account(&account()).await.unwrap();
     let row = new_agent(&store, 1, 1_000).await;
-    let wanted = Wanted {
+    let wanted = AgentQuery {
         memories: Selection::Context {
             journal_after: at(0),
         },
-        ..Wanted::default()
+        ..AgentQuery::default()
     };
-    let one = Wanted {
+    let one = AgentQuery {
         memories: Selection::Numbers(vec![Number(500)]),
         session: Some(session(row.scope.agent).id),
     };
@@ -364,7 +342,11 @@ async fn pages(path: &Path) {
         };
         let started = Instant::now();
         assert_eq!(store.begin_reply(&reply).await.unwrap(), None);
-        let answer = Some((200, StoredText(vec![1; 500])));
+        let answer = Some(Document {
+            version: 1,
+            open: r#"{"status":200}"#.to_owned(),
+            sealed: StoredText(vec![1; 500]),
+        });
         let ended = store.end_reply(reply.account, &reply.key_digest, answer);
         ended.await.unwrap();
         times[3].push(started.elapsed());
@@ -402,18 +384,18 @@ fn spread(times: &mut [Duration]) -> String {
 fn editing(agent: &AgentRow, round: u64) -> Commit {
     let mut agent = agent.clone();
     let number = 1 + round % 500;
-    let seq = agent.next_seq;
-    agent.next_seq += 1;
-    agent.head = hash(seq);
+    let seq = agent.columns.next_seq;
+    agent.columns.next_seq += 1;
+    agent.columns.head = hash(seq);
     Commit {
-        expected_version: Some(agent.version),
+        expected_version: Some(agent.document.version),
         prompts: None,
         memories: vec![MemoryRow {
             updated_at: at(round),
             ..memory(number)
         }],
         sessions: vec![SessionRow {
-            removed_tokens: round,
+            document: document(round),
             ..session(agent.scope.agent)
         }],
         tokens: Vec::new(),
@@ -436,7 +418,7 @@ async fn edits(path: &Path) {
     let started = Instant::now();
     for round in 0..EDITS {
         let began = Instant::now();
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::Numbers(vec![Number(1 + round % 500)]),
             session: Some(session(row.scope.agent).id),
         };
@@ -447,7 +429,7 @@ async fn edits(path: &Path) {
         let commit = editing(&snapshot.agent, round);
         store.commit(commit).await.unwrap();
         times.push(began.elapsed());
-        row.version += 1;
+        row.document.version += 1;
     }
     let all = started.elapsed();
     println!(
@@ -506,17 +488,22 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
         };
         run("BEGIN IMMEDIATE", &[]);
         run(
-            "UPDATE agents SET version = version + 1, core_tokens = ?2, next_seq = ?3, head = ?4 \
+            "UPDATE agents SET version = version + 1, open = ?2, next_seq = ?3, head = ?4 \
              WHERE id = ?1",
-            &[id, &50_000, &(1_002 + round as i64), &hash(1_001 + round)],
+            &[
+                id,
+                &document(1).open,
+                &(1_002 + round as i64),
+                &hash(1_001 + round),
+            ],
         );
         run(
             "UPDATE memories SET body = ?3, updated_at = ?4 WHERE agent_id = ?1 AND number = ?2",
             &[id, &number, &memory(number as u64).body.0, &(round as i64)],
         );
         run(
-            "UPDATE sessions SET edits = edits + 1, removed_tokens = ?2 WHERE id = ?1",
-            &[id, &(round as i64)],
+            "UPDATE sessions SET version = version + 1, open = ?2 WHERE id = ?1",
+            &[id, &document(1).open],
         );
         let record = record(1_001 + round, number as u64);
         connection
@@ -566,12 +553,9 @@ async fn together(path: &Path) {
         tasks.push(tokio::spawn(async move {
             for round in 0..EDITS_EACH {
                 let commit = editing(&row, round);
-                row = AgentRow {
-                    version: row.version,
-                    ..commit.agent.clone()
-                };
+                row = commit.agent.clone();
                 store.commit(commit).await.unwrap();
-                row.version += 1;
+                row.document.version += 1;
             }
         }));
     }
@@ -606,7 +590,7 @@ async fn bodies(path: &Path) {
             let began = Instant::now();
             store.commit(commit).await.unwrap();
             times.push(began.elapsed());
-            row.version += 1;
+            row.document.version += 1;
         }
         println!(
             "a body of {memories} ({} MB): {}",

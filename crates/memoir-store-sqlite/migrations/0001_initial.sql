@@ -2,8 +2,12 @@
 --
 -- Identifiers are the 16 bytes of a UUID. Times are microseconds since 1970, negative before. Names of
 -- states, kinds and actions are the wire names. Text of an agent is a BLOB that the store does not
--- understand: a version byte, then what that version makes of the words. Wide columns come last, so
--- that a scan of the others does not follow their overflow pages.
+-- understand: a version byte, then what that version makes of the words. A document is a JSON object by
+-- field name that the store keeps byte for byte and does not read either: its seal is bound to these bytes
+-- and to its version. What the store searches, sorts or counts by stands in columns beside it, and says
+-- nothing that the document does not say. Wide columns come last, so that a scan of the others does not
+-- follow their overflow pages; and where a document is written with every edit, its table has rowids, in which
+-- a row four times as long has room in one page.
 
 -- Tenants.
 CREATE TABLE accounts (
@@ -26,103 +30,57 @@ CREATE TABLE agents (
     id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     -- The tenant that it belongs to.
     account_id BLOB NOT NULL REFERENCES accounts (id),
-    -- Grows by one with every commit, from 1.
-    version INTEGER NOT NULL,
     -- Its name as given.
     name TEXT NOT NULL,
     -- Its name as compared.
     folded_name TEXT NOT NULL,
-    -- The version under which its prompts were last written.
-    prompts_version INTEGER NOT NULL,
-    -- 1 where the schedule leaves it alone.
-    paused INTEGER NOT NULL CHECK (paused IN (0, 1)),
-    -- 1 where it is out of service.
-    inactive INTEGER NOT NULL CHECK (inactive IN (0, 1)),
-    -- When it was made.
-    created_at INTEGER NOT NULL,
-    -- Tokens of the kept core memories.
-    core_tokens INTEGER NOT NULL,
-    -- Kept core memories.
-    core_count INTEGER NOT NULL,
-    -- Kept journal entries, faded ones included.
-    journal_count INTEGER NOT NULL,
-    -- Kept constitutional memories.
-    constitutional_count INTEGER NOT NULL,
-    -- Discarded memories without the shredded ones.
-    discarded_count INTEGER NOT NULL,
-    -- Shredded memories.
-    shredded_count INTEGER NOT NULL,
-    -- Wordings that kept core memories stand for, and those that sessions let go by deleting.
-    wording_count INTEGER NOT NULL,
-    -- Those of them of which a session let something go.
-    let_go_count INTEGER NOT NULL,
-    -- The words of all of them, but for the free ones.
-    words INTEGER NOT NULL,
-    -- Those of them that sessions let go.
-    lost_words INTEGER NOT NULL,
-    -- Tokens of the kept journal entries, faded ones included.
-    journal_tokens INTEGER NOT NULL DEFAULT 0,
-    -- The number of the next memory.
-    next_number INTEGER NOT NULL,
+    -- When it was erased; NULL where it was not.
+    erased_at INTEGER,
     -- The sequence number of the next record of its log.
     next_seq INTEGER NOT NULL,
-    -- When a session last completed or was rolled back.
-    last_refinement_at INTEGER,
-    -- When a session was last begun.
-    last_attempt_at INTEGER,
-    -- The mass at the end of that attempt; set where last_attempt_at is.
-    last_attempt_tokens INTEGER,
-    -- Scheduled sessions that failed one after the other without an edit, that attempt included.
-    attempt_failures INTEGER NOT NULL DEFAULT 0,
-    -- When the last of them is tried again; NULL where it is not.
-    retry_at INTEGER,
+    -- The hash of the last record of its log; that of an empty log where there is none.
+    head BLOB NOT NULL CHECK (length(head) = 32),
     -- The installation's weekly slot after this time makes it due; NULL where the schedule leaves it alone, or
     -- it has a slot of its own.
     weekly_after INTEGER,
     -- From this time on it is due whatever the weekly slot: for budget pressure, in a slot of its own, or for
     -- another attempt. NULL where there is nothing of the kind.
     due_at INTEGER,
-    -- When a reflection was last begun.
-    last_reflection_at INTEGER,
-    -- When the first journal entry came that no reflection has seen yet; NULL where there is none.
-    unreflected_since INTEGER,
     -- A daily slot after this time brings a reflection; NULL where there is nothing to reflect on, or the
     -- schedule leaves it alone.
     reflect_after INTEGER,
-    -- Origin date of the last row that the last ledger listed.
-    ledger_created_at INTEGER,
-    -- Number of that row; set where ledger_created_at is.
-    ledger_number INTEGER,
-    -- When it was erased; NULL where it was not.
-    erased_at INTEGER,
-    -- The hash of the last record of its log; that of an empty log where there is none.
-    head BLOB NOT NULL CHECK (length(head) = 32),
-    -- The settings that are no text, as a JSON object.
-    settings TEXT NOT NULL,
-    -- Words that sessions let go by the day on which they did, as a JSON object.
-    lost_by_day TEXT NOT NULL DEFAULT '{}',
-    -- What shows, to whoever has the agent's key, that the row is as it was written.
-    seal BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
+    -- The mass as a share of the budget, in millionths.
+    budget_share INTEGER NOT NULL,
+    -- How many tokens a session that begins now could remove.
+    removable_tokens INTEGER NOT NULL,
+    -- The share of the words of its wordings that sessions let go, in millionths.
+    lost_share INTEGER NOT NULL,
+    -- The document's version: grows by one with every commit, from 1.
+    version INTEGER NOT NULL,
+    -- Document: all of it but its prompts.
+    open TEXT NOT NULL,
+    -- What shows that the document is as it was written.
+    sealed BLOB NOT NULL
+) STRICT;
 
 -- One agent of a name in an account, whatever the case, erased ones left out; lists an account's agents
 -- by name.
 CREATE UNIQUE INDEX agents_by_name ON agents (account_id, folded_name) WHERE erased_at IS NULL;
 
 -- The erased agents of a name in an account, in the order in which they were erased.
-CREATE INDEX agents_erased ON agents (account_id, folded_name, erased_at) WHERE erased_at IS NOT NULL;
+CREATE INDEX agents_erased ON agents (account_id, folded_name, erased_at, id) WHERE erased_at IS NOT NULL;
 
 -- Counts the agents that are not erased without reading any.
 CREATE INDEX agents_living ON agents (erased_at);
 
 -- An account's agents that the schedule may ask, the one attempted longest ago first.
-CREATE INDEX agents_by_slot ON agents (account_id, weekly_after) WHERE weekly_after IS NOT NULL;
+CREATE INDEX agents_by_slot ON agents (account_id, weekly_after, id) WHERE weekly_after IS NOT NULL;
 
 -- An account's agents that have outgrown their budget, the one that has been due longest first.
-CREATE INDEX agents_by_due_time ON agents (account_id, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX agents_by_due_time ON agents (account_id, due_at, id) WHERE due_at IS NOT NULL;
 
 -- An account's agents that have something to reflect on, the one that has waited longest first.
-CREATE INDEX agents_by_reflection ON agents (account_id, reflect_after) WHERE reflect_after IS NOT NULL;
+CREATE INDEX agents_by_reflection ON agents (account_id, reflect_after, id) WHERE reflect_after IS NOT NULL;
 
 -- The prompts of each agent, apart from what changes with every commit.
 CREATE TABLE agent_prompts (
@@ -171,72 +129,36 @@ CREATE TABLE sessions (
     agent_id BLOB NOT NULL REFERENCES agents (id),
     -- The agent's tenant.
     account_id BLOB NOT NULL REFERENCES accounts (id),
-    -- The agent's version under which the row was written; prolonging a hold leaves it.
-    version INTEGER NOT NULL,
     -- queued, asking or open while it runs; else how it ended.
     state TEXT NOT NULL,
-    -- full or dedup_only.
-    mode TEXT NOT NULL,
     -- Who runs the loop: agent or model.
     driver TEXT NOT NULL,
-    -- Why it was begun.
-    trigger TEXT NOT NULL,
-    -- 1 where it works on a copy.
-    rehearsal INTEGER NOT NULL CHECK (rehearsal IN (0, 1)),
     -- The model that runs it; NULL where the agent runs it itself.
     model TEXT,
-    -- The mass when the knife was handed over.
-    pre_session_tokens INTEGER,
-    -- The mass when it ended.
-    post_session_tokens INTEGER,
-    -- The breaker's threshold, over 0 and up to 1.
-    threshold REAL,
-    -- Successful edits.
-    edits INTEGER NOT NULL,
-    -- The sum of what each edit took away, in tokens.
-    removed_tokens INTEGER NOT NULL,
-    -- Words of wordings that it let go.
-    lost_words INTEGER NOT NULL,
-    -- Memories merged into others.
-    consolidated INTEGER NOT NULL,
-    -- Memories rewritten.
-    updated INTEGER NOT NULL,
-    -- Memories discarded.
-    deleted INTEGER NOT NULL,
-    -- Memories made constitutional.
-    protected INTEGER NOT NULL,
-    -- Calls of its tools that were refused.
-    refused_calls INTEGER NOT NULL,
-    -- Why it ended, in one word; NULL while it runs and where it completed.
-    end_reason TEXT,
     -- When it was begun.
     started_at INTEGER NOT NULL,
     -- When it ended.
     ended_at INTEGER,
-    -- When it was undone after its end.
-    undone_at INTEGER,
-    -- Calls of the model that were answered.
-    calls INTEGER NOT NULL,
-    -- Tokens sent to the model.
-    input_tokens INTEGER NOT NULL,
-    -- Tokens received from the model.
-    output_tokens INTEGER NOT NULL,
     -- When the hold on it lapses; NULL where nobody holds it.
     lease_until INTEGER,
     -- Who holds it: 64 random bits; set where lease_until is.
     lease_holder INTEGER,
+    -- The document's version: the agent's under which it was written; prolonging a hold leaves it.
+    version INTEGER NOT NULL,
+    -- Document: the session without its words.
+    open TEXT NOT NULL,
     -- Summary, reason and what a rehearsal came to: text.
-    body BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
+    sealed BLOB NOT NULL
+) STRICT;
 
 -- At most one running session of an agent; finds it.
 CREATE UNIQUE INDEX sessions_running ON sessions (agent_id) WHERE state IN ('queued', 'asking', 'open');
 
 -- Lists an agent's sessions by time.
-CREATE INDEX sessions_by_start ON sessions (agent_id, started_at);
+CREATE INDEX sessions_by_start ON sessions (agent_id, started_at, id);
 
 -- Sessions that Memoir drives and nobody holds, oldest first of each account and model.
-CREATE INDEX sessions_waiting ON sessions (account_id, COALESCE(model, ''), started_at)
+CREATE INDEX sessions_waiting ON sessions (account_id, COALESCE(model, ''), started_at, id)
 WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open');
 
 -- Finds the sessions whose worker died.
@@ -337,27 +259,20 @@ CREATE TABLE tokens (
     account_id BLOB NOT NULL REFERENCES accounts (id),
     -- The account's agent that it opens; NULL for an administrator's.
     agent_id BLOB REFERENCES agents (id),
-    -- The account's administrator who signed in for it; NULL where it was made otherwise.
-    user_id BLOB REFERENCES users (id),
-    -- The generation of that administrator's sign-ins that it belongs to; set where user_id is.
-    user_generation INTEGER CHECK (user_generation >= 0),
-    -- Whether it is the cookie of a browser; set where user_id is.
-    by_browser INTEGER CHECK (by_browser IN (0, 1)),
     -- The SHA-256 of the secret, which is kept nowhere.
     digest BLOB NOT NULL CHECK (length(digest) = 32),
     -- When it was made.
     created_at INTEGER NOT NULL,
-    -- From when on it opens nothing; NULL for never.
-    expires_at INTEGER,
     -- When it was last used, a little late; NULL where it never was.
     last_used_at INTEGER,
     -- When it was revoked; NULL where it was not.
     revoked_at INTEGER,
-    -- What shows that the row, but for its last use, is as it was written.
-    seal BLOB NOT NULL,
-    CHECK (agent_id IS NULL OR user_id IS NULL),
-    CHECK ((user_id IS NULL) = (user_generation IS NULL)),
-    CHECK ((user_id IS NULL) = (by_browser IS NULL))
+    -- The document's version: 1 as it was made, 2 once it was revoked.
+    version INTEGER NOT NULL,
+    -- Document: whom it lets in, and until when.
+    open TEXT NOT NULL,
+    -- What shows that the document is as it was written.
+    sealed BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- One token of a secret; finds it.
@@ -369,9 +284,8 @@ CREATE INDEX tokens_by_account ON tokens (account_id, created_at);
 -- Lists an agent's tokens, oldest first.
 CREATE INDEX tokens_by_agent ON tokens (agent_id, created_at) WHERE agent_id IS NOT NULL;
 
--- Whom a token lets in, with which secret and for how long stays as it is.
-CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, user_id, user_generation,
-    by_browser, digest, created_at, expires_at ON tokens
+-- Whom a token lets in and with which secret stays as it is.
+CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, digest, created_at ON tokens
 BEGIN
     SELECT RAISE(ABORT, 'tokens are never changed but for their use and their end');
 END;
@@ -434,44 +348,18 @@ CREATE TABLE access_requests (
     id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     -- The agent that is asked.
     agent_id BLOB NOT NULL REFERENCES agents (id),
-    -- The agent's version under which the row was written.
-    version INTEGER NOT NULL,
-    -- read, token or shred.
-    kind TEXT NOT NULL,
-    -- What is asked to be seen: session, core or all; set where kind is read.
-    scope TEXT,
-    -- The session whose changes are asked to be seen; set where scope is session.
-    session_id BLOB CHECK (length(session_id) = 16),
-    -- For how many minutes; set where kind is read.
-    minutes INTEGER,
-    -- When a token that is asked for ends; NULL for never.
-    token_expires_at INTEGER,
-    -- The memory that is to be shredded; set where kind is shred.
-    memory INTEGER,
     -- asked or granted while it is open; else what became of it.
     state TEXT NOT NULL,
-    -- administrator, agent, system or owner.
-    asked_by_kind TEXT NOT NULL,
-    -- Who asks.
-    asked_by_name TEXT NOT NULL,
     -- When it was made.
     requested_at INTEGER NOT NULL,
     -- Until when it waits for an answer; once granted, until when it can be used.
     expires_at INTEGER NOT NULL,
-    -- When the agent answered.
-    answered_at INTEGER,
-    -- The place of the answer in the log; set where answered_at is.
-    answered_seq INTEGER,
-    -- When it was over; NULL while it is open.
-    ended_at INTEGER,
-    -- How often words were read under it.
-    reads INTEGER NOT NULL,
-    -- The sum of the memories shown.
-    memories_read INTEGER NOT NULL,
-    -- The sum of the tokens shown.
-    tokens_read INTEGER NOT NULL,
+    -- The document's version: the agent's under which it was written.
+    version INTEGER NOT NULL,
+    -- Document: the request without its words.
+    open TEXT NOT NULL,
     -- Purpose and reason: text.
-    body BLOB NOT NULL
+    sealed BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Lists an agent's requests by time.
@@ -483,9 +371,8 @@ CREATE INDEX access_requests_open ON access_requests (agent_id) WHERE state IN (
 -- All requests that are open, those that end first first.
 CREATE INDEX access_requests_ending ON access_requests (expires_at) WHERE state IN ('asked', 'granted');
 
--- Who asks for what stays as it is.
-CREATE TRIGGER access_requests_unchanged BEFORE UPDATE OF id, agent_id, kind, scope, session_id, minutes,
-    token_expires_at, memory, asked_by_kind, asked_by_name, requested_at ON access_requests
+-- Who is asked and when stays as it is.
+CREATE TRIGGER access_requests_unchanged BEFORE UPDATE OF id, agent_id, requested_at ON access_requests
 BEGIN
     SELECT RAISE(ABORT, 'requests for access are never changed but for what becomes of them');
 END;
@@ -509,29 +396,25 @@ CREATE TABLE users (
     id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     -- The tenant that they administer.
     account_id BLOB NOT NULL REFERENCES accounts (id),
-    -- How often the row was written, from 1 on.
-    version INTEGER NOT NULL CHECK (version > 0),
-    -- The name as given.
-    name TEXT NOT NULL,
     -- The name as compared.
     folded_name TEXT NOT NULL,
     -- When it was made.
     created_at INTEGER NOT NULL,
     -- When it was removed; NULL while it may sign in.
     removed_at INTEGER,
-    -- Which sign-ins count: those of this generation. It grows when all are to be over.
-    generation INTEGER NOT NULL CHECK (generation >= 0),
-    -- The password's hash with its parameters and salt, as a PHC string; empty once it is removed.
-    password_hash TEXT NOT NULL,
-    -- What shows that the row is as it was written, with the second factor in it: text.
-    seal BLOB NOT NULL
+    -- The document's version: how often the row was written, from 1 on.
+    version INTEGER NOT NULL CHECK (version > 0),
+    -- Document: who it is, and which sign-ins count.
+    open TEXT NOT NULL,
+    -- The password's hash and the second factor: text.
+    sealed BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- One user of a name in an account, whatever the case; finds it by name, until it is removed.
 CREATE UNIQUE INDEX users_by_name ON users (account_id, folded_name) WHERE removed_at IS NULL;
 
 -- Who it is stays as it is.
-CREATE TRIGGER users_unchanged BEFORE UPDATE OF id, account_id, name, folded_name, created_at ON users
+CREATE TRIGGER users_unchanged BEFORE UPDATE OF id, account_id, folded_name, created_at ON users
 BEGIN
     SELECT RAISE(ABORT, 'users are never changed but for how they sign in and their end');
 END;
@@ -558,12 +441,14 @@ CREATE TABLE replies (
     request_digest BLOB NOT NULL CHECK (length(request_digest) = 32),
     -- When the request came.
     recorded_at INTEGER NOT NULL,
-    -- The status of the answer; NULL while it is not known.
-    status INTEGER CHECK (status BETWEEN 0 AND 65535),
-    -- The body of the answer: text; set where status is.
-    body BLOB,
+    -- The version of the answer's document; NULL while the answer is not known.
+    version INTEGER,
+    -- Document: the answer; set where version is.
+    open TEXT,
+    -- The body of the answer: text; set where version is.
+    sealed BLOB,
     PRIMARY KEY (account_id, key_digest),
-    CHECK ((status IS NULL) = (body IS NULL))
+    CHECK ((version IS NULL) = (open IS NULL) AND (version IS NULL) = (sealed IS NULL))
 ) STRICT, WITHOUT ROWID;
 
 -- Finds the requests that are old enough to be forgotten.

@@ -2,14 +2,14 @@
 //! memories.
 
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
-use memoir_store::{AgentRow, Error, ReplyRow, SignInRow, StoredText, TokenRow, UserRow};
+use memoir_store::{AgentRow, Document, Error, ReplyRow, TokenRow, UserRow};
 use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
     commit::Outcome,
     decode::{self, reply_columns, token_columns, user_columns},
-    encode::{self, Text},
+    encode::{self, Text, count},
     error::{Result, constraint, inconsistent},
     fault,
 };
@@ -83,23 +83,19 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
     }
     // A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
     let mut statement = connection.prepare_cached(
-        "INSERT INTO tokens (id, account_id, agent_id, user_id, user_generation, by_browser, digest, \
-             created_at, expires_at, last_used_at, revoked_at, seal) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
+        "INSERT INTO tokens (id, account_id, agent_id, digest, created_at, last_used_at, revoked_at, \
+             version, open, sealed) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
          ON CONFLICT (id) DO UPDATE SET \
              last_used_at = coalesce(max(last_used_at, excluded.last_used_at), last_used_at, \
                  excluded.last_used_at), \
-             revoked_at = excluded.revoked_at, seal = excluded.seal \
+             revoked_at = excluded.revoked_at, version = excluded.version, open = excluded.open, \
+             sealed = excluded.sealed \
          WHERE account_id = excluded.account_id AND agent_id IS excluded.agent_id \
-             AND user_id IS excluded.user_id AND user_generation IS excluded.user_generation \
-             AND by_browser IS excluded.by_browser \
              AND digest = excluded.digest AND created_at = excluded.created_at \
-             AND expires_at IS excluded.expires_at \
              AND (revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)",
     )?;
     for token in tokens {
-        let sign_in = token.sign_in.as_ref();
-        let generation = sign_in.map(|sign_in| sign_in.generation);
         let about = |problem: &str| Error::Inconsistent {
             table: "tokens",
             problem: format!("{} {problem}", token.id),
@@ -110,15 +106,13 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
                 token.id.as_bytes(),
                 token.account.as_bytes(),
                 token.agent.as_ref().map(|agent| agent.as_bytes()),
-                sign_in.map(|sign_in| sign_in.user.as_bytes()),
-                encode::optional_count(generation, "tokens", "user_generation")?,
-                sign_in.map(|sign_in| sign_in.by_browser),
-                token.digest,
-                token.created_at.microseconds(),
-                encode::time(token.expires_at),
+                token.columns.digest,
+                token.columns.created_at.microseconds(),
                 encode::time(token.last_used_at),
-                encode::time(token.revoked_at),
-                Text(&token.seal),
+                encode::time(token.columns.revoked_at),
+                count(token.document.version, "tokens", "version")?,
+                token.document.open,
+                Text(&token.document.sealed),
             ])
             .map_err(|error| constraint(error, "tokens", has_twin(), Error::Conflict))?;
         if written == 0 {
@@ -138,17 +132,6 @@ pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Out
             return Err(inconsistent(
                 "tokens",
                 format!("{} is of an agent that its account has not", token.id),
-            ));
-        }
-    }
-    if let Some(SignInRow { user, .. }) = token.sign_in {
-        let is_theirs = connection
-            .prepare_cached("SELECT 1 FROM users WHERE id = ?1 AND account_id = ?2")?
-            .exists([user.as_bytes(), token.account.as_bytes()])?;
-        if !is_theirs {
-            return Err(inconsistent(
-                "tokens",
-                format!("{} is of a user that its account has not", token.id),
             ));
         }
     }
@@ -182,21 +165,18 @@ pub(crate) fn create_user(
     }
     connection
         .prepare_cached(
-            "INSERT INTO users (id, account_id, version, name, folded_name, created_at, removed_at, \
-                 generation, password_hash, seal) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO users (id, account_id, folded_name, created_at, removed_at, version, open, sealed) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             user.id.as_bytes(),
             user.account.as_bytes(),
-            encode::count(user.version, "users", "version")?,
-            user.name,
-            user.folded_name,
-            user.created_at.microseconds(),
-            encode::time(user.removed_at),
-            encode::count(user.generation, "users", "generation")?,
-            user.password_hash,
-            Text(&user.seal),
+            user.columns.folded_name,
+            user.columns.created_at.microseconds(),
+            encode::time(user.columns.removed_at),
+            count(user.document.version, "users", "version")?,
+            user.document.open,
+            Text(&user.document.sealed),
         ])
         .map_err(|error| constraint(error, "users", Error::NameTaken, Error::Conflict))?;
     fault::point("user.created");
@@ -208,23 +188,21 @@ pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<Outcom
     let others_stay = connection
         .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1")?
         .exists([user.id.as_bytes()])?;
-    if user.removed_at.is_some() && !others_stay {
+    if user.columns.removed_at.is_some() && !others_stay {
         return Ok(Outcome::UNCHANGED);
     }
     let written = connection
         .prepare_cached(
-            "UPDATE users SET version = ?3, removed_at = ?4, generation = ?5, password_hash = ?6, \
-                 seal = ?7 \
+            "UPDATE users SET version = ?3, removed_at = ?4, open = ?5, sealed = ?6 \
              WHERE id = ?1 AND account_id = ?2 AND version = ?3 - 1 AND removed_at IS NULL",
         )?
         .execute(params![
             user.id.as_bytes(),
             user.account.as_bytes(),
-            encode::count(user.version, "users", "version")?,
-            encode::time(user.removed_at),
-            encode::count(user.generation, "users", "generation")?,
-            user.password_hash,
-            Text(&user.seal),
+            count(user.document.version, "users", "version")?,
+            encode::time(user.columns.removed_at),
+            user.document.open,
+            Text(&user.document.sealed),
         ])?;
     if written == 0 {
         return Err(Error::Conflict.into());
@@ -336,15 +314,21 @@ pub(crate) fn end_reply(
     connection: &Connection,
     account: AccountId,
     key_digest: &[u8; 32],
-    answer: Option<&(u16, StoredText)>,
+    answer: Option<&Document>,
 ) -> Result<Outcome> {
     let ended = match answer {
-        Some((status, body)) => connection
+        Some(answer) => connection
             .prepare_cached(
-                "UPDATE replies SET status = ?3, body = ?4 \
+                "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
                  WHERE account_id = ?1 AND key_digest = ?2",
             )?
-            .execute(params![account.as_bytes(), key_digest, status, Text(body)])?,
+            .execute(params![
+                account.as_bytes(),
+                key_digest,
+                count(answer.version, "replies", "version")?,
+                answer.open,
+                Text(&answer.sealed)
+            ])?,
         None => connection
             .prepare_cached("DELETE FROM replies WHERE account_id = ?1 AND key_digest = ?2")?
             .execute(params![account.as_bytes(), key_digest])?,
@@ -366,8 +350,8 @@ pub(crate) fn forget_replies(
             .execute([before])?,
         Some(account) => connection
             .prepare_cached(
-                "UPDATE replies SET status = NULL, body = NULL \
-                 WHERE account_id = ?2 AND recorded_at < ?1 AND status IS NOT NULL",
+                "UPDATE replies SET version = NULL, open = NULL, sealed = NULL \
+                 WHERE account_id = ?2 AND recorded_at < ?1 AND version IS NOT NULL",
             )?
             .execute(params![before, account.as_bytes()])?,
     };

@@ -2,10 +2,10 @@
 
 use memoir_domain::{
     AgentScope, SessionId, Timestamp,
-    memory::{Kind, Number, Tally},
+    memory::{Kind, Number},
 };
 use memoir_store::{
-    AgentRow, MemoryPage, MemoryRow, Selection, SessionRow, Snapshot, StoredText, Wanted,
+    AgentQuery, AgentRow, MemoryPage, MemoryRow, Selection, SessionRow, Snapshot, StoredText,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) fn snapshot(
     connection: &Connection,
     scope: AgentScope,
-    wanted: &Wanted,
+    wanted: &AgentQuery,
 ) -> Result<Option<Snapshot>> {
     let _view = View::new(connection)?;
     let Some(agent) = find_agent(connection, scope)? else {
@@ -293,24 +293,6 @@ pub(crate) fn session_page(
     )
 }
 
-/// Counts the agent's memories from their rows; nothing where there is no such agent.
-pub(crate) fn recount(connection: &Connection, scope: AgentScope) -> Result<Tally> {
-    let counted = first(
-        connection,
-        "SELECT coalesce(sum(tokens) FILTER (WHERE kind = 'core' AND discarded_at IS NULL), 0), \
-             count(*) FILTER (WHERE kind = 'core' AND discarded_at IS NULL), \
-             count(*) FILTER (WHERE kind = 'journal' AND discarded_at IS NULL), \
-             count(*) FILTER (WHERE constitutional AND discarded_at IS NULL), \
-             count(*) FILTER (WHERE discarded_at IS NOT NULL AND shredded_at IS NULL), \
-             count(*) FILTER (WHERE shredded_at IS NOT NULL), \
-             coalesce(sum(tokens) FILTER (WHERE kind = 'journal' AND discarded_at IS NULL), 0) \
-         FROM memories WHERE agent_id = (SELECT id FROM agents WHERE id = ?1 AND account_id = ?2)",
-        [scope.agent.as_bytes(), scope.account.as_bytes()],
-        |row| decode::counted(&mut Columns::new(row, "memories")),
-    )?;
-    Ok(counted.unwrap_or_default())
-}
-
 /// The first row of an answer.
 pub(crate) fn first<T>(
     connection: &Connection,
@@ -386,7 +368,7 @@ mod tests {
                 &[
                     "SEARCH sessions USING INDEX sessions_by_start (agent_id=? AND (started_at,id)<(?,?))",
                     "CORRELATED SCALAR SUBQUERY 1",
-                    "SEARCH agents USING PRIMARY KEY (id=?)",
+                    "SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?)",
                 ],
             ),
         ] {

@@ -1,14 +1,14 @@
 //! The store's check of itself. Findings name tables, numbers and identifiers, never words.
 
-use memoir_domain::{AgentId, TokenId, memory::Tally};
+use memoir_domain::{AgentId, TokenId};
 use memoir_store::{Error, Finding};
 use rusqlite::{Connection, Row};
 
 use crate::{
     agent::all,
     decode::{
-        self, Columns, access_columns, account_columns, agent_columns, counted, leaf_columns,
-        memory_columns, record_columns, reply_columns, session_columns, tally, token_columns,
+        self, Columns, access_columns, account_columns, agent_columns, leaf_columns,
+        memory_columns, record_columns, reply_columns, session_columns, token_columns,
         user_columns,
     },
     error::{Fault, Result},
@@ -23,7 +23,7 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
     let _view = View::new(connection)?;
     let mut findings = Vec::new();
     for part in [
-        pages, references, rows, prompts, tallies, logs, heads, places, leaves, tokens,
+        pages, references, rows, prompts, logs, heads, places, leaves, tokens,
     ] {
         match part(connection) {
             Ok(found) => findings.extend(found),
@@ -38,7 +38,6 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
 }
 
 const RESTORE: &str = "stop Memoir, keep a copy of the database file, and restore the last backup";
-const RECOUNT: &str = "restore the last backup, or keep a copy of the database and report this";
 const COMPARE: &str =
     "compare it with a checkpoint kept outside and with the last backup: records are missing";
 const ALTERED: &str =
@@ -161,73 +160,6 @@ fn prompts(connection: &Connection) -> Result<Vec<Finding>> {
             ))
         },
     )
-}
-
-/// The counts kept with each agent against its memories. What wordings come to stands in the words of
-/// these, and is held against each other only.
-fn tallies(connection: &Connection) -> Result<Vec<Finding>> {
-    let agents = all(
-        connection,
-        "SELECT id, core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-             shredded_count, journal_tokens, wording_count, let_go_count, words, lost_words, next_number, \
-             (SELECT coalesce(sum(tokens), 0) FROM memories WHERE agent_id = id AND kind = 'core' \
-                 AND discarded_at IS NULL), \
-             (SELECT count(*) FROM memories WHERE agent_id = id AND kind = 'core' \
-                 AND discarded_at IS NULL), \
-             (SELECT count(*) FROM memories WHERE agent_id = id AND kind = 'journal' \
-                 AND discarded_at IS NULL), \
-             (SELECT count(*) FROM memories WHERE agent_id = id AND constitutional \
-                 AND discarded_at IS NULL), \
-             (SELECT count(*) FROM memories WHERE agent_id = id AND discarded_at IS NOT NULL \
-                 AND shredded_at IS NULL), \
-             (SELECT count(*) FROM memories WHERE agent_id = id AND shredded_at IS NOT NULL), \
-             (SELECT coalesce(sum(tokens), 0) FROM memories WHERE agent_id = id AND kind = 'journal' \
-                 AND discarded_at IS NULL), \
-             (SELECT coalesce(max(number), 0) FROM memories WHERE agent_id = id) \
-         FROM agents",
-        [],
-        |row| {
-            let mut columns = Columns::new(row, "agents");
-            let agent = AgentId::from_bytes(columns.id()?);
-            let kept = tally(&mut columns)?;
-            let next_number = columns.count()?;
-            let counted = counted(&mut columns)?;
-            let last_number = columns.count()?;
-            Ok((agent, kept, counted, next_number, last_number))
-        },
-    )?;
-    let mut findings = Vec::new();
-    for (agent, kept, counted, next_number, last_number) in agents {
-        let counted = Tally {
-            wording_count: kept.wording_count,
-            let_go_count: kept.let_go_count,
-            words: kept.words,
-            lost_words: kept.lost_words,
-            ..counted
-        };
-        if kept != counted {
-            findings.push(finding(
-                format!("table `agents`: {agent} is counted as {kept:?}, its memories come to {counted:?}"),
-                RECOUNT,
-            ));
-        }
-        if kept.let_go_count > kept.wording_count {
-            findings.push(finding(
-                format!(
-                    "table `agents`: {agent} has {} wordings, and {} of which something was let go",
-                    kept.wording_count, kept.let_go_count
-                ),
-                RECOUNT,
-            ));
-        }
-        if next_number <= last_number {
-            findings.push(finding(
-                format!("table `agents`: {agent} would number its next memory {next_number}, and has a memory #{last_number}"),
-                RECOUNT,
-            ));
-        }
-    }
-    Ok(findings)
 }
 
 /// Each log from 1 without gaps, up to where the agent says that it ends.

@@ -2,8 +2,8 @@
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, BodyRow, Commit, DeliveryRow, Error, MemoryRow, ReplyRow,
-    SessionRow, StoredText,
+    AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, DeliveryRow, Error, MemoryRow,
+    ReplyRow, SessionRow, StoredText,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::{
     access,
     decode::Columns,
-    encode::{self, Text, count, number, optional_count},
+    encode::{self, Text, count, number},
     error::{Result, constraint, inconsistent},
     fault, requests, scrub, transcripts,
 };
@@ -58,9 +58,11 @@ impl Outcome {
 
 /// Writes one decision.
 pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome> {
-    check(commit)?;
     fault::point("commit.begun");
+    // The version first: what was decided on an agent as it was need not fit the one that is there now, and
+    // is a conflict then, not an inconsistency.
     write_agent(connection, commit.expected_version, &commit.agent)?;
+    check(commit)?;
     fault::point("commit.agent");
     let agent = commit.agent.scope.agent.as_bytes();
     write_prompts(connection, agent, commit.prompts.as_ref())?;
@@ -81,7 +83,7 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome>
     requests::write(connection, agent, &commit.access)?;
     fault::point("commit.access");
     transcripts::write_states(connection, agent, &commit.messages)?;
-    if commit.agent.erased_at.is_some() {
+    if commit.agent.columns.erased_at.is_some() {
         transcripts::forget(connection, agent)?;
     }
     fault::point("commit.messages");
@@ -96,10 +98,7 @@ fn check(commit: &Commit) -> Result<()> {
     check_records(commit)?;
     access::check_tokens(&commit.agent, &commit.tokens)?;
     requests::check(&commit.agent, &commit.access)?;
-    commit
-        .memories
-        .iter()
-        .try_for_each(|memory| check_memory(&commit.agent, memory))?;
+    commit.memories.iter().try_for_each(check_memory)?;
     if let Some(session) = commit
         .sessions
         .iter()
@@ -115,14 +114,6 @@ fn check(commit: &Commit) -> Result<()> {
 
 fn check_agent(commit: &Commit) -> Result<()> {
     let agent = &commit.agent;
-    if agent.last_attempt_at.is_some() != agent.last_attempt_tokens.is_some()
-        || agent.ledger_created_at.is_some() != agent.ledger_number.is_some()
-    {
-        return Err(inconsistent(
-            "agents",
-            "one half of an attempt or of a ledger's position is missing",
-        ));
-    }
     if commit.expected_version.is_none() && commit.prompts.is_none() {
         return Err(inconsistent(
             "agent_prompts",
@@ -134,7 +125,10 @@ fn check_agent(commit: &Commit) -> Result<()> {
 
 fn check_records(commit: &Commit) -> Result<()> {
     let agent = &commit.agent;
-    let first = agent.next_seq.checked_sub(commit.records.len() as u64);
+    let first = agent
+        .columns
+        .next_seq
+        .checked_sub(commit.records.len() as u64);
     let in_order = first.is_some_and(|first| {
         (first..)
             .zip(&commit.records)
@@ -147,7 +141,7 @@ fn check_records(commit: &Commit) -> Result<()> {
         ));
     }
     if let Some(last) = commit.records.last()
-        && last.hash != agent.head
+        && last.hash != agent.columns.head
     {
         return Err(inconsistent(
             "agents",
@@ -157,9 +151,9 @@ fn check_records(commit: &Commit) -> Result<()> {
     Ok(())
 }
 
-fn check_memory(agent: &AgentRow, memory: &MemoryRow) -> Result<()> {
-    let problem = if memory.number >= agent.next_number || memory.number.0 == 0 {
-        "is not below the agent's `next_number`"
+fn check_memory(memory: &MemoryRow) -> Result<()> {
+    let problem = if memory.number.0 == 0 {
+        "has no number"
     } else if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
         "is shredded and not discarded"
     } else {
@@ -171,167 +165,85 @@ fn check_memory(agent: &AgentRow, memory: &MemoryRow) -> Result<()> {
     ))
 }
 
+/// The columns of an agent that are in no index, but for its version.
+macro_rules! agent_state {
+    () => {
+        "next_seq, head, budget_share, removable_tokens, lost_share, open, sealed"
+    };
+}
+
+/// Those that are in one.
+macro_rules! agent_indexed {
+    () => {
+        "name, folded_name, erased_at, weekly_after, due_at, reflect_after"
+    };
+}
+
 fn write_agent(
     connection: &Connection,
     expected_version: Option<u64>,
     agent: &AgentRow,
 ) -> Result<()> {
     let column = |value, name| count(value, "agents", name);
-    let version = match expected_version {
-        Some(version) => column(version, "version")?,
-        None => return insert_agent(connection, agent),
-    };
-    let mut statement = connection.prepare_cached(
-        "UPDATE agents SET version = version + 1, prompts_version = ?4, paused = ?5, inactive = ?6, \
-             created_at = ?7, core_tokens = ?8, core_count = ?9, journal_count = ?10, \
-             constitutional_count = ?11, discarded_count = ?12, shredded_count = ?13, \
-             next_number = ?14, next_seq = ?15, last_refinement_at = ?16, last_attempt_at = ?17, \
-             last_attempt_tokens = ?18, ledger_created_at = ?19, ledger_number = ?20, head = ?21, \
-             settings = ?22, seal = ?23, last_reflection_at = ?24, unreflected_since = ?25, \
-             wording_count = ?26, let_go_count = ?27, words = ?28, lost_words = ?29, \
-             lost_by_day = ?30, attempt_failures = ?31, retry_at = ?32, journal_tokens = ?33 \
-         WHERE id = ?1 AND account_id = ?2 AND version = ?3",
-    )?;
-    let changed = statement.execute(params![
+    let AgentColumns {
+        prospect, ranks, ..
+    } = &agent.columns;
+    let row = params![
         agent.scope.agent.as_bytes(),
         agent.scope.account.as_bytes(),
-        version,
-        column(agent.prompts_version, "prompts_version")?,
-        agent.paused,
-        agent.inactive,
-        agent.created_at.microseconds(),
-        column(agent.tally.core_tokens, "core_tokens")?,
-        column(agent.tally.core_count, "core_count")?,
-        column(agent.tally.journal_count, "journal_count")?,
-        column(agent.tally.constitutional_count, "constitutional_count")?,
-        column(agent.tally.discarded_count, "discarded_count")?,
-        column(agent.tally.shredded_count, "shredded_count")?,
-        column(agent.next_number.0, "next_number")?,
-        column(agent.next_seq, "next_seq")?,
-        encode::time(agent.last_refinement_at),
-        encode::time(agent.last_attempt_at),
-        optional_count(agent.last_attempt_tokens, "agents", "last_attempt_tokens")?,
-        encode::time(agent.ledger_created_at),
-        agent
-            .ledger_number
-            .map(|value| number(value, "agents"))
-            .transpose()?,
-        agent.head,
-        agent.settings,
-        Text(&agent.seal),
-        encode::time(agent.last_reflection_at),
-        encode::time(agent.unreflected_since),
-        column(agent.tally.wording_count, "wording_count")?,
-        column(agent.tally.let_go_count, "let_go_count")?,
-        column(agent.tally.words, "words")?,
-        column(agent.tally.lost_words, "lost_words")?,
-        agent.lost_by_day,
-        column(agent.attempt_failures, "attempt_failures")?,
-        encode::time(agent.retry_at),
-        column(agent.tally.journal_tokens, "journal_tokens")?,
-    ])?;
-    if changed == 0 {
+        column(expected_version.unwrap_or(0), "version")?,
+        column(agent.columns.next_seq, "next_seq")?,
+        agent.columns.head,
+        column(ranks.budget_share, "budget_share")?,
+        column(ranks.removable_tokens, "removable_tokens")?,
+        column(ranks.lost_share, "lost_share")?,
+        agent.document.open,
+        Text(&agent.document.sealed),
+        agent.columns.name,
+        agent.columns.folded_name,
+        encode::time(agent.columns.erased_at),
+        encode::time(prospect.weekly_after),
+        encode::time(prospect.due_at),
+        encode::time(prospect.reflect_after),
+    ];
+    let write = |sql| {
+        let written = connection.prepare_cached(sql)?.execute(row);
+        written.map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))
+    };
+    if expected_version.is_none() {
+        return write(INSERT_AGENT).map(drop);
+    }
+    if write(PROCEED_AGENT)? == 0 && write(REPLACE_AGENT)? == 0 {
         return Err(Error::Conflict.into());
     }
-    name_agent(connection, agent)?;
-    schedule_agent(connection, agent)
-}
-
-/// As [`name_agent`], for the indexes of the schedule.
-fn schedule_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
-    let mut statement = connection.prepare_cached(
-        "UPDATE agents SET weekly_after = ?2, due_at = ?3, reflect_after = ?4 \
-         WHERE id = ?1 \
-           AND (weekly_after IS NOT ?2 OR due_at IS NOT ?3 OR reflect_after IS NOT ?4)",
-    )?;
-    statement.execute(params![
-        agent.scope.agent.as_bytes(),
-        encode::time(agent.weekly_after),
-        encode::time(agent.due_at),
-        encode::time(agent.reflect_after),
-    ])?;
     Ok(())
 }
 
-/// Writes what is in an index of agents, and only where it changed: the pages of the index mostly stay
-/// as they are.
-fn name_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
-    let mut statement = connection.prepare_cached(
-        "UPDATE agents SET name = ?2, folded_name = ?3, erased_at = ?4 \
-         WHERE id = ?1 AND (name <> ?2 OR folded_name <> ?3 OR erased_at IS NOT ?4)",
-    )?;
-    statement
-        .execute(params![
-            agent.scope.agent.as_bytes(),
-            agent.name,
-            agent.folded_name,
-            encode::time(agent.erased_at),
-        ])
-        .map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))?;
-    Ok(())
-}
+const INSERT_AGENT: &str = concat!(
+    "INSERT INTO agents (id, account_id, version, ",
+    agent_state!(),
+    ", ",
+    agent_indexed!(),
+    ") VALUES (?1, ?2, ?3 + 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+);
 
-fn insert_agent(connection: &Connection, agent: &AgentRow) -> Result<()> {
-    let column = |value, name| count(value, "agents", name);
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO agents (id, account_id, version, name, folded_name, prompts_version, paused, \
-             inactive, created_at, core_tokens, core_count, journal_count, constitutional_count, \
-             discarded_count, shredded_count, next_number, next_seq, last_refinement_at, \
-             last_attempt_at, last_attempt_tokens, ledger_created_at, ledger_number, erased_at, \
-             head, settings, seal, weekly_after, due_at, last_reflection_at, unreflected_since, \
-             reflect_after, wording_count, let_go_count, words, lost_words, lost_by_day, \
-             attempt_failures, retry_at, journal_tokens) \
-         VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, \
-             ?33, ?34, ?35, ?36, ?37, ?38)",
-    )?;
-    statement
-        .execute(params![
-            agent.scope.agent.as_bytes(),
-            agent.scope.account.as_bytes(),
-            agent.name,
-            agent.folded_name,
-            column(agent.prompts_version, "prompts_version")?,
-            agent.paused,
-            agent.inactive,
-            agent.created_at.microseconds(),
-            column(agent.tally.core_tokens, "core_tokens")?,
-            column(agent.tally.core_count, "core_count")?,
-            column(agent.tally.journal_count, "journal_count")?,
-            column(agent.tally.constitutional_count, "constitutional_count")?,
-            column(agent.tally.discarded_count, "discarded_count")?,
-            column(agent.tally.shredded_count, "shredded_count")?,
-            column(agent.next_number.0, "next_number")?,
-            column(agent.next_seq, "next_seq")?,
-            encode::time(agent.last_refinement_at),
-            encode::time(agent.last_attempt_at),
-            optional_count(agent.last_attempt_tokens, "agents", "last_attempt_tokens")?,
-            encode::time(agent.ledger_created_at),
-            agent
-                .ledger_number
-                .map(|value| number(value, "agents"))
-                .transpose()?,
-            encode::time(agent.erased_at),
-            agent.head,
-            agent.settings,
-            Text(&agent.seal),
-            encode::time(agent.weekly_after),
-            encode::time(agent.due_at),
-            encode::time(agent.last_reflection_at),
-            encode::time(agent.unreflected_since),
-            encode::time(agent.reflect_after),
-            column(agent.tally.wording_count, "wording_count")?,
-            column(agent.tally.let_go_count, "let_go_count")?,
-            column(agent.tally.words, "words")?,
-            column(agent.tally.lost_words, "lost_words")?,
-            agent.lost_by_day,
-            column(agent.attempt_failures, "attempt_failures")?,
-            encode::time(agent.retry_at),
-            column(agent.tally.journal_tokens, "journal_tokens")?,
-        ])
-        .map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))?;
-    Ok(())
-}
+/// What is in an index is written only where it changed: the pages of the index mostly stay as they are.
+const PROCEED_AGENT: &str = concat!(
+    "UPDATE agents SET version = version + 1, (",
+    agent_state!(),
+    ") = (?4, ?5, ?6, ?7, ?8, ?9, ?10) WHERE id = ?1 AND account_id = ?2 AND version = ?3 AND (",
+    agent_indexed!(),
+    ") IS (?11, ?12, ?13, ?14, ?15, ?16)"
+);
+
+const REPLACE_AGENT: &str = concat!(
+    "UPDATE agents SET version = version + 1, (",
+    agent_state!(),
+    ", ",
+    agent_indexed!(),
+    ") = (?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
+     WHERE id = ?1 AND account_id = ?2 AND version = ?3"
+);
 
 fn write_prompts(
     connection: &Connection,
@@ -407,101 +319,77 @@ fn write_memories(
     Ok(())
 }
 
+/// The columns of a session that are in no index.
+macro_rules! session_state {
+    () => {
+        "ended_at, lease_holder, version, open, sealed"
+    };
+}
+
+/// Those that are in one, or in what says which rows are in it.
+macro_rules! session_indexed {
+    () => {
+        "state, driver, model, started_at, lease_until"
+    };
+}
+
+/// As with agents: what is in an index is written only where it changed.
+const PROCEED_SESSION: &str = concat!(
+    "UPDATE sessions SET (",
+    session_state!(),
+    ") = (?3, ?4, ?5, ?6, ?7) WHERE id = ?1 AND agent_id = ?2 AND (",
+    session_indexed!(),
+    ") IS (?8, ?9, ?10, ?11, ?12)"
+);
+
+const REPLACE_SESSION: &str = concat!(
+    "UPDATE sessions SET (",
+    session_state!(),
+    ", ",
+    session_indexed!(),
+    ") = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) WHERE id = ?1 AND agent_id = ?2"
+);
+
+const INSERT_SESSION: &str = concat!(
+    "INSERT INTO sessions (id, agent_id, account_id, ",
+    session_state!(),
+    ", ",
+    session_indexed!(),
+    ") SELECT ?1, ?2, account_id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 \
+     FROM agents WHERE id = ?2 ON CONFLICT (id) DO NOTHING"
+);
+
 fn write_sessions(
     connection: &Connection,
     agent: &[u8; 16],
     sessions: &[SessionRow],
 ) -> Result<()> {
-    if sessions.is_empty() {
-        return Ok(());
-    }
-    // As with memories: what is in an index is written only where it changed.
-    let mut proceed = connection.prepare_cached(
-        "UPDATE sessions SET mode = ?4, trigger = ?6, rehearsal = ?7, \
-             pre_session_tokens = ?9, post_session_tokens = ?10, threshold = ?11, edits = ?12, \
-             removed_tokens = ?13, consolidated = ?14, updated = ?15, deleted = ?16, \
-             protected = ?17, end_reason = ?18, ended_at = ?20, undone_at = ?21, calls = ?22, \
-             input_tokens = ?23, output_tokens = ?24, lease_holder = ?26, body = ?27, \
-             version = ?28, lost_words = ?29, refused_calls = ?30 \
-         WHERE id = ?1 AND agent_id = ?2 AND state = ?3 AND driver = ?5 AND started_at = ?19 \
-             AND lease_until IS ?25 AND model IS ?8",
-    )?;
-    let mut replace = connection.prepare_cached(
-        "INSERT INTO sessions (id, agent_id, state, mode, driver, trigger, rehearsal, model, \
-             pre_session_tokens, post_session_tokens, threshold, edits, removed_tokens, \
-             consolidated, updated, deleted, protected, end_reason, started_at, ended_at, \
-             undone_at, calls, input_tokens, output_tokens, lease_until, lease_holder, body, \
-             version, lost_words, refused_calls, account_id) \
-         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, account_id \
-         FROM agents WHERE id = ?2 \
-         ON CONFLICT (id) DO UPDATE SET state = excluded.state, mode = excluded.mode, \
-             driver = excluded.driver, trigger = excluded.trigger, \
-             rehearsal = excluded.rehearsal, model = excluded.model, \
-             pre_session_tokens = excluded.pre_session_tokens, \
-             post_session_tokens = excluded.post_session_tokens, \
-             threshold = excluded.threshold, edits = excluded.edits, \
-             removed_tokens = excluded.removed_tokens, consolidated = excluded.consolidated, \
-             updated = excluded.updated, deleted = excluded.deleted, \
-             protected = excluded.protected, end_reason = excluded.end_reason, \
-             started_at = excluded.started_at, ended_at = excluded.ended_at, \
-             undone_at = excluded.undone_at, calls = excluded.calls, \
-             input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, \
-             lease_until = excluded.lease_until, lease_holder = excluded.lease_holder, \
-             body = excluded.body, version = excluded.version, \
-             lost_words = excluded.lost_words, refused_calls = excluded.refused_calls \
-         WHERE agent_id = excluded.agent_id",
-    )?;
     for session in sessions {
-        let tokens = |value, name| optional_count(value, "sessions", name);
-        let column = |value, name| count(value, "sessions", name);
-        let version = column(session.version, "version")?;
-        let pre_session_tokens = tokens(session.pre_session_tokens, "pre_session_tokens")?;
-        let post_session_tokens = tokens(session.post_session_tokens, "post_session_tokens")?;
-        let removed_tokens = column(session.removed_tokens, "removed_tokens")?;
-        let lost_words = column(session.lost_words, "lost_words")?;
-        let calls = column(session.usage.calls, "calls")?;
-        let input_tokens = column(session.usage.input_tokens, "input_tokens")?;
-        let output_tokens = column(session.usage.output_tokens, "output_tokens")?;
+        let columns = &session.columns;
         let row = params![
             session.id.as_bytes(),
             agent,
-            session.state.as_str(),
-            session.mode.as_str(),
-            encode::driver(session.driver),
-            encode::trigger(session.trigger),
-            session.rehearsal,
-            session.model,
-            pre_session_tokens,
-            post_session_tokens,
-            session.threshold,
-            session.edits,
-            removed_tokens,
-            session.stats.consolidated,
-            session.stats.updated,
-            session.stats.deleted,
-            session.stats.protected,
-            session.end_reason.map(|reason| reason.as_str()),
-            session.started_at.microseconds(),
-            encode::time(session.ended_at),
-            encode::time(session.undone_at),
-            calls,
-            input_tokens,
-            output_tokens,
-            encode::time(session.lease.map(|lease| lease.until)),
+            encode::time(columns.ended_at),
             session.lease.map(|lease| lease.holder.cast_signed()),
-            Text(&session.body),
-            version,
-            lost_words,
-            session.refused_calls,
+            count(session.document.version, "sessions", "version")?,
+            session.document.open,
+            Text(&session.document.sealed),
+            columns.state.as_str(),
+            columns.driver.as_str(),
+            columns.model,
+            columns.started_at.microseconds(),
+            encode::time(session.lease.map(|lease| lease.until)),
         ];
-        if proceed.execute(row)? > 0 {
-            continue;
-        }
-        let written = replace.execute(row).map_err(|error| {
-            constraint(error, "sessions", Error::SessionRunning, Error::Conflict)
-        })?;
-        if written == 0 {
+        let write = |sql| {
+            let written = connection.prepare_cached(sql)?.execute(row);
+            written.map_err(|error| {
+                constraint(error, "sessions", Error::SessionRunning, Error::Conflict)
+            })
+        };
+        if write(PROCEED_SESSION)? == 0
+            && write(REPLACE_SESSION)? == 0
+            && write(INSERT_SESSION)? == 0
+        {
             return Err(inconsistent(
                 "sessions",
                 format!("{} belongs to another agent", session.id),

@@ -3,13 +3,12 @@
 
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    access::{AccessKind, AccessScope},
-    memory::{Number, Tally},
-    session::{Lease, Stats, Usage},
+    memory::Number, schedule::Prospect, session::Lease,
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentRow, AuditRow, FleetRecord, LeafRow, MemoryRow, RecordPlace,
-    ReplyRow, SessionRow, SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
+    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, Document, FleetRanks,
+    FleetRecord, LeafRow, MemoryRow, RecordPlace, ReplyRow, SessionColumns, SessionRow, StoredText,
+    TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 use rusqlite::{Row, types::ValueRef};
 use serde::{Deserialize, de::value::StrDeserializer};
@@ -26,13 +25,8 @@ macro_rules! account_columns {
 /// The columns that [`agent`] reads.
 macro_rules! agent_columns {
     () => {
-        "id, account_id, version, name, folded_name, prompts_version, paused, inactive, created_at, \
-         core_tokens, core_count, journal_count, constitutional_count, discarded_count, \
-         shredded_count, journal_tokens, wording_count, let_go_count, words, lost_words, \
-         next_number, next_seq, last_refinement_at, last_attempt_at, \
-         last_attempt_tokens, attempt_failures, retry_at, weekly_after, due_at, last_reflection_at, \
-         unreflected_since, reflect_after, ledger_created_at, ledger_number, erased_at, head, settings, \
-         lost_by_day, seal"
+        "id, account_id, name, folded_name, erased_at, next_seq, head, weekly_after, due_at, \
+         reflect_after, budget_share, removable_tokens, lost_share, version, open, sealed"
     };
 }
 
@@ -48,10 +42,8 @@ macro_rules! memory_columns {
 /// is that of the agent.
 macro_rules! session_columns {
     () => {
-        "id, agent_id, version, state, mode, driver, trigger, rehearsal, model, pre_session_tokens, \
-         post_session_tokens, threshold, edits, removed_tokens, lost_words, consolidated, updated, \
-         deleted, protected, refused_calls, end_reason, started_at, ended_at, undone_at, calls, input_tokens, \
-         output_tokens, lease_until, lease_holder, body, sessions.account_id IS \
+        "id, agent_id, state, driver, model, started_at, ended_at, lease_until, lease_holder, \
+         version, open, sealed, sessions.account_id IS \
              (SELECT agents.account_id FROM agents WHERE agents.id = sessions.agent_id)"
     };
 }
@@ -78,32 +70,28 @@ macro_rules! leaf_columns {
 /// The columns that [`token`] reads.
 macro_rules! token_columns {
     () => {
-        "id, account_id, agent_id, user_id, user_generation, by_browser, digest, created_at, expires_at, \
-         last_used_at, revoked_at, seal"
+        "id, account_id, agent_id, last_used_at, digest, created_at, revoked_at, version, open, sealed"
     };
 }
 
 /// The columns that [`user`] reads.
 macro_rules! user_columns {
     () => {
-        "id, account_id, version, name, folded_name, created_at, removed_at, generation, password_hash, \
-         seal"
+        "id, account_id, folded_name, created_at, removed_at, version, open, sealed"
     };
 }
 
 /// The columns that [`access_request`] reads.
 macro_rules! access_columns {
     () => {
-        "id, agent_id, version, kind, scope, session_id, minutes, token_expires_at, memory, state, \
-         asked_by_kind, asked_by_name, requested_at, expires_at, answered_at, answered_seq, ended_at, \
-         reads, memories_read, tokens_read, body"
+        "id, agent_id, state, requested_at, expires_at, version, open, sealed"
     };
 }
 
 /// The columns that [`reply`] reads.
 macro_rules! reply_columns {
     () => {
-        "key_digest, account_id, request_digest, recorded_at, status, body"
+        "key_digest, account_id, request_digest, recorded_at, version, open, sealed"
     };
 }
 
@@ -134,94 +122,26 @@ pub(crate) fn agent(row: &Row<'_>) -> Result<AgentRow> {
     let mut columns = Columns::new(row, "agents");
     let agent = AgentId::from_bytes(columns.id()?);
     let account = AccountId::from_bytes(columns.id()?);
-    let version = columns.count()?;
-    let name = columns.text()?;
-    let folded_name = columns.text()?;
-    let prompts_version = columns.count()?;
-    let paused = columns.flag()?;
-    let inactive = columns.flag()?;
-    let created_at = columns.time()?;
-    let tally = tally(&mut columns)?;
-    let next_number = Number(columns.count()?);
-    let next_seq = columns.count()?;
-    let last_refinement_at = columns.optional_time()?;
-    let last_attempt_at = columns.optional_time()?;
-    let last_attempt_tokens = columns.optional_count()?;
-    let attempt_failures = columns.count()?;
-    let retry_at = columns.optional_time()?;
-    let weekly_after = columns.optional_time()?;
-    let due_at = columns.optional_time()?;
-    let last_reflection_at = columns.optional_time()?;
-    let unreflected_since = columns.optional_time()?;
-    let reflect_after = columns.optional_time()?;
-    let ledger_created_at = columns.optional_time()?;
-    let ledger_number = columns.optional_count()?.map(Number);
-    let erased_at = columns.optional_time()?;
-    let head = columns.bytes()?;
-    let settings = columns.text()?;
-    let lost_by_day = columns.text()?;
-    let seal = columns.stored_text()?;
-    if last_attempt_at.is_some() != last_attempt_tokens.is_some() {
-        return Err(columns.wrong("has one of `last_attempt_at` and `last_attempt_tokens` only"));
-    }
-    if ledger_created_at.is_some() != ledger_number.is_some() {
-        return Err(columns.wrong("has one of `ledger_created_at` and `ledger_number` only"));
-    }
     Ok(AgentRow {
         scope: AgentScope { account, agent },
-        version,
-        name,
-        folded_name,
-        settings,
-        lost_by_day,
-        prompts_version,
-        paused,
-        inactive,
-        created_at,
-        tally,
-        next_number,
-        next_seq,
-        last_refinement_at,
-        last_attempt_at,
-        last_attempt_tokens,
-        attempt_failures,
-        retry_at,
-        weekly_after,
-        due_at,
-        last_reflection_at,
-        unreflected_since,
-        reflect_after,
-        ledger_created_at,
-        ledger_number,
-        erased_at,
-        head,
-        seal,
-    })
-}
-
-/// Reads the eleven counts of a tally.
-pub(crate) fn tally(columns: &mut Columns<'_, '_>) -> Result<Tally> {
-    let counted = counted(columns)?;
-    Ok(Tally {
-        wording_count: columns.count()?,
-        let_go_count: columns.count()?,
-        words: columns.count()?,
-        lost_words: columns.count()?,
-        ..counted
-    })
-}
-
-/// Reads the seven counts of a tally that rows of memories can be held against; the others are 0.
-pub(crate) fn counted(columns: &mut Columns<'_, '_>) -> Result<Tally> {
-    Ok(Tally {
-        core_tokens: columns.count()?,
-        core_count: columns.count()?,
-        journal_count: columns.count()?,
-        constitutional_count: columns.count()?,
-        discarded_count: columns.count()?,
-        shredded_count: columns.count()?,
-        journal_tokens: columns.count()?,
-        ..Tally::default()
+        columns: AgentColumns {
+            name: columns.text()?,
+            folded_name: columns.text()?,
+            erased_at: columns.optional_time()?,
+            next_seq: columns.count()?,
+            head: columns.bytes()?,
+            prospect: Prospect {
+                weekly_after: columns.optional_time()?,
+                due_at: columns.optional_time()?,
+                reflect_after: columns.optional_time()?,
+            },
+            ranks: FleetRanks {
+                budget_share: columns.count()?,
+                removable_tokens: columns.count()?,
+                lost_share: columns.count()?,
+            },
+        },
+        document: columns.document()?,
     })
 }
 
@@ -251,34 +171,12 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
     let mut columns = Columns::new(row, "sessions");
     let id = SessionId::from_bytes(columns.id()?);
     let agent = AgentId::from_bytes(columns.id()?);
-    let version = columns.count()?;
-    let state = columns.word()?;
-    let mode = columns.word()?;
-    let driver = columns.word()?;
-    let trigger = columns.word()?;
-    let rehearsal = columns.flag()?;
-    let model = columns.optional_text()?;
-    let pre_session_tokens = columns.optional_count()?;
-    let post_session_tokens = columns.optional_count()?;
-    let threshold = columns.optional_share()?;
-    let edits = columns.small_count()?;
-    let removed_tokens = columns.count()?;
-    let lost_words = columns.count()?;
-    let stats = Stats {
-        consolidated: columns.small_count()?,
-        updated: columns.small_count()?,
-        deleted: columns.small_count()?,
-        protected: columns.small_count()?,
-    };
-    let refused_calls = columns.small_count()?;
-    let end_reason = columns.optional_word()?;
-    let started_at = columns.time()?;
-    let ended_at = columns.optional_time()?;
-    let undone_at = columns.optional_time()?;
-    let usage = Usage {
-        calls: columns.count()?,
-        input_tokens: columns.count()?,
-        output_tokens: columns.count()?,
+    let session = SessionColumns {
+        state: columns.word()?,
+        driver: columns.word()?,
+        model: columns.optional_text()?,
+        started_at: columns.time()?,
+        ended_at: columns.optional_time()?,
     };
     let until = columns.optional_time()?;
     let holder = columns.optional_integer()?;
@@ -291,35 +189,16 @@ pub(crate) fn session(row: &Row<'_>) -> Result<SessionRow> {
         (None, None) => None,
         _ => return Err(columns.wrong("has one of `lease_until` and `lease_holder` only")),
     };
-    let body = columns.stored_text()?;
+    let document = columns.document()?;
     if !columns.flag()? {
         return Err(columns.wrong("has another account than the table `agents` says of its agent"));
     }
     Ok(SessionRow {
         id,
         agent,
-        version,
-        state,
-        mode,
-        driver,
-        trigger,
-        rehearsal,
-        model,
-        pre_session_tokens,
-        post_session_tokens,
-        threshold,
-        edits,
-        removed_tokens,
-        lost_words,
-        stats,
-        refused_calls,
-        end_reason,
-        body,
-        started_at,
-        ended_at,
-        undone_at,
-        usage,
+        columns: session,
         lease,
+        document,
     })
 }
 
@@ -410,30 +289,14 @@ fn token_row(columns: &mut Columns<'_, '_>) -> Result<TokenRow> {
         id: TokenId::from_bytes(columns.id()?),
         account: AccountId::from_bytes(columns.id()?),
         agent: columns.optional_id()?.map(AgentId::from_bytes),
-        sign_in: sign_in(columns)?,
-        digest: columns.bytes()?,
-        created_at: columns.time()?,
-        expires_at: columns.optional_time()?,
         last_used_at: columns.optional_time()?,
-        revoked_at: columns.optional_time()?,
-        seal: columns.stored_text()?,
+        columns: TokenColumns {
+            digest: columns.bytes()?,
+            created_at: columns.time()?,
+            revoked_at: columns.optional_time()?,
+        },
+        document: columns.document()?,
     })
-}
-
-/// Who signed in for a token.
-fn sign_in(columns: &mut Columns<'_, '_>) -> Result<Option<SignInRow>> {
-    let user = columns.optional_id()?.map(UserId::from_bytes);
-    let generation = columns.optional_count()?;
-    let by_browser = columns.optional_flag()?;
-    match (user, generation, by_browser) {
-        (None, None, None) => Ok(None),
-        (Some(user), Some(generation), Some(by_browser)) => Ok(Some(SignInRow {
-            user,
-            generation,
-            by_browser,
-        })),
-        _ => Err(columns.unexpected("says by half who signed in")),
-    }
 }
 
 /// Reads `user_columns!()`.
@@ -442,79 +305,28 @@ pub(crate) fn user(row: &Row<'_>) -> Result<UserRow> {
     Ok(UserRow {
         id: UserId::from_bytes(columns.id()?),
         account: AccountId::from_bytes(columns.id()?),
-        version: columns.count()?,
-        name: columns.text()?,
-        folded_name: columns.text()?,
-        created_at: columns.time()?,
-        removed_at: columns.optional_time()?,
-        generation: columns.count()?,
-        password_hash: columns.text()?,
-        seal: columns.stored_text()?,
+        columns: UserColumns {
+            folded_name: columns.text()?,
+            created_at: columns.time()?,
+            removed_at: columns.optional_time()?,
+        },
+        document: columns.document()?,
     })
 }
 
 /// Reads `access_columns!()`.
 pub(crate) fn access_request(row: &Row<'_>) -> Result<AccessRow> {
     let mut columns = Columns::new(row, "access_requests");
-    let id = AccessRequestId::from_bytes(columns.id()?);
-    let agent = AgentId::from_bytes(columns.id()?);
-    let version = columns.count()?;
-    let kind = access_kind(&mut columns)?;
-    let state = columns.word()?;
-    let asked_by_kind = columns.word()?;
-    let asked_by_name = columns.text()?;
-    let requested_at = columns.time()?;
-    let expires_at = columns.time()?;
-    let answered_at = columns.optional_time()?;
-    let answered_seq = columns.optional_count()?;
-    if answered_at.is_some() != answered_seq.is_some() {
-        return Err(columns.wrong("has one of `answered_at` and `answered_seq` only"));
-    }
     Ok(AccessRow {
-        id,
-        agent,
-        version,
-        kind,
-        state,
-        asked_by_kind,
-        asked_by_name,
-        requested_at,
-        expires_at,
-        answered_at,
-        answered_seq,
-        ended_at: columns.optional_time()?,
-        reads: columns.count()?,
-        memories_read: columns.count()?,
-        tokens_read: columns.count()?,
-        body: columns.stored_text()?,
+        id: AccessRequestId::from_bytes(columns.id()?),
+        agent: AgentId::from_bytes(columns.id()?),
+        columns: AccessColumns {
+            state: columns.word()?,
+            requested_at: columns.time()?,
+            expires_at: columns.time()?,
+        },
+        document: columns.document()?,
     })
-}
-
-/// Reads the six columns that say what is asked for; those of another kind are empty.
-fn access_kind(columns: &mut Columns<'_, '_>) -> Result<AccessKind> {
-    let kind = columns.optional_text()?;
-    let scope = columns.optional_text()?;
-    let session = columns.optional_id()?.map(SessionId::from_bytes);
-    let minutes = columns.optional_count()?;
-    let minutes = minutes.map(u32::try_from).transpose();
-    let minutes = minutes.map_err(|_| columns.wrong("has `minutes` that are too large"))?;
-    let expires_at = columns.optional_time()?;
-    let memory = columns.optional_count()?.map(Number);
-    let scope = match (scope.as_deref(), session) {
-        (Some("core"), None) => Some(AccessScope::Core),
-        (Some("all"), None) => Some(AccessScope::All),
-        (Some("session"), Some(session)) => Some(AccessScope::Session(session)),
-        (None, None) => None,
-        _ => return Err(columns.wrong("has a `scope` that is none")),
-    };
-    match (kind.as_deref(), scope, minutes, expires_at, memory) {
-        (Some("read"), Some(scope), Some(minutes), None, None) => {
-            Ok(AccessKind::Read { scope, minutes })
-        }
-        (Some("token"), None, None, expires_at, None) => Ok(AccessKind::Token { expires_at }),
-        (Some("shred"), None, None, None, Some(number)) => Ok(AccessKind::Shred { number }),
-        _ => Err(columns.wrong("does not say what is asked for")),
-    }
 }
 
 /// Reads `reply_columns!()`.
@@ -524,19 +336,12 @@ pub(crate) fn reply(row: &Row<'_>) -> Result<ReplyRow> {
     let account = AccountId::from_bytes(columns.id()?);
     let request_digest = columns.bytes()?;
     let recorded_at = columns.time()?;
-    let status = columns.optional_status()?;
-    let body = columns.optional_blob()?;
-    let answer = match (status, body) {
-        (Some(status), Some(body)) => Some((status, StoredText(body.to_vec()))),
-        (None, None) => None,
-        _ => return Err(columns.wrong("has one of `status` and `body` only")),
-    };
     Ok(ReplyRow {
         account,
         key_digest,
         request_digest,
         recorded_at,
-        answer,
+        answer: columns.optional_document()?,
     })
 }
 
@@ -621,31 +426,12 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         u32::try_from(value).map_err(|_| self.unexpected("is too large"))
     }
 
-    /// The status of an answer, or nothing.
-    fn optional_status(&mut self) -> Result<Option<u16>> {
-        match self.optional_count()? {
-            Some(value) => u16::try_from(value)
-                .map(Some)
-                .map_err(|_| self.unexpected("is too large")),
-            None => Ok(None),
-        }
-    }
-
     /// Yes or no.
     pub(crate) fn flag(&mut self) -> Result<bool> {
         match self.value()? {
             ValueRef::Integer(0) => Ok(false),
             ValueRef::Integer(1) => Ok(true),
             _ => Err(self.unexpected("is neither 0 nor 1")),
-        }
-    }
-
-    fn optional_flag(&mut self) -> Result<Option<bool>> {
-        match self.optional_integer()? {
-            None => Ok(None),
-            Some(0) => Ok(Some(false)),
-            Some(1) => Ok(Some(true)),
-            Some(_) => Err(self.unexpected("is neither 0 nor 1")),
         }
     }
 
@@ -661,14 +447,6 @@ impl<'row, 'statement> Columns<'row, 'statement> {
     pub(crate) fn time(&mut self) -> Result<Timestamp> {
         let value = self.optional_time()?;
         self.required(value)
-    }
-
-    fn optional_share(&mut self) -> Result<Option<f64>> {
-        match self.value()? {
-            ValueRef::Real(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
-            ValueRef::Null => Ok(None),
-            _ => Err(self.unexpected("is not over 0 and up to 1")),
-        }
     }
 
     fn optional_str(&mut self) -> Result<Option<&'row str>> {
@@ -741,6 +519,30 @@ impl<'row, 'statement> Columns<'row, 'statement> {
     pub(crate) fn stored_text(&mut self) -> Result<StoredText> {
         let value = self.optional_blob()?;
         self.required(value).map(|bytes| StoredText(bytes.to_vec()))
+    }
+
+    /// A document: `version, open, sealed`.
+    pub(crate) fn document(&mut self) -> Result<Document> {
+        let document = self.optional_document()?;
+        self.required(document)
+    }
+
+    /// A document, or nothing in all three of its columns.
+    fn optional_document(&mut self) -> Result<Option<Document>> {
+        let (version, open, sealed) = (
+            self.optional_count()?,
+            self.optional_text()?,
+            self.optional_blob()?,
+        );
+        match (version, open, sealed) {
+            (Some(version), Some(open), Some(sealed)) => Ok(Some(Document {
+                version,
+                open,
+                sealed: StoredText(sealed.to_vec()),
+            })),
+            (None, None, None) => Ok(None),
+            _ => Err(self.wrong("has not all of `version`, `open` and `sealed`")),
+        }
     }
 }
 

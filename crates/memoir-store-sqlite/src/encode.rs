@@ -1,10 +1,6 @@
 //! How values are written.
 
-use memoir_domain::{
-    Timestamp,
-    memory::Number,
-    session::{Driver, Trigger},
-};
+use memoir_domain::{Timestamp, memory::Number};
 use memoir_store::StoredText;
 use rusqlite::{
     ToSql,
@@ -17,15 +13,6 @@ use crate::error::{Result, inconsistent};
 pub(crate) fn count(value: u64, table: &'static str, column: &str) -> Result<i64> {
     i64::try_from(value)
         .map_err(|_| inconsistent(table, format!("`{column}` is over {}", i64::MAX)))
-}
-
-/// A count that may be absent.
-pub(crate) fn optional_count(
-    value: Option<u64>,
-    table: &'static str,
-    column: &str,
-) -> Result<Option<i64>> {
-    value.map(|value| count(value, table, column)).transpose()
 }
 
 /// The number of a memory.
@@ -44,22 +31,5 @@ pub(crate) struct Text<'text>(pub(crate) &'text StoredText);
 impl ToSql for Text<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0.0)))
-    }
-}
-
-/// The wire name.
-pub(crate) fn driver(driver: Driver) -> &'static str {
-    match driver {
-        Driver::Agent => "agent",
-        Driver::Model => "model",
-    }
-}
-
-/// The wire name.
-pub(crate) fn trigger(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::Request => "request",
-        Trigger::Weekly => "weekly",
-        Trigger::Budget => "budget",
     }
 }

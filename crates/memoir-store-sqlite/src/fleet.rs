@@ -347,7 +347,7 @@ mod tests {
                 QUEUE,
                 &[
                     "SEARCH sessions USING INDEX sessions_waiting (account_id=? AND <expr>=?)",
-                    "SEARCH agents USING PRIMARY KEY (id=?)",
+                    "SEARCH agents USING INDEX sqlite_autoindex_agents_1 (id=?)",
                 ],
             ),
             (

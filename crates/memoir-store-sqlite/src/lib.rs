@@ -7,6 +7,13 @@
 //!
 //! A change is acknowledged once it is on the disk (SPEC 6.2). Changes queued at the same time share one
 //! transaction. Reading never waits for writing.
+//!
+//! There is one connection that writes, with `synchronous=FULL`; readers have connections of their own.
+//! Memories and records lie beside each other by agent, so that an edit costs the same beside a hundred
+//! memories or ten thousand. Prompts have a table of their own, written only when they change.
+//!
+//! Records are numbered without gaps per agent and can be neither changed nor deleted (triggers refuse it),
+//! but for a body that shredding replaces. How replaced bodies leave the disk is told in `scrub.rs`.
 
 mod access;
 mod agent;
@@ -33,15 +40,14 @@ use std::{fmt, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    memory::{Number, Tally},
+    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId, memory::Number,
 };
 use memoir_store::{
-    Access, AccessRow, AccountRow, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow, DueAgents,
-    Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryPage,
-    MemoryRow, MessageRow, OpenAccess, ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result,
-    Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, TranscriptRow, Transcripts,
-    UserRow, WaitingSession, Wanted,
+    Access, AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow,
+    Document, DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice,
+    LeafRow, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest, RecordFilter,
+    RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow, TranscriptRow,
+    Transcripts, UserRow, WaitingSession,
 };
 use rusqlite::Connection;
 
@@ -362,7 +368,7 @@ impl Access for SqliteStore {
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
-        answer: Option<(u16, StoredText)>,
+        answer: Option<Document>,
     ) -> Result<()> {
         let change = Change::ReplyEnded {
             account,
@@ -546,7 +552,7 @@ impl Transcripts for SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>> {
+    async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>> {
         let wanted = wanted.clone();
         let is_short = matches!(wanted.memories, Selection::None | Selection::Numbers(_));
         let query = move |connection: &Connection| agent::snapshot(connection, scope, &wanted);
@@ -622,11 +628,6 @@ impl Store for SqliteStore {
 
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
         self.look(move |connection| requests::open_of(connection, scope))
-            .await
-    }
-
-    async fn recount(&self, scope: AgentScope) -> Result<Tally> {
-        self.scan(move |connection| agent::recount(connection, scope))
             .await
     }
 

@@ -47,15 +47,11 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
         page.now.microseconds(),
         page.latest_slot.map(|at| at.microseconds()),
     );
-    let budget = count(page.default_budget, "agents", "settings")?;
     let text = page.text.as_deref();
     let mut values: Vec<&dyn ToSql> = vec![account.as_bytes(), &text, &page.limit, &offset];
     let rank = match page.order {
         FleetOrder::Name => "NULL",
-        FleetOrder::Share => {
-            values.push(&budget);
-            "core_tokens * 1.0 / coalesce(json_extract(settings, '$.core_token_budget'), ?5)"
-        }
+        FleetOrder::Share => "budget_share",
         FleetOrder::LastSession => {
             "(SELECT max(started_at) FROM sessions WHERE agent_id = agents.id)"
         }
@@ -65,14 +61,11 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
         }
         FleetOrder::Next => {
             values.extend([&now as &dyn ToSql, &slot]);
-            "CASE WHEN paused OR inactive THEN 2 \
-                 WHEN due_at <= ?5 OR weekly_after < ?6 THEN 0 ELSE 1 END"
+            "CASE WHEN due_at <= ?5 OR weekly_after < ?6 THEN 0 \
+                 WHEN due_at IS NULL AND weekly_after IS NULL THEN 2 ELSE 1 END"
         }
-        FleetOrder::Breaker => {
-            values.push(&page.default_threshold);
-            "core_tokens * (1 - coalesce(json_extract(settings, '$.refinement_threshold'), ?5))"
-        }
-        FleetOrder::Kept => "coalesce(lost_words * 1.0 / nullif(words, 0), 0)",
+        FleetOrder::Breaker => "removable_tokens",
+        FleetOrder::Kept => "lost_share",
         FleetOrder::Access => {
             "(SELECT count(*) FROM access_requests WHERE agent_id = agents.id \
                  AND state IN ('asked', 'granted'))"
@@ -128,13 +121,7 @@ fn last_session(connection: &Connection, scope: AgentScope) -> Result<Option<Ses
 fn blind(row: SessionRow) -> FleetSession {
     FleetSession {
         id: row.id,
-        state: row.state,
-        rehearsal: row.rehearsal,
-        pre_session_tokens: row.pre_session_tokens,
-        threshold: row.threshold,
-        removed_tokens: row.removed_tokens,
-        started_at: row.started_at,
-        ended_at: row.ended_at,
-        undone_at: row.undone_at,
+        columns: row.columns,
+        open: row.document.open,
     }
 }

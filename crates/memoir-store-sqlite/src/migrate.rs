@@ -190,17 +190,19 @@ mod tests {
     }
 
     #[test]
-    fn every_table_is_strict_and_clustered() {
+    fn every_table_is_strict_and_clustered_but_for_those_of_long_rows() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, "").unwrap();
-        let loose: Vec<String> = connection
-            .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%' AND NOT (strict AND wr)")
+        let found: Vec<(String, bool)> = connection
+            .prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%' AND NOT (strict AND wr) ORDER BY name")
             .unwrap()
-            .query_map([], |row| row.get(0))
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
             .unwrap()
             .collect::<Result<_, _>>()
             .unwrap();
-        assert_eq!(loose, Vec::<String>::new());
+        // A document that is written with every edit has room in one page where the table has rowids.
+        let long = ["agents", "sessions"].map(|name| (name.to_owned(), true));
+        assert_eq!(found, long);
         assert_eq!(
             format(&connection).unwrap(),
             Format::Known(MIGRATIONS.len())

@@ -1,8 +1,7 @@
 //! Requests to be let in by an agent (SPEC 5.2).
 
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
-    access::{AccessKind, AccessState},
+    AccessRequestId, AccountId, AgentId, AgentScope, Timestamp, access::AccessState,
 };
 use memoir_store::{AccessRow, AgentRow, OpenAccess};
 use rusqlite::{Connection, params};
@@ -10,7 +9,7 @@ use rusqlite::{Connection, params};
 use crate::{
     agent::{all, first},
     decode::{self, Columns, access_columns},
-    encode::{self, Text, count, number, optional_count},
+    encode::{Text, count},
     error::{Result, inconsistent},
 };
 
@@ -81,7 +80,7 @@ pub(crate) fn open_of(connection: &Connection, scope: AgentScope) -> Result<Vec<
         [scope.agent.as_bytes(), scope.account.as_bytes()],
         decode::access_request,
     )?;
-    rows.sort_by_key(|row| (row.requested_at, row.id));
+    rows.sort_by_key(|row| (row.columns.requested_at, row.id));
     Ok(rows)
 }
 
@@ -131,9 +130,6 @@ pub(crate) fn check(agent: &AgentRow, requests: &[AccessRow]) -> Result<()> {
         if request.agent != agent.scope.agent {
             return Err(about(request, "is made to another agent"));
         }
-        if request.answered_at.is_some() != request.answered_seq.is_some() {
-            return Err(about(request, "has one half of an answer"));
-        }
     }
     Ok(())
 }
@@ -152,56 +148,24 @@ pub(crate) fn write(
         return Ok(());
     }
     let mut statement = connection.prepare_cached(
-        "INSERT INTO access_requests (id, agent_id, version, kind, scope, session_id, minutes, \
-             token_expires_at, memory, state, asked_by_kind, asked_by_name, requested_at, \
-             expires_at, answered_at, answered_seq, ended_at, reads, memories_read, tokens_read, \
-             body) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21) \
-         ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state, \
-             expires_at = excluded.expires_at, answered_at = excluded.answered_at, \
-             answered_seq = excluded.answered_seq, ended_at = excluded.ended_at, \
-             reads = excluded.reads, memories_read = excluded.memories_read, \
-             tokens_read = excluded.tokens_read, body = excluded.body \
+        "INSERT INTO access_requests (id, agent_id, state, requested_at, expires_at, version, open, \
+             sealed) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+         ON CONFLICT (id) DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at, \
+             version = excluded.version, open = excluded.open, sealed = excluded.sealed \
          WHERE state IN ('asked', 'granted') AND agent_id = excluded.agent_id \
-             AND kind = excluded.kind AND scope IS excluded.scope \
-             AND session_id IS excluded.session_id AND minutes IS excluded.minutes \
-             AND token_expires_at IS excluded.token_expires_at AND memory IS excluded.memory \
-             AND asked_by_kind = excluded.asked_by_kind \
-             AND asked_by_name = excluded.asked_by_name AND requested_at = excluded.requested_at",
+             AND requested_at = excluded.requested_at",
     )?;
     for request in requests {
-        let column = |value, name| count(value, "access_requests", name);
-        let scope = request.kind.scope();
-        let session = scope.and_then(|scope| scope.session());
-        let (mut minutes, mut token_expires_at, mut memory) = (None, None, None);
-        match request.kind {
-            AccessKind::Read { minutes: asked, .. } => minutes = Some(asked),
-            AccessKind::Token { expires_at } => token_expires_at = expires_at,
-            AccessKind::Shred { number: asked } => memory = Some(number(asked, "access_requests")?),
-        }
         let written = statement.execute(params![
             request.id.as_bytes(),
             agent,
-            column(request.version, "version")?,
-            request.kind.as_str(),
-            scope.map(|scope| scope.as_str()),
-            session.as_ref().map(SessionId::as_bytes),
-            minutes,
-            encode::time(token_expires_at),
-            memory,
-            request.state.as_str(),
-            request.asked_by_kind.as_str(),
-            request.asked_by_name,
-            request.requested_at.microseconds(),
-            request.expires_at.microseconds(),
-            encode::time(request.answered_at),
-            optional_count(request.answered_seq, "access_requests", "answered_seq")?,
-            encode::time(request.ended_at),
-            column(request.reads, "reads")?,
-            column(request.memories_read, "memories_read")?,
-            column(request.tokens_read, "tokens_read")?,
-            Text(&request.body),
+            request.columns.state.as_str(),
+            request.columns.requested_at.microseconds(),
+            request.columns.expires_at.microseconds(),
+            count(request.document.version, "access_requests", "version")?,
+            request.document.open,
+            Text(&request.document.sealed),
         ])?;
         if written == 0 {
             return Err(about(request, "is another request, or is over"));

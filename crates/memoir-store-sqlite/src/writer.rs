@@ -22,7 +22,7 @@ use std::{
 
 use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, TokenId};
 use memoir_store::{
-    AccountRow, Commit, DeliveryRow, Error, MessageRow, ReceiverDigest, ReplyRow, StoredText,
+    AccountRow, Commit, DeliveryRow, Document, Error, MessageRow, ReceiverDigest, ReplyRow,
     TokenRow, UserRow,
 };
 use rusqlite::{Connection, ErrorCode};
@@ -114,7 +114,7 @@ pub(crate) enum Change {
     ReplyEnded {
         account: AccountId,
         key_digest: [u8; 32],
-        answer: Option<(u16, StoredText)>,
+        answer: Option<Document>,
     },
     RepliesForgotten {
         before: Timestamp,
@@ -186,22 +186,22 @@ impl Change {
 }
 
 /// What became of a change, for whoever asked for it.
-type Answer = Result<Outcome, Error>;
+type WriteResult = Result<Outcome, Error>;
 
 /// A change and where its answer goes.
 struct Request {
     change: Change,
-    answer: oneshot::Sender<Answer>,
-    _place: Place,
+    answer: oneshot::Sender<WriteResult>,
+    _place: QueueSlot,
 }
 
 /// What is queued for the thread.
 enum Job {
     Write(Box<Request>),
     /// Something to do with the connection, between transactions.
-    Visit(Box<dyn FnOnce(&Connection) + Send>, Place),
-    /// To move the log into the file. Has a place, so that callers let the thread come to the desk.
-    Tidy(Place),
+    Visit(Box<dyn FnOnce(&Connection) + Send>, QueueSlot),
+    /// To move the log into the file. Has a place, so that callers leave the connection to the thread.
+    Tidy(QueueSlot),
 }
 
 /// What callers and the thread know of each other without a lock.
@@ -216,16 +216,16 @@ struct Load {
 }
 
 /// A place in the queue, given up when the job is done or its caller leaves.
-struct Place(Arc<Load>);
+struct QueueSlot(Arc<Load>);
 
-impl Place {
+impl QueueSlot {
     fn take(load: &Arc<Load>) -> Self {
         load.waiting.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(load))
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -237,7 +237,7 @@ pub(crate) struct Writer {
     /// `None` only while it is dropped.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
-    desk: Arc<Mutex<Desk>>,
+    state: Arc<Mutex<WriterState>>,
     load: Arc<Load>,
 }
 
@@ -246,7 +246,7 @@ impl Writer {
     pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let load = Arc::new(Load::default());
-        let desk = Arc::new(Mutex::new(Desk {
+        let state = Arc::new(Mutex::new(WriterState {
             connection: Some(connection),
             load: Arc::clone(&load),
             changes_since_look: 0,
@@ -255,13 +255,13 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("memoir-sqlite".to_owned())
             .spawn({
-                let desk = Arc::clone(&desk);
-                move || work(&desk, queue)
+                let state = Arc::clone(&state);
+                move || work(&state, queue)
             })?;
         Ok(Self {
             jobs: Some(jobs),
             thread: Some(thread),
-            desk,
+            state,
             load,
         })
     }
@@ -272,7 +272,7 @@ impl Writer {
     }
 
     /// Writes a change; it is on the disk when this returns.
-    pub(crate) async fn write(&self, change: Change) -> Answer {
+    pub(crate) async fn write(&self, change: Change) -> WriteResult {
         // Writing with its own hands never waits, and a task that never waits must yield at times.
         coop::consume_budget().await;
         let change = match self.write_at_once(change) {
@@ -283,7 +283,7 @@ impl Writer {
         let request = Request {
             change,
             answer: sender,
-            _place: Place::take(&self.load),
+            _place: QueueSlot::take(&self.load),
         };
         self.queue(Job::Write(Box::new(request))).await?;
         answer.await.map_err(|_| Error::Closed)?
@@ -299,7 +299,7 @@ impl Writer {
             // A caller who has gone needs no answer.
             let _ = sender.send(visit(connection));
         });
-        self.queue(Job::Visit(visit, Place::take(&self.load)))
+        self.queue(Job::Visit(visit, QueueSlot::take(&self.load)))
             .await?;
         Ok(answer.await.map_err(|_| Error::Closed)??)
     }
@@ -309,7 +309,7 @@ impl Writer {
     /// fetch anew whatever has changed.
     pub(crate) fn visit_at_once<T, F: FnOnce(&Connection) -> T>(&self, visit: F) -> Result<T, F> {
         match self.free_desk() {
-            Some(desk) => match &desk.connection {
+            Some(state) => match &state.connection {
                 Some(connection) => Ok(visit(connection)),
                 None => Err(visit),
             },
@@ -318,34 +318,34 @@ impl Writer {
     }
 
     /// Writes with the caller's own hands, or gives the change back.
-    fn write_at_once(&self, change: Change) -> Result<Answer, Change> {
+    fn write_at_once(&self, change: Change) -> Result<WriteResult, Change> {
         let disk = Duration::from_micros(self.load.disk_microseconds.load(Ordering::Relaxed));
         if change.rows() > SMALL_ROWS || disk > FAST_DISK || change.replaces_bodies() {
             return Err(change);
         }
-        let Some(mut desk) = self.free_desk() else {
+        let Some(mut state) = self.free_desk() else {
             return Err(change);
         };
-        let answer = match desk.write_without_waiting(&change) {
+        let answer = match state.write_without_waiting(&change) {
             Some(answer) => answer,
             None => return Err(change),
         };
-        let is_log_long = desk.is_look_due() && desk.look(CHECKPOINT_PAGES);
-        drop(desk);
+        let is_log_long = state.is_look_due() && state.look(CHECKPOINT_PAGES);
+        drop(state);
         if is_log_long && let Some(jobs) = &self.jobs {
             // A full queue comes to it by itself.
-            let _ = jobs.try_send(Job::Tidy(Place::take(&self.load)));
+            let _ = jobs.try_send(Job::Tidy(QueueSlot::take(&self.load)));
         }
         Ok(answer)
     }
 
-    /// The desk, where nobody is at it and nobody waits for it.
-    fn free_desk(&self) -> Option<MutexGuard<'_, Desk>> {
+    /// The state, where nobody holds it and nobody waits for it.
+    fn free_desk(&self) -> Option<MutexGuard<'_, WriterState>> {
         if self.load.waiting.load(Ordering::Relaxed) > 0 {
             return None;
         }
-        match self.desk.try_lock() {
-            Ok(desk) => Some(desk),
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
@@ -365,7 +365,7 @@ impl Drop for Writer {
         {
             tracing::error!("the thread that writes the database has panicked");
         }
-        let connection = lock(&self.desk).connection.take();
+        let connection = lock(&self.state).connection.take();
         // Closing the last connection moves the log into the file and removes it.
         if let Some(connection) = connection
             && let Err((_, error)) = connection.close()
@@ -379,48 +379,48 @@ impl Drop for Writer {
 }
 
 /// The thread.
-fn work(desk: &Mutex<Desk>, mut queue: mpsc::Receiver<Job>) {
+fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<Job>) {
     let mut jobs = Vec::new();
     let mut batch = Vec::new();
     while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
         let mut tidying = None;
-        let mut desk = lock(desk);
+        let mut state = lock(state);
         for job in jobs.drain(..) {
             match job {
                 Job::Write(request) if request.change.rows() >= BULK_ROWS => {
-                    desk.answer(&mut batch);
+                    state.answer(&mut batch);
                     batch.push(*request);
-                    desk.bulk(&mut batch);
+                    state.bulk(&mut batch);
                 }
                 Job::Write(request) => batch.push(*request),
                 Job::Visit(visit, _place) => {
-                    desk.answer(&mut batch);
-                    if let Some(connection) = &desk.connection {
+                    state.answer(&mut batch);
+                    if let Some(connection) = &state.connection {
                         visit(connection);
                     }
                 }
                 Job::Tidy(place) => tidying = Some(place),
             }
         }
-        desk.answer(&mut batch);
+        state.answer(&mut batch);
         let wanted = if queue.is_empty() {
             CHECKPOINT_PAGES
         } else {
             CHECKPOINT_PAGES_BUSY
         };
-        if tidying.is_some() || (desk.is_look_due() && desk.look(wanted)) {
-            desk.tidy();
+        if tidying.is_some() || (state.is_look_due() && state.look(wanted)) {
+            state.tidy();
         }
     }
 }
 
-/// The desk itself: what a panic left behind is put right when the next transaction begins.
-fn lock(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
-    desk.lock().unwrap_or_else(PoisonError::into_inner)
+/// The state: what a panic left behind is put right when the next transaction begins.
+fn lock(state: &Mutex<WriterState>) -> MutexGuard<'_, WriterState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The connection that writes, and what belongs to it.
-struct Desk {
+struct WriterState {
     /// `None` once the store is closed.
     connection: Option<Connection>,
     load: Arc<Load>,
@@ -429,7 +429,7 @@ struct Desk {
     owes_scrub: bool,
 }
 
-impl Desk {
+impl WriterState {
     /// Writes the batch and answers everybody in it.
     fn answer(&mut self, batch: &mut Vec<Request>) {
         if batch.is_empty() {
@@ -460,7 +460,7 @@ impl Desk {
         }
     }
 
-    /// Like [`Desk::answer`], with more memory for pages while it lasts.
+    /// Like [`WriterState::answer`], with more memory for pages while it lasts.
     fn bulk(&mut self, batch: &mut Vec<Request>) {
         self.cache(BULK_CACHE_KIB);
         self.answer(batch);
@@ -473,7 +473,7 @@ impl Desk {
     }
 
     /// Writes one change; `None` where another process has the lock, and one would have to wait.
-    fn write_without_waiting(&mut self, change: &Change) -> Option<Answer> {
+    fn write_without_waiting(&mut self, change: &Change) -> Option<WriteResult> {
         self.wait_for_others(Duration::ZERO);
         let result = self.transaction(&[change]);
         self.wait_for_others(open::BUSY_TIMEOUT);
@@ -496,7 +496,7 @@ impl Desk {
     }
 
     /// One transaction for all the changes. A loss means that nothing was written.
-    fn transaction(&mut self, changes: &[&Change]) -> Result<Vec<Answer>, Loss> {
+    fn transaction(&mut self, changes: &[&Change]) -> Result<Vec<WriteResult>, Loss> {
         let Some(connection) = &self.connection else {
             return Err(Loss::Whole(Error::Closed.into()));
         };
@@ -512,7 +512,7 @@ impl Desk {
         if result.is_err() && !connection.is_autocommit() {
             run(connection, "ROLLBACK").map_err(Loss::Whole)?;
         }
-        let has_replaced = |answers: &Vec<Answer>| {
+        let has_replaced = |answers: &Vec<WriteResult>| {
             let mut answered = changes.iter().zip(answers);
             answered.any(|(change, answer)| change.replaces_bodies() && answer.is_ok())
         };
@@ -523,9 +523,9 @@ impl Desk {
     }
 
     /// Puts the transaction on the disk, where there is anything to put there.
-    fn end(&self, connection: &Connection, answers: &[Answer]) -> Result<()> {
+    fn end(&self, connection: &Connection, answers: &[WriteResult]) -> Result<()> {
         fault::point("batch.before_commit");
-        let is_written = |answer: &Answer| answer.as_ref().is_ok_and(|done| done.is_written);
+        let is_written = |answer: &WriteResult| answer.as_ref().is_ok_and(|done| done.is_written);
         if !answers.iter().any(is_written) {
             return run(connection, "ROLLBACK");
         }
@@ -533,7 +533,7 @@ impl Desk {
         run(connection, "COMMIT")?;
         fault::point("batch.committed");
         let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        // Only whoever is at the desk writes this.
+        // Only whoever holds the state writes this.
         let disk = &self.load.disk_microseconds;
         let before = disk.load(Ordering::Relaxed);
         disk.store(before - before / 8 + took / 8, Ordering::Relaxed);
@@ -629,7 +629,7 @@ fn run(connection: &Connection, sql: &str) -> Result<()> {
 }
 
 /// Writes every change; an error means that the transaction is lost.
-fn write_all(connection: &Connection, changes: &[&Change]) -> Result<Vec<Answer>> {
+fn write_all(connection: &Connection, changes: &[&Change]) -> Result<Vec<WriteResult>> {
     if let [change] = changes {
         // Alone: the transaction is its savepoint.
         return Ok(vec![Ok(apply(connection, change)?)]);

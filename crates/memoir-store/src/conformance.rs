@@ -13,6 +13,7 @@ mod concurrency;
 mod deliveries;
 mod due;
 mod fixtures;
+mod histories;
 mod isolation;
 mod leaves;
 mod listing;
@@ -23,7 +24,6 @@ mod replies;
 mod requests;
 mod rows;
 mod sessions;
-mod tally;
 mod transcripts;
 
 use std::{pin::Pin, sync::Arc};
@@ -83,9 +83,9 @@ stories! {
     log::spec_4_4_a_body_of_another_version_is_a_conflict,
     leaves::spec_4_2_every_log_that_has_grown_gets_a_leaf,
     leaves::spec_4_2_leaves_have_no_gaps_whoever_appends,
-    tally::counts_agree_after_any_history,
-    tally::spec_4_4_shredded_memories_are_counted_apart,
-    tally::spec_4_4_what_is_shredded_is_discarded,
+    histories::rows_agree_after_any_history,
+    histories::spec_4_4_shredded_memories_are_kept_and_left_out,
+    histories::spec_4_4_what_is_shredded_is_discarded,
     listing::lists_of_agents_are_sorted_and_searched,
     pages::pages_of_memories_are_narrowed_by_every_part,
     pages::pages_of_sessions_come_newest_first,
@@ -101,7 +101,7 @@ stories! {
     access::spec_5_5_a_user_is_written_over_the_version_before_it_only,
     access::spec_5_5_a_removed_user_is_gone_and_one_always_stays,
     requests::spec_5_2_every_field_of_a_request_is_kept,
-    requests::spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over,
+    requests::spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over,
     requests::spec_5_2_requests_come_newest_first_and_of_one_agent,
     requests::spec_5_2_open_requests_are_those_that_something_can_become_of,
     replies::spec_6_2_of_requests_at_once_exactly_one_enters,

@@ -5,11 +5,10 @@ use memoir_domain::{
     AgentId, SessionId, Timestamp,
     audit::{Action, ActorKind},
     memory::Number,
-    session::State,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::AgentRow;
+use crate::{AgentRow, SessionColumns};
 
 /// By what a list of agents is sorted; agents that are alike in it come by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,7 +48,7 @@ impl FleetOrder {
 }
 
 /// Which of an account's agents are wanted, and in which order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetPage {
     /// Those whose folded name holds this folded text; `None` for all.
     pub text: Option<String>,
@@ -65,14 +64,10 @@ pub struct FleetPage {
     pub now: Timestamp,
     /// The latest weekly slot; `None` where there was none.
     pub latest_slot: Option<Timestamp>,
-    /// The budget of those that set none, in tokens.
-    pub default_budget: u64,
-    /// The threshold of those that set none.
-    pub default_threshold: f64,
 }
 
 /// One page of a list of agents.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetSlice {
     /// How many agents the whole list has.
     pub total: u64,
@@ -81,7 +76,7 @@ pub struct FleetSlice {
 }
 
 /// An agent in a list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetRow {
     /// The agent.
     pub agent: AgentRow,
@@ -119,20 +114,13 @@ pub struct FleetRecord {
     pub previous_hash: Option<[u8; 32]>,
 }
 
-/// A session in a list of agents.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(
-    missing_docs,
-    reason = "the fields are those of memoir_domain::session::Session"
-)]
+/// A session in a list of agents: what of it stands in the open.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetSession {
+    /// Its identifier.
     pub id: SessionId,
-    pub state: State,
-    pub rehearsal: bool,
-    pub pre_session_tokens: Option<u64>,
-    pub threshold: Option<f64>,
-    pub removed_tokens: u64,
-    pub started_at: Timestamp,
-    pub ended_at: Option<Timestamp>,
-    pub undone_at: Option<Timestamp>,
+    /// By what it is found and sorted.
+    pub columns: SessionColumns,
+    /// What is open of its document.
+    pub open: String,
 }

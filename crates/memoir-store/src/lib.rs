@@ -5,6 +5,16 @@
 //! [`Store::commit`], in one transaction, under the version of the agent that the decision was made on.
 //! Look-ups of something private take an [`AgentScope`](memoir_domain::AgentScope); the few that do not
 //! are in [`Fleet`] and return no memory.
+//!
+//! [`Store::commit`] is the one method that changes what an agent remembers and what its log holds. Leases,
+//! tokens, users, kept answers, notices to webhooks and messages that wait to be read have methods of their
+//! own.
+//!
+//! What spans agents is the trait [`Fleet`]: names, counts, times, states, scopes, the log over all heads. It
+//! has no method that returns a memory, a prompt or a record's words; `fleet_records` lists an account's
+//! records by time, without them. Compile-fail tests of `memoir-app` hold it (`tests/scoped.rs`).
+//!
+//! `conformance` (a feature) tells whole stories that any store must pass.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -23,11 +33,12 @@ pub use fleet::{
 };
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{
-    AccessRow, AccountRow, AgentRow, AuditRow, BodyRow, Commit, LeafRow, MemoryRow, OpenAccess,
-    ReplyRow, SessionRow, SignInRow, StoredText, TokenRow, UserRow, WaitingSession,
+    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit,
+    Document, FleetRanks, LeafRow, MemoryRow, OpenAccess, ReplyRow, SessionColumns, SessionRow,
+    StoredText, TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
-    Access, DueAgents, Faded, Finding, Fleet, MemoryPage, RecordFilter, Selection, Snapshot, Store,
-    Wanted,
+    Access, AgentQuery, DueAgents, Faded, Finding, Fleet, MemoryPage, RecordFilter, Selection,
+    Snapshot, Store,
 };
 pub use transcripts::{MessageRow, TranscriptRow, Transcripts};

@@ -8,11 +8,13 @@ use std::{
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     absorption::MessageState,
-    access::{AccessKind, AccessState},
+    access::AccessState,
     audit::{Action, ActorKind},
-    memory::{Kind, Number, Tally},
-    session::{Driver, EndReason, Lease, Mode, State, Stats, Trigger, Usage},
+    memory::{Kind, Number},
+    schedule::Prospect,
+    session::{Driver, Lease, State},
 };
+use serde::{Deserialize, Serialize};
 
 /// An agent's words on their way to the disk: a version byte, then what that version makes of them.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -22,6 +24,19 @@ impl fmt::Debug for StoredText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "StoredText({} bytes)", self.0.len())
     }
+}
+
+/// What a row says, as it lies: kept byte for byte, and understood by whoever has the key. A store reads none
+/// of it; beside it stand the few columns that a store searches, sorts or counts by, which say nothing that
+/// the document does not say (SPEC 5.3).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Document {
+    /// What its seal is bound to beside its place; a document in place of another one has a later version.
+    pub version: u64,
+    /// What may stand in the open: a JSON object by field name.
+    pub open: String,
+    /// What may not, sealed for its place, its version and these very bytes of `open`.
+    pub sealed: StoredText,
 }
 
 /// A tenant.
@@ -38,66 +53,44 @@ pub struct AccountRow {
 }
 
 /// An agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRow {
     /// Its account and identifier.
     pub scope: AgentScope,
-    /// Grows by one with every commit, from 1.
-    pub version: u64,
+    /// By what it is found and sorted.
+    pub columns: AgentColumns,
+    /// All of it but its prompts. Its version grows by one with every commit, from 1.
+    pub document: Document,
+}
+
+/// By what an agent is found and sorted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentColumns {
     /// Its name as given.
     pub name: String,
     /// Its name as compared; unique in the account.
     pub folded_name: String,
-    /// The settings that are no text, as a JSON object.
-    pub settings: String,
-    /// Words that sessions let go by the day on which they did, as a JSON object; `{}` where none did.
-    pub lost_by_day: String,
-    /// The agent's version under which its prompts were last written.
-    pub prompts_version: u64,
-    /// Whether the schedule leaves it alone.
-    pub paused: bool,
-    /// Whether it is out of service.
-    pub inactive: bool,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// What is counted of its memories.
-    pub tally: Tally,
-    /// The number of the next memory.
-    pub next_number: Number,
-    /// The sequence number of the next audit record.
-    pub next_seq: u64,
-    /// When a session last completed or was rolled back.
-    pub last_refinement_at: Option<Timestamp>,
-    /// When a session was last begun.
-    pub last_attempt_at: Option<Timestamp>,
-    /// The mass at that attempt's end; set where `last_attempt_at` is.
-    pub last_attempt_tokens: Option<u64>,
-    /// Scheduled sessions that failed one after the other without an edit, that attempt included.
-    pub attempt_failures: u64,
-    /// When the last of them is tried again; `None` where it is not.
-    pub retry_at: Option<Timestamp>,
-    /// The installation's weekly slot after this time makes it due; `None` where the schedule leaves it
-    /// alone, or it has a slot of its own.
-    pub weekly_after: Option<Timestamp>,
-    /// From this time on it is due whatever the weekly slot: for budget pressure, in a slot of its own, or
-    /// for another attempt. `None` where there is nothing of the kind.
-    pub due_at: Option<Timestamp>,
-    /// When a reflection was last begun.
-    pub last_reflection_at: Option<Timestamp>,
-    /// When the first journal entry came that no reflection has seen yet.
-    pub unreflected_since: Option<Timestamp>,
-    /// A daily slot after this time brings a reflection; `None` where the schedule leaves it alone.
-    pub reflect_after: Option<Timestamp>,
-    /// Origin date of the last row that the last ledger listed.
-    pub ledger_created_at: Option<Timestamp>,
-    /// Its number; set where `ledger_created_at` is.
-    pub ledger_number: Option<Number>,
     /// When it was erased.
     pub erased_at: Option<Timestamp>,
+    /// The sequence number of the next audit record.
+    pub next_seq: u64,
     /// The hash of the last record of its log; that of an empty log where there is none.
     pub head: [u8; 32],
-    /// What shows that the row is as it was written, for whoever has the agent's key.
-    pub seal: StoredText,
+    /// What the schedule has in view for it.
+    pub prospect: Prospect,
+    /// Where it stands in lists that are sorted by these.
+    pub ranks: FleetRanks,
+}
+
+/// By what lists of agents are sorted, worked out as the agent is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FleetRanks {
+    /// The mass as a share of the budget, in millionths.
+    pub budget_share: u64,
+    /// How many tokens a session that begins now could remove.
+    pub removable_tokens: u64,
+    /// Which share of the words of its wordings sessions let go, in millionths.
+    pub lost_share: u64,
 }
 
 /// A memory of one agent.
@@ -126,38 +119,33 @@ pub struct MemoryRow {
 }
 
 /// A session of one agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Its identifier.
+    pub id: SessionId,
+    /// Whose it is.
+    pub agent: AgentId,
+    /// By what it is found and sorted.
+    pub columns: SessionColumns,
+    /// Who holds it; renewed without the key.
+    pub lease: Option<Lease>,
+    /// The session, and sealed its words and what a rehearsal came to. Its version is the agent's under which
+    /// it was written.
+    pub document: Document,
+}
+
+/// By what a session is found and sorted.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     missing_docs,
     reason = "the fields are those of memoir_domain::session::Session"
 )]
-pub struct SessionRow {
-    pub id: SessionId,
-    pub agent: AgentId,
-    /// The agent's version under which the row was written; renewing a lease leaves it.
-    pub version: u64,
+pub struct SessionColumns {
     pub state: State,
-    pub mode: Mode,
     pub driver: Driver,
-    pub trigger: Trigger,
-    pub rehearsal: bool,
     pub model: Option<String>,
-    pub pre_session_tokens: Option<u64>,
-    pub post_session_tokens: Option<u64>,
-    pub threshold: Option<f64>,
-    pub edits: u32,
-    pub removed_tokens: u64,
-    pub lost_words: u64,
-    pub stats: Stats,
-    pub refused_calls: u32,
-    pub end_reason: Option<EndReason>,
-    /// Summary, reason, and what a rehearsal came to.
-    pub body: StoredText,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
-    pub undone_at: Option<Timestamp>,
-    pub usage: Usage,
-    pub lease: Option<Lease>,
 }
 
 /// A session that waits for a worker.
@@ -238,89 +226,72 @@ pub struct TokenRow {
     pub account: AccountId,
     /// The agent; `None` for an administrator.
     pub agent: Option<AgentId>,
-    /// What an administrator signed in for; `None` where it was made otherwise.
-    pub sign_in: Option<SignInRow>,
+    /// When it was last used; written in batches, without the key.
+    pub last_used_at: Option<Timestamp>,
+    /// By what it is found.
+    pub columns: TokenColumns,
+    /// Whom it lets in, until when.
+    pub document: Document,
+}
+
+/// By what a token is found and sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenColumns {
     /// The SHA-256 of the secret; unique. The secret is kept nowhere.
     pub digest: [u8; 32],
     /// When it was made.
     pub created_at: Timestamp,
-    /// From when on it opens nothing; `None` for never.
-    pub expires_at: Option<Timestamp>,
-    /// When it was last used; written in batches.
-    pub last_used_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// What shows that the row, but for its last use, is as it was written.
-    pub seal: StoredText,
-}
-
-/// Who signed in for a token, and with what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SignInRow {
-    /// The administrator, one of the account.
-    pub user: UserId,
-    /// Of which generation of the administrator's sign-ins it is; those of earlier ones are over.
-    pub generation: u64,
-    /// Whether it is the cookie of a browser.
-    pub by_browser: bool,
 }
 
 /// An administrator of an account, with a name and a password.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRow {
     /// Its identifier.
     pub id: UserId,
     /// The tenant.
     pub account: AccountId,
-    /// The name as given.
-    pub name: String,
+    /// By what it is found.
+    pub columns: UserColumns,
+    /// Who it is, and with what it signs in. Its version is how often it was written, from 1 on.
+    pub document: Document,
+}
+
+/// By what a user is found and sorted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserColumns {
     /// The name as compared; unique in the account.
     pub folded_name: String,
-    /// How often the row was written, from 1 on.
-    pub version: u64,
-    /// Which sign-ins count: those of this generation.
-    pub generation: u64,
-    /// The password's hash, with its parameters and salt, as a PHC string; empty once it is removed.
-    pub password_hash: String,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was removed; `None` while it may sign in.
     pub removed_at: Option<Timestamp>,
-    /// What shows that the row is as it was written, with the second factor in it.
-    pub seal: StoredText,
-}
-
-impl fmt::Debug for UserRow {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "UserRow({})", self.id)
-    }
 }
 
 /// A request to be let in by an agent, and what became of it (SPEC 5.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessRow {
+    /// Its identifier.
+    pub id: AccessRequestId,
+    /// Who is asked.
+    pub agent: AgentId,
+    /// By what it is found and sorted.
+    pub columns: AccessColumns,
+    /// The request, and sealed its words. Its version is the agent's under which it was written.
+    pub document: Document,
+}
+
+/// By what a request for access is found and sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     missing_docs,
     reason = "the fields are those of memoir_domain::access::AccessRequest"
 )]
-pub struct AccessRow {
-    pub id: AccessRequestId,
-    pub agent: AgentId,
-    /// The agent's version under which the row was written.
-    pub version: u64,
-    pub kind: AccessKind,
+pub struct AccessColumns {
     pub state: AccessState,
-    pub asked_by_kind: ActorKind,
-    pub asked_by_name: String,
     pub requested_at: Timestamp,
     pub expires_at: Timestamp,
-    pub answered_at: Option<Timestamp>,
-    pub answered_seq: Option<u64>,
-    pub ended_at: Option<Timestamp>,
-    pub reads: u64,
-    pub memories_read: u64,
-    pub tokens_read: u64,
-    /// Purpose and reason.
-    pub body: StoredText,
 }
 
 /// A request that is open, as whoever looks across agents sees it.
@@ -347,8 +318,8 @@ pub struct ReplyRow {
     pub request_digest: [u8; 32],
     /// When the request came.
     pub recorded_at: Timestamp,
-    /// Status and sealed body of the answer; `None` while it is not known.
-    pub answer: Option<(u16, StoredText)>,
+    /// The answer; `None` while it is not known.
+    pub answer: Option<Document>,
 }
 
 /// What one decision writes: all of it or none, in the order of the fields.
@@ -357,9 +328,9 @@ pub struct Commit {
     /// The version of the agent that the decision was made on; `None` makes the agent. The store writes
     /// the agent under the next version.
     pub expected_version: Option<u64>,
-    /// The agent as it is afterwards; its own `version` is passed over.
+    /// The agent as it is afterwards; its own version is passed over.
     pub agent: AgentRow,
-    /// The prompts, where they changed; then the agent's `prompts_version` is the version written.
+    /// The prompts, where they changed.
     pub prompts: Option<StoredText>,
     /// Memories, new or in place of the row of the same number.
     pub memories: Vec<MemoryRow>,
@@ -371,8 +342,8 @@ pub struct Commit {
     /// Tokens of the agent, new or in place of the row of the same identifier, as
     /// [`Access::put_token`](crate::Access::put_token) writes them.
     pub tokens: Vec<TokenRow>,
-    /// Requests for access, new or in place of the row of the same identifier, which is open. Who asks
-    /// for what stays as it is.
+    /// Requests for access, new or in place of the row of the same identifier, which is open. When they were
+    /// made stays as it is.
     pub access: Vec<AccessRow>,
     /// What became of messages that waited to be read, by their places (see
     /// [`Transcripts`](crate::Transcripts)). One that waits no longer is a conflict.

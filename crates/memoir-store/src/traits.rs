@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     audit::{Action, ActorKind},
-    memory::{Number, Tally},
+    memory::Number,
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, FleetLoad, FleetPage, FleetRecord,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, Document, FleetLoad, FleetPage, FleetRecord,
     FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordPlace, ReplyRow, Result, SessionRow,
     StoredText, TokenRow, UserRow, WaitingSession,
 };
@@ -40,7 +40,7 @@ pub enum Selection {
 
 /// What one look at an agent is to bring, all of it of the same instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wanted {
+pub struct AgentQuery {
     /// Memories, oldest origin date first, then by number.
     pub memories: Selection,
     /// One session.
@@ -118,7 +118,7 @@ pub struct Finding {
 #[async_trait]
 pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
     /// The agent of that identifier; `None` where the account has none.
-    async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>>;
+    async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>>;
 
     /// Those of the agent's memories that have these numbers, discarded ones included, in the order of
     /// the numbers; ones that do not exist are passed over. None of an agent that was erased.
@@ -165,10 +165,6 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
 
     /// The agent's requests for access that are asked or granted, oldest first.
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>>;
-
-    /// Counts the agent's memories anew from its rows. What wordings come to stands in the agent's
-    /// words, which a store does not read: those four counts are 0.
-    async fn recount(&self, scope: AgentScope) -> Result<Tally>;
 
     /// Prolongs the hold of `holder` on a running session. `false` where the session has ended or
     /// somebody else holds it. Leaves the agent's version as it is.
@@ -223,8 +219,8 @@ pub struct Faded {
 /// Who may come in, and what was answered: content-blind, of one account each.
 #[async_trait]
 pub trait Access: Send + Sync {
-    /// Makes a token, or writes it in place of the row of the same identifier: then only its end is
-    /// written, and its last use where that is later than the one noted.
+    /// Makes a token, or writes it in place of the row of the same identifier: then only its end and its
+    /// document are written, and its last use where that is later than the one noted.
     ///
     /// # Errors
     /// [`Error::Inconsistent`](crate::Error::Inconsistent) where anything else of it would change, a
@@ -289,7 +285,7 @@ pub trait Access: Send + Sync {
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
-        answer: Option<(u16, StoredText)>,
+        answer: Option<Document>,
     ) -> Result<()>;
 
     /// Forgets requests that came before. Of one account, their answers only: that they were made stays

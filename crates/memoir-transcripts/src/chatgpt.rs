@@ -14,7 +14,7 @@ use crate::{
     Reason,
     gather::{Element, Gathered, Said, optional, string},
     raw::Raw,
-    tree::{Parent, Standing, latest_leaf, path},
+    tree::{NodeStatus, Parent, latest_leaf, path},
 };
 
 struct Node<'a> {
@@ -111,12 +111,12 @@ fn give(
         gathered.take(said, conversation, places[at].clone());
     }
     for ((node, place), standing) in nodes.iter().zip(places).zip(standings) {
-        if standing == Standing::Taken {
+        if standing == NodeStatus::Taken {
             continue;
         }
         let reason = match (said(node), standing) {
             (Err(reason), _) => reason,
-            (Ok(_), Standing::Detached) => Reason::Detached,
+            (Ok(_), NodeStatus::Detached) => Reason::Detached,
             (Ok(_), _) => Reason::OtherBranch,
         };
         gathered.skip(place, reason);

@@ -51,7 +51,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Place;
+    use crate::FilePosition;
 
     fn message(characters: usize) -> Message {
         Message {
@@ -61,7 +61,7 @@ mod tests {
             speaker: "Ann".into(),
             text: "é".repeat(characters).into(),
             left_out: 0,
-            place: Place {
+            place: FilePosition {
                 byte: 0,
                 line: 1,
                 conversation: None,

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use memoir_domain::{PrivateText, Timestamp};
 
 use crate::{
-    Place, Reason,
+    FilePosition, Reason,
     gather::{Element, Gathered, Said, optional, string, time},
     raw::{Broken, Raw},
-    tree::{Parent, Standing, latest_leaf, path},
+    tree::{NodeStatus, Parent, latest_leaf, path},
 };
 
 /// The parent of first messages.
@@ -25,7 +25,7 @@ struct Entry {
     parent: Option<String>,
     said: Result<Said, Reason>,
     at: Option<Timestamp>,
-    place: Place,
+    place: FilePosition,
 }
 
 /// Reads one conversation.
@@ -84,20 +84,20 @@ fn give(
     let standings = if entries.iter().any(|entry| entry.parent.is_some()) {
         standings(&entries, current.as_deref())
     } else {
-        vec![Standing::Taken; entries.len()]
+        vec![NodeStatus::Taken; entries.len()]
     };
     // Whoever answers stands behind what is answered, so that the order of the file is that of the path.
     for (entry, standing) in entries.into_iter().zip(standings) {
         let said = entry.said.and_then(|said| match standing {
-            Standing::Taken => Ok(said),
-            Standing::Other => Err(Reason::OtherBranch),
-            Standing::Detached => Err(Reason::Detached),
+            NodeStatus::Taken => Ok(said),
+            NodeStatus::Other => Err(Reason::OtherBranch),
+            NodeStatus::Detached => Err(Reason::Detached),
         });
         gathered.take(said, conversation, entry.place);
     }
 }
 
-fn standings(entries: &[Entry], current: Option<&str>) -> Vec<Standing> {
+fn standings(entries: &[Entry], current: Option<&str>) -> Vec<NodeStatus> {
     let mut index = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         if let Some(id) = &entry.id {

@@ -6,7 +6,7 @@ use memoir_domain::{PrivateText, Timestamp};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Item, Limits, Message, Place, Reason,
+    FilePosition, Item, Limits, Message, Reason,
     raw::{Raw, Undecodable},
 };
 
@@ -55,7 +55,7 @@ impl Gathered {
         self.items.pop_front()
     }
 
-    pub(crate) fn skip(&mut self, place: Place, reason: Reason) {
+    pub(crate) fn skip(&mut self, place: FilePosition, reason: Reason) {
         self.items.push_back(Item::Skipped { place, reason });
     }
 
@@ -64,7 +64,7 @@ impl Gathered {
         &mut self,
         said: Result<Said, Reason>,
         conversation: Option<&PrivateText>,
-        place: Place,
+        place: FilePosition,
     ) {
         match said.and_then(|said| self.message(said, conversation, &place)) {
             Ok(message) => self.items.push_back(Item::Message(message)),
@@ -76,7 +76,7 @@ impl Gathered {
         &mut self,
         said: Said,
         conversation: Option<&PrivateText>,
-        place: &Place,
+        place: &FilePosition,
     ) -> Result<Message, Reason> {
         if said.text.len() > self.limits.message_bytes {
             return Err(Reason::TooLarge);
@@ -210,13 +210,13 @@ impl From<crate::raw::Broken> for Reason {
 pub(crate) struct Element<'a> {
     pub(crate) bytes: &'a [u8],
     /// Where it begins.
-    pub(crate) place: Place,
+    pub(crate) place: FilePosition,
     counted: usize,
     line: u64,
 }
 
 impl<'a> Element<'a> {
-    pub(crate) fn new(bytes: &'a [u8], place: Place) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], place: FilePosition) -> Self {
         let line = place.line;
         Self {
             bytes,
@@ -228,7 +228,7 @@ impl<'a> Element<'a> {
 
     /// The place of the byte `at` of it. Places are to be asked for in their order, so that lines are
     /// counted once.
-    pub(crate) fn place_of(&mut self, at: usize, id: Option<String>) -> Place {
+    pub(crate) fn place_of(&mut self, at: usize, id: Option<String>) -> FilePosition {
         if at < self.counted {
             self.counted = 0;
             self.line = self.place.line;
@@ -236,7 +236,7 @@ impl<'a> Element<'a> {
         let between = self.bytes.get(self.counted..at).unwrap_or_default();
         self.line += between.iter().filter(|byte| **byte == b'\n').count() as u64;
         self.counted = at;
-        Place {
+        FilePosition {
             byte: self.place.byte + at as u64,
             line: self.line,
             conversation: self.place.conversation,

@@ -19,6 +19,11 @@
 //! person took back, a birthday that was mistyped for instance, must not become a memory.
 //!
 //! No error and no place holds words of the file, but for identifiers, which are private too.
+//!
+//! **How it reads.** Values of JSON are found by counting brackets (`raw.rs`), without recursion, and only
+//! the fields that are needed are decoded: depth costs nothing, and what is broken takes down nothing beside
+//! it. Top-level arrays come element by element (`source.rs`). Trees of messages are walked in `tree.rs`,
+//! each node a fixed number of times, whatever their links say.
 
 mod chatgpt;
 mod chunks;
@@ -126,7 +131,7 @@ impl Default for Limits {
 
 /// Where in a file something stands. `Display` prints numbers only.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     /// The byte at which it begins, from 0.
     pub byte: u64,
     /// The line on which it begins, from 1.
@@ -137,7 +142,7 @@ pub struct Place {
     pub id: Option<PrivateText>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(conversation) = self.conversation {
             write!(formatter, "conversation {conversation}, ")?;
@@ -166,7 +171,7 @@ pub struct Message {
     /// thinking.
     pub left_out: u32,
     /// Where it stands.
-    pub place: Place,
+    pub place: FilePosition,
 }
 
 /// What a file holds.
@@ -177,7 +182,7 @@ pub enum Item {
     /// Something that is no message to absorb.
     Skipped {
         /// Where it stands.
-        place: Place,
+        place: FilePosition,
         /// Why.
         reason: Reason,
     },
@@ -305,16 +310,16 @@ pub enum Error {
     OtherForm(Format),
     /// The file ends before it is complete.
     #[error("the file ends in the middle ({0})")]
-    Truncated(Place),
+    Truncated(FilePosition),
     /// What stands there is no JSON, and nothing behind it can be told apart.
     #[error("the file is broken ({0})")]
-    Broken(Place),
+    Broken(FilePosition),
     /// Reading failed.
     #[error("reading failed: {kind} ({place})")]
     Read {
         /// What the system said.
         kind: io::ErrorKind,
         /// How far it was read.
-        place: Place,
+        place: FilePosition,
     },
 }

@@ -3,6 +3,8 @@
 //! A [`Raw`] is the bytes of one value. Its parts are found by counting brackets, without recursion, so
 //! that depth costs nothing, and only what is asked for is decoded: what is broken in one field does not
 //! take the fields beside it down.
+//!
+//! A streaming deserializer would stop at the first wrong byte, and hold whatever a value holds.
 
 /// Follows one value through its bytes, in one go or as they come.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Tells the form of a file by its first bytes.
 
 use crate::{
-    Error, Format, Place,
+    Error, FilePosition, Format,
     raw::{first_keys, first_keys_of_elements, is_space},
 };
 
@@ -98,7 +98,7 @@ fn skip_space(bytes: &[u8]) -> &[u8] {
     bytes.get(spaces..).unwrap_or_default()
 }
 
-impl Place {
+impl FilePosition {
     /// The same place, in the conversation of this number.
     pub(crate) fn within(self, conversation: u64) -> Self {
         Self {

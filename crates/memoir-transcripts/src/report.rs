@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::{Item, Place, Reason};
+use crate::{FilePosition, Item, Reason};
 
 /// Most places that a report names.
 const PLACES: usize = 20;
@@ -17,7 +17,7 @@ pub struct Report {
     /// What was passed over, by reason.
     pub skipped: BTreeMap<Reason, u64>,
     /// The first places at which something was lost that may have been said ([`Reason::is_loss`]).
-    pub losses: Vec<(Place, Reason)>,
+    pub losses: Vec<(FilePosition, Reason)>,
 }
 
 impl Report {

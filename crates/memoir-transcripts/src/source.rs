@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 
 use crate::{
-    Error, Place,
+    Error, FilePosition,
     raw::{Scan, Step, is_space},
 };
 
@@ -65,8 +65,8 @@ impl<R: Read> Source<R> {
     }
 
     /// Where the next byte stands.
-    pub(crate) fn place(&self) -> Place {
-        Place {
+    pub(crate) fn place(&self) -> FilePosition {
+        FilePosition {
             byte: self.byte,
             line: self.line,
             conversation: None,

@@ -26,7 +26,7 @@ use std::io::Read;
 use memoir_domain::Timestamp;
 
 use crate::{
-    Error, Place, Reason,
+    Error, FilePosition, Reason,
     gather::{Gathered, Said},
     source::{Source, Taken},
 };
@@ -42,7 +42,7 @@ const ROLES: [&str; 6] = ["user", "assistant", "human", "system", "me", "you"];
 /// Plain text while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
-    message: Option<(Place, Said)>,
+    message: Option<(FilePosition, Said)>,
     /// Of the last line that began a message.
     header: Option<Header>,
 }
@@ -86,7 +86,7 @@ impl Text {
         Ok(true)
     }
 
-    fn line(&mut self, line: &str, place: Place, limit: usize, gathered: &mut Gathered) {
+    fn line(&mut self, line: &str, place: FilePosition, limit: usize, gathered: &mut Gathered) {
         if line.is_empty() {
             let length = self.message.as_ref().map_or(0, |(_, said)| said.text.len());
             if self.header.is_none() || length >= LONG_BYTES.min(limit) {
@@ -114,7 +114,7 @@ impl Text {
         self.begin(&header, line, place);
     }
 
-    fn begin(&mut self, header: &Header, text: &str, place: Place) {
+    fn begin(&mut self, header: &Header, text: &str, place: FilePosition) {
         let said = Said {
             speaker: header.speaker.clone(),
             at: header.at,

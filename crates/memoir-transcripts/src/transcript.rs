@@ -5,7 +5,7 @@ use std::{io::Read, iter::FusedIterator};
 use memoir_domain::PrivateText;
 
 use crate::{
-    Error, Format, Item, Limits, Place, Reason, chatgpt, claude, claude_code,
+    Error, FilePosition, Format, Item, Limits, Reason, chatgpt, claude, claude_code,
     gather::{Element, Gathered},
     messages,
     raw::{Raw, is_space},
@@ -255,7 +255,7 @@ impl<R: Read> Transcript<R> {
         Ok(())
     }
 
-    fn conversation(&mut self, place: Place) {
+    fn conversation(&mut self, place: FilePosition) {
         let element = Element::new(&self.source.piece, place);
         match self.format {
             Format::ChatGpt => chatgpt::read(element, &mut self.gathered),
@@ -264,7 +264,7 @@ impl<R: Read> Transcript<R> {
     }
 
     /// Reads the piece as one message.
-    fn message(&mut self, mut place: Place) {
+    fn message(&mut self, mut place: FilePosition) {
         let gathered = &mut self.gathered;
         let Ok(raw) = Raw::whole(&self.source.piece) else {
             return gathered.skip(place, Reason::Malformed);

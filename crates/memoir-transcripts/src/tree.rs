@@ -13,7 +13,7 @@ pub(crate) enum Parent {
 
 /// How a node stands to the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum NodeStatus {
     /// On the path from the beginning to the end.
     Taken,
     /// On a branch beside the path, or from another beginning than the one that the path has.
@@ -24,7 +24,7 @@ pub(crate) enum Standing {
 
 /// The indices of the nodes from the beginning of the conversation to `last`, and how each node stands.
 /// Each node is looked at a fixed number of times, whatever the parents say.
-pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<Standing>) {
+pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<NodeStatus>) {
     let mut standings = vec![None; parents.len()];
     let mut path = Vec::new();
     let mut next = last.filter(|last| *last < parents.len());
@@ -32,7 +32,7 @@ pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<
         if standings[at].is_some() {
             break;
         }
-        standings[at] = Some(Standing::Taken);
+        standings[at] = Some(NodeStatus::Taken);
         path.push(at);
         next = above(parents, at);
     }
@@ -42,16 +42,16 @@ pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<
         .first()
         .is_some_and(|first| parents[*first] == Parent::Root);
     let beginning = if is_whole {
-        Standing::Other
+        NodeStatus::Other
     } else {
-        Standing::Detached
+        NodeStatus::Detached
     };
     for at in 0..parents.len() {
         settle(parents, &mut standings, beginning, at);
     }
     let standings = standings
         .into_iter()
-        .map(|standing| standing.unwrap_or(Standing::Detached));
+        .map(|standing| standing.unwrap_or(NodeStatus::Detached));
     (path, standings.collect())
 }
 
@@ -64,22 +64,27 @@ fn above(parents: &[Parent], at: usize) -> Option<usize> {
 
 /// Follows the ancestors of `at` to where it is known how they stand; `beginning` is how those stand that
 /// lead to a beginning.
-fn settle(parents: &[Parent], standings: &mut [Option<Standing>], beginning: Standing, at: usize) {
+fn settle(
+    parents: &[Parent],
+    standings: &mut [Option<NodeStatus>],
+    beginning: NodeStatus,
+    at: usize,
+) {
     let mut chain = Vec::new();
     let mut next = at;
     let standing = loop {
         match standings[next] {
-            Some(Standing::Detached) => break Standing::Detached,
-            Some(_) => break Standing::Other,
+            Some(NodeStatus::Detached) => break NodeStatus::Detached,
+            Some(_) => break NodeStatus::Other,
             None => {}
         }
         // While a chain is followed its nodes count as detached, so that one that leads back into itself is.
-        standings[next] = Some(Standing::Detached);
+        standings[next] = Some(NodeStatus::Detached);
         chain.push(next);
         match (parents[next], above(parents, next)) {
             (_, Some(parent)) => next = parent,
             (Parent::Root, None) => break beginning,
-            _ => break Standing::Detached,
+            _ => break NodeStatus::Detached,
         }
     };
     for at in chain {
@@ -108,7 +113,7 @@ pub(crate) fn latest_leaf(parents: &[Parent], times: &[Option<i64>]) -> Option<u
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Parent::*, Standing::*, *};
+    use super::{NodeStatus::*, Parent::*, *};
 
     #[test]
     fn branches_beginnings_and_broken_links_are_told_apart() {

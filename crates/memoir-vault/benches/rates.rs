@@ -13,7 +13,7 @@ use memoir_vault::{
     archive::{self, Cost, Passphrase, Reader, Writer},
     chain::{Head, Record, body_commitment, genesis},
     log::{Leaf, root},
-    seal::{Nonce, Place, Row},
+    seal::{Nonce, Row, SealContext},
 };
 
 const ROUNDS: usize = 101;
@@ -42,7 +42,7 @@ fn main() {
     };
     let now = Timestamp::MIN;
     let key = store.create(scope, now).expect("a key");
-    let place = Place {
+    let place = SealContext {
         row: Row::Memory(Number(7)),
         version: 3,
     };

@@ -8,6 +8,9 @@
 //!
 //! A chain alone does not show that records were cut off its end, or that somebody hashed all of it anew:
 //! for that its head must stand elsewhere, in the log of all heads ([`crate::log`]).
+//!
+//! When a memory is shredded, the records that held its words get other bodies, and the record that says so
+//! holds the commitments of these.
 
 use std::{fmt, str::FromStr};
 

@@ -8,6 +8,11 @@
 //! which takes a microsecond; do not look once a row. Waiting for another process can take up to ten
 //! seconds, so an async caller asks for what is [`KeyStore::cached`], and looks from a thread that may
 //! block where that is nothing.
+//!
+//! It has a rollback journal and `secure_delete`. A destroyed key leaves a tombstone, and an agent never gets
+//! a second one. Where another program gave the file a write-ahead log, in which the count of changes says
+//! nothing and destroyed keys would stay, keys are read each time and nothing is destroyed until it is
+//! closed; where another file was put in its place, nothing is read.
 
 mod counter;
 mod file;

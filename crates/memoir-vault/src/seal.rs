@@ -5,9 +5,9 @@
 //! does not open. The exception is a row that is put back whole, with its version number and its open
 //! columns; only the chain can tell that.
 //!
-//! The open columns of a row are those that a store must understand and so are not sealed: a flag, a date,
-//! a count. The caller encodes them, so that no two rows that differ in them give the same bytes (each of a
-//! fixed length, or with its length before it), and gives them with the text; empty where there are none.
+//! The open columns of a row are those that are not sealed: a document as it lies in its column, byte for byte,
+//! or a flag, a date, a count that a store must understand. These the caller encodes, so that no two rows that
+//! differ in them give the same bytes. They are given with the text; empty where there are none.
 //!
 //! The length of a text shows in the length of what is sealed ([`OVERHEAD_BYTES`] more), to the byte. It
 //! is not padded: the number of tokens stands open beside it (SPEC 5.1), and padding to less than that
@@ -61,12 +61,12 @@ pub enum Row {
     /// A message of a conversation, by the first half of its identifier's digest.
     Message([u8; 16]),
     /// No row: what a browser holds on to while a user goes through several pages.
-    Passage(UserId),
+    PasswordProof(UserId),
 }
 
 /// Where a sealed text stands, within its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct SealContext {
     /// The row.
     pub row: Row,
     /// Which version of the row; grows with every change of its text.
@@ -81,12 +81,12 @@ pub struct Nonce([u8; NONCE_BYTES]);
 pub enum OpenError {
     /// Too short to be a sealed text.
     #[error("{0}: the sealed text is cut off")]
-    Short(Place),
+    Short(SealContext),
     /// Sealed in a form that this version does not know.
     #[error("{place}: the sealed text has the unknown form {found}")]
     UnknownForm {
         /// Where it stands.
-        place: Place,
+        place: SealContext,
         /// Its first byte.
         found: u8,
     },
@@ -95,7 +95,7 @@ pub enum OpenError {
     #[error(
         "{0}: the row is not authentic: its sealed text or an open column was changed, it was moved here, or sealed with another key"
     )]
-    NotAuthentic(Place),
+    NotAuthentic(SealContext),
 }
 
 impl AgentKey {
@@ -122,7 +122,7 @@ impl AgentKey {
 
     /// `plain`, closed for that place and for the row's open `columns`, as the caller encodes them:
     /// [`OVERHEAD_BYTES`] longer, beginning with [`VERSION`]. The columns are not part of it.
-    pub fn seal(&self, place: &Place, columns: &[u8], plain: &[u8], nonce: Nonce) -> Vec<u8> {
+    pub fn seal(&self, place: &SealContext, columns: &[u8], plain: &[u8], nonce: Nonce) -> Vec<u8> {
         let associated = self.associated(place, columns);
         self.0.texts.seal(&nonce.0, &associated, plain)
     }
@@ -133,7 +133,7 @@ impl AgentKey {
     /// As said at [`OpenError`].
     pub fn open(
         &self,
-        place: &Place,
+        place: &SealContext,
         columns: &[u8],
         sealed: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, OpenError> {
@@ -152,7 +152,7 @@ impl AgentKey {
 
     /// The form, account, agent, table, row and version, 58 bytes in all and each of a fixed length; then
     /// the columns. So two places, or two columns of one place, never have the same bytes.
-    fn associated(&self, place: &Place, columns: &[u8]) -> Vec<u8> {
+    fn associated(&self, place: &SealContext, columns: &[u8]) -> Vec<u8> {
         let (table, row) = place.row.code();
         [
             [VERSION].as_slice(),
@@ -201,21 +201,21 @@ impl Row {
             Self::User(user) => (8, *user.as_bytes()),
             Self::AccessRequest(request) => (9, *request.as_bytes()),
             Self::Message(digest) => (10, digest),
-            Self::Passage(user) => (11, *user.as_bytes()),
+            Self::PasswordProof(user) => (11, *user.as_bytes()),
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Row {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.row {
+        match self {
             Row::Agent => formatter.write_str("table `agents`"),
             Row::Prompts => formatter.write_str("table `agent_prompts`"),
             Row::Reply(_) => formatter.write_str("table `replies`, a reply"),
             Row::Message(_) => formatter.write_str("table `transcript_messages`, a message"),
             Row::Token(token) => write!(formatter, "table `tokens`, token {token}"),
             Row::User(user) => write!(formatter, "table `users`, user {user}"),
-            Row::Passage(user) => {
+            Row::PasswordProof(user) => {
                 write!(formatter, "no table, what the browser of user {user} holds")
             }
             Row::AccessRequest(request) => {
@@ -224,7 +224,12 @@ impl fmt::Display for Place {
             Row::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
             Row::Session(session) => write!(formatter, "table `sessions`, session {session}"),
             Row::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),
-        }?;
-        write!(formatter, ", version {}", self.version)
+        }
+    }
+}
+
+impl fmt::Display for SealContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}, version {}", self.row, self.version)
     }
 }

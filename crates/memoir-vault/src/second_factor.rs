@@ -4,6 +4,11 @@
 //!
 //! It has no clock: times are given, in seconds since 1970. What is kept of a second factor is bytes, which
 //! the caller seals.
+//!
+//! What is kept: the secret, the step of the clock whose code was taken last, digests of the recovery codes,
+//! and how many wrong codes came in a row. After ten wrong codes in a row the next one of the device waits a
+//! quarter of an hour; only whoever knows the password can bring that about, and a recovery code counts all
+//! the same.
 
 use std::fmt;
 

@@ -78,7 +78,12 @@ pub(crate) enum Command {
     Session(commands::session::Arguments),
     Cancel(commands::cancel::Arguments),
     Rollback(commands::rollback::Arguments),
-    Restore(commands::restore::Arguments),
+    /// Bring one memory back, or the words of it that sessions let go
+    ///
+    /// A memory that was discarded is kept again, with all that it stood for. One that is kept, and of whose
+    /// own wording sessions let words go, says that again under its number; where it stands for other
+    /// wordings too, a new memory says it.
+    Restore(commands::handle::Arguments),
     /// Make one memory constitutional: no session can delete or merge it
     Protect(commands::handle::Arguments),
     /// Take the constitutional flag from one memory
@@ -89,6 +94,7 @@ pub(crate) enum Command {
     Shred(commands::shred::Arguments),
     History(commands::history::Arguments),
     Doubles(commands::doubles::Arguments),
+    Kept(commands::kept::Arguments),
     Stats(commands::stats::Arguments),
     Reflect(commands::reflect::Arguments),
     Absorb(commands::absorb::Arguments),

@@ -132,7 +132,7 @@ mod tests {
         let device = folder.path().join("device");
         std::os::unix::net::UnixListener::bind(&device).unwrap();
         let failure = open(device.to_str()).err().unwrap();
-        let Failure::Told(told) = failure else {
+        let Failure::ShownFailure(told) = failure else {
             panic!("it is told")
         };
         assert!(told.to_string().contains("it is not a file"), "{told}");

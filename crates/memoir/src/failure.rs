@@ -32,14 +32,14 @@ pub(crate) type Outcome = Result<Ending, Failure>;
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// To be told.
-    Told(Box<Told>),
+    ShownFailure(Box<ShownFailure>),
     /// Nobody reads stdout any more, as with `| head`.
     PipeClosed,
 }
 
 /// What is told of a failure.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ShownFailure {
     message: String,
     /// A list or a table that belongs to it.
     details: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct Told {
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self::Told(Box::new(Told {
+        Self::ShownFailure(Box::new(ShownFailure {
             message: message.into(),
             details: None,
             hint: None,
@@ -58,7 +58,7 @@ impl Failure {
     /// With what to do about it.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        if let Self::Told(told) = &mut self {
+        if let Self::ShownFailure(told) = &mut self {
             told.hint = Some(hint.into());
         }
         self
@@ -73,7 +73,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for ShownFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
@@ -96,7 +96,7 @@ impl fmt::Display for Told {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Told(Box::new(Told {
+        Self::ShownFailure(Box::new(ShownFailure {
             message: message(&error),
             details: details(&error),
             hint: error.hint().or_else(|| hint(&error).map(str::to_owned)),
@@ -130,7 +130,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::NameTaken(_) => {
             Some("names are compared without regard to case; choose another one")
         }
-        Error::NotDiscarded(_) => Some("only a memory that was discarded can be restored"),
+        Error::NotDiscarded(_) => Some(
+            "a memory can be restored that was discarded, or of which sessions let words go; `memoir kept AGENT` lists these by the numbers that bring them back",
+        ),
         Error::Archive(ArchiveError::NotAnArchive) => {
             Some("`memoir export AGENT --format archive --output FILE` writes one")
         }
@@ -152,7 +154,7 @@ fn hint(error: &Error) -> Option<&'static str> {
 fn details(error: &Error) -> Option<String> {
     match error {
         Error::BadLines { bad, .. } => Some(bad_lines(bad)),
-        Error::InTheWay { obstacles, .. } => {
+        Error::InTheWay { obstacles, .. } | Error::BeyondAgent { obstacles, .. } => {
             let mut table = Table::new(["record", "time", "action", "memories", "session"]);
             for obstacle in obstacles {
                 table.row([
@@ -186,7 +188,7 @@ pub(crate) fn bad_lines(bad: &[(usize, String)]) -> String {
     text
 }
 
-impl Told {
+impl ShownFailure {
     /// What happened, and what to do about it.
     pub(crate) fn into_parts(self) -> (String, Option<String>) {
         (self.message, self.hint)

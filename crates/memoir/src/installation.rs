@@ -96,12 +96,24 @@ impl Installation {
         })
     }
 
-    /// Whoever saves something by a command: the owner of the machine, who is not blind, or in a closed
-    /// installation an administrator (SPEC 3.4).
+    /// Whoever saves, sets or handles something by a command: the owner of the machine, who is not blind, or
+    /// in a closed installation an administrator (SPEC 3.4).
     pub(crate) fn author(&self) -> Actor {
         match self.is_closed {
             true => administrator(),
             false => Actor::owner(),
+        }
+    }
+
+    /// Whoever does what is the agent's to do: the owner of the machine, or in a closed installation the agent,
+    /// whose token is given, or an administrator.
+    ///
+    /// # Errors
+    /// The token that is given opens nothing.
+    pub(crate) async fn owner_or_actor(&self, agent: &AgentHandle) -> Result<Actor, Failure> {
+        match self.is_closed {
+            true => self.actor(agent).await,
+            false => Ok(Actor::owner()),
         }
     }
 

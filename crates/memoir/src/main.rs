@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Ok(Ending::Refused) => ExitCode::FAILURE,
         // The shell's own status for a command that Ctrl-C has ended.
         Ok(Ending::Interrupted) => ExitCode::from(130),
-        Err(Failure::Told(told)) => {
+        Err(Failure::ShownFailure(told)) => {
             terminal::note(&told.to_string());
             ExitCode::FAILURE
         }

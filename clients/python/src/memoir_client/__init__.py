@@ -20,6 +20,7 @@ from .models import (
     ErasedAgent,
     HandedOver,
     Kept,
+    LetGo,
     LiveRecord,
     LiveSession,
     MadeToken,
@@ -36,11 +37,13 @@ from .models import (
     Session,
     Setting,
     SettingVersion,
+    ShreddedMemory,
     Stats,
     Tool,
     Transcripts,
     Usage,
     Verified,
+    Wording,
 )
 from .refine import Outcome, Reply, ToolCall, Turn
 
@@ -59,6 +62,7 @@ __all__ = [
     "ErasedAgent",
     "HandedOver",
     "Kept",
+    "LetGo",
     "LiveEvent",
     "LiveRecord",
     "LiveSession",
@@ -81,6 +85,7 @@ __all__ = [
     "Session",
     "Setting",
     "SettingVersion",
+    "ShreddedMemory",
     "Stats",
     "Tool",
     "ToolCall",
@@ -89,4 +94,5 @@ __all__ = [
     "Usage",
     "Verified",
     "Watch",
+    "Wording",
 ]

@@ -22,6 +22,7 @@ from .models import (
     Shown,
     Transcripts,
     Verified,
+    Wording,
     read,
 )
 
@@ -124,6 +125,9 @@ class Door:
         self, agent: str, query: Mapping[str, Any], *, page_size: int
     ) -> Iterator[Memory]:
         return self._pages(Memory, f"{of(agent)}/memories", query, page_size)
+
+    def _wordings(self, agent: str, number: int, *, page_size: int) -> Iterator[Wording]:
+        return self._pages(Wording, f"{of(agent)}/memories/{int(number)}/wordings", {}, page_size)
 
     def _audit(self, agent: str, query: Mapping[str, Any], *, page_size: int) -> Iterator[Record]:
         return self._pages(Record, f"{of(agent)}/audit", query, page_size)

@@ -31,6 +31,7 @@ from .models import (
     SignedIn,
     Transcripts,
     Verified,
+    Wording,
     read,
 )
 
@@ -127,6 +128,7 @@ class Administrator(Door):
         kind: Kind = "core",
         tags: Iterable[str] = (),
         source: str | None = None,
+        origin: str | None = None,
         created_at: datetime | str | None = None,
         constitutional: bool = False,
         idempotency_key: str | None = None,
@@ -137,6 +139,7 @@ class Administrator(Door):
             "kind": kind,
             "tags": list(tags),
             "source": source,
+            "origin": origin,
             "created_at": moment(created_at),
             "constitutional": constitutional,
         }
@@ -170,8 +173,15 @@ class Administrator(Door):
         """Lifts that again."""
         return self._protection("DELETE", agent, number)
 
+    def wordings(self, agent: str, number: int, *, page_size: int = 100) -> Iterator[Wording]:
+        """The wordings that a memory stands for, and how much was let go of them, without words."""
+        return self._wordings(agent, number, page_size=page_size)
+
     def restore(self, agent: str, number: int) -> Memory:
-        """Gives one discarded memory back."""
+        """Gives one discarded memory back, or the wording of one that sessions let words go of.
+
+        The answer is the memory that says it again: a new one where the old one stands for others.
+        """
         return self._post(Memory, f"{of(agent)}/memories/{int(number)}/restore")
 
     def discard(self, agent: str, number: int) -> Memory:

@@ -30,8 +30,10 @@ from .models import (
     Setting,
     SettingVersion,
     Shown,
+    ShreddedMemory,
     Transcripts,
     Verified,
+    Wording,
     private,
     read,
     read_all,
@@ -48,6 +50,7 @@ class NewMemory(Shown):
         kind: `core` stays in the prompt; `journal` leaves it a week after `created_at`.
         tags: up to 16, each up to 50 characters.
         source: where it came from, up to 200 characters.
+        origin: `external` for what quotes a page, a file, a tool's output or another person.
         created_at: when what it tells happened; now where it is left out.
     """
 
@@ -55,6 +58,7 @@ class NewMemory(Shown):
     kind: Kind = "core"
     tags: tuple[str, ...] = private(default=())
     source: str | None = private(default=None)
+    origin: str | None = None
     created_at: datetime | str | None = None
 
     def wire(self) -> dict[str, Any]:
@@ -64,6 +68,7 @@ class NewMemory(Shown):
             "kind": self.kind,
             "tags": list(self.tags),
             "source": self.source,
+            "origin": self.origin,
             "created_at": moment(self.created_at),
         }
         return {name: value for name, value in fields.items() if value is not None}
@@ -110,6 +115,7 @@ class AgentMemory(Door):
         kind: Kind = "core",
         tags: Iterable[str] = (),
         source: str | None = None,
+        origin: str | None = None,
         created_at: datetime | str | None = None,
         idempotency_key: str | None = None,
     ) -> SavedMemory:
@@ -119,7 +125,12 @@ class AgentMemory(Door):
         of its own, and the same one when it tries again.
         """
         memory = NewMemory(
-            content=content, kind=kind, tags=tuple(tags), source=source, created_at=created_at
+            content=content,
+            kind=kind,
+            tags=tuple(tags),
+            source=source,
+            origin=origin,
+            created_at=created_at,
         )
         path = f"{of(self.agent)}/memories"
         return self._post(SavedMemory, path, memory.wire(), idempotency_key)
@@ -145,11 +156,12 @@ class AgentMemory(Door):
         limit: int = 20,
         kind: Kind | None = None,
         tag: str | None = None,
+        origin: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
     ) -> list[Memory]:
         """The memories that match best: words, and phrases in double quotes."""
-        wanted = _filters(query, kind, tag, since, until) | {"limit": limit}
+        wanted = _filters(query, kind, tag, origin, since, until) | {"limit": limit}
         page = self._transport.send("GET", f"{of(self.agent)}/memories", query=wanted)
         return read_all(Memory, page["items"])
 
@@ -159,19 +171,24 @@ class AgentMemory(Door):
         *,
         kind: Kind | None = None,
         tag: str | None = None,
+        origin: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         include_discarded: bool = False,
         page_size: int = 100,
     ) -> Iterator[Memory]:
         """Every memory that fits, page after page as they are asked for."""
-        wanted = _filters(query, kind, tag, since, until)
+        wanted = _filters(query, kind, tag, origin, since, until)
         wanted["include"] = "discarded" if include_discarded else None
         return self._memories(self.agent, wanted, page_size=page_size)
 
     def memory(self, number: int) -> Memory:
         """One memory, also a discarded one."""
         return self._get(Memory, f"{of(self.agent)}/memories/{int(number)}")
+
+    def wordings(self, number: int, *, page_size: int = 100) -> Iterator[Wording]:
+        """The wordings that a memory stands for, the oldest first, with what was let go of them."""
+        return self._wordings(self.agent, number, page_size=page_size)
 
     def hand_over(
         self,
@@ -270,10 +287,13 @@ class AgentMemory(Door):
         """The agent's sessions, newest first."""
         return self._pages(Session, f"{of(self.agent)}/sessions", {}, page_size)
 
-    def shred(self, number: int, *, reason: str) -> Memory:
-        """Takes the words of one memory out of it, its history and the audit, for good."""
+    def shred(self, number: int, *, reason: str, derived: bool = False) -> ShreddedMemory:
+        """Takes the words of one memory out of it, its history and the audit, for good.
+
+        With `derived`, those of the kept memories too that still say a sentence of it.
+        """
         path = f"{of(self.agent)}/memories/{int(number)}/shred"
-        return self._post(Memory, path, {"reason": reason})
+        return self._post(ShreddedMemory, path, {"reason": reason, "derived": derived})
 
     def audit(
         self,
@@ -312,6 +332,7 @@ def _filters(
     query: str | None,
     kind: Kind | None,
     tag: str | None,
+    origin: str | None,
     since: datetime | str | None,
     until: datetime | str | None,
 ) -> dict[str, Any]:
@@ -319,6 +340,7 @@ def _filters(
         "q": query,
         "kind": kind,
         "tag": tag,
+        "origin": origin,
         "since": moment(since),
         "until": moment(until),
     }

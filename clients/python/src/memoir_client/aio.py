@@ -31,6 +31,7 @@ from .models import (
     Setting,
     Transcripts,
     Verified,
+    Wording,
 )
 from .refine import Reply, Turn, advance, turns
 
@@ -78,6 +79,7 @@ class AsyncAgentMemory:
         kind: Kind = "core",
         tags: Iterable[str] = (),
         source: str | None = None,
+        origin: str | None = None,
         created_at: datetime | str | None = None,
         idempotency_key: str | None = None,
     ) -> SavedMemory:
@@ -88,6 +90,7 @@ class AsyncAgentMemory:
                 kind=kind,
                 tags=tags,
                 source=source,
+                origin=origin,
                 created_at=created_at,
                 idempotency_key=idempotency_key,
             )
@@ -116,6 +119,10 @@ class AsyncAgentMemory:
     async def memory(self, number: int) -> Memory:
         """See `AgentMemory.memory`."""
         return await _thread(lambda: self.sync.memory(number))
+
+    def wordings(self, number: int, *, page_size: int = 100) -> AsyncIterator[Wording]:
+        """See `AgentMemory.wordings`."""
+        return _each(self.sync.wordings(number, page_size=page_size))
 
     async def hand_over(
         self,

@@ -28,6 +28,7 @@ OwnField = Literal[
     "memory_reflection_prompt",
     "refinement_prompt",
     "refinement_threshold",
+    "loss_guard",
 ]
 
 
@@ -114,6 +115,56 @@ class SavedMemory(Memory):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class ShreddedMemory(Memory):
+    """What is left of a memory that was shredded.
+
+    Attributes:
+        redacted_records: how many earlier records its words were taken from.
+        still_said_by: kept memories that still say a sentence of it.
+        derived: those that said one and were shredded with it.
+    """
+
+    redacted_records: int
+    still_said_by: tuple[int, ...]
+    derived: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LetGo(Shown):
+    """What one edit of a session let go of a wording. `words` is None for an administrator.
+
+    Attributes:
+        words: the words, in the author's own form.
+        lost_words: how many count as lost: all of a sentence whose meaning may have changed.
+        deleted: whether the memory that stood for the wording was deleted, and nothing carries it.
+    """
+
+    session_id: str
+    at: datetime
+    lost_words: int
+    deleted: bool
+    words: tuple[str, ...] | None = private(default=None)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Wording(Shown):
+    """A text as its author gave it. `content` and `source` are None for an administrator.
+
+    Attributes:
+        number: the memory that it was given to; `restore` brings it back by this number.
+        origin: `agent`, `administrator`, `conversation`, `import` or `external`.
+        let_go: what sessions let go of it, oldest first; empty where all of it is said.
+    """
+
+    number: int
+    origin: str
+    created_at: datetime
+    let_go: tuple[LetGo, ...]
+    content: str | None = private(default=None)
+    source: str | None = private(default=None)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Context(Shown):
     """What goes into the prompt after the system prompt; empty where there are no memories.
 
@@ -143,7 +194,7 @@ class Setting(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Actor(Shown):
-    """Who did something: `administrator`, `agent` or `system`, and a name to show."""
+    """Who did something: `administrator`, `agent`, `system` or `owner`, and a name to show."""
 
     kind: str
     name: str
@@ -494,6 +545,8 @@ class AccessRequest(Shown):
         expires_at: until when it waits for its answer; once granted, until when it can be used.
         reason: what the agent said to it: for the agent, and for whoever asked.
         reads, memories_read, tokens_read: what was seen under it.
+        still_said_by: kept memories that still say a sentence of what was shredded; only in the
+            answer to the agent's yes.
     """
 
     id: str
@@ -515,6 +568,7 @@ class AccessRequest(Shown):
     reads: int
     memories_read: int
     tokens_read: int
+    still_said_by: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -1,6 +1,18 @@
 //! Between the domain's plain data and the store's rows. The one place where an agent's words become
 //! bytes and bytes become words, where texts are sealed and opened, and where the log is chained.
+//!
+//! Agents, sessions and requests for access are documents: the domain's own type, its words taken out, is what
+//! stands in the open. A field that is added there, optional where older rows lack it, is stored.
+//!
+//! Memories, messages and records are narrow: they bind their open columns to the seal one by one, and what
+//! comes later goes into what is sealed, or into a record's facts, by name. What a record says in the open is
+//! bound to its words, and whoever decides by a log (undo, rewind, shredding, archives) reads it without a
+//! gap up to where the agent's sealed row says that it ends.
+//!
+//! A use case gets the agent's key once (`keys.rs`), with the rows; it travels in [`Base`], from one decision
+//! to the next.
 
+pub(crate) mod document;
 mod sealed;
 
 use std::collections::BTreeMap;
@@ -9,19 +21,21 @@ use jiff::tz::TimeZone;
 use memoir_domain::{
     AgentScope, PrivateText, SessionId, Timestamp,
     absorption::{self, MessageState},
-    access::{AccessKind, AccessRequest, AccessScope},
-    agent::{self, Agent, Attempt, LedgerPosition, LossGuard, Settings, Threshold},
-    audit::{Action, Actor, Body, Change, Facts, REPLACED, Record},
+    access::AccessRequest,
+    agent::{self, Agent, Settings},
+    audit::{Action, Actor, ActorKind, Body, Change, Facts, REPLACED, Record},
     draft::Decision,
+    lifecycle::fresh_gauge,
     memory::{Memory, Number, Tags},
-    schedule,
+    schedule::{self, Prospect},
     session::Session,
     text::Digester,
     wording::{Door, Wording},
 };
 use memoir_store::{
-    AccessRow, AgentRow, AuditRow, BodyRow, Commit, MemoryRow, MessageRow, SessionRow, Snapshot,
-    StoredText, TokenRow,
+    AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
+    FleetSession, MemoryRow, MessageRow, SessionColumns, SessionRow, Snapshot, StoredText,
+    TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -30,7 +44,11 @@ use memoir_vault::{
 };
 use serde::{Deserialize, Serialize};
 
-use self::sealed::{Columns, Sealer, check, open};
+pub(crate) use self::sealed::Sealer;
+use self::{
+    document::NoWords,
+    sealed::{Columns, open},
+};
 use crate::{Error, Random, Result, sessions::Rehearsal};
 
 #[derive(Serialize, Deserialize)]
@@ -47,6 +65,9 @@ struct MemoryBody {
     protected_seq: Option<u64>,
 }
 
+/// A memory is no document: there are a hundred of them to an agent's row, and each is read with every context.
+/// These are all the columns that it ever binds in this way, since the rows that are there are bound to just
+/// these: what comes later goes into [`MemoryBody`], by name.
 fn memory_columns(row: &MemoryRow) -> Result<Columns> {
     Columns::of(&(
         row.kind.as_str(),
@@ -126,125 +147,98 @@ struct Prompts {
     refinement_prompt: Option<PrivateText>,
 }
 
-/// What of an agent's row its seal covers: all of it but the seal. The store writes the row under the
-/// version that `version` names.
-fn agent_columns(row: &AgentRow, version: u64) -> Result<Columns> {
-    let tally = row.tally;
-    Columns::of(&(
-        (version, &row.name, &row.folded_name, &row.settings),
-        (row.prompts_version, row.paused, row.inactive),
-        row.created_at.microseconds(),
-        (
-            tally.core_tokens,
-            tally.core_count,
-            tally.journal_count,
-            tally.constitutional_count,
-            tally.discarded_count,
-            tally.shredded_count,
-            tally.journal_tokens,
-        ),
-        (
-            tally.wording_count,
-            tally.let_go_count,
-            tally.words,
-            tally.lost_words,
-            &row.lost_by_day,
-        ),
-        (row.next_number, row.next_seq),
-        (
-            microseconds(row.last_refinement_at),
-            microseconds(row.last_attempt_at),
-            row.last_attempt_tokens,
-            row.attempt_failures,
-            microseconds(row.retry_at),
-        ),
-        (
-            microseconds(row.weekly_after),
-            microseconds(row.due_at),
-            microseconds(row.last_reflection_at),
-            microseconds(row.unreflected_since),
-            microseconds(row.reflect_after),
-        ),
-        (microseconds(row.ledger_created_at), row.ledger_number),
-        microseconds(row.erased_at),
-        row.head,
-    ))
+/// What of an agent stands in the open, which is all of it but its prompts.
+#[derive(Serialize, Deserialize)]
+struct OpenAgent {
+    /// Without its prompts.
+    agent: Agent,
+    /// Its name as compared.
+    folded_name: String,
+    /// The agent's version under which its prompts were last written.
+    prompts_version: u64,
+    /// The hash of the last record of its log.
+    #[serde(with = "document::digest")]
+    head: [u8; 32],
+    prospect: Prospect,
+    ranks: FleetRanks,
+}
+
+impl OpenAgent {
+    fn columns(&self) -> AgentColumns {
+        AgentColumns {
+            name: self.agent.name.clone(),
+            folded_name: self.folded_name.clone(),
+            erased_at: self.agent.erased_at,
+            next_seq: self.agent.next_seq,
+            head: self.head,
+            prospect: self.prospect,
+            ranks: self.ranks,
+        }
+    }
 }
 
 fn microseconds(time: Option<Timestamp>) -> Option<i64> {
     time.map(Timestamp::microseconds)
 }
 
-/// Seals the row for the version that it is written under.
-fn seal_agent(sealer: &Sealer<'_>, row: &mut AgentRow) -> Result<()> {
-    let columns = agent_columns(row, row.version)?;
-    row.seal = sealer.seal_bytes(Row::Agent, row.version, &columns, &[])?;
-    Ok(())
-}
-
-/// The agent's row as it is to be written under `base`'s next version, not yet sealed.
-fn agent_row(base: &Base, agent: Agent, time_zone: &TimeZone) -> Result<AgentRow> {
-    let prospect = schedule::prospect(&agent, time_zone);
-    let lost_by_day = serde_json::to_string(&agent.lost_words)
-        .map_err(|_| Error::Inconsistent("counts cannot be written as JSON".to_owned()))?;
+/// The agent's row as it is to be written on `base`, with `next`'s end of the log.
+fn agent_row(
+    sealer: &Sealer<'_>,
+    base: &Base,
+    next: &Base,
+    mut agent: Agent,
+    time_zone: &TimeZone,
+) -> Result<AgentRow> {
+    let (prospect, ranks) = (schedule::prospect(&agent, time_zone), ranks(&agent));
+    Prompts::taken_from(&mut agent.settings);
+    let open = OpenAgent {
+        folded_name: agent::fold_name(&agent.name),
+        agent,
+        prompts_version: next.prompts_version,
+        head: next.head.0,
+        prospect,
+        ranks,
+    };
     Ok(AgentRow {
         scope: base.scope,
-        version: base.next_version(),
-        folded_name: agent::fold_name(&agent.name),
-        name: agent.name,
-        settings: base.settings.clone(),
-        prompts_version: base.prompts_version,
-        paused: agent.settings.paused,
-        inactive: agent.settings.inactive,
-        created_at: agent.created_at,
-        tally: agent.tally,
-        lost_by_day,
-        next_number: agent.next_number,
-        next_seq: agent.next_seq,
-        last_refinement_at: agent.last_refinement_at,
-        last_attempt_at: agent.last_attempt.map(|attempt| attempt.at),
-        last_attempt_tokens: agent.last_attempt.map(|attempt| attempt.core_tokens),
-        attempt_failures: agent
-            .last_attempt
-            .map_or(0, |attempt| attempt.failures.into()),
-        retry_at: agent.last_attempt.and_then(|attempt| attempt.retry_at),
-        weekly_after: prospect.weekly_after,
-        due_at: prospect.due_at,
-        last_reflection_at: agent.last_reflection_at,
-        unreflected_since: agent.unreflected_since,
-        reflect_after: prospect.reflect_after,
-        ledger_created_at: agent.ledger_position.map(|position| position.created_at),
-        ledger_number: agent.ledger_position.map(|position| position.number),
-        erased_at: agent.erased_at,
-        head: base.head.0,
-        seal: StoredText::default(),
+        columns: open.columns(),
+        document: sealer.document(Row::Agent, base.next_version(), &open, &NoWords {})?,
     })
 }
 
-/// The settings that are no text, and the prompts.
-fn settings_columns(settings: &Settings) -> Result<(String, Prompts)> {
-    let mut settings = settings.clone();
-    let prompts = Prompts {
-        system_prompt: settings.system_prompt.take(),
-        reflection_prompt: settings.reflection_prompt.take(),
-        memory_reflection_prompt: settings.memory_reflection_prompt.take(),
-        refinement_prompt: settings.refinement_prompt.take(),
-    };
-    let settings = serde_json::to_string(&settings)
-        .map_err(|_| Error::Inconsistent("settings cannot be written as JSON".to_owned()))?;
-    Ok((settings, prompts))
+/// Where an agent stands in lists that are sorted.
+fn ranks(agent: &Agent) -> FleetRanks {
+    let millionths = |part: u64, whole: u64| part.saturating_mul(1_000_000) / whole.max(1);
+    let (tally, settings) = (agent.tally, &agent.settings);
+    FleetRanks {
+        budget_share: millionths(tally.core_tokens, settings.effective_core_token_budget()),
+        removable_tokens: fresh_gauge(agent).removable_tokens(),
+        lost_share: millionths(tally.lost_words, tally.words),
+    }
 }
 
-/// An agent with its prompts.
+impl Prompts {
+    /// Takes them out of the settings.
+    fn taken_from(settings: &mut Settings) -> Self {
+        Self {
+            system_prompt: settings.system_prompt.take(),
+            reflection_prompt: settings.reflection_prompt.take(),
+            memory_reflection_prompt: settings.memory_reflection_prompt.take(),
+            refinement_prompt: settings.refinement_prompt.take(),
+        }
+    }
+}
+
+/// An agent with its prompts, and what the next decision is made on.
 ///
 /// # Errors
 /// The row or the prompts are not as they were written.
-pub(crate) fn agent(key: &AgentKey, row: &AgentRow, prompts: &StoredText) -> Result<Agent> {
-    let columns = agent_columns(row, row.version)?;
-    check(key, Row::Agent, row.version, &columns, &row.seal)?;
-    let version = row.prompts_version;
+pub(crate) fn agent(key: &AgentKey, row: &AgentRow, prompts: &StoredText) -> Result<(Agent, Base)> {
+    document::open_private(key, Row::Agent, &row.document)?;
+    let opened = open_agent(row)?;
+    let version = opened.prompts_version;
     let prompts: Prompts = open(key, Row::Prompts, version, &Columns::NONE, prompts)?;
-    let mut agent = listed_agent(row)?;
+    let mut agent = opened.agent;
     agent.settings = Settings {
         system_prompt: prompts.system_prompt,
         reflection_prompt: prompts.reflection_prompt,
@@ -252,273 +246,161 @@ pub(crate) fn agent(key: &AgentKey, row: &AgentRow, prompts: &StoredText) -> Res
         refinement_prompt: prompts.refinement_prompt,
         ..agent.settings
     };
-    Ok(agent)
+    let base = Base {
+        scope: row.scope,
+        version: Some(row.document.version),
+        key: key.clone(),
+        prompts_version: version,
+        head: RecordHash(opened.head),
+    };
+    Ok((agent, base))
 }
 
-/// An agent as anybody sees it who lists agents: without prompts, and taken from the row unchecked.
+fn open_agent(row: &AgentRow) -> Result<OpenAgent> {
+    let opened: OpenAgent = document::read(Row::Agent, &row.document.open)?;
+    document::check_columns(Row::Agent, &row.document, &row.columns, &opened.columns())?;
+    Ok(opened)
+}
+
+/// An agent as anybody sees it who lists agents: without prompts, and without its seal being opened.
 pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
-    let settings: Settings = serde_json::from_str(&row.settings).map_err(|_| {
-        let agent = row.scope.agent;
-        Error::Inconsistent(format!(
-            "table `agents`, {agent}: the settings cannot be read"
-        ))
-    })?;
-    let lost_words = serde_json::from_str(&row.lost_by_day).map_err(|_| {
-        let agent = row.scope.agent;
-        Error::Inconsistent(format!(
-            "table `agents`, {agent}: the words let go cannot be read"
-        ))
-    })?;
-    Ok(Agent {
-        id: row.scope.agent,
-        name: row.name.clone(),
-        settings,
-        created_at: row.created_at,
-        tally: row.tally,
-        lost_words,
-        next_number: row.next_number,
-        next_seq: row.next_seq,
-        last_refinement_at: row.last_refinement_at,
-        last_reflection_at: row.last_reflection_at,
-        unreflected_since: row.unreflected_since,
-        last_attempt: row
-            .last_attempt_at
-            .zip(row.last_attempt_tokens)
-            .map(|(at, core_tokens)| Attempt {
-                at,
-                core_tokens,
-                failures: u32::try_from(row.attempt_failures).unwrap_or(u32::MAX),
-                retry_at: row.retry_at,
-            }),
-        ledger_position: row
-            .ledger_created_at
-            .zip(row.ledger_number)
-            .map(|(created_at, number)| LedgerPosition { created_at, number }),
-        erased_at: row.erased_at,
-    })
+    Ok(open_agent(row)?.agent)
 }
 
+/// What of a session is sealed.
 #[derive(Default, Serialize, Deserialize)]
-struct SessionBody {
+struct SessionWords {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<PrivateText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<PrivateText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rehearsal: Option<Rehearsal>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    loss_guard: Option<LossGuard>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    immutable_tags: Option<Vec<String>>,
 }
 
-/// All open columns but the lease, which is renewed without the key.
-fn session_columns(row: &SessionRow) -> Result<Columns> {
-    Columns::of(&(
-        (
-            row.state.as_str(),
-            row.mode.as_str(),
-            row.driver,
-            row.trigger,
-        ),
-        (row.rehearsal, &row.model),
-        (row.pre_session_tokens, row.post_session_tokens),
-        row.threshold.map(f64::to_bits),
-        (
-            row.edits,
-            row.removed_tokens,
-            row.lost_words,
-            row.stats,
-            row.refused_calls,
-        ),
-        row.end_reason.map(|reason| reason.as_str()),
-        (
-            row.started_at.microseconds(),
-            microseconds(row.ended_at),
-            microseconds(row.undone_at),
-        ),
-        row.usage,
-    ))
+fn session_columns(session: &Session) -> SessionColumns {
+    SessionColumns {
+        state: session.state,
+        driver: session.driver,
+        model: session.model.clone(),
+        started_at: session.started_at,
+        ended_at: session.ended_at,
+    }
 }
 
 fn session_row(
     sealer: &Sealer<'_>,
     base: &Base,
-    session: Session,
+    mut session: Session,
     rehearsal: Option<Rehearsal>,
 ) -> Result<SessionRow> {
-    let mut row = SessionRow {
+    let words = SessionWords {
+        summary: session.summary.take(),
+        reason: session.reason.take(),
+        rehearsal,
+    };
+    // A lease is renewed without the key: it is no part of what is sealed.
+    let lease = session.lease.take();
+    let (row, version) = (Row::Session(session.id), base.next_version());
+    Ok(SessionRow {
         id: session.id,
         agent: base.scope.agent,
-        version: base.next_version(),
-        state: session.state,
-        mode: session.mode,
-        driver: session.driver,
-        trigger: session.trigger,
-        rehearsal: session.rehearsal,
-        model: session.model,
-        pre_session_tokens: session.pre_session_tokens,
-        post_session_tokens: session.post_session_tokens,
-        threshold: session.threshold.map(Threshold::share),
-        edits: session.edits,
-        removed_tokens: session.removed_tokens,
-        lost_words: session.lost_words,
-        stats: session.stats,
-        refused_calls: session.refused_calls,
-        end_reason: session.end_reason,
-        body: StoredText::default(),
-        started_at: session.started_at,
-        ended_at: session.ended_at,
-        undone_at: session.undone_at,
-        usage: session.usage,
-        lease: session.lease,
-    };
-    let body = SessionBody {
-        summary: session.summary,
-        reason: session.reason,
-        rehearsal,
-        loss_guard: session.loss_guard,
-        immutable_tags: session.immutable_tags,
-    };
-    let columns = session_columns(&row)?;
-    row.body = sealer.seal(Row::Session(row.id), row.version, &columns, &body)?;
-    Ok(row)
+        columns: session_columns(&session),
+        lease,
+        document: sealer.document(row, version, &session, &words)?,
+    })
 }
 
-/// A session, and what it came to where it was a rehearsal. Without the key: without its words, and
-/// taken from the row unchecked.
+/// A session, and what it came to where it was a rehearsal. Without the key: without its words, and without
+/// its seal being opened.
 pub(crate) fn session(
     key: Option<&AgentKey>,
     row: SessionRow,
 ) -> Result<(Session, Option<Rehearsal>)> {
-    let columns = session_columns(&row)?;
-    let body = match key {
-        Some(key) => open(key, Row::Session(row.id), row.version, &columns, &row.body)?,
-        None => SessionBody::default(),
+    let place = Row::Session(row.id);
+    let (session, words): (Session, _) = match key {
+        Some(key) => document::open(key, place, &row.document)?,
+        None => (
+            document::read(place, &row.document.open)?,
+            SessionWords::default(),
+        ),
     };
-    let threshold = row.threshold.map(Threshold::new).transpose();
+    document::check_columns(
+        place,
+        &row.document,
+        &row.columns,
+        &session_columns(&session),
+    )?;
     let session = Session {
-        id: row.id,
-        state: row.state,
-        mode: row.mode,
-        driver: row.driver,
-        trigger: row.trigger,
-        rehearsal: row.rehearsal,
-        model: row.model,
-        pre_session_tokens: row.pre_session_tokens,
-        post_session_tokens: row.post_session_tokens,
-        threshold: threshold.map_err(|_| {
-            Error::Inconsistent(format!("table `sessions`, session {}: threshold", row.id))
-        })?,
-        edits: row.edits,
-        removed_tokens: row.removed_tokens,
-        lost_words: row.lost_words,
-        loss_guard: body.loss_guard,
-        immutable_tags: body.immutable_tags,
-        stats: row.stats,
-        refused_calls: row.refused_calls,
-        summary: body.summary,
-        end_reason: row.end_reason,
-        reason: body.reason,
-        started_at: row.started_at,
-        ended_at: row.ended_at,
-        undone_at: row.undone_at,
-        usage: row.usage,
+        summary: words.summary,
+        reason: words.reason,
         lease: row.lease,
+        ..session
     };
-    Ok((session, body.rehearsal))
+    Ok((session, words.rehearsal))
 }
 
+/// A session in a list of agents.
+pub(crate) fn listed_session(session: &FleetSession) -> Result<Session> {
+    let place = Row::Session(session.id);
+    document::read(place, &session.open)
+}
+
+/// What of a request for access is sealed.
 #[derive(Serialize, Deserialize)]
-struct AccessBody {
+struct AccessWords {
     purpose: PrivateText,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<PrivateText>,
 }
 
-fn access_columns(row: &AccessRow) -> Result<Columns> {
-    let scope = row.kind.scope();
-    let (minutes, token_expires_at, memory) = match row.kind {
-        AccessKind::Read { minutes, .. } => (Some(minutes), None, None),
-        AccessKind::Token { expires_at } => (None, microseconds(expires_at), None),
-        AccessKind::Shred { number } => (None, None, Some(number)),
-    };
-    Columns::of(&(
-        (
-            row.kind.as_str(),
-            scope.map(AccessScope::as_str),
-            scope.and_then(AccessScope::session),
-            minutes,
-            token_expires_at,
-            memory,
-        ),
-        row.state.as_str(),
-        (row.asked_by_kind.as_str(), &row.asked_by_name),
-        (
-            row.requested_at.microseconds(),
-            row.expires_at.microseconds(),
-            microseconds(row.answered_at),
-            row.answered_seq,
-            microseconds(row.ended_at),
-        ),
-        (row.reads, row.memories_read, row.tokens_read),
-    ))
+fn access_columns(request: &AccessRequest) -> AccessColumns {
+    AccessColumns {
+        state: request.state,
+        requested_at: request.requested_at,
+        expires_at: request.expires_at,
+    }
 }
 
 fn access_row(sealer: &Sealer<'_>, base: &Base, request: AccessRequest) -> Result<AccessRow> {
-    let mut row = AccessRow {
+    let (row, version) = (Row::AccessRequest(request.id), base.next_version());
+    let words = AccessWords {
+        purpose: request.purpose.clone(),
+        reason: request.reason.clone(),
+    };
+    Ok(AccessRow {
         id: request.id,
         agent: base.scope.agent,
-        version: base.next_version(),
-        kind: request.kind,
-        state: request.state,
-        asked_by_kind: request.asked_by.kind,
-        asked_by_name: request.asked_by.name,
-        requested_at: request.requested_at,
-        expires_at: request.expires_at,
-        answered_at: request.answered_at,
-        answered_seq: request.answered_seq,
-        ended_at: request.ended_at,
-        reads: request.reads,
-        memories_read: request.memories_read,
-        tokens_read: request.tokens_read,
-        body: StoredText::default(),
-    };
-    let body = AccessBody {
-        purpose: request.purpose,
-        reason: request.reason,
-    };
-    let (place, columns) = (Row::AccessRequest(row.id), access_columns(&row)?);
-    row.body = sealer.seal(place, row.version, &columns, &body)?;
-    Ok(row)
+        columns: access_columns(&request),
+        document: sealer.document(row, version, &request, &words)?,
+    })
 }
 
 /// A request for access.
 ///
 /// # Errors
 /// The row is not as it was written.
-pub(crate) fn access_request(key: &AgentKey, row: AccessRow) -> Result<AccessRequest> {
-    let (place, columns) = (Row::AccessRequest(row.id), access_columns(&row)?);
-    let body: AccessBody = open(key, place, row.version, &columns, &row.body)?;
+pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRequest> {
+    let (_, words): (serde::de::IgnoredAny, AccessWords) =
+        document::open(key, Row::AccessRequest(row.id), &row.document)?;
     Ok(AccessRequest {
-        id: row.id,
-        kind: row.kind,
-        purpose: body.purpose,
-        asked_by: Actor {
-            kind: row.asked_by_kind,
-            name: row.asked_by_name,
-        },
-        state: row.state,
-        requested_at: row.requested_at,
-        expires_at: row.expires_at,
-        answered_at: row.answered_at,
-        answered_seq: row.answered_seq,
-        reason: body.reason,
-        ended_at: row.ended_at,
-        reads: row.reads,
-        memories_read: row.memories_read,
-        tokens_read: row.tokens_read,
+        purpose: words.purpose,
+        reason: words.reason,
+        ..listed_access_request(row)?
     })
+}
+
+/// A request for access without its words, and without its seal being opened.
+pub(crate) fn listed_access_request(row: &AccessRow) -> Result<AccessRequest> {
+    let place = Row::AccessRequest(row.id);
+    let request: AccessRequest = document::read(place, &row.document.open)?;
+    document::check_columns(
+        place,
+        &row.document,
+        &row.columns,
+        &access_columns(&request),
+    )?;
+    Ok(request)
 }
 
 /// Without a hash: that is worked out in the order of the log.
@@ -547,7 +429,8 @@ fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
     Ok(row)
 }
 
-/// What a record says in the open: whoever reads one record does not recompute the chain.
+/// What a record says in the open: whoever reads one record does not recompute the chain. As with memories
+/// there will be no other columns: what comes later is a fact, by name.
 fn record_columns(row: &AuditRow) -> Result<Columns> {
     Columns::of(&(
         row.recorded_at.microseconds(),
@@ -631,11 +514,11 @@ pub(crate) fn copy(
     sessions: Vec<SessionRow>,
 ) -> Result<Commit> {
     // The copy's versions begin anew, and the seal holds the version.
-    let mut agent = AgentRow {
-        version: FIRST_VERSION,
-        ..snapshot.agent
-    };
-    seal_agent(&Sealer { key, random }, &mut agent)?;
+    let mut agent = snapshot.agent;
+    let private = document::open_private(key, Row::Agent, &agent.document)?;
+    let open = std::mem::take(&mut agent.document.open);
+    let sealer = Sealer { key, random };
+    agent.document = sealer.document_as_it_lies(Row::Agent, FIRST_VERSION, open, &private)?;
     Ok(Commit {
         expected_version: None,
         agent,
@@ -661,7 +544,6 @@ pub(crate) struct Base {
     /// `None` where the agent is being made.
     version: Option<u64>,
     key: AgentKey,
-    settings: String,
     prompts_version: u64,
     head: RecordHash,
 }
@@ -672,22 +554,9 @@ impl Base {
         Self {
             scope: key.scope(),
             version: None,
-            settings: String::new(),
             prompts_version: FIRST_VERSION,
             head: chain::genesis(key.scope()),
             key,
-        }
-    }
-
-    /// Of an agent as it was loaded.
-    pub(crate) fn of(key: AgentKey, row: AgentRow) -> Self {
-        Self {
-            scope: row.scope,
-            version: Some(row.version),
-            key,
-            settings: row.settings,
-            prompts_version: row.prompts_version,
-            head: RecordHash(row.head),
         }
     }
 
@@ -752,17 +621,13 @@ pub(crate) fn commit(
         version: Some(version),
         ..base.clone()
     };
-    let prompts = settings_of(&mut next, sealer, &decision)?;
+    let prompts = changed_prompts(&mut next, sealer, &decision)?;
     let bodies = redacted(sealer, &mut decision, &beside.read)?;
     let mut records = crate::parallel::map(decision.records, |record| audit_row(sealer, record))
         .into_iter()
         .collect::<Result<Vec<AuditRow>>>()?;
     next.head = chain_records(base.scope, base.head, &mut records);
-    let mut agent = agent_row(base, decision.agent, time_zone)?;
-    agent.settings.clone_from(&next.settings);
-    agent.prompts_version = next.prompts_version;
-    agent.head = next.head.0;
-    seal_agent(sealer, &mut agent)?;
+    let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
     let mut commit = Commit {
         expected_version: base.version,
         agent,
@@ -830,9 +695,8 @@ fn redacted(
     Ok(bodies)
 }
 
-/// The settings in `next`, and the prompts where they are to be written. Every change of a setting is a
-/// record (SPEC 4.1).
-fn settings_of(
+/// The prompts where they are to be written. Every change of a setting is a record (SPEC 4.1).
+fn changed_prompts(
     next: &mut Base,
     sealer: &Sealer<'_>,
     decision: &Decision,
@@ -844,8 +708,7 @@ fn settings_of(
     if !changed {
         return Ok(None);
     }
-    let (settings, prompts) = settings_columns(&decision.agent.settings)?;
-    next.settings = settings;
+    let prompts = Prompts::taken_from(&mut decision.agent.settings.clone());
     next.prompts_version = next.version.unwrap_or(FIRST_VERSION);
     let version = next.prompts_version;
     let sealed = sealer.seal(Row::Prompts, version, &Columns::NONE, &prompts)?;
@@ -870,6 +733,7 @@ struct MessageBody {
     at: Option<Timestamp>,
     speaker: PrivateText,
     text: PrivateText,
+    handed_over_by: ActorKind,
 }
 
 /// Messages are written once.
@@ -896,6 +760,7 @@ pub(crate) fn message(
         at: message.at,
         speaker: message.speaker,
         text: message.text,
+        handed_over_by: message.handed_over_by,
     };
     let sealer = Sealer { key, random };
     Ok(MessageRow {
@@ -920,5 +785,6 @@ pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<absorptio
         at: body.at,
         speaker: body.speaker,
         text: body.text,
+        handed_over_by: body.handed_over_by,
     })
 }

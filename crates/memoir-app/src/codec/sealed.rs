@@ -4,7 +4,7 @@
 use memoir_store::StoredText;
 use memoir_vault::{
     AgentKey,
-    seal::{Nonce, Place, Row},
+    seal::{Nonce, Row, SealContext},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -25,10 +25,10 @@ impl Columns {
     }
 }
 
-/// Seals the rows of one commit.
-pub(super) struct Sealer<'a> {
-    pub(super) key: &'a AgentKey,
-    pub(super) random: &'a dyn Random,
+/// Seals rows.
+pub(crate) struct Sealer<'a> {
+    pub(crate) key: &'a AgentKey,
+    pub(crate) random: &'a dyn Random,
 }
 
 impl Sealer<'_> {
@@ -44,21 +44,15 @@ impl Sealer<'_> {
             serde_json::to_vec(value)
                 .map_err(|_| Error::Inconsistent("a text cannot be written as JSON".to_owned()))?,
         );
-        self.seal_bytes(row, version, columns, &plain)
+        let place = SealContext { row, version };
+        let sealed = self.key.seal(&place, &columns.0, &plain, self.nonce()?);
+        Ok(StoredText(sealed))
     }
 
-    pub(super) fn seal_bytes(
-        &self,
-        row: Row,
-        version: u64,
-        columns: &Columns,
-        plain: &[u8],
-    ) -> Result<StoredText> {
+    pub(super) fn nonce(&self) -> Result<Nonce> {
         let mut nonce = [0; 24];
         self.random.fill(&mut nonce)?;
-        let place = Place { row, version };
-        let nonce = Nonce::from_random(nonce);
-        Ok(StoredText(self.key.seal(&place, &columns.0, plain, nonce)))
+        Ok(Nonce::from_random(nonce))
     }
 }
 
@@ -70,21 +64,9 @@ pub(super) fn open<T: DeserializeOwned>(
     columns: &Columns,
     sealed: &StoredText,
 ) -> Result<T> {
-    let place = Place { row, version };
+    let place = SealContext { row, version };
     let plain = key.open(&place, &columns.0, &sealed.0)?;
     // The parser's own message may quote what it read.
     serde_json::from_slice(&plain)
         .map_err(|_| Error::Inconsistent(format!("{place}: the text cannot be read")))
-}
-
-/// Whether the row is as it was written, where its seal holds no words.
-pub(super) fn check(
-    key: &AgentKey,
-    row: Row,
-    version: u64,
-    columns: &Columns,
-    seal: &StoredText,
-) -> Result<()> {
-    key.open(&Place { row, version }, &columns.0, &seal.0)?;
-    Ok(())
 }

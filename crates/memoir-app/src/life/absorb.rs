@@ -6,12 +6,13 @@ use memoir_domain::{
     AgentScope, PrivateText, Timestamp,
     absorption::{self, ANSWER, CHUNK_TOKENS, IDLE_SECONDS, Known, Message, MessageState},
     answer::Unreadable,
+    audit::{Actor, ActorKind},
     draft::Decision,
     lifecycle::StartRefusal,
     memory::{Invalid, NewMemory},
 };
 use memoir_model::{AnswerSchema, Model};
-use memoir_store::{MessageRow, Selection, TranscriptRow, Wanted};
+use memoir_store::{AgentQuery, MessageRow, Selection, TranscriptRow};
 use serde::Serialize;
 
 use super::{
@@ -122,11 +123,12 @@ impl HandedMessage {
         long("text", &self.text, TEXT_LIMIT)
     }
 
-    fn into_message(self) -> Message {
+    fn into_message(self, handed_over_by: ActorKind) -> Message {
         Message {
             at: self.at,
             speaker: self.speaker,
             text: self.text,
+            handed_over_by,
         }
     }
 }
@@ -176,19 +178,33 @@ struct Reading<'a> {
 }
 
 impl AgentHandle {
-    /// Takes messages for the agent to read: once nothing was added for six hours, or with `now` at once.
-    /// Ones that it had before are passed over.
+    /// Takes messages that the agent itself hands over, to read: once nothing was added for six hours, or with
+    /// `now` at once. Ones that it had before are passed over.
     ///
     /// # Errors
     /// A message is not allowed: then none is taken. The agent is gone; the store fails.
     pub async fn hand_over(&self, messages: Vec<HandedMessage>, now: bool) -> Result<HandedOver> {
+        self.hand_over_by(messages, now, &self.as_actor()).await
+    }
+
+    /// As [`AgentHandle::hand_over`], where `actor` hands them over: what is noted of them counts as added in
+    /// that role (SPEC 3.4).
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::hand_over`].
+    pub async fn hand_over_by(
+        &self,
+        messages: Vec<HandedMessage>,
+        now: bool,
+        actor: &Actor,
+    ) -> Result<HandedOver> {
         for (place, message) in messages.iter().enumerate() {
             message.check().map_err(|invalid| Invalid {
                 problem: format!("of message {} {}", place + 1, invalid.problem),
                 ..invalid
             })?;
         }
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         let received_at = self.memoir.now();
         let due_at = match now {
             true => received_at,
@@ -203,7 +219,7 @@ impl AgentHandle {
                 codec::message(
                     loaded.base.key(),
                     &id,
-                    message.into_message(),
+                    message.into_message(actor.kind),
                     received_at,
                     random,
                 )
@@ -214,7 +230,7 @@ impl AgentHandle {
             Ok(received) => received,
             Err(error) => {
                 // One that was erased meanwhile says so.
-                self.load(&Wanted::default()).await?;
+                self.load(&AgentQuery::default()).await?;
                 return Err(error.into());
             }
         };
@@ -229,7 +245,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn transcript(&self) -> Result<TranscriptView> {
-        self.load(&Wanted::default()).await?;
+        self.load(&AgentQuery::default()).await?;
         let row = self.memoir.store.transcript(self.scope).await?;
         Ok(TranscriptView {
             pending: row.pending,
@@ -251,7 +267,7 @@ impl AgentHandle {
         stop: impl Future<Output = ()> + Send,
         observer: &mut (dyn FnMut(AbsorbProgress) + Send),
     ) -> Result<Absorbed> {
-        let agent = self.load(&Wanted::default()).await?.agent;
+        let agent = self.load(&AgentQuery::default()).await?.agent;
         if agent.settings.inactive {
             return Err(Error::Start(StartRefusal::Inactive));
         }
@@ -276,7 +292,7 @@ impl AgentHandle {
     /// As [`AgentHandle::absorb`], for the schedule: where messages are due, and nobody reads them. `None`
     /// where they are not, or the agent is to be left alone.
     pub(super) async fn absorb_if_due(&self, stop: &mut Stop<'_>) -> Result<Option<Absorbed>> {
-        let settings = self.load(&Wanted::default()).await?.agent.settings;
+        let settings = self.load(&AgentQuery::default()).await?.agent.settings;
         if settings.inactive || settings.paused {
             return Ok(None);
         }
@@ -473,7 +489,7 @@ impl AgentHandle {
         if let Some(problem) = self.too_large(model, chunk) {
             return Ok(Read::TooLarge { problem });
         }
-        let agent = self.load(&Wanted::default()).await?.agent;
+        let agent = self.load(&AgentQuery::default()).await?.agent;
         let question = Question {
             prompt: absorption::ask(&agent, &chunk.known, &chunk.messages),
             schema: AnswerSchema {
@@ -482,7 +498,8 @@ impl AgentHandle {
             },
         };
         let at = chunk.at.unwrap_or(self.memoir.now());
-        let read = |answer: &str| absorption::read(answer, at);
+        let added_by = absorption::added_by(&chunk.messages);
+        let read = |answer: &str| absorption::read(answer, at, added_by);
         let answer = self.memoir.question(model, question, read, stop).await;
         let notes: Vec<NewMemory> = match answer {
             Ok(notes) => notes,
@@ -533,7 +550,7 @@ impl AgentHandle {
     /// Puts on the record that a chunk's answer could not be used.
     async fn note_failure(&self, chunk: &Chunk, code: &'static str) -> Result<()> {
         let count = chunk.messages.len();
-        self.decide(&Wanted::default(), |loaded, now| {
+        self.decide(&AgentQuery::default(), |loaded, now| {
             Ok((Some(absorption::fail(loaded.agent, count, code, now)), ()))
         })
         .await
@@ -548,7 +565,7 @@ impl AgentHandle {
         decide: impl Fn(memoir_domain::agent::Agent, Timestamp) -> Decision,
     ) -> Result<bool> {
         for _ in 0..crate::ATTEMPTS {
-            let loaded = self.load(&Wanted::default()).await?;
+            let loaded = self.load(&AgentQuery::default()).await?;
             let decision = decide(loaded.agent, self.memoir.now());
             let beside = codec::Beside {
                 messages: chunk.places.iter().map(|place| (*place, state)).collect(),

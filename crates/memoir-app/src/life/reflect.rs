@@ -6,7 +6,7 @@ use memoir_domain::{
     reflection::{self, ANSWER, Seen},
 };
 use memoir_model::{AnswerSchema, Model};
-use memoir_store::{Selection, Wanted};
+use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 
 use super::question::{NotAnswered, Question, Stop};
@@ -103,7 +103,7 @@ impl AgentHandle {
             .await
     }
 
-    fn week(&self) -> Wanted {
+    fn week(&self) -> AgentQuery {
         wanted(Selection::Context {
             journal_after: context::journal_since(self.memoir.now()),
         })
@@ -149,7 +149,7 @@ impl AgentHandle {
                 ("model_failed", problem)
             }
             Err(NotAnswered::Stopped) => {
-                self.decide(&Wanted::default(), |loaded, now| {
+                self.decide(&AgentQuery::default(), |loaded, now| {
                     Ok((reflection::put_off(loaded.agent, seen, now), ()))
                 })
                 .await?;
@@ -161,7 +161,7 @@ impl AgentHandle {
                 });
             }
         };
-        self.decide(&Wanted::default(), |loaded, now| {
+        self.decide(&AgentQuery::default(), |loaded, now| {
             Ok((Some(reflection::fail(loaded.agent, code, now)), ()))
         })
         .await?;

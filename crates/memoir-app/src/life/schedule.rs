@@ -102,7 +102,7 @@ impl Memoir {
         let mut stop: Stop<'_> = Box::pin(stop);
         let mut agent = self.handle(job.scope());
         agent.name = agent
-            .load(&memoir_store::Wanted::default())
+            .load(&memoir_store::AgentQuery::default())
             .await?
             .agent
             .name;

@@ -4,6 +4,17 @@
 //! Labels are words of Memoir's own from short lists, and the names of models. None names an agent or an
 //! account, and none holds anybody's words (SPEC 5.1). Counted is where it is decided or written, once for
 //! all doors. What a rehearsal does to its copy is not counted; what its model costs is, and its end.
+//!
+//! Records and ends of sessions are counted where a decision is written (`Memoir::write`), tools where a call
+//! is answered, requests to models in a wrapper around every model that a use case gets (`models.rs`). What
+//! only the database knows is asked for at most every five seconds and for at most a hundredth of the time
+//! (`load.rs`). Each `Memoir` has counters of its own, so that tests can compare them exactly and a
+//! rehearsal's copy counts into nothing. At most a hundred models are told apart. The service adds its
+//! requests by route, and serves all of it at `/metrics`.
+//!
+//! The crate is `prometheus` and not the newer `prometheus-client`: that one writes OpenMetrics only, where a
+//! counter's `TYPE` line has another name than its samples, which Prometheus' own `promtool` and other
+//! readers of the older format refuse. There is no global recorder: counters are values.
 
 mod commits;
 mod load;

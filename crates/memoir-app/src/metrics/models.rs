@@ -55,7 +55,7 @@ impl Model for WatchedModel {
 
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
         let span = spans::model_call(self.name(), request.max_output_tokens);
-        let mut asked = Asked {
+        let mut asked = ModelRequest {
             of: self,
             span: span.clone(),
             begun: Instant::now(),
@@ -105,14 +105,14 @@ const MOST: u64 = 1 << 40;
 const BROKEN_OFF: &str = "broken_off";
 
 /// A request under way. It is counted when this is dropped, so that one that is broken off counts too.
-struct Asked<'a> {
+struct ModelRequest<'a> {
     of: &'a WatchedModel,
     span: Span,
     begun: Instant,
     result: &'static str,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for ModelRequest<'_> {
     fn drop(&mut self) {
         let metrics = &self.of.metrics;
         let [provider, model] = metrics.model_labels(self.of.name());

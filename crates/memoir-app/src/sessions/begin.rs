@@ -14,7 +14,7 @@ use memoir_domain::{
     session::{Driver, Lease, Mode, Session, Trigger},
 };
 use memoir_model::{Model, ModelName};
-use memoir_store::{Selection, Wanted};
+use memoir_store::{AgentQuery, Selection};
 
 use super::end::with_session;
 use crate::{AgentHandle, Error, Loaded, Result};
@@ -81,7 +81,7 @@ impl AgentHandle {
     /// # Errors
     /// None is set, or it cannot be used.
     pub(crate) async fn model(&self, options: &RefineOptions) -> Result<Arc<dyn Model>> {
-        let loaded = self.load(&Wanted::default()).await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
         let own = || self.memoir.effective_model(&loaded.agent.settings);
         let name = match &options.model {
             Some(name) => name.clone(),
@@ -106,7 +106,7 @@ impl AgentHandle {
         Box::pin(self.spare(options)).await?;
         let until = self.memoir.lease_until();
         let begun = self
-            .decide(&Wanted::default(), |loaded, now| {
+            .decide(&AgentQuery::default(), |loaded, now| {
                 let trigger = self.trigger(options, &loaded)?;
                 let start = Start {
                     id,
@@ -124,7 +124,7 @@ impl AgentHandle {
         match begun {
             Ok(()) => Ok((id, holder)),
             Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                let running = self.load(&Wanted::default()).await?.running_session;
+                let running = self.load(&AgentQuery::default()).await?.running_session;
                 Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
             }
             Err(error) => Err(error),
@@ -157,9 +157,9 @@ impl AgentHandle {
         if matches!(options.trigger, None | Some(Trigger::Request)) {
             return Ok(());
         }
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::KeptCore,
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         let found = self
             .decide(&wanted, |loaded, now| {
@@ -184,7 +184,7 @@ impl AgentHandle {
         context_tokens: Option<u32>,
     ) -> Result<Prompt> {
         let now = self.memoir.now();
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::Context {
                 journal_after: context::journal_since(now),
             },
@@ -210,7 +210,7 @@ impl AgentHandle {
         id: SessionId,
         context_tokens: Option<u32>,
     ) -> Result<OpenedSession> {
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::KeptCore,
             session: Some(id),
         };

@@ -6,7 +6,7 @@ use memoir_domain::{
     lifecycle,
     session::{Driver, EndReason, Lease, Session, Usage},
 };
-use memoir_store::Wanted;
+use memoir_store::AgentQuery;
 
 use super::{begin::running, bounded};
 use crate::{AgentHandle, Memoir, Result, SessionView};
@@ -47,7 +47,7 @@ impl Memoir {
 impl AgentHandle {
     /// Closes the agent's running session where its lease has lapsed; the edits stay. Tells whether it did.
     pub(crate) async fn close_if_lapsed(&self) -> Result<bool> {
-        let Some(id) = self.load(&Wanted::default()).await?.running_session else {
+        let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(false);
         };
         self.decide(&with_session(id), |mut loaded, now| {
@@ -162,9 +162,9 @@ fn holds(lease: Lease, now: Timestamp) -> bool {
     lease.until > now && lease.until.seconds_since(now) <= LONGEST_SECONDS
 }
 
-pub(super) fn with_session(id: SessionId) -> Wanted {
-    Wanted {
+pub(super) fn with_session(id: SessionId) -> AgentQuery {
+    AgentQuery {
         session: Some(id),
-        ..Wanted::default()
+        ..AgentQuery::default()
     }
 }

@@ -17,7 +17,7 @@ use memoir_domain::{
     survey::Survey,
     wording::{self, WordingId, WordingTexts},
 };
-use memoir_store::{RecordFilter, Selection, Wanted};
+use memoir_store::{AgentQuery, RecordFilter, Selection};
 use memoir_vault::AgentKey;
 use serde_json::Value;
 use tracing::Instrument;
@@ -147,7 +147,7 @@ impl AgentHandle {
 
     /// What a call is decided on, as this process left it after the session's last call; `None` where it
     /// does not know, or where the call does not change a memory.
-    async fn known_desk(&self, id: SessionId, request: &Request) -> Result<Option<Desk>> {
+    async fn known_desk(&self, id: SessionId, request: &Request) -> Result<Option<CallState>> {
         if request.numbers().is_empty() {
             return Ok(None);
         }
@@ -160,7 +160,7 @@ impl AgentHandle {
             .memories(self.scope, request.numbers())
             .await?;
         let key = known.base.key();
-        Ok(Some(Desk {
+        Ok(Some(CallState {
             memories: rows
                 .into_iter()
                 .map(|row| codec::memory(key, row))
@@ -174,11 +174,11 @@ impl AgentHandle {
         }))
     }
 
-    async fn fresh_desk(&self, id: SessionId, request: &Request) -> Result<Desk> {
+    async fn fresh_desk(&self, id: SessionId, request: &Request) -> Result<CallState> {
         let loaded = self.load(&what_it_needs(id, request)).await?;
         let (session, rehearsal) = loaded.session.unzip();
         let memories = loaded.memories.into_iter();
-        let desk = Desk {
+        let desk = CallState {
             base: loaded.base,
             agent: loaded.agent,
             memories: memories.map(|memory| (memory.number, memory)).collect(),
@@ -198,7 +198,7 @@ impl AgentHandle {
     /// What becomes of the call, and the breaker's view before it.
     async fn decide_call(
         &self,
-        desk: &Desk,
+        desk: &CallState,
         request: &Request,
         notes: &mut Notes,
         now: Timestamp,
@@ -252,7 +252,7 @@ impl AgentHandle {
     /// Writes a call's decision, and keeps what the next call of an open session is decided on.
     async fn write_call(
         &self,
-        desk: Desk,
+        desk: CallState,
         mut decision: Decision,
         result: ToolResult,
         before: Option<Gauge>,
@@ -335,7 +335,7 @@ impl AgentHandle {
     }
 
     /// Notes that the agent which drives the session itself is still there.
-    async fn stay(&self, desk: &Desk, now: Timestamp) -> Result<()> {
+    async fn stay(&self, desk: &CallState, now: Timestamp) -> Result<()> {
         match &desk.session {
             Some(session) if session.state.is_running() => self.renew_own(session, now).await,
             _ => Ok(()),
@@ -346,7 +346,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// A conflict, where somebody else wrote since the call's own look.
-    async fn survey(&self, desk: &Desk) -> Result<(u64, Survey)> {
+    async fn survey(&self, desk: &CallState) -> Result<(u64, Survey)> {
         let loaded = self.load(&wanted(Selection::Core)).await?;
         let Some(version) = loaded
             .base
@@ -378,8 +378,21 @@ impl AgentHandle {
         memories: impl Iterator<Item = &'a Memory>,
         own: &[Record],
     ) -> Result<WordingTexts> {
-        let mut texts = wording::texts_in(own);
         let ids: BTreeSet<WordingId> = memories.flat_map(wording::places).collect();
+        self.texts_at(key, &ids, own).await
+    }
+
+    /// The texts that stand at these places of the log.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::texts`].
+    pub(crate) async fn texts_at(
+        &self,
+        key: &AgentKey,
+        ids: &BTreeSet<WordingId>,
+        own: &[Record],
+    ) -> Result<WordingTexts> {
+        let mut texts = wording::texts_in(own);
         let stores = std::iter::once(&self.memoir.store).chain(&self.memoir.copied_from);
         for store in stores {
             let missing: Vec<WordingId> = ids
@@ -408,7 +421,7 @@ impl AgentHandle {
         }
     }
 
-    async fn search(&self, desk: &Desk, call: &Call) -> Result<ToolResult> {
+    async fn search(&self, desk: &CallState, call: &Call) -> Result<ToolResult> {
         let Call::Search {
             query,
             since,
@@ -430,7 +443,7 @@ impl AgentHandle {
     /// the agent that the call was decided on: the session's history cannot grow without a new one.
     async fn roll_back_tripped(
         &self,
-        desk: &Desk,
+        desk: &CallState,
         id: SessionId,
         trip: Trip,
     ) -> Result<(Decision, ToolResult)> {
@@ -489,16 +502,16 @@ impl AgentHandle {
     }
 
     async fn edits_of(&self, id: SessionId) -> Result<u32> {
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             session: Some(id),
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         Ok(self.load(&wanted).await?.take_session(id)?.edits)
     }
 }
 
 /// What a call is decided on.
-struct Desk {
+struct CallState {
     base: codec::Base,
     agent: Agent,
     session: Option<Session>,
@@ -508,7 +521,7 @@ struct Desk {
     rehearsed: Option<(Slate, Agent)>,
 }
 
-impl Desk {
+impl CallState {
     /// The same on the copy of an agent that rehearses by itself.
     fn on_copy(mut self, slate: Slate) -> Self {
         slate.lay_over(&mut self.memories);
@@ -525,7 +538,7 @@ fn needs_copy(session: &Session) -> bool {
 }
 
 /// Whether the agent that drives the session itself has been away for too long (SPEC 3.16).
-fn has_lapsed(desk: &Desk, now: Timestamp) -> bool {
+fn has_lapsed(desk: &CallState, now: Timestamp) -> bool {
     desk.session.as_ref().is_some_and(|session| {
         let lapsed = session.lease.is_some_and(|lease| lease.until <= now);
         session.driver == Driver::Agent && session.state.is_running() && lapsed
@@ -557,8 +570,8 @@ fn follow(notes: &mut Notes, base: &codec::Base, written: Option<u64>, changes: 
     });
 }
 
-fn what_it_needs(id: SessionId, request: &Request) -> Wanted {
-    Wanted {
+fn what_it_needs(id: SessionId, request: &Request) -> AgentQuery {
+    AgentQuery {
         memories: match request.numbers() {
             [] => Selection::None,
             numbers => Selection::Numbers(numbers.to_vec()),

@@ -2,6 +2,10 @@
 //!
 //! Rests on the store alone, so that it shows a session that another process drives as well as one of this
 //! process, and goes on after a restart. Commits of this process only wake whoever watches.
+//!
+//! The agent's version is looked at first, which nothing changes without moving. An event's identifier holds
+//! the last record's place and how the session stood, so that a client goes on where it was, whichever
+//! process answers.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -16,7 +20,7 @@ use memoir_domain::{
     knife::session_gauge,
     session::{EDIT_CAP, Session},
 };
-use memoir_store::{AgentRow, RecordFilter, SessionRow, Wanted};
+use memoir_store::{AgentQuery, AgentRow, RecordFilter, SessionRow};
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -36,12 +40,12 @@ pub struct Seen {
     /// The place of the last record seen in the agent's log; 0 for none.
     pub seq: u64,
     /// How the session stood when it was last shown; `None` where it was not.
-    pub standing: Option<Standing>,
+    pub standing: Option<SessionProgress>,
 }
 
 /// What tells one showing of a session from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct SessionProgress {
     /// The version of the session's row.
     pub version: u64,
     /// The mass; 0 where it is not known.
@@ -126,9 +130,9 @@ impl AgentHandle {
 
     /// The agent with one of its sessions, at one moment.
     async fn watched(&self, id: SessionId) -> Result<(AgentRow, SessionRow)> {
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             session: Some(id),
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
@@ -142,15 +146,15 @@ impl AgentHandle {
         agent: &AgentRow,
         row: SessionRow,
         eyes: Eyes,
-    ) -> Result<(LiveSession, Standing)> {
+    ) -> Result<(LiveSession, SessionProgress)> {
         // Also tells whether the agent is still there.
         let key = self.key_of(agent).await?;
-        let version = row.version;
+        let version = row.document.version;
         let key = (eyes == Eyes::Agent).then_some(&key);
         let (session, _) = codec::session(key, row)?;
         let agent = codec::listed_agent(agent)?;
         let live = live(&self.name, agent, session, eyes);
-        let standing = Standing {
+        let standing = SessionProgress {
             version,
             core_tokens: live.core_tokens.unwrap_or(0),
             breaker_tokens: live.breaker_tokens.unwrap_or(0),
@@ -171,7 +175,7 @@ impl Live {
         }
         self.waking.receiver.mark_unchanged();
         let (agent, row) = self.agent.watched(self.id).await?;
-        if self.looked_at == Some(agent.version) {
+        if self.looked_at == Some(agent.document.version) {
             return Ok(Vec::new());
         }
         let mut news = Vec::new();
@@ -185,7 +189,7 @@ impl Live {
             return Ok(news);
         }
         let (session, standing) = self.agent.standing(&agent, row, self.eyes).await?;
-        self.looked_at = Some(agent.version);
+        self.looked_at = Some(agent.document.version);
         self.has_ended = !session.session.state.is_running();
         if self.seen.standing != Some(standing) {
             self.seen.standing = Some(standing);
@@ -222,7 +226,7 @@ impl Live {
 
     /// The session's records that were not seen, up to the look at the agent.
     async fn records(&self, agent: &AgentRow) -> Result<Vec<LiveRecord>> {
-        if agent.next_seq <= self.seen.seq + 1 {
+        if agent.columns.next_seq <= self.seen.seq + 1 {
             return Ok(Vec::new());
         }
         let filter = RecordFilter {
@@ -234,7 +238,7 @@ impl Live {
         let records = self.agent.record_views(&filter, self.eyes).await?;
         let known = records
             .into_iter()
-            .filter(|record| record.seq < agent.next_seq);
+            .filter(|record| record.seq < agent.columns.next_seq);
         Ok(known
             .map(|record| LiveRecord {
                 core_tokens: mass_after(&record),

@@ -18,7 +18,7 @@ mod undo;
 
 use memoir_domain::{PrivateText, SessionId, knife::Tool};
 use memoir_model::ToolDefinition;
-use memoir_store::Wanted;
+use memoir_store::AgentQuery;
 
 use crate::{AgentHandle, Result, SessionView};
 
@@ -26,7 +26,7 @@ pub(crate) use begin::room;
 pub use begin::{OpenedSession, RefineOptions};
 pub use drive::{Driven, Progress};
 pub(crate) use live::Changes;
-pub use live::{Live, LiveEvent, LiveRecord, LiveSession, Seen, Standing};
+pub use live::{Live, LiveEvent, LiveRecord, LiveSession, Seen, SessionProgress};
 pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
 pub(crate) use recent::Recent;
@@ -82,9 +82,9 @@ impl AgentHandle {
     /// The agent has none of that identifier.
     pub async fn session(&self, id: SessionId) -> Result<SessionDetail> {
         let mut loaded = self
-            .load(&Wanted {
+            .load(&AgentQuery {
                 session: Some(id),
-                ..Wanted::default()
+                ..AgentQuery::default()
             })
             .await?;
         let rehearsal = loaded

@@ -8,7 +8,7 @@ use memoir_domain::{
     lifecycle::{self, Start, StartRefusal},
     session::{Driver, Lease, Mode, Session, State, Trigger},
 };
-use memoir_store::{Selection, Wanted};
+use memoir_store::{AgentQuery, Selection};
 
 use super::{begin::OpenedSession, rehearse::Rehearsal, slate::Slate};
 use crate::{
@@ -66,7 +66,7 @@ impl AgentHandle {
                 Ok(_) => return Ok((SessionView::new(&self.name, session), opened)),
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                    let running = self.load(&Wanted::default()).await?.running_session;
+                    let running = self.load(&AgentQuery::default()).await?.running_session;
                     let open = |id| StartRefusal::SessionOpen(id).into();
                     return Err(running.map_or(Error::Contended, open));
                 }
@@ -115,10 +115,10 @@ impl AgentHandle {
     /// The store fails.
     pub async fn take_up_own(&self) -> Result<Option<(SessionView, OpenedSession)>> {
         self.close_if_lapsed().await?;
-        let Some(id) = self.load(&Wanted::default()).await?.running_session else {
+        let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(None);
         };
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::KeptCore,
             session: Some(id),
         };
@@ -155,7 +155,7 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub async fn own_session(&self) -> Result<Option<SessionId>> {
-        Ok(self.load(&Wanted::default()).await?.running_session)
+        Ok(self.load(&AgentQuery::default()).await?.running_session)
     }
 
     /// The hold of an agent on a session of its own, from now on.

@@ -1,5 +1,9 @@
 //! Sessions that wait for a worker (SPEC 3.2, 3.18): begun by somebody who does not wait for them, or
 //! handed back by a worker that had to stop.
+//!
+//! Such a session is a row in the state `queued` that nobody holds. A worker that has to stop leaves its
+//! session without a holder: one that is asking is asked again, one that is open goes on with the edits that
+//! are left. A session that the agent drives is held by the agent, for half an hour from each call on.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +14,7 @@ use memoir_domain::{
     session::{Driver, EndReason, Lease, State},
 };
 use memoir_model::{Model, ModelName};
-use memoir_store::{Selection, WaitingSession, Wanted};
+use memoir_store::{AgentQuery, Selection, WaitingSession};
 
 use super::{
     RefineOptions,
@@ -52,7 +56,7 @@ impl Memoir {
     /// The store fails. A model that cannot be used ends the session as `failed` and is no error.
     pub async fn take_up(&self, scope: AgentScope, id: SessionId) -> Result<Option<TakenUp>> {
         let mut agent = self.handle(scope);
-        let loaded = agent.load(&Wanted::default()).await?.agent;
+        let loaded = agent.load(&AgentQuery::default()).await?.agent;
         agent.name = loaded.name;
         let settings = loaded.settings;
         let holder = self.ids().holder()?;
@@ -178,7 +182,7 @@ impl AgentHandle {
         Box::pin(self.spare(options)).await?;
         let id = self.memoir.ids().session()?;
         let queued = self
-            .decide(&Wanted::default(), |loaded, now| {
+            .decide(&AgentQuery::default(), |loaded, now| {
                 let trigger = self.trigger(options, &loaded)?;
                 let start = Start {
                     id,
@@ -197,7 +201,7 @@ impl AgentHandle {
             .await;
         match queued {
             Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                let running = self.load(&Wanted::default()).await?.running_session;
+                let running = self.load(&AgentQuery::default()).await?.running_session;
                 Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
             }
             other => other,
@@ -206,7 +210,7 @@ impl AgentHandle {
 
     /// The prompt of a session that is open already.
     async fn reopen(&self, id: SessionId, context_tokens: Option<u32>) -> Result<OpenedSession> {
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::KeptCore,
             session: Some(id),
         };

@@ -1,6 +1,8 @@
 //! What this process knows of open sessions from its own last call in each, so that the next one needs
 //! fewer look-ups. Nothing is ever answered from here alone: a commit that rests on it fails where
 //! anybody else wrote meanwhile, and whatever is not a commit is decided again on what the store says.
+//!
+//! So a call that names memories takes one look-up, of these, before its commit.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -68,6 +70,10 @@ impl Recent {
     }
 
     pub(crate) fn put_notes(&self, session: SessionId, kept: Notes) {
+        // Where nothing was learned, no other session's look gives way to it.
+        if kept.survey.is_none() && kept.refusals.is_empty() {
+            return;
+        }
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if notes.len() >= NOTES_LIMIT {
             // Whoever is forgotten takes another look.

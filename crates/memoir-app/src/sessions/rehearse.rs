@@ -1,5 +1,10 @@
 //! Rehearsals: the same loop and the same refusals on a copy, and applying what came of one in a single
 //! step (SPEC 3.17).
+//!
+//! A rehearsal that Memoir drives is an ordinary session on a copy: the agent's rows go into a store that
+//! lives in memory only, the same loop runs there, and what it came to is kept with the session. One that the
+//! agent drives needs a copy that outlasts restarts, which is in `slate.rs`. Applying makes the same calls
+//! again through the same checks, as one commit, if none of the memories that it touches changed since.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +27,7 @@ use memoir_domain::{
     wording::{self, WordingTexts},
 };
 use memoir_model::Model;
-use memoir_store::{AccountRow, RecordFilter, Selection, Wanted};
+use memoir_store::{AccountRow, AgentQuery, RecordFilter, Selection};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -416,8 +421,8 @@ impl AgentHandle {
     }
 
     /// What applying is decided by.
-    fn applying(&self, id: SessionId) -> Wanted {
-        Wanted {
+    fn applying(&self, id: SessionId) -> AgentQuery {
+        AgentQuery {
             memories: Selection::Core,
             session: Some(id),
         }
@@ -518,9 +523,10 @@ impl AgentHandle {
             },
             now,
         );
-        let mut bench = Bench {
+        let mut bench = RehearsedAgent {
             agent: opened.decision.agent.clone(),
             session: opened.decision.sessions[0].clone(),
+            survey: Survey::of(&loaded.memories),
             memories: loaded
                 .memories
                 .into_iter()
@@ -552,10 +558,12 @@ impl AgentHandle {
 }
 
 /// The agent as it becomes, edit by edit, before anything is written.
-struct Bench {
+struct RehearsedAgent {
     agent: Agent,
     session: Session,
     memories: BTreeMap<Number, Memory>,
+    /// A look at these memories, which follows them.
+    survey: Survey,
     texts: WordingTexts,
     limits: LossLimits,
     digester: Digester,
@@ -563,7 +571,7 @@ struct Bench {
     renumbered: BTreeMap<Number, Number>,
 }
 
-impl Bench {
+impl RehearsedAgent {
     fn take(&mut self, decision: Decision) {
         self.agent = decision.agent.clone();
         if let Some(session) = decision.sessions.first() {
@@ -572,6 +580,7 @@ impl Bench {
         for change in &decision.changes {
             self.memories.insert(change.number(), change.after());
         }
+        self.survey.follow(&decision.changes);
         self.texts.extend(wording::texts_in(&decision.records));
         self.decision = Some(match self.decision.take() {
             Some(earlier) => earlier.then(decision),
@@ -600,14 +609,12 @@ impl Bench {
         now: Timestamp,
     ) -> Result<ToolResult> {
         let refusals = BTreeMap::new();
-        let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
-        let survey = is_edit.then(|| Survey::of(self.memories.values()));
         let view = View {
             agent: &self.agent,
             session: Some(&self.session),
             memories: &self.memories,
             texts: &self.texts,
-            survey: survey.as_ref(),
+            survey: Some(&self.survey),
             limits: self.limits,
             digester: &self.digester,
             refusals: &refusals,

@@ -2,13 +2,20 @@
 //!
 //! The store proposes agents by what their rows say; each is opened and judged by the domain before
 //! anything is begun.
+//!
+//! The store seeks by account in indexes of the two times that the domain works out with every decision
+//! (`schedule::prospect`), and never looks at agents that are not due. What it finds is a proposal: the
+//! domain judges again (`schedule::due`) in the decision that queues the session, so that of several
+//! processes exactly one begins it, and a row that somebody changed begins nothing. An agent that cannot be
+//! asked (no model, a row that does not open) is told of once and passed over for ten minutes; a look that
+//! finds nobody writes nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, lifecycle::StartRefusal, session::Trigger,
 };
-use memoir_store::{DueAgents, Wanted};
+use memoir_store::{AgentQuery, DueAgents};
 
 use super::RefineOptions;
 use crate::{Account, AgentHandle, Error, Memoir, Result};
@@ -82,7 +89,7 @@ impl Memoir {
     /// The agent with the reason for which it is due; `None` where it is not.
     async fn judged(&self, scope: AgentScope) -> Result<Option<(AgentHandle, Trigger)>> {
         let mut agent = self.handle(scope);
-        let loaded = agent.load(&Wanted::default()).await?;
+        let loaded = agent.load(&AgentQuery::default()).await?;
         agent.name.clone_from(&loaded.agent.name);
         let due = self.refinement_due(&loaded.agent);
         Ok(due.map(|due| (agent, due.reason)))

@@ -1,5 +1,8 @@
 //! Whose session a worker takes up next: accounts take turns, so that a thousand sessions of one delay
 //! another's by at most one session for each worker.
+//!
+//! Within an account it is the oldest; those whose provider is at its limit are passed over. Limits and turns
+//! are those of one process.
 
 use std::collections::HashMap;
 

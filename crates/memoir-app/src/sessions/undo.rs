@@ -33,7 +33,7 @@ impl AgentHandle {
     /// changes too.
     ///
     /// # Errors
-    /// [`Error::InTheWay`] with what stands in the way; [`Error::NotUndoable`] where there is nothing to
+    /// [`Error::InTheWay`] or [`Error::BeyondAgent`] with what stands in the way; [`Error::NotUndoable`] where there is nothing to
     /// take back.
     pub async fn roll_back(
         &self,
@@ -149,6 +149,12 @@ impl AgentHandle {
         let plan = rollback::plan_undo(id, &log);
         if !plan.obstacles.is_empty() && !cascade {
             return Err(Error::InTheWay {
+                session: id,
+                obstacles: plan.obstacles,
+            });
+        }
+        if !plan.is_allowed_to(actor.kind) {
+            return Err(Error::BeyondAgent {
                 session: id,
                 obstacles: plan.obstacles,
             });

@@ -23,14 +23,13 @@ use memoir_domain::{
     agent::Field,
     audit::Actor,
     memory::Number,
-    memory::Tally,
     session::State,
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, DueAgents, Finding, Fleet, FleetPage,
-    FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter, RecordPlace, ReplyRow,
-    Result, Selection, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow, WaitingSession,
-    Wanted,
+    AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Document, DueAgents, Finding,
+    Fleet, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter,
+    RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow, UserRow,
+    WaitingSession,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -190,12 +189,12 @@ async fn whole(store: &dyn Store) -> String {
     let Some(agent) = store.agent_named(account.id, "wren").await.unwrap() else {
         return text;
     };
-    let wanted = Wanted {
+    let wanted = AgentQuery {
         memories: Selection::All,
-        ..Wanted::default()
+        ..AgentQuery::default()
     };
     let snapshot = store.snapshot(agent.scope, &wanted).await.unwrap().unwrap();
-    let seal = &snapshot.agent.seal.0;
+    let seal = &snapshot.agent.document.sealed.0;
     write!(
         text,
         "{:?} {seal:?} {:?}",
@@ -207,13 +206,13 @@ async fn whole(store: &dyn Store) -> String {
     }
     for mut session in store.sessions(agent.scope, 100).await.unwrap() {
         session.lease = session.lease.map(|lease| memoir_domain::session::Lease {
-            until: session.started_at,
+            until: session.columns.started_at,
             ..lease
         });
-        write!(text, "{session:?} {:?}", session.body.0).unwrap();
+        write!(text, "{session:?} {:?}", session.document.sealed.0).unwrap();
     }
     for request in store.access_page(agent.scope, None, 100).await.unwrap() {
-        write!(text, "{request:?} {:?}", request.body.0).unwrap();
+        write!(text, "{request:?} {:?}", request.document.sealed.0).unwrap();
     }
     for record in store
         .records(agent.scope, &RecordFilter::default())
@@ -368,7 +367,7 @@ impl memoir_store::Access for Watched {
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
-        answer: Option<(u16, StoredText)>,
+        answer: Option<Document>,
     ) -> Result<()> {
         self.inner.end_reply(account, key_digest, answer).await
     }
@@ -509,7 +508,7 @@ impl Store for Watched {
         self.inner.session_page(scope, before, limit).await
     }
 
-    async fn snapshot(&self, scope: AgentScope, wanted: &Wanted) -> Result<Option<Snapshot>> {
+    async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>> {
         self.inner.snapshot(scope, wanted).await
     }
     async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
@@ -541,9 +540,6 @@ impl Store for Watched {
     }
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
         self.inner.records_at(scope, seqs).await
-    }
-    async fn recount(&self, scope: AgentScope) -> Result<Tally> {
-        self.inner.recount(scope).await
     }
     async fn renew_lease(
         &self,

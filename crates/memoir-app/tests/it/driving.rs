@@ -275,7 +275,8 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
     let (session, _) = world.agent.open_own(Mode::Full).await.unwrap();
     let stored = || async {
         let rows = world.store.sessions(world.agent.scope(), 1).await.unwrap();
-        rows[0].refused_calls
+        let open: serde_json::Value = serde_json::from_str(&rows[0].document.open).unwrap();
+        open["refused_calls"].as_u64().unwrap()
     };
     for count in 1..=3 {
         world

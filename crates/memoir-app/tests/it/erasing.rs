@@ -8,7 +8,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
 use memoir_vault::{
     archive::{self, Passphrase},
-    seal::{Place, Row},
+    seal::{Row, SealContext},
 };
 use rusqlite::Connection;
 use serde_json::json;
@@ -24,10 +24,10 @@ fn sealed_texts(path: &Path) -> BTreeSet<Vec<u8>> {
     let connection = Connection::open(path).unwrap();
     let mut texts = BTreeSet::new();
     for (table, column) in [
-        ("agents", "seal"),
+        ("agents", "sealed"),
         ("agent_prompts", "body"),
         ("memories", "body"),
-        ("sessions", "body"),
+        ("sessions", "sealed"),
         ("audit_records", "body"),
     ] {
         let mut statement = connection
@@ -235,13 +235,13 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     let connection = Connection::open(&backup).unwrap();
     let (body, version): (Vec<u8>, u32) = connection
         .query_row(
-            "SELECT body, prompts_version FROM agent_prompts JOIN agents ON id = agent_id \
+            "SELECT body, json_extract(open, '$.prompts_version') FROM agent_prompts JOIN agents ON id = agent_id \
              WHERE agent_id = ?1",
             [wren.scope().agent.as_bytes()],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .unwrap();
-    let place = Place {
+    let place = SealContext {
         row: Row::Prompts,
         version: version.into(),
     };

@@ -181,7 +181,7 @@ async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
     let damage = rusqlite::Connection::open(&path).unwrap();
     damage
         .execute(
-            "UPDATE agents SET settings = 'damaged' WHERE id = ?1",
+            "UPDATE agents SET open = 'damaged' WHERE id = ?1",
             [wren.as_bytes()],
         )
         .unwrap();

@@ -6,12 +6,20 @@ use std::{future::pending, time::Duration};
 use memoir_app::{
     AbsorbProgress, Absorbed, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected,
 };
-use memoir_domain::{agent::Field, audit::Actor, memory::Kind};
+use memoir_domain::{
+    agent::Field,
+    audit::{Actor, ActorKind},
+    memory::Kind,
+    wording::Origin,
+};
 use memoir_model::{Message, ModelError};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::world::{World, person};
+use crate::{
+    lab::input,
+    world::{World, complete, person},
+};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -214,6 +222,37 @@ async fn spec_2_6_a_conversation_is_read_once() {
     assert_eq!(noted.content.expose(), "Ann came by.");
     assert_eq!(noted.created_at.to_string(), "2026-02-01T10:00:00Z");
     world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing_of_the_agents() {
+    let told = "Ann's sister is called Mira.";
+    for (kind, doubles) in [
+        (ActorKind::Administrator, 2),
+        (ActorKind::Owner, 1),
+        (ActorKind::Agent, 1),
+    ] {
+        let world = World::new(&[]).await;
+        let wren = Actor::agent("wren");
+        world.agent.save(&[input(told)], &wren).await.unwrap();
+        let actor = Actor {
+            kind,
+            name: "somebody".to_owned(),
+        };
+        let messages = vec![message("a", told)];
+        world
+            .agent
+            .hand_over_by(messages, true, &actor)
+            .await
+            .unwrap();
+        absorb(&world, [notes(&[], &[told])]).await;
+        let noted = world.agent.memories(false).await.unwrap();
+        let noted = noted.iter().find(|one| one.number.0 == 2).unwrap();
+        assert_eq!(noted.origin, Origin::Conversation);
+        world.refine([complete()]).await;
+        assert_eq!(world.kept().await.len(), doubles, "{kind:?}");
+        assert!(world.agent.verify().await.unwrap().valid);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{AgentHandle, Error, sessions::RefineOptions};
+use memoir_app::{AgentHandle, Error, MemoryInput, sessions::RefineOptions};
 use memoir_domain::{
     SessionId,
     agent::Field,
+    audit::Actor,
     lifecycle::StartRefusal,
+    memory::Kind,
     session::{Driver, Mode, State},
 };
 use serde_json::{Value, json};
@@ -352,4 +354,37 @@ async fn spec_3_2_a_session_of_the_agent_goes_on_after_the_process_was_killed() 
         (ended.edits, ended.stats.protected, ended.state),
         (1, 1, State::Open)
     );
+}
+
+#[tokio::test]
+async fn spec_3_8_a_memory_saved_during_a_session_is_edited_in_it() {
+    for tool in ["update_memory", "delete_memory", "protect_memory"] {
+        let world =
+            World::new(&[&"Ballast keeps the mass high. ".repeat(40), "A first fact."]).await;
+        let session = opened(&world).await;
+        let edited = call(
+            &world.agent,
+            session,
+            "update_memory",
+            json!({"id": 2, "content": "First fact."}),
+        )
+        .await;
+        assert_eq!(edited["type"], "updated", "{edited}");
+        let input = MemoryInput {
+            content: "A note taken during the session.".into(),
+            kind: Some(Kind::Core),
+            ..MemoryInput::default()
+        };
+        world
+            .agent
+            .save(&[input], &Actor::agent("wren"))
+            .await
+            .unwrap();
+        let mut arguments = json!({"id": 3});
+        if tool == "update_memory" {
+            arguments["content"] = "A note taken during session.".into();
+        }
+        let answer = call(&world.agent, session, tool, arguments).await;
+        assert_ne!(answer["type"], "error", "{tool}: {answer}");
+    }
 }

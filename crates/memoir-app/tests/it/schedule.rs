@@ -531,7 +531,7 @@ async fn spec_3_1_one_whose_row_was_changed_is_passed_over_and_holds_up_nobody()
     intrude(&lab.database(), |connection| {
         let sql = "UPDATE agents SET weekly_after = 0 WHERE name = ?1";
         connection.execute(sql, ["wren"]).unwrap();
-        let sql = "UPDATE agents SET settings = 'damaged', weekly_after = 1 WHERE name = ?1";
+        let sql = "UPDATE agents SET open = 'damaged', weekly_after = 1 WHERE name = ?1";
         connection.execute(sql, ["kite"]).unwrap();
     });
     let mut scheduler = Scheduler::new(world.memoir.clone(), 1);

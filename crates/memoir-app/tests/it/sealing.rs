@@ -657,7 +657,7 @@ async fn spec_5_1_no_word_of_an_agents_is_traced() {
     let account = world.memoir.account("default").await.unwrap();
     drop(world);
     crate::lab::intrude(&lab.database(), |connection| {
-        let sql = "UPDATE agents SET settings = ?1";
+        let sql = "UPDATE agents SET open = ?1";
         let settings =
             json!({"model": canary("a refused argument"), "nothing": canary("a core memory")});
         connection.execute(sql, [settings.to_string()]).unwrap();
@@ -699,21 +699,22 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
     for (table, column) in [
         ("memories", "kind"),
         ("memories", "body"),
-        ("sessions", "mode"),
-        ("sessions", "body"),
+        ("sessions", "state"),
+        ("sessions", "open"),
+        ("sessions", "sealed"),
         ("audit_records", "actor_kind"),
         ("audit_records", "facts"),
         ("audit_records", "body"),
         ("agent_prompts", "body"),
-        ("agents", "settings"),
-        ("agents", "seal"),
+        ("agents", "open"),
+        ("agents", "sealed"),
     ] {
         let copy = lab.path().join("copy");
         lab.copy_to(&copy);
         crate::lab::intrude(&copy, |connection| {
             let sql = format!("UPDATE {table} SET {column} = ?1");
             let value = match column {
-                "body" | "seal" => rusqlite::types::Value::Blob(word.repeat(9).into()),
+                "body" | "sealed" => rusqlite::types::Value::Blob(word.repeat(9).into()),
                 _ => rusqlite::types::Value::Text(word.to_owned()),
             };
             connection.execute(&sql, [value]).unwrap();

@@ -1,7 +1,7 @@
 //! The way back: undoing sessions that have ended, and single memories (SPEC 4.3).
 
 use memoir_app::Error;
-use memoir_domain::memory::Number;
+use memoir_domain::{audit::Actor, memory::Number};
 use memoir_testkit::Turn;
 use serde_json::json;
 
@@ -158,4 +158,55 @@ async fn spec_4_3_one_memory_is_restored() {
         Err(Error::NoMemory(_))
     ));
     world.check().await;
+}
+
+#[tokio::test]
+async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
+    let wren = Actor::agent("wren");
+    // What an administrator did to a memory that the session changed, and whether it holds.
+    for change in ["protect", "discard"] {
+        let world = World::new(&MEMORIES).await;
+        let (driven, _) = world.refine([merge([4, 5]), complete()]).await;
+        let number = Number(7);
+        match change {
+            "protect" => world.agent.protect(number, &person()).await.unwrap(),
+            _ => world.agent.discard(number, &person()).await.unwrap(),
+        };
+        let as_it_was = world.memories().await;
+        for cascade in [false, true] {
+            let id = driven.session.id;
+            let refused = world.agent.roll_back(id, cascade, &wren).await;
+            let obstacles = match refused.unwrap_err() {
+                Error::InTheWay { obstacles, .. } if !cascade => obstacles,
+                Error::BeyondAgent { obstacles, .. } if cascade => obstacles,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(obstacles.len(), 1);
+        }
+        assert_eq!(world.memories().await, as_it_was, "{change}");
+        // An administrator can.
+        let id = driven.session.id;
+        world.agent.roll_back(id, true, &person()).await.unwrap();
+        let verified = world.agent.verify().await.unwrap();
+        assert!(verified.valid);
+    }
+}
+
+#[tokio::test]
+async fn spec_4_3_an_administrators_word_stands_where_it_changes_nothing() {
+    let wren = Actor::agent("wren");
+    let world = World::new(&MEMORIES).await;
+    let protect = Turn::call("protect_memory", json!({"id": 1}));
+    let (driven, _) = world.refine([protect, complete()]).await;
+    let protected = world.agent.protect(Number(1), &person()).await.unwrap();
+    assert!(protected.constitutional);
+    assert_eq!(world.actions().await.last().unwrap(), "memory_protected");
+    let id = driven.session.id;
+    let refused = world.agent.roll_back(id, true, &wren).await.unwrap_err();
+    assert!(matches!(refused, Error::BeyondAgent { .. }));
+    assert!(
+        world.memories().await[0]["constitutional"]
+            .as_bool()
+            .unwrap()
+    );
 }

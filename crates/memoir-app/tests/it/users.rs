@@ -523,22 +523,23 @@ async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
 async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
     for change in [
         // The factor taken out, in each way that there is.
-        "UPDATE users SET seal = zeroblob(0) WHERE name = 'Ada'",
-        "UPDATE users SET seal = substr(seal, 1, 41) WHERE name = 'Ada'",
-        "UPDATE users SET seal = (SELECT seal FROM users WHERE name = 'Grace') WHERE name = 'Ada'",
+        "UPDATE users SET sealed = zeroblob(0) WHERE folded_name = 'ada'",
+        "UPDATE users SET sealed = substr(sealed, 1, 41) WHERE folded_name = 'ada'",
+        "UPDATE users SET sealed = (SELECT sealed FROM users WHERE folded_name = 'grace') \
+             WHERE folded_name = 'ada'",
         // Somebody else's row as one's own.
-        "UPDATE users SET seal = (SELECT seal FROM users WHERE name = 'Grace'), \
-             password_hash = (SELECT password_hash FROM users WHERE name = 'Grace'), \
-             version = (SELECT version FROM users WHERE name = 'Grace'), \
-             generation = (SELECT generation FROM users WHERE name = 'Grace') WHERE name = 'Ada'",
-        "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE name = 'Grace') \
-             WHERE name = 'Ada'",
-        "UPDATE users SET version = version - 1 WHERE name = 'Ada'",
-        "UPDATE users SET version = version + 1 WHERE name = 'Ada'",
-        "UPDATE users SET generation = generation - 1 WHERE name = 'Ada'",
-        "UPDATE users SET generation = generation + 1 WHERE name = 'Ada'",
-        "UPDATE users SET created_at = created_at + 1 WHERE name = 'Ada'",
-        "UPDATE users SET removed_at = created_at WHERE name = 'Ada'",
+        "UPDATE users SET sealed = (SELECT sealed FROM users WHERE folded_name = 'grace'), \
+             open = (SELECT open FROM users WHERE folded_name = 'grace'), \
+             version = (SELECT version FROM users WHERE folded_name = 'grace') \
+             WHERE folded_name = 'ada'",
+        "UPDATE users SET version = version - 1 WHERE folded_name = 'ada'",
+        "UPDATE users SET version = version + 1 WHERE folded_name = 'ada'",
+        // Any letter, and what says the same in other letters.
+        "UPDATE users SET open = replace(open, '\"generation\":', '\"generation\":1') \
+             WHERE folded_name = 'ada'",
+        "UPDATE users SET open = open || ' ' WHERE folded_name = 'ada'",
+        "UPDATE users SET created_at = created_at + 1 WHERE folded_name = 'ada'",
+        "UPDATE users SET removed_at = created_at WHERE folded_name = 'ada'",
     ] {
         let door = Door::new().await;
         let (device, visitor) = door.set_up(&door.ada().await).await;

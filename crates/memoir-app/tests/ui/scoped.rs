@@ -2,7 +2,7 @@
 
 use memoir_app::{Account, RecordQuery};
 use memoir_domain::AgentScope;
-use memoir_store::{RecordFilter, Store, Wanted};
+use memoir_store::{AgentQuery, RecordFilter, Store};
 
 /// An account gives the handle of one agent, and the handle what is that agent's.
 pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
@@ -15,7 +15,7 @@ pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
 
 /// A store gives what is private for the scope of one agent.
 pub(crate) async fn read_rows(store: &dyn Store, scope: AgentScope) -> memoir_store::Result<()> {
-    store.snapshot(scope, &Wanted::default()).await?;
+    store.snapshot(scope, &AgentQuery::default()).await?;
     store.memories(scope, &[]).await?;
     store.records(scope, &RecordFilter::default()).await?;
     store.sessions(scope, 1).await?;

@@ -24,7 +24,7 @@ use crate::{
     browser::Visitor,
     field::{Faults, Labelled},
     form::{self, Form},
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -42,7 +42,7 @@ const MINUTES: (&str, &str) = ("minutes", "Minutes");
 const EXPIRES_AT: (&str, &str) = ("expires_at", "The token ends");
 
 #[derive(Default, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     /// What to ask for: chosen already, where a link leads here from what somebody wants to see.
     scope: Option<String>,
     /// The last request of the page before: its time in microseconds and its identifier.
@@ -61,7 +61,7 @@ enum Wish {
 
 /// What stands in a form, and what is wrong with it.
 #[derive(Default)]
-struct Draft<'a> {
+struct AccessForm<'a> {
     purpose: &'a str,
     scope: &'a str,
     minutes: &'a str,
@@ -69,7 +69,7 @@ struct Draft<'a> {
     faults: Faults,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> AccessForm<'a> {
     fn of(form: &'a Form) -> Self {
         Self {
             purpose: form.field(PURPOSE.0),
@@ -170,12 +170,12 @@ pub(crate) async fn show(
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
-    let draft = Draft {
+    let draft = AccessForm {
         scope: wanted.scope.as_deref().unwrap_or("core"),
         minutes: USUAL_MINUTES,
-        ..Draft::default()
+        ..AccessForm::default()
     };
     tab(&visitor, &agent, &wanted, &draft).await
 }
@@ -186,11 +186,11 @@ pub(crate) async fn ask(
     Path(agent): Path<String>,
 ) -> Answer {
     let agent = visitor.account.agent(&agent).await?;
-    let mut draft = Draft::of(&form);
+    let mut draft = AccessForm::of(&form);
     if let Some(request) = draft.send(Wish::Look, &agent, &visitor).await? {
         return Ok(asked(&request));
     }
-    let shown = tab(&visitor, &agent, &Wanted::default(), &draft).await?;
+    let shown = tab(&visitor, &agent, &PageQuery::default(), &draft).await?;
     Ok(page_of(StatusCode::BAD_REQUEST, shown))
 }
 
@@ -204,7 +204,12 @@ pub(super) fn path_of(request: AccessRequestId) -> String {
     format!("/access/{request}")
 }
 
-async fn tab(visitor: &Visitor, agent: &AgentHandle, wanted: &Wanted, draft: &Draft<'_>) -> Answer {
+async fn tab(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    wanted: &PageQuery,
+    draft: &AccessForm<'_>,
+) -> Answer {
     let before = form::place(wanted.at, wanted.request.as_deref())?;
     let (eyes, actor) = (Eyes::Administrator, visitor.actor());
     let mut requests = agent
@@ -241,13 +246,13 @@ async fn tab(visitor: &Visitor, agent: &AgentHandle, wanted: &Wanted, draft: &Dr
         }
     };
     let title = title(draft, &format!("Access to {}", agent.name()));
-    Ok(Sheet::new(visitor, &title, Place::Fleet)
+    Ok(Sheet::new(visitor, &title, Section::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }
 
 /// The title of a page with a form: whether something is wrong comes first.
-fn title(draft: &Draft<'_>, title: &str) -> String {
+fn title(draft: &AccessForm<'_>, title: &str) -> String {
     let failed = if draft.faults.is_empty() {
         ""
     } else {
@@ -311,7 +316,7 @@ pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, Failure> {
 async fn look_form(
     visitor: &Visitor,
     agent: &AgentHandle,
-    draft: &Draft<'_>,
+    draft: &AccessForm<'_>,
 ) -> Result<Markup, Failure> {
     let sessions = agent
         .session_page(None, LATEST, Eyes::Administrator)
@@ -331,7 +336,7 @@ async fn look_form(
 }
 
 /// Why, for the agent to judge.
-fn purpose(draft: &Draft<'_>) -> Markup {
+fn purpose(draft: &AccessForm<'_>) -> Markup {
     Labelled::new(PURPOSE.0, PURPOSE.1)
         .hint(html! { "The agent reads this, and decides by it. Up to " (words::number(PURPOSE_LIMIT as u64)) " characters." })
         .faults(&draft.faults)
@@ -372,7 +377,7 @@ pub(crate) async fn token(
     Path(agent): Path<String>,
 ) -> Answer {
     let agent = visitor.account.agent(&agent).await?;
-    token_page(&visitor, &agent, &Draft::default()).await
+    token_page(&visitor, &agent, &AccessForm::default()).await
 }
 
 pub(crate) async fn ask_for_token(
@@ -381,7 +386,7 @@ pub(crate) async fn ask_for_token(
     Path(agent): Path<String>,
 ) -> Answer {
     let agent = visitor.account.agent(&agent).await?;
-    let mut draft = Draft::of(&form);
+    let mut draft = AccessForm::of(&form);
     if let Some(request) = draft.send(Wish::Token, &agent, &visitor).await? {
         return Ok(asked(&request));
     }
@@ -389,7 +394,7 @@ pub(crate) async fn ask_for_token(
     Ok(page_of(StatusCode::BAD_REQUEST, shown))
 }
 
-async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &Draft<'_>) -> Answer {
+async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'_>) -> Answer {
     let path = tab_path(agent);
     let content = html! {
         (agent_head(agent, Tab::Access))
@@ -411,7 +416,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &Draft<'_>) -
         }
     };
     let title = title(draft, &format!("Ask {} for a token", agent.name()));
-    Ok(Sheet::new(visitor, &title, Place::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
 }
 
 fn table(agent: &AgentHandle, requests: &[AccessRequestView]) -> Markup {
@@ -500,7 +505,7 @@ pub(crate) async fn shredding(
     Path((agent, number)): Path<(String, u64)>,
 ) -> Answer {
     let agent = visitor.account.agent(&agent).await?;
-    shred_page(&visitor, &agent, Number(number), &Draft::default()).await
+    shred_page(&visitor, &agent, Number(number), &AccessForm::default()).await
 }
 
 pub(crate) async fn ask_to_shred(
@@ -509,7 +514,7 @@ pub(crate) async fn ask_to_shred(
     Path((agent, number)): Path<(String, u64)>,
 ) -> Answer {
     let agent = visitor.account.agent(&agent).await?;
-    let (mut draft, number) = (Draft::of(&form), Number(number));
+    let (mut draft, number) = (AccessForm::of(&form), Number(number));
     let wish = Wish::Shredding(number);
     if let Some(request) = draft.send(wish, &agent, &visitor).await? {
         return Ok(asked(&request));
@@ -522,7 +527,7 @@ async fn shred_page(
     visitor: &Visitor,
     agent: &AgentHandle,
     number: Number,
-    draft: &Draft<'_>,
+    draft: &AccessForm<'_>,
 ) -> Answer {
     let memory = agent.blind_memory(number).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
@@ -549,5 +554,5 @@ async fn shred_page(
         }
     };
     let title = title(draft, &format!("Shred a memory of {}", agent.name()));
-    Ok(Sheet::new(visitor, &title, Place::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
 }

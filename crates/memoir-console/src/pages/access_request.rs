@@ -21,23 +21,23 @@ use crate::{
     assets::Script,
     browser::Visitor,
     form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     done: Option<String>,
 }
 
 /// A request, with whoever looks at it.
-pub(super) struct Asked {
+pub(super) struct ShownRequest {
     pub(super) visitor: Visitor,
     pub(super) agent: AgentHandle,
     pub(super) request: AccessRequestView,
 }
 
-impl Asked {
+impl ShownRequest {
     /// As the visitor may see it.
     ///
     /// # Errors
@@ -125,8 +125,8 @@ pub(crate) async fn show(
     Path(request): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
-    let asked = Asked::find(visitor, &request).await?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
+    let asked = ShownRequest::find(visitor, &request).await?;
     let request = &asked.request;
     let content = html! {
         (agent_head(&asked.agent, Tab::Access))
@@ -149,7 +149,7 @@ pub(crate) async fn show(
         p { a href={ (agent_path(asked.agent.scope().agent)) "/access" } { "All requests to " (asked.agent.name()) } }
     };
     let title = format!("Access to {}: {}", asked.agent.name(), standing(request).1);
-    let shown = Sheet::new(&asked.visitor, &title, Place::Fleet)
+    let shown = Sheet::new(&asked.visitor, &title, Section::Fleet)
         .done(wanted.done.as_deref())
         .scripts(&[Script::Access])
         .show(content);
@@ -169,7 +169,7 @@ pub(super) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str)
     answer
 }
 
-fn actions(asked: &Asked) -> Markup {
+fn actions(asked: &ShownRequest) -> Markup {
     let request = &asked.request;
     let (path, is_own) = (asked.path(), asked.is_own());
     let tokens = format!("{}/tokens", agent_path(asked.agent.scope().agent));
@@ -193,7 +193,7 @@ fn actions(asked: &Asked) -> Markup {
     }
 }
 
-fn facts(asked: &Asked) -> Markup {
+fn facts(asked: &ShownRequest) -> Markup {
     let request = &asked.request;
     let is_open = request.state.is_open();
     html! {
@@ -228,7 +228,7 @@ fn facts(asked: &Asked) -> Markup {
 }
 
 /// What the agent said to it, for whoever asked.
-fn reason(asked: &Asked) -> Markup {
+fn reason(asked: &ShownRequest) -> Markup {
     let request = &asked.request;
     html! {
         @if request.answered_at.is_some() {
@@ -244,7 +244,7 @@ fn reason(asked: &Asked) -> Markup {
 
 /// How a request stands, for the script of an open page.
 #[derive(Serialize)]
-struct Standing {
+struct RequestStatus {
     state: AccessState,
     /// For how long the visitor can still read under it.
     seconds_left: u64,
@@ -256,8 +256,8 @@ pub(crate) async fn state(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
 ) -> Answer {
-    let asked = Asked::find(visitor, &request).await?;
-    let standing = Standing {
+    let asked = ShownRequest::find(visitor, &request).await?;
+    let standing = RequestStatus {
         state: asked.request.state,
         seconds_left: asked.seconds_left(),
         told: asked.told().await?,

@@ -17,7 +17,7 @@ use crate::{
     browser::Visitor,
     field::Labelled,
     form::{self, Form},
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -25,7 +25,7 @@ use crate::{
 const PASSWORD: &str = "password";
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     done: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let account = visitor.account_name().await?;
     let factor = visitor.second_factor().await?;
     let sign_ins = visitor.sign_ins().await?;
@@ -97,7 +97,7 @@ pub(crate) async fn show(
             }
         }
     };
-    let sheet = Sheet::new(&visitor, "Your account", Place::Account).done(wanted.done.as_deref());
+    let sheet = Sheet::new(&visitor, "Your account", Section::Account).done(wanted.done.as_deref());
     Ok(sheet.show(content))
 }
 

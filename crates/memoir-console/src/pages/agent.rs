@@ -20,7 +20,7 @@ use crate::{
     assets::Script,
     browser::Visitor,
     form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -28,7 +28,7 @@ use crate::{
 const LATEST: u32 = 5;
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     done: Option<String>,
 }
 
@@ -38,9 +38,9 @@ pub(crate) async fn show(
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
-    let draft = refine::Draft::default();
+    let draft = refine::RefineForm::default();
     page(&console, &visitor, &agent, wanted.done.as_deref(), &draft).await
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn page(
     visitor: &Visitor,
     agent: &AgentHandle,
     done: Option<&str>,
-    draft: &refine::Draft,
+    draft: &refine::RefineForm,
 ) -> Answer {
     let view = agent.show_to_administrator().await?;
     let latest = agent
@@ -73,7 +73,7 @@ pub(super) async fn page(
             (settings(console, &view))
         }
     };
-    Ok(Sheet::new(visitor, agent.name(), Place::Fleet)
+    Ok(Sheet::new(visitor, agent.name(), Section::Fleet)
         .done(done)
         .scripts(&[Script::Plot])
         .show(content))

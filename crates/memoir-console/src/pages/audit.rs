@@ -10,14 +10,14 @@ use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, RecordSearch, RecordView, Verification};
 use serde_json::Value;
 
-use super::{Tab, agent_head, agent_path, audit_filter::Wanted};
+use super::{Tab, agent_head, agent_path, audit_filter::PageQuery};
 use crate::{
     Console,
     answer::{Answer, page_of},
     browser::Visitor,
     field::{Faults, Labelled},
     form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -27,7 +27,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let Some(name) = &wanted.agent else {
         return Ok(overview(&visitor, "", &Faults::default()));
     };
@@ -56,7 +56,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("Audit of {}", agent.name());
-    let shown = Sheet::new(&visitor, &title, Place::Audit).show(content);
+    let shown = Sheet::new(&visitor, &title, Section::Audit).show(content);
     Ok(match faults.is_empty() {
         true => shown,
         false => page_of(StatusCode::BAD_REQUEST, shown),
@@ -89,7 +89,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordView>) ->
 /// One page of what is looked for.
 async fn found(
     agent: &AgentHandle,
-    wanted: &Wanted,
+    wanted: &PageQuery,
     search: &RecordSearch,
     before: Option<u64>,
 ) -> Result<Markup, Error> {
@@ -128,7 +128,7 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
             (parts::button(visitor, "/audit/checkpoint", "Take a checkpoint", "Take a checkpoint", "main"))
         }
     };
-    Sheet::new(visitor, "Audit", Place::Audit).show(content)
+    Sheet::new(visitor, "Audit", Section::Audit).show(content)
 }
 
 /// The same, after a name that no agent has.
@@ -236,7 +236,7 @@ pub(crate) async fn verify(
         p { a href={ "/audit?agent=" (agent.scope().agent) } { "Back to the log" } }
     };
     let title = format!("The chain of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Place::Audit).show(content))
+    Ok(Sheet::new(&visitor, &title, Section::Audit).show(content))
 }
 
 fn verdict(verified: &Verification) -> Markup {
@@ -276,5 +276,5 @@ pub(crate) async fn checkpoint(
         h2 { "The key that verifies it" }
         pre tabindex="0" { (signed.public_key) }
     };
-    Ok(Sheet::new(&visitor, "Checkpoint", Place::Audit).show(content))
+    Ok(Sheet::new(&visitor, "Checkpoint", Section::Audit).show(content))
 }

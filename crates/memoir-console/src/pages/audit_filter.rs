@@ -25,7 +25,7 @@ const MINUTE: &str = "%Y-%m-%dT%H:%M";
 
 /// What stands in the address, as it was typed.
 #[derive(Default, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct PageQuery {
     pub(super) agent: Option<String>,
     action: Option<String>,
     actor: Option<String>,
@@ -37,7 +37,7 @@ pub(super) struct Wanted {
     before: Option<String>,
 }
 
-impl Wanted {
+impl PageQuery {
     /// What is looked for, and what is wrong with each field.
     pub(super) fn read(&self) -> (RecordSearch, Faults) {
         let mut faults = Faults::default();

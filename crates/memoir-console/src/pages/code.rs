@@ -2,6 +2,8 @@
 //!
 //! A page of its own, so that whoever has no second factor is not asked for one. What the browser holds
 //! meanwhile is no sign-in: it opens this page and no other, for five minutes.
+//!
+//! That a password was right shows by this page, to whoever knew it, and guessing codes is slow for good.
 
 use axum::{
     extract::{RawQuery, Request, State},
@@ -9,7 +11,7 @@ use axum::{
     response::{AppendHeaders, IntoResponse, Response},
 };
 use maud::{Markup, html};
-use memoir_app::Passage;
+use memoir_app::PasswordProof;
 use memoir_domain::PrivateText;
 use serde::Deserialize;
 
@@ -29,7 +31,7 @@ const PATH: &str = "/sign-in/code";
 pub(super) const CODE: &str = "code";
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     /// The path that somebody came for.
     next: Option<String>,
     /// Whether a recovery code is to be typed.
@@ -44,7 +46,11 @@ struct Shown<'a> {
 }
 
 /// Sends a browser here that knew the password, with what it is to hold.
-pub(super) fn ask(console: &Console, passage: &Passage, next: &str) -> Result<Response, Failure> {
+pub(super) fn ask(
+    console: &Console,
+    passage: &PasswordProof,
+    next: &str,
+) -> Result<Response, Failure> {
     let cookie = browser::set_passage(console, Some(passage.expose()))?;
     let next = if next == "/" { "" } else { next };
     let path = form::address(PATH, &[("next", next)]);
@@ -56,7 +62,7 @@ pub(crate) async fn show(
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
         return start_over(&console);
     };

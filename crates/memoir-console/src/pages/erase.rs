@@ -11,7 +11,7 @@ use crate::{
     browser::Visitor,
     field::{Faults, Labelled},
     form::Form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -92,5 +92,5 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         }
     };
     let title = format!("Erase {}", view.name);
-    Ok(Sheet::new(visitor, &title, Place::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
 }

@@ -10,7 +10,7 @@ use crate::{
     browser::Visitor,
     form,
     pages::agent_path,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -30,7 +30,7 @@ const COLUMNS: [(FleetOrder, &str, &str, bool); 8] = [
 ];
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     q: Option<String>,
     sort: Option<String>,
     turn: Option<String>,
@@ -38,7 +38,7 @@ pub(crate) struct Wanted {
     done: Option<String>,
 }
 
-impl Wanted {
+impl PageQuery {
     fn column(&self) -> (FleetOrder, &'static str, &'static str, bool) {
         let wanted = self.sort.as_deref();
         let found = COLUMNS.iter().find(|column| Some(column.1) == wanted);
@@ -88,7 +88,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let fleet = visitor.account.fleet(&wanted.query()).await?;
     let content = html! {
         div.headline {
@@ -108,12 +108,12 @@ pub(crate) async fn show(
             (pager(&wanted, fleet.total))
         }
     };
-    Ok(Sheet::new(&visitor, "Fleet", Place::Fleet)
+    Ok(Sheet::new(&visitor, "Fleet", Section::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }
 
-fn search(wanted: &Wanted) -> Markup {
+fn search(wanted: &PageQuery) -> Markup {
     html! {
         form.search role="search" method="get" action="/" {
             @if let Some(sort) = &wanted.sort { input type="hidden" name="sort" value=(sort); }
@@ -126,7 +126,7 @@ fn search(wanted: &Wanted) -> Markup {
     }
 }
 
-fn nobody(wanted: &Wanted) -> Markup {
+fn nobody(wanted: &PageQuery) -> Markup {
     html! {
         @if wanted.q.is_some() || wanted.page() > 1 {
             p.empty { "Nobody here. " a href="/" { "Show all agents" } }
@@ -136,7 +136,7 @@ fn nobody(wanted: &Wanted) -> Markup {
     }
 }
 
-fn table(wanted: &Wanted, fleet: &FleetView) -> Markup {
+fn table(wanted: &PageQuery, fleet: &FleetView) -> Markup {
     html! {
         div.scroll {
             table.cards role="table" {
@@ -153,7 +153,7 @@ fn table(wanted: &Wanted, fleet: &FleetView) -> Markup {
 }
 
 fn heading(
-    wanted: &Wanted,
+    wanted: &PageQuery,
     (order, word, text, greatest_first): (FleetOrder, &str, &str, bool),
 ) -> Markup {
     let is_sorted = wanted.column().0 == order;
@@ -253,7 +253,7 @@ fn trigger(trigger: memoir_domain::session::Trigger) -> &'static str {
     }
 }
 
-fn pager(wanted: &Wanted, total: u64) -> Markup {
+fn pager(wanted: &PageQuery, total: u64) -> Markup {
     let last = total.div_ceil(u64::from(AT_ONCE));
     let number = wanted.page();
     let path = |page| wanted.address(wanted.column().1, wanted.is_turned(), page);

@@ -17,7 +17,7 @@ use crate::{
     answer::{Answer, Failure},
     browser::Visitor,
     form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     plot::{self, Figure, Kind},
     words,
 };
@@ -39,17 +39,17 @@ const LEGEND: [(Kind, &str); 3] = [
 ];
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     days: Option<u32>,
 }
 
 /// An agent's mass over the days that were asked for.
-struct Told {
+struct MassCurve {
     history: MassHistory,
     budget: u64,
 }
 
-impl Wanted {
+impl PageQuery {
     /// The range that was asked for.
     fn range(&self) -> Result<(Option<u32>, &'static str, usize), Failure> {
         let mut ranges = RANGES.into_iter();
@@ -67,7 +67,7 @@ async fn told(
     days: Option<u32>,
     parts: usize,
     least_seconds: i64,
-) -> Result<Told, Failure> {
+) -> Result<MassCurve, Failure> {
     let view = agent.show_to_administrator().await?;
     // Nothing is to be seen of the time before it was made.
     let since = days.map(|days| now.plus_days(-i64::from(days)).max(view.created_at));
@@ -77,7 +77,7 @@ async fn told(
         None => agent.stats(None, Some(now), parts).await?.history,
         Some(since) => agent.mass_history(since, now, parts).await?,
     };
-    Ok(Told {
+    Ok(MassCurve {
         history,
         budget: view.effective_core_token_budget,
     })
@@ -89,7 +89,7 @@ pub(crate) async fn curve(
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let (days, ..) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;
     let told = told(&agent, console.memoir().now(), days, PARTS, 1).await?;
@@ -124,7 +124,7 @@ pub(crate) async fn show(
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let (days, _, rows) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;
     let told = told(&agent, console.memoir().now(), days, rows, 3_600).await?;
@@ -141,10 +141,10 @@ pub(crate) async fn show(
         (table(&told))
     };
     let title = format!("Mass of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Place::Fleet).show(content))
+    Ok(Sheet::new(&visitor, &title, Section::Fleet).show(content))
 }
 
-fn table(told: &Told) -> Markup {
+fn table(told: &MassCurve) -> Markup {
     let happenings = plot::happenings(&told.history);
     let points = told.history.points.iter().enumerate().rev();
     html! {

@@ -14,7 +14,7 @@ use crate::{
     answer::{Answer, Failure, see_other},
     browser::Visitor,
     form::{self, Form},
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -22,7 +22,7 @@ use crate::{
 const AT_ONCE: u32 = 50;
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     /// The number of the last memory of the page before.
     #[serde(default)]
     after: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Wanted {
     done: Option<String>,
 }
 
-impl Wanted {
+impl PageQuery {
     fn with_discarded(&self) -> bool {
         self.discarded.as_deref() == Some("yes")
     }
@@ -63,7 +63,7 @@ pub(crate) async fn show(
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let asked = MemoryPage {
         after: wanted.after,
@@ -102,7 +102,7 @@ pub(crate) async fn show(
         ))
     };
     let title = format!("Memories of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Place::Fleet)
+    Ok(Sheet::new(&visitor, &title, Section::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }
@@ -169,7 +169,7 @@ pub(super) fn filter(
 
 fn table(
     visitor: &Visitor,
-    wanted: &Wanted,
+    wanted: &PageQuery,
     agent: &AgentHandle,
     rows: &[BlindMemoryView],
 ) -> Markup {
@@ -194,14 +194,11 @@ fn table(
 
 fn memory(
     visitor: &Visitor,
-    wanted: &Wanted,
+    wanted: &PageQuery,
     agent: &AgentHandle,
     (row, longest): (&BlindMemoryView, u64),
 ) -> Markup {
-    let kind = match row.kind {
-        Kind::Core => "core",
-        Kind::Journal => "journal",
-    };
+    let kind = row.kind.as_str();
     html! {
         tr role="row" id={ "memory-" (row.number.0) } class=[row.discarded_at.map(|_| "gone")] {
             th role="rowheader" scope="row" class="figure" data-label="Number" { "#" (row.number.0) }
@@ -227,12 +224,15 @@ fn memory(
 }
 
 fn flags(agent: &AgentHandle, row: &BlindMemoryView) -> Markup {
+    // An origin weaker than the agent's own word is shown with the memory (SPEC 2.4).
+    let weak = Some(row.origin).filter(|origin| origin.weakness() > 0);
     html! {
+        @if let Some(origin) = weak { span.badge.plain { "origin " (origin) } " " }
         @if is_faded(agent, row) { span.badge.plain { "faded" } " " }
         @if row.constitutional { span.badge.good { "constitutional" } " " }
         @if row.shredded_at.is_some() { span.badge.bad { "shredded" } }
         @else if row.discarded_at.is_some() { span.badge.plain { "discarded" } }
-        @else if !row.constitutional && !is_faded(agent, row) { span.none { "none" } }
+        @else if !row.constitutional && !is_faded(agent, row) && weak.is_none() { span.none { "none" } }
     }
 }
 
@@ -257,7 +257,7 @@ fn offered(row: &BlindMemoryView) -> Vec<(&'static str, &'static str)> {
 
 fn button(
     visitor: &Visitor,
-    wanted: &Wanted,
+    wanted: &PageQuery,
     agent: &AgentHandle,
     number: Number,
     handling: &str,
@@ -297,7 +297,7 @@ pub(crate) async fn handle(
     agent
         .handle(Number(number), handling, |_| true, &actor)
         .await?;
-    let back = Wanted {
+    let back = PageQuery {
         after: 0,
         kind: Some(form.field("kind").to_owned()),
         discarded: Some(form.field("discarded").to_owned()),

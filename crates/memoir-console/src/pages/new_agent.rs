@@ -18,7 +18,7 @@ use crate::{
     browser::Visitor,
     field::Faults,
     form::Form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
 };
 
 /// What most agents are given.
@@ -124,7 +124,7 @@ fn page(console: &Console, visitor: &Visitor, form: &Form, faults: &Faults) -> R
         true => "New agent",
         false => "Not made: new agent",
     };
-    Sheet::new(visitor, title, Place::Fleet).show(content)
+    Sheet::new(visitor, title, Section::Fleet).show(content)
 }
 
 fn one(around: &Around<'_>, field: Field, form: &Form) -> Markup {

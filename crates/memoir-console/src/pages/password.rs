@@ -20,7 +20,7 @@ use crate::{
     browser::{self, Visitor},
     field::{Faults, Labelled},
     form::Form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
 };
 
 const NEW: (&str, &str) = ("new", "New password");
@@ -77,7 +77,7 @@ fn sheet(visitor: &Visitor, faults: &Faults, refusal: Option<&SignInRefusal>) ->
         @if let Some(refusal) = refusal { (refused(refusal)) }
         (form(visitor, faults))
     };
-    Sheet::new(visitor, "Another password", Place::Account).show(content)
+    Sheet::new(visitor, "Another password", Section::Account).show(content)
 }
 
 fn form(visitor: &Visitor, faults: &Faults) -> Markup {

@@ -4,6 +4,12 @@
 //! The only pages with an agent's words. They come from a [`Mechanic`] under that one grant, which puts each
 //! look on the agent's record before it hands out anything. A page whose grant ended while it was made is
 //! not sent.
+//!
+//! In the open page its script (`assets/access.js`) removes the words at the end: it counts from the moment
+//! at which the page was asked for what the server said was left, by two clocks of the browser, asks every
+//! three seconds how the grant stands, and hides the words where nobody answers for ten. What leaves the page
+//! leaves nothing behind: a page that is come back to is asked for anew. Without scripts a `Refresh` header
+//! takes the browser elsewhere a second before the end.
 
 use axum::{
     Extension,
@@ -23,7 +29,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    access_request::{Asked, refreshing},
+    access_request::{ShownRequest, refreshing},
     audit::facts,
     memories,
     settings::fields::label,
@@ -33,7 +39,7 @@ use crate::{
     assets::Script,
     browser::Visitor,
     form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -42,7 +48,7 @@ const AT_ONCE: u32 = 25;
 
 /// Somebody who may read now.
 struct Look {
-    asked: Asked,
+    asked: ShownRequest,
     mechanic: Mechanic,
 }
 
@@ -74,9 +80,9 @@ impl Look {
     async fn begin(
         visitor: Visitor,
         request: &str,
-        covers: impl Fn(&Asked) -> bool,
+        covers: impl Fn(&ShownRequest) -> bool,
     ) -> Result<Result<Self, Response>, Failure> {
-        let asked = Asked::find(visitor, request).await?;
+        let asked = ShownRequest::find(visitor, request).await?;
         if !(asked.is_own() && asked.is_granted() && covers(&asked)) {
             return Ok(Err(see_other(&asked.path())));
         }
@@ -90,7 +96,8 @@ impl Look {
         request: &str,
         part: Part,
     ) -> Result<Result<Self, Response>, Failure> {
-        let covers = |asked: &Asked| asked.request.scope.is_some_and(|scope| part.is_in(scope));
+        let covers =
+            |asked: &ShownRequest| asked.request.scope.is_some_and(|scope| part.is_in(scope));
         Self::begin(visitor, request, covers).await
     }
 
@@ -113,7 +120,7 @@ impl Look {
                 (read)
             }
         };
-        let shown = Sheet::new(&self.asked.visitor, heading, Place::Fleet)
+        let shown = Sheet::new(&self.asked.visitor, heading, Section::Fleet)
             .scripts(&[Script::Access])
             .reading(banner(&self.asked))
             .show(content);
@@ -123,7 +130,7 @@ impl Look {
 }
 
 /// Who looks, at what, why, and until when.
-fn banner(asked: &Asked) -> Markup {
+fn banner(asked: &ShownRequest) -> Markup {
     let request = &asked.request;
     let what = match request.scope {
         Some("core") => "the core memories",
@@ -167,7 +174,7 @@ fn said(text: &str) -> Markup {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     /// The number of the last memory of the page before, or the place of its last record.
     #[serde(default)]
     after: u64,
@@ -179,7 +186,7 @@ pub(crate) struct Wanted {
     session: Option<String>,
 }
 
-impl Wanted {
+impl PageQuery {
     /// What is asked of the memories; of a grant of the core memories nothing else is.
     fn page(&self, scope: Option<&str>) -> Result<MemoryPage, Failure> {
         let all = scope == Some("all");
@@ -222,7 +229,7 @@ pub(crate) async fn memories(
     Path(request): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let look = match Look::at(visitor, &request, Part::Memories).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
@@ -264,10 +271,7 @@ fn with_words(seen: SeenMemory) -> Option<MemoryView> {
 fn memory_words(memory: &MemoryView, heading: &str) -> Markup {
     let id = format!("memory-{}", memory.number.0);
     let title = html! { "#" (memory.number.0) };
-    let kind = match memory.kind {
-        Kind::Core => "core",
-        Kind::Journal => "journal",
-    };
+    let kind = memory.kind.as_str();
     html! {
         header {
             @if heading == "h2" { h2 id=(id) { (title) } } @else { h3 id=(id) { (title) } }
@@ -298,7 +302,7 @@ pub(crate) async fn sessions(
     Path(request): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let look = match Look::at(visitor, &request, Part::Sessions).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
@@ -339,8 +343,8 @@ pub(crate) async fn session(
     Path((request, session)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
-    let covers = |asked: &Asked| {
+    let wanted: PageQuery = form::query(query.as_deref())?;
+    let covers = |asked: &ShownRequest| {
         let own = asked.request.session_id.map(|id| id.to_string());
         asked.request.scope == Some("all") || own.as_deref() == Some(session.as_str())
     };
@@ -417,7 +421,7 @@ pub(crate) async fn records(
     Path(request): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let look = match Look::at(visitor, &request, Part::Records).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
@@ -433,7 +437,7 @@ pub(crate) async fn records(
 async fn records_after(
     look: &Look,
     asked: &RecordQuery,
-    wanted: &Wanted,
+    wanted: &PageQuery,
     path: &str,
 ) -> Result<Markup, Failure> {
     let from = wanted.after.saturating_add(1).min(i64::MAX as u64);

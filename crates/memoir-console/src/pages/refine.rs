@@ -36,7 +36,7 @@ const MODES: [(&str, &str); 2] = [("full", "All six tools"), ("dedup_only", "Dup
 
 /// What was typed into the form, and why nothing came of it.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct RefineForm {
     form: Form,
     pub(super) faults: Faults,
 }
@@ -83,7 +83,7 @@ pub(super) fn section(
     visitor: &Visitor,
     view: &AgentView,
     latest: &[SessionView],
-    draft: &Draft,
+    draft: &RefineForm,
 ) -> Markup {
     let path = agent_path(view.id);
     let settings = format!("{path}/settings");
@@ -99,7 +99,7 @@ pub(super) fn section(
     }
 }
 
-fn begin(console: &Console, visitor: &Visitor, view: &AgentView, draft: &Draft) -> Markup {
+fn begin(console: &Console, visitor: &Visitor, view: &AgentView, draft: &RefineForm) -> Markup {
     let (form, faults) = (&draft.form, &draft.faults);
     let labelled = |id, label| Labelled::new(id, label).faults(faults);
     html! {
@@ -182,7 +182,7 @@ pub(crate) async fn refine(
             }
         }
     }
-    let draft = Draft { form, faults };
+    let draft = RefineForm { form, faults };
     let shown = agent::page(&console, &visitor, &agent, None, &draft).await?;
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

@@ -13,7 +13,7 @@ use crate::{
     answer::{Answer, Failure, page_of, see_other},
     browser::Visitor,
     form::Form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -167,6 +167,6 @@ async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> Answer 
         p { a href={ "/sessions/" (id) } { "Back to the rehearsal" } }
     };
     let title = format!("Apply a rehearsal of {}", agent.name());
-    let shown = Sheet::new(visitor, &title, Place::Fleet).show(content);
+    let shown = Sheet::new(visitor, &title, Section::Fleet).show(content);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

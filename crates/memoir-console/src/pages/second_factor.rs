@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
-use memoir_app::{Offer, RecoveryCodes, SignedIn};
+use memoir_app::{RecoveryCodes, SecondFactorOffer, SignedIn};
 use memoir_domain::PrivateText;
 
 use super::{
@@ -24,7 +24,7 @@ use crate::{
     browser::{self, Visitor},
     field::{Faults, Labelled},
     form::Form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     qr,
 };
 
@@ -91,7 +91,7 @@ pub(crate) async fn turn_on(
     }
 }
 
-fn wrong_device(visitor: &Visitor, offer: &Offer, mut faults: Faults) -> Response {
+fn wrong_device(visitor: &Visitor, offer: &SecondFactorOffer, mut faults: Faults) -> Response {
     faults.add(
         FRESH.0,
         FRESH.1,
@@ -103,7 +103,7 @@ fn wrong_device(visitor: &Visitor, offer: &Offer, mut faults: Faults) -> Respons
 
 fn setting_up(
     visitor: &Visitor,
-    offer: &Offer,
+    offer: &SecondFactorOffer,
     faults: &Faults,
     refusal: Option<&SignInRefusal>,
 ) -> Response {
@@ -130,10 +130,10 @@ fn setting_up(
         h2 { "2. Give the code that it shows" }
         (device_form(visitor, offer, faults))
     };
-    Sheet::new(visitor, heading, Place::Account).show(content)
+    Sheet::new(visitor, heading, Section::Account).show(content)
 }
 
-fn device_form(visitor: &Visitor, offer: &Offer, faults: &Faults) -> Markup {
+fn device_form(visitor: &Visitor, offer: &SecondFactorOffer, faults: &Faults) -> Markup {
     html! {
         form.stack.narrow method="post" action="/account/second-factor" {
             (parts::form_token(visitor))
@@ -167,7 +167,7 @@ fn shown_once(visitor: &SignedIn, heading: &str, codes: &RecoveryCodes) -> Respo
         pre tabindex="0" { @for code in codes.expose() { (code.as_str()) "\n" } }
         p { a.button.main href="/account" { "I have them" } }
     };
-    Sheet::new(visitor, heading, Place::Account).show(content)
+    Sheet::new(visitor, heading, Section::Account).show(content)
 }
 
 pub(crate) async fn show_off(Extension(visitor): Extension<Visitor>) -> Answer {
@@ -259,5 +259,5 @@ fn asking(visitor: &Visitor, asking: &Asking, refusal: Option<&SignInRefusal>) -
             p { "There is no second factor. " a href="/account/second-factor" { "Turn it on" } " first." }
         }
     };
-    Sheet::new(visitor, asking.heading, Place::Account).show(content)
+    Sheet::new(visitor, asking.heading, Section::Account).show(content)
 }

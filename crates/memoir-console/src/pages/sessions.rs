@@ -19,7 +19,7 @@ use crate::{
     assets::Script,
     browser::{self, Visitor},
     form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -27,7 +27,7 @@ use crate::{
 const AT_ONCE: u32 = 50;
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     /// The last session of the page before: its time in microseconds and its identifier.
     at: Option<i64>,
     session: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) async fn list(
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let before = form::place(wanted.at, wanted.session.as_deref())?;
     let mut sessions = agent
@@ -64,7 +64,7 @@ pub(crate) async fn list(
         ))
     };
     let title = format!("Sessions of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Place::Fleet).show(content))
+    Ok(Sheet::new(&visitor, &title, Section::Fleet).show(content))
 }
 
 /// Sessions as a table; a sentence where there are none.
@@ -131,7 +131,7 @@ pub(crate) async fn show(
     Path(session): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let live = agent.blind_standing(id).await?;
     let records = timeline::Page::load(&agent, id, wanted.before).await?;
@@ -156,7 +156,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("Session of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Place::Fleet)
+    Ok(Sheet::new(&visitor, &title, Section::Fleet)
         .done(wanted.done.as_deref())
         .scripts(&[Script::Plot, Script::Live])
         .show(content))

@@ -20,7 +20,7 @@ use crate::{
 };
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     /// The path that somebody came for.
     next: Option<String>,
     done: Option<String>,
@@ -40,7 +40,7 @@ pub(crate) async fn show(
     request: Request,
 ) -> Answer {
     let (head, _) = request.into_parts();
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let next = browser::own_path(wanted.next.as_deref().unwrap_or("/"));
     if browser::visitor(&console, &head.headers).await?.is_some() {
         return Ok(see_other(next));

@@ -17,7 +17,7 @@ use crate::{
     assets::Script,
     browser::Visitor,
     form::{self, Form},
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -33,7 +33,7 @@ const HEADROOM: u64 = 16;
 
 /// Which point is asked for. A page without scripts sends all of its fields together.
 #[derive(Default, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     /// The number in the field.
     record: Option<String>,
     /// The place of the slider.
@@ -47,7 +47,7 @@ pub(crate) struct Wanted {
     done: Option<String>,
 }
 
-impl Wanted {
+impl PageQuery {
     /// The point that is asked for, a session's left out; `None` for the newest. Of the slider and the
     /// field that one counts which is not as it was shown.
     fn point(&self) -> Result<Option<Point>, &'static str> {
@@ -73,7 +73,7 @@ pub(crate) async fn show(
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let wrong = |problem: &str| (None, Some(problem.to_owned()));
     let (point, mut problem) = match wanted.point() {
@@ -144,7 +144,7 @@ fn page(
         }
     };
     let title = format!("Time machine of {}", agent.name());
-    Sheet::new(visitor, &title, Place::Fleet)
+    Sheet::new(visitor, &title, Section::Fleet)
         .done(done)
         .scripts(&[Script::Slider])
         .show(content)
@@ -470,7 +470,7 @@ mod tests {
     use super::*;
 
     fn asked(query: &str) -> Result<Option<Point>, &'static str> {
-        let wanted: Wanted = form::query(Some(query)).unwrap();
+        let wanted: PageQuery = form::query(Some(query)).unwrap();
         wanted.point()
     }
 

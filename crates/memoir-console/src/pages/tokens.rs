@@ -17,7 +17,7 @@ use crate::{
     browser::Visitor,
     field::{Labelled, with_code},
     form::Form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -160,7 +160,7 @@ fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &NewToken) -> Respon
         p { a href=(settings) { "I have it: back to the settings" } }
     };
     let title = format!("A token of {}", agent.name());
-    Sheet::new(visitor, &title, Place::Fleet).show(content)
+    Sheet::new(visitor, &title, Section::Fleet).show(content)
 }
 
 pub(crate) async fn revoke(

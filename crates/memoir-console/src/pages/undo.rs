@@ -10,7 +10,7 @@ use crate::{
     answer::{Answer, Failure, page_of, see_other},
     browser::Visitor,
     form::Form,
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -47,7 +47,7 @@ async fn page(
         (form(visitor, id, &preview))
     };
     let title = format!("Roll back a session of {}", agent.name());
-    Ok(Sheet::new(visitor, &title, Place::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
 }
 
 fn in_the_way(obstacles: &[Obstacle]) -> Markup {

@@ -243,6 +243,10 @@ pub(super) const TABLE: Table = Table {
             "i_have_learned_that i_learned_that i_have_noted_that i_noted_that i_remember_that",
             "I have learned that Ann is a nurse.",
         ),
+        (
+            "i_want_to_remember_that i_need_to_remember_that i_should_remember_that i_must_remember_that i_will_remember_that",
+            "I want to remember that Rosa likes marzipan.",
+        ),
     ],
     evidence: &[(
         "the of to is are was were and that with his her she he they their this from have has had not you your who which what when been would will my me it its for but by as at an be does did about because there i'm don't we our i likes",

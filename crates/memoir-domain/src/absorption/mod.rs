@@ -1,6 +1,6 @@
 //! Absorption: the agent reads a conversation and notes what it wants to remember (SPEC 2.6).
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -31,26 +31,15 @@ pub const IDLE_SECONDS: i64 = 6 * 60 * 60;
 /// The source of what was noted in this way.
 pub const SOURCE: &str = "conversation";
 
-/// What became of a message that was handed over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageState {
-    /// It waits to be read.
-    Pending,
-    /// It was read, once and for all; its words are gone.
-    Absorbed,
-    /// It was given up after many attempts; it can be tried again by hand.
-    Failed,
-}
-
-impl MessageState {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Absorbed => "absorbed",
-            Self::Failed => "failed",
-        }
+wire_names! {
+    /// What became of a message that was handed over.
+    pub enum MessageState {
+        /// It waits to be read.
+        Pending = "pending",
+        /// It was read, once and for all; its words are gone.
+        Absorbed = "absorbed",
+        /// It was given up after many attempts; it can be tried again by hand.
+        Failed = "failed",
     }
 }
 
@@ -63,6 +52,8 @@ pub struct Message {
     pub speaker: PrivateText,
     /// What was said.
     pub text: PrivateText,
+    /// In what role somebody handed it over.
+    pub handed_over_by: ActorKind,
 }
 
 impl Message {
@@ -182,19 +173,38 @@ pub fn answer_schema() -> Value {
     })
 }
 
-/// What an answer notes, as memories dated `at`.
+/// Who what is noted of these messages counts as added by: where an administrator handed one of them over, an
+/// administrator, who may have put words in to guess with (SPEC 3.4).
+pub fn added_by(messages: &[Message]) -> ActorKind {
+    let by = |kind| {
+        messages
+            .iter()
+            .any(|message| message.handed_over_by == kind)
+    };
+    let strictest = [ActorKind::Administrator, ActorKind::Owner];
+    strictest
+        .into_iter()
+        .find(|kind| by(*kind))
+        .unwrap_or(ActorKind::Agent)
+}
+
+/// What an answer notes, as memories dated `at` and added by `added_by`.
 ///
 /// # Errors
 /// It cannot be read, holds too many entries, or one that is no memory's text. Then nothing of it counts:
 /// it is saved whole or not at all.
-pub fn read(answer: &str, at: Timestamp) -> Result<Vec<NewMemory>, Unreadable> {
+pub fn read(
+    answer: &str,
+    at: Timestamp,
+    added_by: ActorKind,
+) -> Result<Vec<NewMemory>, Unreadable> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct Noted {
         journal: Vec<PrivateText>,
         #[serde(default)]
         core: Vec<PrivateText>,
     }
-    let Answer { journal, core } = answer::read(answer, "journal")?;
+    let Noted { journal, core } = answer::read(answer, "journal")?;
     let count = journal.len() + core.len();
     if count > NOTES_LIMIT {
         return Err(Unreadable::new(
@@ -221,7 +231,7 @@ pub fn read(answer: &str, at: Timestamp) -> Result<Vec<NewMemory>, Unreadable> {
                 // What a model noted of a conversation is weaker than what the agent saved itself.
                 door: Door {
                     origin: Origin::Conversation,
-                    added_by: ActorKind::Agent,
+                    added_by,
                 },
                 wordings: None,
             })

@@ -1,5 +1,10 @@
 //! Deciding one call: the checks in their order, the edit, its measure, and the breaker
 //! (SPEC 3.8 to 3.15).
+//!
+//! The checks come in a fixed order, and the first that fails answers. An edit that trips the breaker does
+//! not become a decision: it becomes a [`Trip`], which must be given the session's history and then yields
+//! the edit, the rollback, its record and the journal entry as one decision. There is no way to write the one
+//! without the other.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +23,9 @@ use crate::{
     memory::{Kind, Memory, NewMemory, Number, Tags, tokens},
     rollback,
     session::{EDIT_CAP, EndReason, Mode, Session, State},
+    session_entry,
     survey::Survey,
     text::{Digester, fold},
-    told,
     wording::{self, Door, Wording, WordingTexts},
 };
 
@@ -482,7 +487,7 @@ fn complete(
     draft.session = Some(session);
     let entry = format!(
         "Refinement session ({}): {}",
-        told::measured(
+        session_entry::measured(
             stats,
             gauge.pre_session_tokens,
             gauge.core_tokens,

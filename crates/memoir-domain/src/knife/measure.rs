@@ -1,8 +1,13 @@
 //! What an edit would do to what its members stand for, and whether it may (SPEC 3.9, 3.10, 3.12, 3.14).
+//!
+//! Each edit is judged by `memoir-details`, and what it would let go is held against the limits of each age
+//! (`loss.rs`). An answer that asks carries a code, a keyed digest of the call, the session, the texts and
+//! what would go; nothing is stored until it comes back, and after any edit of these texts it says yes to
+//! nothing.
 
 use std::collections::BTreeMap;
 
-use memoir_details::{Judgement, Loss, Reading, Replaced, judge, passing};
+use memoir_details::{Judgement, Loss, Reading, Replaced, judge, padding, passing};
 
 use crate::{
     PrivateText, Timestamp,
@@ -11,6 +16,7 @@ use crate::{
     knife::{Call, Refusal, View, refusal::Second},
     loss::{self, Allowance, Losing},
     memory::{Memory, Number},
+    merging::{Apart, Joining, apart},
     session::{Mode, Session},
     survey::{Nearest, Sought},
     wording::{LetGo, Origin, Wording, WordingId},
@@ -121,10 +127,25 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// The sentence that a loss is about, as its author wrote it.
-    fn sentence(&self, loss: &Loss) -> PrivateText {
-        let wording = self.wordings.get(loss.wording).unwrap_or(&self.present);
-        wording.sentence(loss.sentence).into()
+    /// A sentence of a wording, as its author wrote it.
+    fn sentence(&self, wording: usize, sentence: usize) -> PrivateText {
+        let wording = self.wordings.get(wording).unwrap_or(&self.present);
+        wording.sentence(sentence).into()
+    }
+
+    /// What a loss takes away, for the record and for whoever is told.
+    fn told(&self, loss: &Loss) -> LostWords {
+        // Of a memory that stands for nothing, what its own text would lose is of no wording.
+        let id = self.ids.get(loss.wording).copied().unwrap_or(WordingId {
+            seq: 0,
+            number: self.memory.number,
+        });
+        LostWords {
+            number: id.number,
+            seq: id.seq,
+            sentence: self.sentence(loss.wording, loss.sentence),
+            words: private(&loss.lost),
+        }
     }
 
     fn refs(&self) -> Vec<&Reading> {
@@ -169,19 +190,16 @@ pub(super) fn check_tightening(
         present: &member.present,
         wordings: &member.refs(),
     }];
-    let judged = judge(&replaced, &Reading::of(content.expose()));
-    if judged.is_free() {
+    let written = Reading::of(content.expose());
+    let judged = judge(&replaced, &written);
+    let padding = padding(&replaced, &written);
+    if judged.is_free() && padding.is_empty() {
         return Ok(());
     }
-    let lost = judged.losses.iter().flat_map(|loss| &loss.lost);
     Err(Refusal::NotTightened {
         number: memory.number,
-        lost: lost.map(|word| word.as_str().into()).collect(),
-        added: judged
-            .added
-            .iter()
-            .map(|word| word.as_str().into())
-            .collect(),
+        lost: private(judged.losses.iter().flat_map(|loss| &loss.lost)),
+        added: private(judged.added.iter().chain(&padding)),
     })
 }
 
@@ -190,7 +208,7 @@ fn guard_of(view: View<'_>, session: &Session) -> LossGuard {
     let current = view.agent.settings.effective_loss_guard();
     session
         .loss_guard
-        .map_or(current, |fixed| fixed.stricter(current))
+        .map_or(current, |fixed| fixed.max(current))
 }
 
 struct Case<'a> {
@@ -229,7 +247,7 @@ impl Case<'_> {
                 ..Measure::default()
             }));
         }
-        if !self.check_limits(&lost, &judged.losses)? {
+        if !self.check_limits(&lost)? {
             return Ok(None);
         }
         let would_say = judged.losses.iter().filter_map(|loss| loss.nearest);
@@ -240,11 +258,7 @@ impl Case<'_> {
             marks: judged
                 .marks
                 .iter()
-                .map(|mark| {
-                    let member = &self.members[mark.replaced];
-                    let wording = member.wordings.get(mark.wording).unwrap_or(&member.present);
-                    wording.sentence(mark.sentence).into()
-                })
+                .map(|mark| self.members[mark.replaced].sentence(mark.wording, mark.sentence))
                 .collect(),
             nearest: None,
         };
@@ -259,9 +273,10 @@ impl Case<'_> {
         let (Some(survey), [member]) = (self.view.survey, self.members) else {
             return Ok(None);
         };
+        let refs = member.refs();
         let nearest = survey.nearest(&Sought {
             memory: member.memory,
-            wordings: &member.refs(),
+            wordings: &refs,
             present: &member.present,
             immutable_tags: &self.view.agent.settings.immutable_tag_set(),
         });
@@ -272,7 +287,6 @@ impl Case<'_> {
                 ..Measure::default()
             }));
         }
-        let refs = member.refs();
         let replaced = [Replaced {
             present: &member.present,
             wordings: &refs,
@@ -288,7 +302,7 @@ impl Case<'_> {
             });
         }
         if self.guard != LossGuard::Off && !lost.is_empty() {
-            self.check_limits(&lost, &judged.losses)?;
+            self.check_limits(&lost)?;
             let second = || Second {
                 nearest,
                 ..Second::default()
@@ -313,17 +327,11 @@ impl Case<'_> {
             .filter(of_wording)
             .map(|loss| {
                 let member = &self.members[loss.replaced];
-                let id = member.ids[loss.wording];
                 Lost {
-                    id,
+                    id: member.ids[loss.wording],
                     origin: member.origins[loss.wording],
                     count: u64::from(loss.words),
-                    told: LostWords {
-                        number: id.number,
-                        seq: id.seq,
-                        sentence: member.sentence(loss),
-                        words: loss.lost.iter().map(|word| word.as_str().into()).collect(),
-                    },
+                    told: member.told(loss),
                 }
             })
             .collect()
@@ -340,45 +348,20 @@ impl Case<'_> {
                 self.members.len()
             )));
         }
-        let memories = || self.members.iter().map(|member| member.memory);
-        let is_external = |memory: &Memory| memory.origin() == Origin::External;
-        if memories().any(is_external) && !memories().all(is_external) {
-            let numbers = memories().filter(|memory| is_external(memory));
-            return Err(Refusal::NotMerged {
-                numbers: numbers.map(|memory| memory.number).collect(),
-                why: "quotes an outside source (origin external) and is merged with such memories only",
-            });
+        let all: Vec<Joining<'_>> = self
+            .members
+            .iter()
+            .map(|member| Joining {
+                memory: member.memory,
+                is_relative: member.present.has_relative_time(),
+            })
+            .collect();
+        let model = self.session.model.as_deref();
+        let is_by_code = model.is_some_and(crate::session::is_builtin);
+        match apart(&all, is_by_code) {
+            Some(Apart { numbers, why }) => Err(Refusal::NotMerged { numbers, why }),
+            None => Ok(()),
         }
-        let days = |memory: &Memory| memory.created_at.day_number();
-        let first = memories().map(days).next();
-        let is_one_day = memories().all(|memory| Some(days(memory)) == first);
-        let relative = self.members.iter().filter(|member| {
-            member.present.has_relative_time()
-                || member.wordings.iter().any(Reading::has_relative_time)
-        });
-        let relative: Vec<Number> = relative.map(|member| member.memory.number).collect();
-        if !is_one_day && !relative.is_empty() {
-            return Err(Refusal::NotMerged {
-                numbers: relative,
-                why: "has a word such as \"yesterday\" or \"now\", which would point to another day in a merge of memories of different days",
-            });
-        }
-        let is_planted = |memory: &Memory| memory.is_added_by_administrator();
-        let is_by_code = self
-            .session
-            .model
-            .as_deref()
-            .is_some_and(crate::session::is_builtin);
-        if is_by_code && memories().any(is_planted) && !memories().all(is_planted) {
-            return Err(Refusal::NotMerged {
-                numbers: memories()
-                    .filter(|memory| is_planted(memory))
-                    .map(|one| one.number)
-                    .collect(),
-                why: "was added by an administrator and is not merged with others by code",
-            });
-        }
-        Ok(())
     }
 
     fn check_added(
@@ -390,11 +373,7 @@ impl Case<'_> {
             return Ok(());
         }
         Err(Refusal::WordsAdded {
-            added: judged
-                .added
-                .iter()
-                .map(|word| word.as_str().into())
-                .collect(),
+            added: private(&judged.added),
             surplus: judged.surplus,
             passes: passes(),
             leave: self.leave(),
@@ -407,29 +386,13 @@ impl Case<'_> {
         written: &Reading,
         passes: impl Fn() -> Option<PrivateText>,
     ) -> Result<(), Refusal> {
-        let gutted: Vec<Loss> = judged
-            .losses
-            .iter()
-            .filter(|loss| loss.gutted)
-            .cloned()
-            .collect();
+        let gutted: Vec<&Loss> = judged.losses.iter().filter(|loss| loss.gutted).collect();
         if gutted.is_empty() {
             return Ok(());
         }
-        let lost = gutted.iter().map(|loss| {
-            let member = &self.members[loss.replaced];
-            // Of a memory that stands for nothing, what its own text would lose is of no wording.
-            let id = member.ids.get(loss.wording).copied().unwrap_or(WordingId {
-                seq: 0,
-                number: member.memory.number,
-            });
-            LostWords {
-                number: id.number,
-                seq: id.seq,
-                sentence: member.sentence(loss),
-                words: loss.lost.iter().map(|word| word.as_str().into()).collect(),
-            }
-        });
+        let lost = gutted
+            .iter()
+            .map(|loss| self.members[loss.replaced].told(loss));
         Err(Refusal::WordingGutted {
             lost: lost.collect(),
             would_say: sentences(written, gutted.iter().filter_map(|loss| loss.nearest)),
@@ -439,7 +402,7 @@ impl Case<'_> {
     }
 
     /// Whether the limits allow it; `false` where that takes a look at all memories first.
-    fn check_limits(&self, lost: &[Lost], losses: &[Loss]) -> Result<bool, Refusal> {
+    fn check_limits(&self, lost: &[Lost]) -> Result<bool, Refusal> {
         let told = || lost.iter().map(|lost| lost.told.clone()).collect();
         if self.guard == LossGuard::Refuse && !lost.is_empty() {
             return Err(Refusal::LossLimit {
@@ -448,7 +411,6 @@ impl Case<'_> {
                 leave: self.leave(),
             });
         }
-        debug_assert!(losses.len() >= lost.len());
         let mut losing: BTreeMap<WordingId, Losing> = BTreeMap::new();
         for one in lost {
             let sum = losing.entry(one.id).or_insert(Losing {
@@ -534,23 +496,21 @@ impl Case<'_> {
 
     fn near(&self, member: &Member<'_>, nearest: &Nearest) -> super::refusal::Near {
         let lost = nearest.unsaid.iter().flat_map(|loss| &loss.lost);
-        let says_some = nearest
-            .unsaid
-            .iter()
-            .map(|loss| u64::from(loss.words))
-            .sum::<u64>()
-            < member
-                .memory
-                .wordings
-                .iter()
-                .map(|wording| wording.words)
-                .sum();
+        let words: u64 = member.memory.wordings.iter().map(|one| one.words).sum();
+        let missing = nearest.unsaid.iter().map(|loss| u64::from(loss.gone));
+        let says_some = missing.sum::<u64>() < words;
         super::refusal::Near {
             number: Some(nearest.number),
-            lacks: lost.take(12).map(|word| word.as_str().into()).collect(),
+            lacks: private(lost.take(12)),
             says_some,
         }
     }
+}
+
+/// Words that are an agent's, which print as lengths from here on.
+fn private<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<PrivateText> {
+    let words = words.into_iter();
+    words.map(|word| word.as_str().into()).collect()
 }
 
 /// Sentences of a text, each once, in their order.

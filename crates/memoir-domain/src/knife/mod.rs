@@ -19,51 +19,25 @@ pub use search::{SEARCH_LIMIT, search};
 
 use crate::session::Mode;
 
-/// One of the six.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tool {
-    /// `search_memories`
-    Search,
-    /// `consolidate_memories`
-    Consolidate,
-    /// `update_memory`
-    Update,
-    /// `delete_memory`
-    Delete,
-    /// `protect_memory`
-    Protect,
-    /// `complete_refinement`
-    Complete,
+wire_names! {
+    /// One of the six.
+    pub enum Tool {
+        /// `search_memories`
+        Search = "search_memories",
+        /// `consolidate_memories`
+        Consolidate = "consolidate_memories",
+        /// `update_memory`
+        Update = "update_memory",
+        /// `delete_memory`
+        Delete = "delete_memory",
+        /// `protect_memory`
+        Protect = "protect_memory",
+        /// `complete_refinement`
+        Complete = "complete_refinement",
+    }
 }
 
 impl Tool {
-    /// All six, in the order in which they are offered.
-    pub const ALL: [Self; 6] = [
-        Self::Search,
-        Self::Consolidate,
-        Self::Update,
-        Self::Delete,
-        Self::Protect,
-        Self::Complete,
-    ];
-
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Search => "search_memories",
-            Self::Consolidate => "consolidate_memories",
-            Self::Update => "update_memory",
-            Self::Delete => "delete_memory",
-            Self::Protect => "protect_memory",
-            Self::Complete => "complete_refinement",
-        }
-    }
-
-    /// The tool of that wire name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.as_str() == name)
-    }
-
     /// Whether `mode` has it (SPEC 3.17).
     pub fn is_in(self, mode: Mode) -> bool {
         match mode {

@@ -327,7 +327,7 @@ impl Near {
             Some(number) if self.says_some => {
                 format!("{number} says all of it but {}.", quoted(&self.lacks))
             }
-            _ => "No other memory says any of it.".to_owned(),
+            _ => "No other memory says any of it in these words.".to_owned(),
         }
     }
 }

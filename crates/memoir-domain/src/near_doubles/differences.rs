@@ -13,26 +13,16 @@ pub const VALUE_LIMIT: usize = 200;
 /// Differences that are named of one pair.
 const NAMED: usize = 12;
 
-/// In what two texts differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DifferenceKind {
-    /// The places of words: the values are the words that changed places, as they follow each other.
-    Order,
-    /// Other words.
-    Words,
-    /// Only the writing: case, accents, punctuation, spaces.
-    Writing,
-}
-
-impl DifferenceKind {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Order => "order",
-            Self::Words => "words",
-            Self::Writing => "writing",
-        }
+wire_names! {
+    /// In what two texts differ.
+    #[derive(PartialOrd, Ord)]
+    pub enum DifferenceKind {
+        /// The places of words: the values are the words that changed places, as they follow each other.
+        Order = "order",
+        /// Other words.
+        Words = "words",
+        /// Only the writing: case, accents, punctuation, spaces.
+        Writing = "writing",
     }
 }
 

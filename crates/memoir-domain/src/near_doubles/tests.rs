@@ -23,13 +23,13 @@ fn pair(left: &str, right: &str) -> NearDouble {
 }
 
 /// A difference as a test writes it; `-` means that a text says nothing of the kind.
-type Told<'t> = (DifferenceKind, &'t str, &'t str);
+type Expected<'t> = (DifferenceKind, &'t str, &'t str);
 
 fn value(value: &Option<PrivateText>) -> &str {
     value.as_ref().map_or("-", PrivateText::expose)
 }
 
-fn told(pair: &NearDouble) -> Vec<Told<'_>> {
+fn told(pair: &NearDouble) -> Vec<Expected<'_>> {
     let differences = pair.differences.iter();
     differences
         .map(|difference| {
@@ -43,7 +43,7 @@ fn told(pair: &NearDouble) -> Vec<Told<'_>> {
 }
 
 /// Different facts that look alike: what differs is named with both values.
-const DIFFERENT: &[(&str, &str, &[Told<'_>])] = &[
+const DIFFERENT: &[(&str, &str, &[Expected<'_>])] = &[
     (
         "Evan plans a session with Sam",
         "Sam plans a session with Evan",
@@ -195,7 +195,7 @@ const DIFFERENT: &[(&str, &str, &[Told<'_>])] = &[
 ];
 
 /// The same fact in other words.
-const REWORDED: &[(&str, &str, &[Told<'_>])] = &[
+const REWORDED: &[(&str, &str, &[Expected<'_>])] = &[
     (
         "Sam likes green tea",
         "Sam loves green tea",
@@ -263,7 +263,7 @@ fn what_differs_between_facts_that_look_alike_is_named_with_both_values() {
     for (left, right, expected) in DIFFERENT {
         assert_eq!(told(&pair(left, right)), *expected, "{left} | {right}");
         // The other way round the values stand the other way round.
-        let turned: Vec<Told<'_>> = expected
+        let turned: Vec<Expected<'_>> = expected
             .iter()
             .map(|(kind, one, other)| (*kind, *other, *one))
             .collect();

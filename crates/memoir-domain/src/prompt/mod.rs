@@ -1,9 +1,14 @@
 //! What a model is told: the request for consent (SPEC 3.3) and the session's prompt (SPEC 3.5).
+//!
+//! What a session may do is said in the words of its mode (the Markdown files beside this one); the rules
+//! stand before the agent's own style and in short after it. From what loss on everything is undone comes
+//! from one function ([`Gauge::allowance`](crate::breaker::Gauge::allowance)), and prompt, command line and
+//! console print the same sentence.
 
 use crate::{
     PrivateText,
     access::{AccessKind, AccessRequest, AccessScope},
-    agent::Agent,
+    agent::{Agent, LossGuard},
     answer::without_thinking,
     breaker::Gauge,
     context::ContextText,
@@ -20,6 +25,8 @@ const NEAR_DOUBLES: &str = include_str!("near_doubles.md");
 const CONSENT: &str = include_str!("consent.md");
 const CONSENT_REHEARSAL: &str = include_str!("consent_rehearsal.md");
 const ACCESS: &str = include_str!("access.md");
+/// The place in the rules and in the question that says what becomes of a loss.
+const GUARD: &str = "{guard}";
 /// The start of the status line that tells from what loss on everything is undone.
 const LIMIT: &str = "- Limit: if more than ";
 
@@ -32,6 +39,8 @@ pub struct Occasion {
     pub rehearsal: bool,
     /// Edits that are done already: whoever goes on with a session has not all ten.
     pub edits: u32,
+    /// The guard that it began with; `None` before it begins.
+    pub loss_guard: Option<LossGuard>,
 }
 
 impl From<&Session> for Occasion {
@@ -40,6 +49,37 @@ impl From<&Session> for Occasion {
             mode: session.mode,
             rehearsal: session.rehearsal,
             edits: session.edits,
+            loss_guard: session.loss_guard,
+        }
+    }
+}
+
+/// What becomes of a loss, as each guard has it (SPEC 3.14).
+struct GuardWords {
+    rules: &'static str,
+    rules_again: &'static str,
+    consent: &'static str,
+}
+
+impl GuardWords {
+    fn of(agent: &Agent, occasion: Occasion) -> Self {
+        let current = agent.settings.effective_loss_guard();
+        match current.max(occasion.loss_guard.unwrap_or(current)) {
+            LossGuard::Limit => Self {
+                rules: include_str!("rules_limit.md"),
+                rules_again: "What an edit would lose is named first.",
+                consent: "What an edit would lose is named to you before anything is done.",
+            },
+            LossGuard::Refuse => Self {
+                rules: include_str!("rules_refuse.md"),
+                rules_again: "An edit that would lose something is refused.",
+                consent: "An edit that would lose something is refused, and what it would lose is named to you.",
+            },
+            LossGuard::Off => Self {
+                rules: include_str!("rules_off.md"),
+                rules_again: "What an edit loses is counted and told.",
+                consent: "What an edit loses is counted, put on your record and told to you.",
+            },
         }
     }
 }
@@ -100,6 +140,7 @@ impl Prompt {
 /// status, the ledger, and the closing instruction, in this order (SPEC 3.5).
 pub fn session(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger) -> Prompt {
     let words = Words::of(occasion.mode);
+    let guard = GuardWords::of(agent, occasion);
     let style = agent
         .settings
         .refinement_prompt
@@ -119,9 +160,15 @@ pub fn session(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger
         system: format!(
             "{}\n\n{}\n\n{rehearsal}## Your own style of refining\n\n{}\n\n{}",
             identity(agent),
-            words.rules.trim(),
+            fill(
+                words.rules.trim(),
+                &[(GUARD, guard.rules.trim().to_owned())]
+            ),
             style.trim(),
-            words.rules_again.trim(),
+            fill(
+                words.rules_again.trim(),
+                &[(GUARD, guard.rules_again.to_owned())]
+            ),
         )
         .into(),
         user: format!(
@@ -210,13 +257,17 @@ fn over_or_within(agent: &Agent) -> String {
 /// The request for consent: the agent's own system prompt with its context, then what a session like this
 /// one may do.
 pub fn consent(agent: &Agent, occasion: Occasion, context: &ContextText) -> Prompt {
-    let mut what: Vec<&str> = Vec::new();
+    let mut what: Vec<String> = Vec::new();
     if is_over(agent) {
-        what.push(OVER_BUDGET.trim());
+        what.push(OVER_BUDGET.trim().to_owned());
     }
-    what.push(Words::of(occasion.mode).consent.trim());
+    let guard = GuardWords::of(agent, occasion).consent.to_owned();
+    what.push(fill(
+        Words::of(occasion.mode).consent.trim(),
+        &[(GUARD, guard)],
+    ));
     if occasion.rehearsal {
-        what.push(CONSENT_REHEARSAL.trim());
+        what.push(CONSENT_REHEARSAL.trim().to_owned());
     }
     let user = fill(
         CONSENT.trim(),

@@ -118,10 +118,10 @@ pub fn answer_schema() -> Value {
 /// It cannot be read, or names something that was not in the list.
 pub fn read(answer: &str, entries: &BTreeSet<Number>) -> Result<BTreeSet<Number>, Unreadable> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct Promoted {
         promote: Vec<Value>,
     }
-    let answer: Answer = answer::read(answer, "promote")?;
+    let answer: Promoted = answer::read(answer, "promote")?;
     let mut promoted = BTreeSet::new();
     for value in &answer.promote {
         let number = read_number(value).ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! SPEC 2.7: an agent that sets its own prompts, what it is asked before it loses one, and the way back.
 
 use memoir_domain::{
-    agent::Field,
+    agent::{Field, LossGuard},
     audit::{Action, Actor},
     authoring::{self, Authored, CONFIRM_SECONDS, Doubt},
 };
@@ -162,4 +162,34 @@ fn spec_5_1_an_administrator_who_brings_a_prompt_back_does_not_come_to_see_it() 
     assert!(revert(&mut world, Field::SystemPrompt, &admin()));
     assert_eq!(prompt(&world), Some(LONG));
     assert!(world.agent.settings.authored.contains("system_prompt"));
+}
+
+#[test]
+fn spec_3_14_an_agent_makes_its_own_loss_guard_stricter_and_never_laxer() {
+    let mut world = World::new();
+    world.set(Field::LossGuard, "limit");
+    let guard = |world: &World| world.agent.settings.effective_loss_guard();
+    let refused = |world: &World, value: Option<&str>| {
+        let agent = world.agent.clone();
+        let authored = authoring::author(agent, Field::LossGuard, value, &world.log, world.now);
+        authored.unwrap_err().to_string().contains("laxer")
+    };
+    assert!(refused(&world, Some("off")));
+    assert_eq!(
+        author(&mut world, Field::LossGuard, Some("refuse")),
+        Ok(true)
+    );
+    for laxer in [Some("limit"), Some("off"), None] {
+        assert!(refused(&world, laxer), "{laxer:?}");
+    }
+    // Its undoing is no way around it; an administrator's is.
+    let versions = authoring::versions(&world.log, Field::LossGuard);
+    let own = Actor::agent("wren");
+    let agent = world.agent.clone();
+    authoring::revert(agent, Field::LossGuard, &versions, &own, world.now).unwrap_err();
+    assert!(revert(&mut world, Field::LossGuard, &admin()));
+    assert_eq!(guard(&world), LossGuard::Limit);
+    world.set(Field::LossGuard, "off");
+    assert_eq!(author(&mut world, Field::LossGuard, None), Ok(true));
+    assert_eq!(guard(&world), LossGuard::Limit);
 }

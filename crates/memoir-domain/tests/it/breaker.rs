@@ -259,3 +259,14 @@ fn spec_3_13_one_token_of_ten_thousand_counts_at_a_threshold_of_one() {
     );
     assert_eq!(world.delete(2)["type"], "refinement_rolled_back");
 }
+
+#[test]
+fn spec_4_3_a_rollback_leaves_an_administrators_protection_of_what_the_session_protected() {
+    let mut world = World::in_session(&["a vow", &"x".repeat(400)]);
+    world.call("protect_memory", json!({"id": 1}));
+    world.protect(1);
+    world.delete(2);
+    assert!(!world.session().state.is_running());
+    assert!(world.memory(1).is_constitutional());
+    world.check_replay();
+}

@@ -1,7 +1,8 @@
 //! SPEC 2.4, 3.10, 3.12 and 3.14: what memories stand for, what edits may let go, and what is told of it.
 
 use memoir_domain::{
-    audit::{Actor, ActorKind},
+    agent::{Agent, LostByDay},
+    audit::{Action, Actor, ActorKind},
     loss::LossLimits,
     manage,
     memory::{NewMemory, Number},
@@ -281,6 +282,132 @@ fn spec_3_14_what_is_deleted_and_said_nowhere_else_is_marked_and_can_be_restored
     world.check_replay();
 }
 
+/// Lets go of what `content` no longer says, as somebody who is asked and says yes.
+fn let_go(world: &mut World, tool: &str, mut call: Value) {
+    let asked = world.call(tool, call.clone());
+    assert_eq!(code(&asked), "words_lost", "{asked}");
+    call["confirm"] = asked["confirm"].clone();
+    let done = world.call(tool, call);
+    assert_ne!(done["type"], "error", "{done}");
+}
+
+#[test]
+fn spec_4_3_a_wording_that_lost_words_is_said_again_under_its_number() {
+    let mut world = session(&[KILN]);
+    let shorter = KILN.replace("quiet ", "");
+    let_go(
+        &mut world,
+        "update_memory",
+        json!({"id": 2, "content": shorter}),
+    );
+    world.complete();
+    world.tick();
+    let before = (world.now, world.memory(2).clone());
+    world.tick();
+    world.protect(2);
+    world.restore(2);
+    assert_eq!(world.text(2), KILN);
+    assert!(
+        world.memory(2).is_constitutional(),
+        "it stays what it was made"
+    );
+    assert_eq!(world.memory(2).wordings[0].let_go, []);
+    assert_eq!(
+        (world.agent.tally.lost_words, world.agent.tally.let_go_count),
+        (0, 0)
+    );
+    assert_eq!(world.last_record().action, Action::MemoryRestored);
+    let carried = world.check_replay().carried().unwrap();
+    assert_eq!((carried.carried, carried.let_go), (2, 0));
+    // There is no more of it to give back.
+    let agent = world.agent.clone();
+    let again =
+        manage::restore_wording(agent, world.memory(2), &KILN.into(), &admin(), world.now).unwrap();
+    assert_eq!(again, None);
+    // It stands in the way of an undo like any later change, and can be taken back (SPEC 4.3).
+    let obstacles = world.undo(0, false).unwrap_err();
+    assert!(
+        obstacles
+            .iter()
+            .any(|one| one.action == Action::MemoryRestored)
+    );
+    assert!(world.rewind(before.0));
+    assert_eq!(*world.memory(2), before.1);
+    assert_eq!(world.agent.tally.lost_words, 1);
+    world.check_replay();
+    world.undo(0, true).unwrap();
+    assert_eq!(world.text(2), KILN);
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_a_wording_is_a_memory_of_its_own_again_where_its_memory_stands_for_others() {
+    let mint = format!("{TEA} She grows mint beside the wall.");
+    let mut world = session(&[TEA, &mint]);
+    assert_eq!(world.delete(2)["carried_by"], 3);
+    let_go(
+        &mut world,
+        "update_memory",
+        json!({"id": 3, "content": TEA}),
+    );
+    world.complete();
+    world.tick();
+    let (then, count) = (world.now, world.memories.len());
+    let lost = world.agent.tally.lost_words;
+    assert!(lost > 0);
+    world.tick();
+    world.restore(3);
+    let new = world.last_record().memory.unwrap();
+    assert_eq!(new.0 as usize, count + 1);
+    assert_eq!((world.text(new.0), world.text(3)), (mint.as_str(), TEA));
+    let stands_for = |world: &World, number: u64| -> Vec<u64> {
+        let wordings = &world.memory(number).wordings;
+        wordings.iter().map(|one| one.number.0).collect()
+    };
+    assert_eq!(
+        (stands_for(&world, 3), stands_for(&world, new.0)),
+        (vec![2], vec![3])
+    );
+    assert_eq!(world.agent.tally.lost_words, 0);
+    world.check_replay();
+    // Discarded outside of a session, it does not come back in another shape.
+    world.discard(3);
+    assert_eq!(world.kept_core(), [1, new.0], "#2 was its exact double");
+    world.discard(new.0);
+    assert_eq!(world.kept_core(), [1], "#3 gave its wording up before");
+    world.check_replay();
+    world.rewind(then);
+    assert_eq!(world.agent.tally.lost_words, lost);
+    assert!(!world.memory(new.0).is_kept());
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_restoring_a_merged_memory_takes_its_wording_from_a_deleted_one() {
+    let mut world = session(&[KILN, TEA]);
+    world.consolidate(&[2, 3], &format!("{KILN} {TEA}"));
+    world.set(memoir_domain::agent::Field::LossGuard, "off");
+    world.complete();
+    world.open(Mode::Full);
+    world.delete(4);
+    world.complete();
+    assert_eq!(world.agent.tally.let_go_count, 2);
+    world.restore(3);
+    assert_eq!(
+        (
+            world.agent.tally.let_go_count,
+            world.agent.tally.wording_count
+        ),
+        (1, 3),
+        "each wording counts once"
+    );
+    world.check_replay();
+    world.restore(4);
+    assert_eq!(world.agent.tally.let_go_count, 0);
+    assert_eq!(world.agent.tally.wording_count, 3);
+    world.check_replay();
+}
+
 #[test]
 fn spec_3_14_refuse_lets_nothing_go_and_off_counts_it() {
     let mut world = World::under("refuse").saving(&[&ballast(), KILN]);
@@ -313,6 +440,29 @@ fn spec_3_12_memories_of_different_days_are_not_merged_over_a_word_of_relative_t
     assert!(result["error"].as_str().unwrap().contains("another day"));
     let fine = world.consolidate(&[3, 4], &format!("Ann is well. {TEA}"));
     assert_eq!(fine["type"], "consolidated", "{fine}");
+}
+
+#[test]
+fn spec_3_12_what_forbids_a_merge_forbids_a_delete_that_hands_over() {
+    let moved = "The loom was moved to the attic of the old mill yesterday.";
+    let mut world = session(&[TEA, &format!("{TEA} {moved}")]);
+    let carried = |world: &mut World| world.delete(2)["carried_by"].clone();
+    assert_eq!(carried(&mut world), json!(null), "of another day");
+    // The word may go from the present text: the wording has it for good.
+    let without = format!("{TEA} {}", moved.replace(" yesterday", ""));
+    let asked = world.update(3, &without);
+    let call = json!({"id": 3, "content": without, "confirm": asked["confirm"]});
+    assert_eq!(world.call("update_memory", call)["type"], "updated");
+    assert_eq!(carried(&mut world), json!(null), "its wording has the word");
+    let merged = world.consolidate(&[2, 3], &without);
+    assert_eq!(code(&merged), "invalid_argument", "{merged}");
+    // On one day they are one.
+    let mut world = World::under("limit").saving(&[&ballast()]);
+    for text in [TEA, &format!("{TEA} {moved}")] {
+        world.save(core(text, "2026-01-02", &[]));
+    }
+    world.open(Mode::Full);
+    assert_eq!(carried(&mut world), json!(3));
 }
 
 #[test]
@@ -470,4 +620,49 @@ fn spec_4_4_nobody_stands_for_a_shredded_wording() {
         .collect();
     assert_eq!(stands_for, [3]);
     world.check_replay();
+}
+
+#[test]
+fn spec_3_14_counts_of_words_are_compared_with_the_sum_over_all_wordings() {
+    let mut world = World::in_session(&[&ballast(), "Bea keeps bees by the sea."]);
+    world.delete(2);
+    let mut agent = world.agent.clone();
+    let miscounted = |agent: &Agent| agent.miscounted(world.memories.values());
+    assert_eq!(miscounted(&agent), [] as [&str; 0]);
+    assert!(agent.tally.lost_words > 0);
+    agent.tally.words += 1;
+    agent.tally.lost_words -= 1;
+    assert_eq!(miscounted(&agent), ["words", "lost_words"]);
+    agent = world.agent.clone();
+    agent.lost_words = LostByDay::default();
+    assert_eq!(miscounted(&agent), ["lost_words by day"]);
+}
+
+#[test]
+fn spec_3_12_the_picture_in_the_readme_is_what_happens() {
+    let steps = [
+        "Ann is very fond of tea.",
+        "Ann sings in the choir on Sundays.",
+        "Ann is very fond of tea. Ann sings in the choir on Sundays.",
+        "Ann is fond of tea and sings in the choir on Sundays.",
+        "Ann is fond of tea and sings in the choir on Sundays. She has a cat.",
+    ];
+    let mut world = session(&[steps[0], steps[1], steps[4]]);
+    assert_eq!(world.consolidate(&[2, 3], steps[2])["number"], 5);
+    let tightened = world.update(5, steps[3]);
+    assert_eq!(tightened["type"], "updated", "{tightened}");
+    let unsaid = world.update(5, "Ann is fond of tea and hates the choir.");
+    assert_eq!(code(&unsaid), "words_added");
+    assert_eq!(code(&world.update(5, "Ann is fond of tea.")), "words_lost");
+    assert_eq!(world.delete(5)["carried_by"], 4);
+    assert_eq!(world.memory(4).wordings.len(), 3);
+    let carried = world.check_replay().carried().unwrap();
+    assert_eq!(
+        (carried.wordings, carried.carried, carried.let_go),
+        (4, 4, 0)
+    );
+    let readme = include_str!("../../../../README.md");
+    for step in steps {
+        assert!(readme.contains(step), "{step}");
+    }
 }

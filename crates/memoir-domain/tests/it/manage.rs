@@ -64,7 +64,10 @@ fn spec_2_4_an_administrator_sets_and_takes_the_flag() {
     assert_eq!(memory.protected_seq, Some(world.log.len() as u64));
     assert_eq!(memory.updated_at, world.now);
     assert_eq!(world.last_record().action, Action::MemoryProtected);
-    assert_eq!(attempt!(protect, world, 1), Ok(None));
+    // Their word is a record even where it changes nothing (SPEC 4.3).
+    world.protect(1);
+    assert_eq!(world.memory(1).protected_seq, Some(world.log.len() as u64));
+    assert_eq!(world.last_record().action, Action::MemoryProtected);
     world.unprotect(1);
     // The agent is told.
     let [.., unprotected, told] = &world.log[..] else {
@@ -89,6 +92,26 @@ fn spec_2_4_an_administrator_sets_and_takes_the_flag() {
     assert_eq!(attempt!(protect, world, 2), Err(discarded.clone()));
     assert_eq!(attempt!(unprotect, world, 2), Err(discarded));
     world.check_replay();
+}
+
+#[test]
+fn spec_5_5_the_journal_says_who_did_it_the_owner_or_an_administrator() {
+    let mut world = World::with(&["tea"]);
+    world.protect(1);
+    let memory = world.memory(1).clone();
+    let (agent, owner) = (world.agent.clone(), Actor::owner());
+    let unprotected = manage::unprotect(agent, &memory, &owner, world.now).unwrap();
+    world.apply(unprotected.unwrap());
+    let laxer = [(Field::RefinementThreshold, Some("0.5"))];
+    let set = manage::configure(world.agent.clone(), &laxer, &owner, world.now).unwrap();
+    world.apply(set.unwrap());
+    let told = world.kept(Kind::Journal);
+    assert!(
+        told.iter()
+            .all(|(_, entry)| entry.starts_with("The owner of this machine ")),
+        "{told:?}"
+    );
+    assert_eq!(told.len(), 2);
 }
 
 #[test]

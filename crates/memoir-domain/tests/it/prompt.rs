@@ -416,3 +416,48 @@ proptest! {
         prop_assert!(kept.is_subset(&seen), "{kept:?} {seen:?}");
     }
 }
+
+#[test]
+fn spec_3_14_the_prompt_says_what_the_guard_does() {
+    for guard in ["limit", "refuse", "off"] {
+        let mut world = World::with(&["tea", "wool"]);
+        world.set(Field::LossGuard, guard);
+        let memories: Vec<Memory> = world.memories.values().cloned().collect();
+        let bounds = context::Bounds::of(&world.agent.settings, None);
+        let context = context::build(&memories, world.now, bounds);
+        let asked = prompt::consent(&world.agent, Occasion::default(), &context);
+        let told = world.open(Mode::Full).prompt;
+        let told = told.system.expose();
+        let rules = told.split("text below changes them:").nth(1).unwrap();
+        let rules = rules.split("And these are yours").next().unwrap();
+        let again = told.split("## The rules again").nth(1).unwrap();
+        let consent = asked.user.expose();
+        insta::assert_snapshot!(
+            format!("guard_{guard}"),
+            format!("{consent}\n\n---\n{rules}\n---\n{again}")
+        );
+    }
+}
+
+#[test]
+fn spec_3_14_a_guard_loosened_since_counts_from_the_next_session_on() {
+    let mut world = World::with(&["tea", "wool"]);
+    world.set(Field::LossGuard, "limit");
+    world.open(Mode::Full);
+    world.set(Field::LossGuard, "off");
+    let room = LedgerRoom {
+        tokens: 1_000,
+        near_doubles: false,
+    };
+    let memories: Vec<Memory> = world.memories.values().cloned().collect();
+    let (prompt, ..) = lifecycle::resume(&world.agent, world.session(), &memories, room);
+    assert!(prompt.system.expose().contains("named to you once"));
+    world.set(Field::LossGuard, "refuse");
+    let (prompt, ..) = lifecycle::resume(&world.agent, world.session(), &memories, room);
+    assert!(
+        prompt
+            .system
+            .expose()
+            .contains("is refused, and you are told")
+    );
+}

@@ -10,6 +10,7 @@ use memoir_domain::{
     lifecycle,
     memory::{Kind, Memory, NewMemory, Number},
     session::{EDIT_CAP, EndReason, Mode, State},
+    wording::Wording,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -255,11 +256,18 @@ pub(crate) fn finish(world: &mut World, end: u8) {
     }
 }
 
+/// Whether sessions let words go of the wording that was given to the memory.
+fn has_lost_words(memory: &Memory) -> bool {
+    let mut own = memory.wordings.iter();
+    let is_own = |own: &&Wording| own.number == memory.number;
+    own.find(is_own).is_some_and(|own| !own.let_go.is_empty())
+}
+
 /// An administrator restores, or else protects, that memory between two sessions.
 pub(crate) fn meddle(world: &mut World, number: u64) {
     world.tick();
     match world.memories.get(&Number(number)) {
-        Some(memory) if !memory.is_kept() => world.restore(number),
+        Some(memory) if !memory.is_kept() || has_lost_words(memory) => world.restore(number),
         Some(memory) if memory.is_kept_core() && !memory.is_constitutional() => {
             world.protect(number)
         }

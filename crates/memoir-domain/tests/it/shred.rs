@@ -1,12 +1,12 @@
 //! SPEC 4.4: text that must not exist is taken out of a memory, its history and the audit.
 
 use memoir_domain::{
-    audit::{Action, Change},
+    audit::{Action, Actor, Change},
     manage::ChangeRefusal,
     memory::{Kind, NewMemory, Number, Tags},
     rollback::plan_undo,
     session::Mode,
-    shred::{ShredTarget, shred},
+    shred::{ShredTarget, check_wish, shred},
 };
 use serde_json::json;
 
@@ -112,6 +112,8 @@ fn spec_4_4_a_constitutional_and_a_discarded_memory_can_be_shredded_once() {
     let mut world = World::with(&["!a vow", "wool"]);
     world.discard(2);
     let discarded_at = world.memory(2).discarded_at;
+    let alone = check_wish(world.memory(1), &Actor::agent("wren"));
+    assert_eq!(alone, Err(ChangeRefusal::ConstitutionalWish(Number(1))));
     for number in [1, 2] {
         world.shred(number).unwrap();
         assert_eq!(

@@ -8,7 +8,7 @@ use memoir_domain::{
     audit::{Action, Body, Change, Patch, Record, Setting},
     memory::{Kind, Memory, NewMemory, Number},
     session::{Mode, State},
-    standing::Standing,
+    standing::RecordsInForce,
 };
 use proptest::{prelude::*, sample::Index};
 use serde_json::json;
@@ -285,13 +285,13 @@ proptest! {
         let mut world = world_of(memories);
         happen(&mut world, &events, 0);
         let standing = in_force(&world.log);
-        let all = Standing::of(&world.log);
+        let all = RecordsInForce::of(&world.log);
         prop_assert_eq!(all.in_force(), &standing);
         // Which of the last records are in force can be told without the ones before them.
         for from in [world.log.len() / 3, world.log.len() * 2 / 3] {
             let first = world.log.get(from).map_or(u64::MAX, |record| record.seq);
             let expected: BTreeSet<u64> = standing.range(first..).copied().collect();
-            let part = Standing::of(&world.log[from..]);
+            let part = RecordsInForce::of(&world.log[from..]);
             let told: BTreeSet<u64> = part.in_force().clone();
             prop_assert_eq!(told, expected);
         }

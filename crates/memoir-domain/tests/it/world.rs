@@ -21,7 +21,7 @@ use memoir_domain::{
     shred,
     survey::Survey,
     text::Digester,
-    wording::{self, Door, WordingTexts},
+    wording::{self, Door, Wording, WordingTexts},
 };
 use serde_json::{Value, json};
 
@@ -211,15 +211,17 @@ impl World {
 
     pub(crate) fn restore(&mut self, number: u64) {
         let memory = self.memory(number).clone();
-        let kept: Vec<Memory> = self
-            .memories
-            .values()
-            .filter(|one| one.is_kept_core())
-            .cloned()
-            .collect();
-        let decision =
-            manage::restore(self.agent.clone(), &memory, &kept, &admin(), self.now).unwrap();
-        self.apply(decision.unwrap());
+        let agent = self.agent.clone();
+        let decision = if memory.is_kept() {
+            let texts = wording::texts_in(&self.log);
+            let mut own = memory.wordings.iter().map(Wording::id);
+            let own = own.find(|id| id.number == memory.number).unwrap();
+            manage::restore_wording(agent, &memory, &texts[&own], &admin(), self.now)
+        } else {
+            let others: Vec<Memory> = self.memories.values().cloned().collect();
+            manage::restore(agent, &memory, &others, &admin(), self.now)
+        };
+        self.apply(decision.unwrap().unwrap());
     }
 
     pub(crate) fn begin(&mut self, mode: Mode) {
@@ -512,6 +514,11 @@ impl World {
             .filter(|other| other.wordings.iter().any(|one| one.number.0 == number))
             .cloned()
             .collect();
+        // The words of a constitutional one go where an administrator asked and the agent said yes.
+        let actor = match self.memory(number).is_constitutional() {
+            true => admin(),
+            false => Actor::agent("wren"),
+        };
         let decision = shred::shred(
             self.agent.clone(),
             &self.sessions,
@@ -521,7 +528,7 @@ impl World {
             },
             &self.log,
             "it should not be there".into(),
-            &Actor::agent("wren"),
+            &actor,
             self.now,
         )?;
         self.apply(decision);

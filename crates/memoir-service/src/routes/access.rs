@@ -17,7 +17,7 @@ use crate::{
     Problem,
     caller::{Caller, Reached},
     extract::{Body, Nothing, Path, Query, read},
-    page::{Page, Wanted},
+    page::{Page, PageParameters},
     schemas,
     wire::AccessRequest,
 };
@@ -29,7 +29,7 @@ pub(crate) struct NewAccessRequest {
     /// `read` (the default): to look for a while. `token`: to make one more token of the agent.
     #[serde(default)]
     #[schema(value_type = Option<schemas::AskedKind>)]
-    kind: Option<Asked>,
+    kind: Option<RequestedKind>,
     /// Why, for the agent to judge: 1 to 2,000 characters.
     #[schema(value_type = String, min_length = 1, max_length = 2_000, example = "to see why the last session was rolled back")]
     purpose: PrivateText,
@@ -53,7 +53,7 @@ pub(crate) struct NewAccessRequest {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Asked {
+enum RequestedKind {
     #[default]
     Read,
     Token,
@@ -68,20 +68,20 @@ impl NewAccessRequest {
         };
         let scope = read("scope", self.scope.as_deref(), scope)?;
         let kind = match (self.kind.unwrap_or_default(), scope, self.minutes) {
-            (Asked::Read, Some(scope), Some(minutes)) if self.expires_at.is_none() => {
+            (RequestedKind::Read, Some(scope), Some(minutes)) if self.expires_at.is_none() => {
                 AccessKind::Read { scope, minutes }
             }
-            (Asked::Read, None, _) => return Err(Problem::invalid("scope: is missing")),
-            (Asked::Read, _, None) => return Err(Problem::invalid("minutes: is missing")),
-            (Asked::Read, ..) => {
+            (RequestedKind::Read, None, _) => return Err(Problem::invalid("scope: is missing")),
+            (RequestedKind::Read, _, None) => return Err(Problem::invalid("minutes: is missing")),
+            (RequestedKind::Read, ..) => {
                 return Err(Problem::invalid(
                     "expires_at: is for `kind: token`; give `minutes`",
                 ));
             }
-            (Asked::Token, None, None) => AccessKind::Token {
+            (RequestedKind::Token, None, None) => AccessKind::Token {
                 expires_at: self.expires_at,
             },
-            (Asked::Token, ..) => {
+            (RequestedKind::Token, ..) => {
                 return Err(Problem::invalid("scope and minutes: are for `kind: read`"));
             }
         };
@@ -114,12 +114,12 @@ pub(crate) async fn ask(
 
 /// Who asked the agent to be let in, and who looks or looked: newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "list_access_requests",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Wanted),
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), PageParameters),
     responses((status = 200, description = "One page", body = Page<AccessRequest>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<PageParameters>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;

@@ -15,7 +15,7 @@ use crate::{
     caller::Caller,
     extract::{Body, Path, Query, name},
     matching::IfMatch,
-    page::{Page, Wanted},
+    page::{Page, PageParameters},
     schemas,
     wire::{Agent, agent_etag},
 };
@@ -26,11 +26,11 @@ use crate::{
 pub(crate) struct Settings(Map<String, Value>);
 
 /// The agents of the account, by name; without their prompts.
-#[utoipa::path(get, path = "/v1/agents", tag = "agents", operation_id = "list_agents", params(Wanted),
+#[utoipa::path(get, path = "/v1/agents", tag = "agents", operation_id = "list_agents", params(PageParameters),
     responses((status = 200, description = "One page", body = Page<Agent>)))]
 pub(crate) async fn list(
     caller: Caller,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<PageParameters>,
 ) -> Result<Response, Problem> {
     let (account, _) = caller.administrator()?;
     let limit = wanted.limit()?;

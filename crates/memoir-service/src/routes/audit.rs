@@ -17,7 +17,7 @@ use crate::{
     Problem, Service,
     caller::Caller,
     extract::{Path, Query, number, prefers_text, read, time, time_until},
-    page::{Page, Wanted},
+    page::{Page, PageParameters},
     schemas,
     wire::{Record, Verified},
 };
@@ -55,7 +55,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    fn read(self) -> Result<(Wanted, RecordQuery), Problem> {
+    fn read(self) -> Result<(PageParameters, RecordQuery), Problem> {
         let memory = self.memory.as_deref().map(number).transpose();
         let memory = memory
             .ok()
@@ -71,7 +71,7 @@ impl Filter {
             until: time_until("until", self.until.as_deref())?,
             last: None,
         };
-        let wanted = Wanted {
+        let wanted = PageParameters {
             limit: self.limit,
             cursor: self.cursor,
         };

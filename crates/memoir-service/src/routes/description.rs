@@ -98,6 +98,7 @@ const OPERATIONS: &[Operation] = &[
         &["consent_required", "not_found", "erased", "too_long"],
     ),
     ("get_memory", READERS, &["not_found", "erased"]),
+    ("list_wordings", READERS, &["not_found", "erased"]),
     (
         "protect_memory",
         ADMINISTRATOR,
@@ -155,6 +156,8 @@ const OPERATIONS: &[Operation] = &[
             "too_many_waiting",
             "erased",
             "shredded",
+            "forbidden",
+            "constitutional",
             "session_open",
             "too_long",
             "precondition_failed",

@@ -59,7 +59,7 @@ pub(crate) struct Received {
 
 /// How it stands with an agent's conversations.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Standing {
+pub(crate) struct ConversationStatus {
     /// Messages that wait to be read.
     pending: u64,
     /// Messages that were read.
@@ -90,7 +90,7 @@ impl From<HandedOver> for Received {
     }
 }
 
-impl From<TranscriptView> for Standing {
+impl From<TranscriptView> for ConversationStatus {
     fn from(view: TranscriptView) -> Self {
         Self {
             pending: view.pending,
@@ -135,7 +135,10 @@ pub(crate) async fn hand_over(
         speaker: message.speaker,
         text: message.text,
     });
-    let handed = reached.agent.hand_over(messages.collect(), now).await?;
+    let handed = reached
+        .agent
+        .hand_over_by(messages.collect(), now, &reached.actor)
+        .await?;
     caller.wake_life();
     Ok((StatusCode::ACCEPTED, axum::Json(Received::from(handed))).into_response())
 }
@@ -143,13 +146,13 @@ pub(crate) async fn hand_over(
 /// How it stands with the agent's conversations.
 #[utoipa::path(get, path = "/v1/agents/{agent}/transcripts", tag = "memories", operation_id = "get_transcripts",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
-    responses((status = 200, description = "Counts", body = Standing)))]
+    responses((status = 200, description = "Counts", body = ConversationStatus)))]
 pub(crate) async fn standing(
     caller: Caller,
     Path(agent): Path<String>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let standing = Standing::from(reached.agent.transcript().await?);
+    let standing = ConversationStatus::from(reached.agent.transcript().await?);
     Ok(axum::Json(standing).into_response())
 }
 

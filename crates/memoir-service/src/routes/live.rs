@@ -9,7 +9,7 @@ use axum::{
 };
 use memoir_app::{
     AgentHandle, Eyes,
-    sessions::{Live, LiveEvent, Seen, Standing},
+    sessions::{Live, LiveEvent, Seen, SessionProgress},
 };
 use memoir_domain::SessionId;
 
@@ -121,7 +121,7 @@ impl fmt::Display for EventId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.0.seq)?;
         match self.0.standing {
-            Some(Standing {
+            Some(SessionProgress {
                 version,
                 core_tokens,
                 breaker_tokens,
@@ -158,7 +158,7 @@ fn parse(id: &str) -> Option<Seen> {
         }),
         [seq, version, core_tokens, breaker_tokens] => Some(Seen {
             seq,
-            standing: Some(Standing {
+            standing: Some(SessionProgress {
                 version,
                 core_tokens,
                 breaker_tokens,

@@ -4,13 +4,15 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage, SeenMemory};
+use memoir_app::{
+    BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage, SeenMemory, ShredWish, WordingQuery,
+};
 use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind},
     memory::{Kind, Number, parse_text},
     recall::Query as RecallQuery,
-    wording::Door,
+    wording::{Door, Origin},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -20,9 +22,9 @@ use crate::{
     caller::{Caller, Reached},
     extract::{Body, Nothing, Object, Path, Query, number, read, time, time_until},
     matching::IfMatch,
-    page::{Page, Wanted},
+    page::{Page, PageParameters},
     schemas,
-    wire::{AccessRequest, Memory, NewMemory, SavedMemory},
+    wire::{AccessRequest, Memory, NewMemory, SavedMemory, ShreddedMemory, Wording},
 };
 
 /// Most memories of a batch.
@@ -142,6 +144,9 @@ pub(crate) struct Filter {
     /// A tag, whatever the case. For the agent itself, or under an access that it has granted.
     #[param(value_type = Option<String>)]
     tag: Option<PrivateText>,
+    /// One origin: the weakest of the wordings that a memory stands for.
+    #[param(inline, value_type = Option<schemas::Origin>)]
+    origin: Option<String>,
     /// Origin dates at this time or after.
     #[param(value_type = Option<String>, format = DateTime)]
     since: Option<String>,
@@ -165,6 +170,7 @@ struct Selected {
     text: Option<PrivateText>,
     tag: Option<PrivateText>,
     kind: Option<Kind>,
+    origin: Option<Origin>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     with_discarded: bool,
@@ -173,7 +179,7 @@ struct Selected {
 }
 
 impl Filter {
-    fn read(self) -> Result<(Wanted, Selected), Problem> {
+    fn read(self) -> Result<(PageParameters, Selected), Problem> {
         let included = |name: &str| match name {
             "discarded" => Ok(true),
             _ => Err("must be `discarded`, or be left out"),
@@ -183,6 +189,10 @@ impl Filter {
             "journal" => Ok(Kind::Journal),
             _ => Err("must be `core` or `journal`"),
         };
+        let origin = |name: &str| {
+            let known = "must be `agent`, `administrator`, `conversation`, `import` or `external`";
+            name.parse::<Origin>().map_err(|_| known)
+        };
         let flag = |text: &str| match text {
             "true" => Ok(true),
             "false" => Ok(false),
@@ -190,6 +200,7 @@ impl Filter {
         };
         let selected = Selected {
             kind: read("kind", self.kind.as_deref(), kind)?,
+            origin: read("origin", self.origin.as_deref(), origin)?,
             since: time("since", self.since.as_deref())?,
             until: time_until("until", self.until.as_deref())?,
             with_discarded: read("include", self.include.as_deref(), included)?.unwrap_or(false),
@@ -204,7 +215,7 @@ impl Filter {
                 "protected, faded: narrow the list by number; leave out `q` and `tag`, or these two",
             ));
         }
-        let wanted = Wanted {
+        let wanted = PageParameters {
             limit: self.limit,
             cursor: self.cursor,
         };
@@ -235,7 +246,7 @@ pub(crate) async fn list(
 
 async fn by_number(
     reached: &Reached,
-    wanted: &Wanted,
+    wanted: &PageParameters,
     selected: &Selected,
 ) -> Result<Page<Memory>, Problem> {
     let limit = wanted.limit()?;
@@ -250,16 +261,37 @@ async fn by_number(
         protected: selected.protected,
         faded: selected.faded.map(|is_faded| reached.agent.faded(is_faded)),
     };
-    Ok(match reached.eyes {
-        Eyes::Agent => {
-            let memories = reached.agent.memory_page(&page).await?;
-            Page::of(memories, limit, |memory| memory.number, Memory::from)
+    let mut found: Vec<SeenMemory> = Vec::new();
+    // The store cannot tell origins, which follow from what is sealed: it is asked on until the page is full.
+    let mut page = page;
+    loop {
+        let memories: Vec<SeenMemory> = match reached.eyes {
+            Eyes::Agent => {
+                let memories = reached.agent.memory_page(&page).await?;
+                memories.into_iter().map(SeenMemory::Words).collect()
+            }
+            Eyes::Administrator => reached.mechanic().memory_page(&page).await?,
+        };
+        let is_last = memories.len() < page.limit as usize;
+        page.after = memories.last().map_or(page.after, |last| number_of(last).0);
+        let is_wanted = |memory: &SeenMemory| {
+            selected
+                .origin
+                .is_none_or(|origin| origin_of(memory) == origin)
+        };
+        found.extend(memories.into_iter().filter(is_wanted));
+        if is_last || found.len() > limit as usize {
+            break;
         }
-        Eyes::Administrator => {
-            let memories = reached.mechanic().memory_page(&page).await?;
-            Page::of(memories, limit, number_of, Memory::from)
-        }
-    })
+    }
+    Ok(Page::of(found, limit, number_of, Memory::from))
+}
+
+fn origin_of(memory: &SeenMemory) -> Origin {
+    match memory {
+        SeenMemory::Words(memory) => memory.origin,
+        SeenMemory::Blind(memory) => memory.origin,
+    }
 }
 
 fn number_of(memory: &SeenMemory) -> Number {
@@ -272,7 +304,7 @@ fn number_of(memory: &SeenMemory) -> Number {
 /// Matches by rank: a cursor holds the rank of the last one that was seen.
 async fn matches(
     reached: &Reached,
-    wanted: &Wanted,
+    wanted: &PageParameters,
     selected: Selected,
 ) -> Result<Page<Memory>, Problem> {
     let limit = wanted.limit()?;
@@ -282,6 +314,7 @@ async fn matches(
         until: selected.until,
         kind: selected.kind,
         tag: selected.tag,
+        origin: selected.origin,
         limit: limit as usize + 1,
     };
     let (after, with_discarded) = (wanted.after()?, selected.with_discarded);
@@ -318,6 +351,30 @@ pub(crate) async fn show(
         Eyes::Administrator => Memory::from(reached.mechanic().memory(number).await?),
     };
     Ok(with_etag(memory))
+}
+
+/// The wordings that a memory stands for, the oldest first, with what sessions let go of them.
+#[utoipa::path(get, path = "/v1/agents/{agent}/memories/{number}/wordings", tag = "memories", operation_id = "list_wordings",
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), PageParameters),
+    responses((status = 200, description = "One page", body = Page<Wording>)))]
+pub(crate) async fn wordings(
+    caller: Caller,
+    Path((agent, number)): Path<(String, String)>,
+    Query(wanted): Query<PageParameters>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(&agent).await?;
+    let limit = wanted.limit()?;
+    let query = WordingQuery {
+        of: Some(self::number(&number)?),
+        after: wanted.after()?,
+        limit: limit + 1,
+    };
+    let found = match reached.eyes {
+        Eyes::Agent => reached.agent.wordings(&query, Eyes::Agent).await?,
+        Eyes::Administrator => reached.mechanic().wordings(&query).await?,
+    };
+    let page = Page::of(found, limit, |wording| wording.id, Wording::from);
+    Ok(axum::Json(page).into_response())
 }
 
 fn with_etag(memory: Memory) -> Response {
@@ -375,10 +432,11 @@ pub(crate) async fn unprotect(
     handle(&caller, place, Handling::Unprotect, &headers).await
 }
 
-/// Gives one discarded memory back.
+/// Gives one discarded memory back. Of a kept memory, of whose own wording sessions let words go, it gives the
+/// wording back: under its number, or as a new memory where this one stands for other wordings too.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/restore", tag = "time machine",
     operation_id = "restore_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
-    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The memory that is said again", body = Memory, headers(("ETag" = String)))))]
 pub(crate) async fn restore(
     caller: Caller,
     Path(place): Path<(String, String)>,
@@ -408,6 +466,10 @@ pub(crate) struct Shredding {
     /// 1 to 1,000 characters; not the words themselves.
     #[schema(value_type = String, min_length = 1, max_length = 1_000, example = "a key was pasted")]
     reason: PrivateText,
+    /// Whether the kept memories that still say a sentence of it go, too: for the agent itself, which alone is
+    /// told which these are.
+    #[serde(default)]
+    derived: bool,
 }
 
 /// Takes the words of one memory out of everything, for good: at the agent's own wish. An administrator's
@@ -416,26 +478,38 @@ pub(crate) struct Shredding {
     operation_id = "shred_memory", request_body = Shredding,
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
     responses(
-        (status = 200, description = "What is left of it", body = Memory, headers(("ETag" = String))),
+        (status = 200, description = "What is left of it", body = ShreddedMemory, headers(("ETag" = String))),
         (status = 202, description = "An administrator's: the agent is asked, and nothing is shredded without its yes", body = AccessRequest)))]
 pub(crate) async fn shred(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
     headers: HeaderMap,
-    Body(Shredding { reason }): Body<Shredding>,
+    Body(Shredding { reason, derived }): Body<Shredding>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let number = self::number(&number)?;
     let expected = IfMatch::of(&headers)?;
     if reached.eyes == Eyes::Administrator {
+        if derived {
+            return Err(Problem::forbidden(
+                "derived: only the agent is told which memories still say a sentence of this one, and shreds them with it; leave it out",
+            ));
+        }
         return ask_to_shred(&reached, number, &expected, reason).await;
     }
     let is_expected = |now: &BlindMemoryView| is_expected(&expected, now);
+    let wish = ShredWish {
+        number,
+        reason: reason.expose(),
+        derived,
+    };
     let shredded = reached
         .agent
-        .shred_where(number, reason.expose(), is_expected, &reached.actor)
+        .shred_where(&wish, is_expected, &reached.actor)
         .await?;
-    Ok(with_etag(Memory::from(shredded.memory)))
+    let shredded = ShreddedMemory::from(shredded);
+    let etag = [(header::ETAG, shredded.memory.etag())];
+    Ok((etag, axum::Json(shredded)).into_response())
 }
 
 async fn ask_to_shred(

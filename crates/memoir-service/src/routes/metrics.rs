@@ -1,4 +1,7 @@
 //! `/metrics`: what is counted, in the text format of Prometheus.
+//!
+//! It is of all accounts. From this machine it is open, as Prometheus expects; from elsewhere and through
+//! proxies it is for administrators of the account `default`, since those of other accounts are tenants.
 
 use axum::{
     extract::{Request, State},

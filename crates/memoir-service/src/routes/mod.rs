@@ -66,6 +66,7 @@ fn guarded() -> OpenApiRouter<Service> {
         .routes(routes!(memories::list, memories::save))
         .routes(routes!(memories::save_batch))
         .routes(routes!(memories::show))
+        .routes(routes!(memories::wordings))
         .routes(routes!(memories::protect, memories::unprotect))
         .routes(routes!(memories::restore))
         .routes(routes!(memories::discard))

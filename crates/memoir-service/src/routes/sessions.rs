@@ -18,7 +18,7 @@ use crate::{
     Problem, Service,
     caller::{Caller, Reached},
     extract::{Arguments, Body, Nothing, Path, Query, read},
-    page::{Page, Wanted},
+    page::{Page, PageParameters},
     schemas,
     wire::{OpenSession, Session, ToolDefinition},
 };
@@ -143,12 +143,12 @@ fn seen(session: Session, eyes: Eyes) -> Session {
 
 /// The agent's sessions, newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/sessions", tag = "sessions", operation_id = "list_sessions",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Wanted),
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), PageParameters),
     responses((status = 200, description = "One page", body = Page<Session>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<PageParameters>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;

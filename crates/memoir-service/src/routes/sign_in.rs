@@ -1,5 +1,9 @@
 //! `/v1/sign-in`: an administrator's name and password, and a code where there is a second factor, for a token
 //! that lasts some hours.
+//!
+//! The one request under `/v1` without a token. It counts attempts by address and name, has at most two
+//! passwords checked at a time, answers an unknown name as a wrong password, and takes nothing from a page of
+//! another site, whose attempts would keep others out of their own browser.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -11,7 +15,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{DEFAULT_ACCOUNT, HalfSignedIn, NewToken, Passage, Proof, Proven, SignIn};
+use memoir_app::{DEFAULT_ACCOUNT, HalfSignedIn, NewToken, PasswordProof, Proof, Proven, SignIn};
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_vault::password::Password;
 use serde::{Deserialize, Serialize};
@@ -132,7 +136,7 @@ pub(crate) enum Secret<'a> {
 pub(crate) enum Admitted {
     In(NewToken),
     /// The password is right, and the code is to come.
-    CodeNeeded(Passage),
+    CodeNeeded(PasswordProof),
 }
 
 /// Signs in whoever knows the password, and counts the attempt, whichever door it comes by.

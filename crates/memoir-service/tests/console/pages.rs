@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use memoir_app::AgentHandle;
+use memoir_app::{AgentHandle, MemoryInput};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
     audit::Actor,
     session::Mode,
+    wording::Origin,
 };
 use serde_json::json;
 
@@ -228,4 +229,21 @@ async fn the_fleet_is_sorted_searched_and_paged() {
         browser.page(&path).await.check(&path);
     }
     assert_eq!(browser.get("/?page=x").await.status, 400);
+}
+
+#[tokio::test]
+async fn spec_2_4_an_origin_weaker_than_the_agents_own_word_is_shown() {
+    let house = House::open().await;
+    let agent = house.agent(&house.account, "Wren", &["One"]).await;
+    let quoted = MemoryInput {
+        content: format!("A page says {CANARY}").into(),
+        origin: Some(Origin::External),
+        ..MemoryInput::default()
+    };
+    agent.save(&[quoted], &Actor::agent("Wren")).await.unwrap();
+    let browser = house.ada().await;
+    let path = format!("/agents/{}/memories", agent.scope().agent);
+    let page = browser.get(&path).await;
+    assert_eq!(page.text.matches("origin external").count(), 1);
+    assert!(!page.text.contains(CANARY));
 }

@@ -192,7 +192,10 @@ async fn spec_6_2_what_was_begun_when_the_process_was_killed_is_not_done_again()
     // As it stands between the change and its answer.
     let connection = rusqlite::Connection::open(house.database()).unwrap();
     let forgotten = connection
-        .execute("UPDATE replies SET status = NULL, body = NULL", [])
+        .execute(
+            "UPDATE replies SET version = NULL, open = NULL, sealed = NULL",
+            [],
+        )
         .unwrap();
     assert_eq!(forgotten, 1);
     let again = keyed(&mut client, &wren, "k", path, body).await;

@@ -36,7 +36,7 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
     rusqlite::Connection::open(dir.path().join("m.db"))
         .unwrap()
         .execute(
-            "UPDATE agents SET settings = 'damaged' WHERE id = ?1",
+            "UPDATE agents SET open = 'damaged' WHERE id = ?1",
             [broken.as_bytes()],
         )
         .unwrap();

@@ -142,7 +142,7 @@ async fn an_agent_is_found_by_its_name_however_it_is_written_and_by_its_identifi
             &json!({"value": id}),
         )
         .await;
-    renamed.expect(200);
+    renamed.refused(400, "invalid_argument");
     let shown = house
         .get(&format!("/v1/agents/{id}"), &token)
         .await

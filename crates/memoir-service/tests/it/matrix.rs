@@ -94,6 +94,12 @@ fn operations() -> Vec<Operation> {
         ),
         operation("get_memory", "GET", "/v1/agents/{agent}/memories/1", none()),
         operation(
+            "list_wordings",
+            "GET",
+            "/v1/agents/{agent}/memories/1/wordings",
+            none(),
+        ),
+        operation(
             "protect_memory",
             "PUT",
             "/v1/agents/{agent}/memories/1/protection",

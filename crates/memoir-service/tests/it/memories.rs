@@ -256,6 +256,221 @@ async fn a_memory_is_handled_under_the_tag_that_was_read() {
 }
 
 #[tokio::test]
+async fn spec_4_4_the_agent_alone_is_told_what_still_says_it_and_has_it_go_too() {
+    let house = House::open().await;
+    let token = house.administrator().await;
+    let memories = [
+        "The key is Zwitscher. Mira bakes.",
+        "Mira bakes. She sings.",
+        "The kiln is old.",
+        "The key is Zwitscher.",
+        "Mira bakes. It rains.",
+    ];
+    let (agent, own) = house.agent_with("wren", &memories).await;
+    let shred = async |number: u64, derived: bool| {
+        let body = json!({"reason": "a slip", "derived": derived});
+        let path = format!("{PATH}/{number}/shred");
+        house.post(&path, &own, body).await
+    };
+    let shredded = shred(4, false).await.expect(200);
+    assert_eq!(
+        (&shredded["still_said_by"], &shredded["derived"]),
+        (&json!([1]), &json!([]))
+    );
+    // One of those that say it is constitutional: nothing goes before both wish it.
+    let protect = format!("{PATH}/2/protection");
+    house
+        .send("PUT", &protect, &token, &json!({}))
+        .await
+        .expect(200);
+    shred(1, true).await.refused(409, "constitutional");
+    assert!(house.get(&format!("{PATH}/5"), &own).await.expect(200)["content"].is_string());
+    house
+        .send("DELETE", &protect, &token, &Value::Null)
+        .await
+        .expect(200);
+    let shredded = shred(1, true).await.expect(200);
+    assert_eq!(
+        (&shredded["still_said_by"], &shredded["derived"]),
+        (&json!([]), &json!([2, 5]))
+    );
+    let left = house.get(PATH, &own).await.expect(200);
+    let left: Vec<&Value> = left["items"].as_array().unwrap().iter().collect();
+    let left = left.iter().filter(|one| one["kind"] == "core");
+    assert_eq!(
+        left.map(|one| &one["number"]).collect::<Vec<_>>(),
+        [&json!(3)]
+    );
+    assert!(agent.verify().await.unwrap().valid);
+
+    // An administrator asks, and is not told; the agent is, with its answer.
+    house.save("wren", &own, "The kiln is old. So am I.").await;
+    let path = format!("{PATH}/3/shred");
+    let wish = json!({"reason": "a slip", "derived": true});
+    house
+        .post(&path, &token, wish)
+        .await
+        .refused(403, "forbidden");
+    let asked = house
+        .post(&path, &token, json!({"reason": "a slip"}))
+        .await
+        .expect(202);
+    let request = format!("/v1/access-requests/{}", asked["id"].as_str().unwrap());
+    let answer = json!({"granted": true});
+    let answered = house
+        .post(&format!("{request}/answer"), &own, answer)
+        .await
+        .expect(200);
+    assert_eq!(answered["still_said_by"].as_array().unwrap().len(), 1);
+    for who in [&token, &own] {
+        let shown = house.get(&request, who).await.expect(200);
+        assert!(shown["still_said_by"].is_null(), "told once, to the agent");
+        let records = house.get("/v1/agents/wren/audit", who).await.expect(200);
+        assert!(!records.to_string().contains("still_said_by"));
+    }
+}
+
+#[tokio::test]
+async fn spec_3_14_the_wordings_of_a_memory_are_listed_and_what_was_let_go_comes_back() {
+    let house = House::open().await;
+    let token = house.administrator().await;
+    let ballast = "Of the hives behind the house seven have honey in them. ".repeat(20);
+    let memories = [
+        "Mira bakes on Fridays. She sings then.",
+        "Mira bakes on Fridays.",
+        ballast.as_str(),
+    ];
+    let (_, own) = house.agent_with("wren", &memories).await;
+    let session = house.open_session("wren", &own).await;
+    let update = json!({"id": 1, "content": "Mira bakes on Fridays."});
+    let use_tool = async |tool, arguments| house.tool(&session, &own, tool, arguments).await;
+    assert_eq!(
+        use_tool("delete_memory", json!({"id": 2})).await["carried_by"],
+        1
+    );
+    assert_eq!(use_tool("update_memory", update).await["type"], "updated");
+    use_tool("complete_refinement", json!({"summary": "Shorter."})).await;
+
+    let path = format!("{PATH}/1/wordings");
+    let list = house.get(&path, &own).await.expect(200);
+    let items = list["items"].as_array().unwrap();
+    let at = &items[0]["let_go"][0]["at"];
+    assert_eq!(
+        items[0],
+        json!({
+            "number": 1,
+            "content": memories[0],
+            "origin": "agent",
+            "created_at": items[0]["created_at"],
+            "let_go": [{
+                "session_id": session,
+                "at": at,
+                "words": ["She", "sings", "then"],
+                "lost_words": 3,
+                "deleted": false,
+            }],
+        })
+    );
+    assert_eq!(
+        (&items[1]["number"], &items[1]["let_go"]),
+        (&json!(2), &json!([]))
+    );
+    let first = house
+        .get(&format!("{path}?limit=1"), &own)
+        .await
+        .expect(200);
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let next = format!("{path}?limit=1&cursor={cursor}");
+    let second = house.get(&next, &own).await.expect(200);
+    assert_eq!(
+        (&second["items"][0], &second["next_cursor"]),
+        (&items[1], &Value::Null)
+    );
+    // An administrator sees that, and not what (SPEC 5.1).
+    let blind = house.get(&path, &token).await.expect(200);
+    let mut bare = list.clone();
+    for item in bare["items"].as_array_mut().unwrap() {
+        let item = item.as_object_mut().unwrap();
+        item.remove("content");
+        for lost in item["let_go"].as_array_mut().unwrap() {
+            lost.as_object_mut().unwrap().remove("words");
+        }
+    }
+    assert_eq!(blind, bare);
+    house
+        .get(&format!("{PATH}/99/wordings"), &own)
+        .await
+        .refused(404, "not_found");
+    // #1 stands for #2 too: what it said comes back as a memory of its own (SPEC 4.3).
+    let restore = format!("{PATH}/1/restore");
+    let back = house.post(&restore, &token, Value::Null).await.expect(200);
+    assert!(back["content"].is_null());
+    let number = back["number"].as_u64().unwrap();
+    assert!(number > 3, "{back}");
+    let back = house
+        .get(&format!("{PATH}/{number}"), &own)
+        .await
+        .expect(200);
+    assert_eq!(back["content"], memories[0]);
+    house
+        .post(&restore, &token, Value::Null)
+        .await
+        .refused(409, "not_discarded");
+    let verified = house
+        .get("/v1/agents/wren/audit/verify", &token)
+        .await
+        .expect(200);
+    assert_eq!(verified["valid"], true);
+    assert_eq!(verified["carried"]["let_go"], 0);
+}
+
+#[tokio::test]
+async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
+    let house = House::open().await;
+    let token = house.administrator().await;
+    let (_, own) = house.agent_with("wren", &["The kiln is old."]).await;
+    for at in 0..5 {
+        let quoted = json!({"content": format!("The kiln is hot at {at}."), "kind": "core", "origin": "external"});
+        house.post(PATH, &own, quoted).await.expect(201);
+        house.save("wren", &own, &format!("Tea at {at}.")).await;
+    }
+    let mut found = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let path = format!("{PATH}?origin=external&limit=2{cursor}");
+        let page = house.get(&path, &own).await.expect(200);
+        // An administrator is told as much, without words.
+        let blind = house.get(&path, &token).await.expect(200);
+        assert_eq!(blind["next_cursor"], page["next_cursor"]);
+        assert_eq!(
+            blind["items"].as_array().unwrap().len(),
+            page["items"].as_array().unwrap().len()
+        );
+        found.extend(
+            page["items"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["number"].clone()),
+        );
+        let Some(next) = page["next_cursor"].as_str() else {
+            break;
+        };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(found, [2, 4, 6, 8, 10]);
+    let searched = house
+        .get(&format!("{PATH}?q=kiln&origin=agent"), &own)
+        .await
+        .expect(200);
+    assert_eq!(searched["items"].as_array().unwrap().len(), 1);
+    house
+        .get(&format!("{PATH}?origin=heaven"), &own)
+        .await
+        .refused(400, "invalid_argument");
+}
+
+#[tokio::test]
 async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
     let house = House::open().await;
     let (_, own) = house

@@ -111,8 +111,14 @@ async fn spec_4_3_what_stands_in_the_way_of_an_undo_is_listed() {
     assert_eq!(problem["session_id"], session);
     assert_eq!(problem["obstacles"][0]["action"], "memory_discarded");
     assert_eq!(problem["obstacles"][0]["memories"], json!([1]));
-    let undone = house
+    // What an administrator did stays, whatever the agent asks for.
+    let problem = house
         .post(&path, &own, json!({"cascade": true}))
+        .await
+        .refused(409, "in_the_way");
+    assert_eq!(problem["hint"], "an administrator can undo it");
+    let undone = house
+        .post(&path, &administrator, json!({"cascade": true}))
         .await
         .expect(200);
     assert!(!undone["undone_at"].is_null());

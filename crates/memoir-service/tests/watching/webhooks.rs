@@ -102,6 +102,8 @@ async fn an_end_is_told_signed_and_without_words() {
         },
     });
     assert_eq!(told.json(), expected);
+    // SPEC 3.14: how much was let go, not what.
+    assert!(expected["data"]["session"]["lost_words"].as_u64().unwrap() > 0);
     service.stop().await;
 }
 

@@ -9,11 +9,13 @@ use std::{
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId,
     audit::{Action, ActorKind},
-    memory::{Kind, Number, Tally},
+    memory::{Kind, Number},
+    schedule::Prospect,
 };
 use memoir_store::{
-    AccountRow, AgentRow, AuditRow, Commit, Error, Fleet, MemoryRow, ReplyRow, Selection, Snapshot,
-    Store, StoredText, TokenRow, UserRow, Wanted,
+    AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit, Document, Error, Fleet,
+    FleetRanks, MemoryRow, ReplyRow, Selection, Snapshot, Store, StoredText, TokenColumns,
+    TokenRow, UserColumns, UserRow,
 };
 use memoir_store_sqlite::SqliteStore;
 
@@ -36,34 +38,29 @@ pub(crate) fn agent(number: u8) -> AgentRow {
             account: account().id,
             agent: AgentId::from_bytes([number; 16]),
         },
-        version: 0,
-        name: format!("agent {number}"),
-        folded_name: format!("agent {number}"),
-        settings: "{}".to_owned(),
-        lost_by_day: "{}".to_owned(),
-        prompts_version: 1,
-        paused: false,
-        inactive: false,
-        created_at: at(0),
-        tally: Tally::default(),
-        next_number: Number(1),
-        next_seq: 1,
-        last_refinement_at: None,
-        last_attempt_at: None,
-        last_attempt_tokens: None,
-        weekly_after: None,
-        attempt_failures: 0,
-        retry_at: None,
-        due_at: None,
-        last_reflection_at: None,
-        unreflected_since: None,
-        reflect_after: None,
-        ledger_created_at: None,
-        ledger_number: None,
-        erased_at: None,
-        head: [0; 32],
-        seal: StoredText(vec![1]),
+        columns: AgentColumns {
+            name: format!("agent {number}"),
+            folded_name: format!("agent {number}"),
+            erased_at: None,
+            next_seq: 1,
+            head: [0; 32],
+            prospect: Prospect::default(),
+            ranks: FleetRanks::default(),
+        },
+        document: document(0),
     }
+}
+
+/// How many memories the agent has: each of them has one record, and no other thing has any.
+pub(crate) fn count(agent: &AgentRow) -> u64 {
+    agent.columns.next_seq - 1
+}
+
+/// The agent as it is once it was written.
+pub(crate) fn written(agent: &AgentRow) -> AgentRow {
+    let mut agent = agent.clone();
+    agent.document.version += 1;
+    agent
 }
 
 /// A token of the account's administrator.
@@ -72,13 +69,22 @@ pub(crate) fn token(number: u8) -> TokenRow {
         id: TokenId::from_bytes([number; 16]),
         account: account().id,
         agent: None,
-        sign_in: None,
-        digest: [number; 32],
-        created_at: at(1),
-        expires_at: None,
         last_used_at: None,
-        revoked_at: None,
-        seal: StoredText(vec![1, 2]),
+        columns: TokenColumns {
+            digest: [number; 32],
+            created_at: at(1),
+            revoked_at: None,
+        },
+        document: document(1),
+    }
+}
+
+/// A document; no store reads it.
+pub(crate) fn document(version: u64) -> Document {
+    Document {
+        version,
+        open: format!("{{\"number\":{version}}}"),
+        sealed: StoredText(vec![1]),
     }
 }
 
@@ -86,14 +92,12 @@ pub(crate) fn user() -> UserRow {
     UserRow {
         id: UserId::from_bytes([3; 16]),
         account: account().id,
-        name: "Ada".to_owned(),
-        folded_name: "ada".to_owned(),
-        version: 1,
-        generation: 0,
-        password_hash: "$argon2id$".to_owned(),
-        created_at: at(1),
-        removed_at: None,
-        seal: StoredText(vec![3]),
+        columns: UserColumns {
+            folded_name: "ada".to_owned(),
+            created_at: at(1),
+            removed_at: None,
+        },
+        document: document(1),
     }
 }
 
@@ -118,8 +122,8 @@ pub(crate) fn hash(seq: u64) -> [u8; 32] {
 /// Adds `count` memories of `bytes` bytes each, with a record for each.
 pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
     let mut commit = Commit {
-        expected_version: (agent.version > 0).then_some(agent.version),
-        prompts: (agent.version == 0).then(|| StoredText(vec![1])),
+        expected_version: (agent.document.version > 0).then_some(agent.document.version),
+        prompts: (agent.document.version == 0).then(|| StoredText(vec![1])),
         agent: agent.clone(),
         memories: Vec::new(),
         sessions: Vec::new(),
@@ -131,10 +135,10 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
         progress: None,
     };
     for _ in 0..count {
-        let number = commit.agent.next_number;
+        let number = Number(commit.agent.columns.next_seq);
         commit.memories.push(MemoryRow {
             number,
-            version: agent.version + 1,
+            version: agent.document.version + 1,
             kind: Kind::Core,
             body: StoredText(vec![7; bytes]),
             tokens: 10,
@@ -145,7 +149,7 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
             shredded_at: None,
         });
         commit.records.push(AuditRow {
-            seq: commit.agent.next_seq,
+            seq: commit.agent.columns.next_seq,
             recorded_at: at(1),
             actor_kind: ActorKind::System,
             actor_name: "memoir".to_owned(),
@@ -156,14 +160,11 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
             body: StoredText(vec![8; bytes]),
             body_version: 1,
             body_commitment: [0xC0; 32],
-            hash: hash(commit.agent.next_seq),
+            hash: hash(commit.agent.columns.next_seq),
             previous_hash: None,
         });
-        commit.agent.head = hash(commit.agent.next_seq);
-        commit.agent.next_number.0 += 1;
-        commit.agent.next_seq += 1;
-        commit.agent.tally.core_count += 1;
-        commit.agent.tally.core_tokens += 10;
+        commit.agent.columns.head = hash(commit.agent.columns.next_seq);
+        commit.agent.columns.next_seq += 1;
     }
     commit
 }
@@ -176,10 +177,9 @@ pub(crate) async fn save(
     bytes: usize,
 ) -> Result<(), Error> {
     let commit = saving(agent, count, bytes);
-    let after = commit.agent.clone();
-    let version = agent.version + 1;
+    let after = written(&commit.agent);
     store.commit(commit).await?;
-    *agent = AgentRow { version, ..after };
+    *agent = after;
     Ok(())
 }
 
@@ -194,9 +194,9 @@ pub(crate) async fn begin(path: &Path) -> (SqliteStore, AgentRow) {
 
 /// Everything that is kept of the agent.
 pub(crate) async fn look(store: &SqliteStore, agent: &AgentRow) -> Option<Snapshot> {
-    let wanted = Wanted {
+    let wanted = AgentQuery {
         memories: Selection::All,
-        ..Wanted::default()
+        ..AgentQuery::default()
     };
     store.snapshot(agent.scope, &wanted).await.unwrap()
 }
@@ -205,7 +205,7 @@ pub(crate) async fn look(store: &SqliteStore, agent: &AgentRow) -> Option<Snapsh
 pub(crate) async fn assert_holds(store: &SqliteStore, agent: &AgentRow) {
     let found = look(store, agent).await.unwrap();
     assert_eq!(&found.agent, agent);
-    assert_eq!(found.memories.len() as u64, agent.next_number.0 - 1);
+    assert_eq!(found.memories.len() as u64, count(agent));
     assert_eq!(store.check().await.unwrap(), []);
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use memoir_store::{Access, Error, Fleet, ReplyRow, Store, Wanted};
+use memoir_store::{Access, AgentQuery, Error, Fleet, ReplyRow, Store};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -129,7 +129,7 @@ async fn readers_do_not_wait_for_a_writer() {
     let started = std::time::Instant::now();
     for _ in 0..20 {
         assert_holds(&store, &agent).await;
-        let found = store.snapshot(agent.scope, &Wanted::default()).await;
+        let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
         assert_eq!(found.unwrap().unwrap().agent, agent);
     }
     assert!(started.elapsed() < Duration::from_secs(5));
@@ -166,7 +166,7 @@ async fn a_caller_who_leaves_harms_nobody() {
     gate.open_when_waiting().await;
     // What was queued is written all the same.
     let mut found = look(&store, &agent).await.unwrap().agent;
-    while found.version == agent.version {
+    while found.document.version == agent.document.version {
         tokio::time::sleep(Duration::from_millis(10)).await;
         found = look(&store, &agent).await.unwrap().agent;
     }
@@ -179,7 +179,7 @@ async fn contend(store: &SqliteStore, number: u8, wanted: u64) -> u64 {
     let mut mine = 0;
     loop {
         let mut row = look(store, &agent(number)).await.unwrap().agent;
-        if row.next_number.0 > wanted {
+        if count(&row) >= wanted {
             return mine;
         }
         match save(store, &mut row, 1, 200).await {
@@ -216,9 +216,8 @@ async fn two_stores_and_another_process_share_one_file() {
     for store in [&first, &second] {
         for number in 1..=3 {
             let row = look(store, &agent(number)).await.unwrap().agent;
-            assert_eq!(row.next_number.0 - 1, if number == 1 { 300 } else { 100 });
-            assert_eq!(row.version + 1, row.next_number.0);
-            assert_eq!(row.next_seq, row.next_number.0);
+            assert_eq!(count(&row), if number == 1 { 300 } else { 100 });
+            assert_eq!(row.document.version, count(&row));
         }
         assert_eq!(store.check().await.unwrap(), []);
     }

@@ -76,8 +76,8 @@ stories! {
     spec_4_4_a_body_of_another_version_is_a_conflict
     spec_4_2_every_log_that_has_grown_gets_a_leaf
     spec_4_2_leaves_have_no_gaps_whoever_appends
-    counts_agree_after_any_history
-    spec_4_4_shredded_memories_are_counted_apart
+    rows_agree_after_any_history
+    spec_4_4_shredded_memories_are_kept_and_left_out
     spec_4_4_what_is_shredded_is_discarded
     lists_of_agents_are_sorted_and_searched
     pages_of_memories_are_narrowed_by_every_part
@@ -94,7 +94,7 @@ stories! {
     spec_5_5_a_user_is_written_over_the_version_before_it_only
     spec_5_5_a_removed_user_is_gone_and_one_always_stays
     spec_5_2_every_field_of_a_request_is_kept
-    spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over
+    spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
     spec_5_2_requests_come_newest_first_and_of_one_agent
     spec_5_2_open_requests_are_those_that_something_can_become_of
     spec_6_2_of_requests_at_once_exactly_one_enters

@@ -7,15 +7,10 @@ use std::{
     time::Duration,
 };
 
-use memoir_domain::{
-    AccessRequestId, SessionId,
-    access::{AccessKind, AccessState},
-    audit::ActorKind,
-    session::*,
-};
+use memoir_domain::{AccessRequestId, SessionId, access::AccessState, session::*};
 use memoir_store::{
-    Access, AccessRow, AgentRow, BodyRow, Commit, Fleet, RecordFilter, SessionRow, Snapshot, Store,
-    StoredText, TokenRow, UserRow,
+    Access, AccessColumns, AccessRow, AgentRow, BodyRow, Commit, Document, Fleet, RecordFilter,
+    SessionColumns, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow,
 };
 use memoir_store_sqlite::SqliteStore;
 
@@ -34,17 +29,14 @@ async fn play(path: &Path) {
         Some(found) => found.agent,
         None => agent(1),
     };
-    while row.next_number.0 <= 4 {
+    while count(&row) < 4 {
         let commit = edit(&row, 1);
-        let after = commit.agent.clone();
+        let after = written(&commit.agent);
         store.commit(commit).await.unwrap();
-        say(&format!("acknowledged {}", after.next_number.0 - 1));
-        row = AgentRow {
-            version: row.version + 1,
-            ..after
-        };
+        say(&format!("acknowledged {}", count(&after)));
+        row = after;
     }
-    if row.next_number.0 == 5 {
+    if count(&row) == 4 {
         let commit = edit(&row, 400);
         store.commit(commit).await.unwrap();
     }
@@ -82,22 +74,20 @@ async fn play_access(store: &SqliteStore) {
 /// The user with another password.
 fn renewed() -> UserRow {
     UserRow {
-        version: 2,
-        generation: 1,
-        password_hash: "$argon2id$another".to_owned(),
+        document: document(2),
         ..user()
     }
 }
 
-fn answer() -> (u16, StoredText) {
-    (201, StoredText(vec![1]))
+fn answer() -> Document {
+    document(1)
 }
 
 /// Of what has to do with coming in, all that the child saw acknowledged is there, and nothing by half.
 async fn assert_access_survived(path: &Path, said: &str) {
     let store = SqliteStore::open(path).unwrap();
     let has_said = |word: &str| said.lines().any(|line| line == word);
-    match store.token(&token(2).digest).await.unwrap() {
+    match store.token(&token(2).columns.digest).await.unwrap() {
         Some(found) => {
             let used = TokenRow {
                 last_used_at: Some(at(5)),
@@ -135,13 +125,20 @@ fn words(version: u64) -> StoredText {
     StoredText(format!("<words of version {version}>").into_bytes())
 }
 
+/// A document with the words of that version.
+fn replacing(version: u64) -> Document {
+    Document {
+        sealed: words(version),
+        ..document(version)
+    }
+}
+
 /// Writes to every table: memories and what goes with them, a session, other prompts, and words in place
 /// of those of the first record. The agent's version is then that of these words.
-fn edit(row: &AgentRow, count: u64) -> Commit {
-    let mut commit = saving(row, count, 700);
-    let version = row.version + 1;
+fn edit(row: &AgentRow, memories: u64) -> Commit {
+    let mut commit = saving(row, memories, 700);
+    let version = row.document.version + 1;
     commit.prompts = Some(words(version));
-    commit.agent.prompts_version = version;
     if version == 1 {
         commit.records[0].body = words(1);
     } else {
@@ -159,46 +156,25 @@ fn edit(row: &AgentRow, count: u64) -> Commit {
     commit.access = vec![AccessRow {
         id: AccessRequestId::from_bytes([8; 16]),
         agent: row.scope.agent,
-        version,
-        kind: AccessKind::Token { expires_at: None },
-        state: AccessState::Granted,
-        asked_by_kind: ActorKind::Administrator,
-        asked_by_name: "somebody".to_owned(),
-        requested_at: at(1),
-        expires_at: at(100),
-        answered_at: Some(at(2)),
-        answered_seq: Some(1),
-        ended_at: None,
-        reads: version,
-        memories_read: 0,
-        tokens_read: 0,
-        body: words(version),
+        columns: AccessColumns {
+            state: AccessState::Granted,
+            requested_at: at(1),
+            expires_at: at(100),
+        },
+        document: replacing(version),
     }];
     commit.sessions = vec![SessionRow {
         id: SessionId::from_bytes([9; 16]),
         agent: row.scope.agent,
-        version,
-        state: State::Open,
-        mode: Mode::Full,
-        driver: Driver::Agent,
-        trigger: Trigger::Request,
-        rehearsal: false,
-        model: None,
-        pre_session_tokens: None,
-        post_session_tokens: None,
-        threshold: None,
-        edits: u32::try_from(commit.agent.next_number.0 - 1).unwrap(),
-        removed_tokens: 0,
-        lost_words: 0,
-        stats: Stats::default(),
-        refused_calls: 0,
-        end_reason: None,
-        body: StoredText(vec![1]),
-        started_at: at(1),
-        ended_at: None,
-        undone_at: None,
-        usage: Usage::default(),
+        columns: SessionColumns {
+            state: State::Open,
+            driver: Driver::Agent,
+            model: None,
+            started_at: at(1),
+            ended_at: None,
+        },
         lease: None,
+        document: document(count(&commit.agent)),
     }];
     commit
 }
@@ -218,10 +194,9 @@ async fn assert_survived(path: &Path, acknowledged: u64, states: &[u64]) {
         None => 0,
         Some(found) => {
             let memories = found.memories.len() as u64;
-            assert_eq!(found.agent.next_number.0 - 1, memories);
-            assert_eq!(found.agent.next_seq - 1, memories);
+            assert_eq!(count(&found.agent), memories);
             let sessions = store.sessions(found.agent.scope, 9).await.unwrap();
-            assert_eq!(u64::from(sessions[0].edits), memories);
+            assert_eq!(sessions[0].document, document(memories));
             assert_replaced(path, &store, &found).await;
             memories
         }
@@ -241,7 +216,7 @@ async fn assert_survived(path: &Path, acknowledged: u64, states: &[u64]) {
 /// Prompts and the words of the first record are those of the agent's version, and the file and its log
 /// have none of those that were replaced.
 async fn assert_replaced(path: &Path, store: &SqliteStore, found: &Snapshot) {
-    let version = found.agent.version;
+    let version = found.agent.document.version;
     let filter = RecordFilter::default();
     let records = store.records(found.agent.scope, &filter).await.unwrap();
     let first = &records[0];
@@ -251,20 +226,20 @@ async fn assert_replaced(path: &Path, store: &SqliteStore, found: &Snapshot) {
     );
     assert_eq!(found.prompts, words(version));
     let requests = store.open_requests(found.agent.scope).await.unwrap();
-    assert_eq!(
-        (requests[0].reads, &requests[0].body),
-        (version, &words(version))
-    );
-    let token = store.token(&token(1).digest).await.unwrap().unwrap();
+    assert_eq!(requests[0].document, replacing(version));
+    let token = store
+        .token(&token(1).columns.digest)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(token.last_used_at, Some(at(version as i64)));
-    assert_eq!(found.agent.prompts_version, version);
     for old in 1..version {
         assert!(!is_on_disk(path, &words(old).0), "{old} of {version}");
     }
     let leaves = store.leaves(0).await.unwrap();
     assert!(leaves.len() <= 1);
     for leaf in leaves {
-        assert_eq!((leaf.seq, leaf.head), (404, found.agent.head));
+        assert_eq!((leaf.seq, leaf.head), (404, found.agent.columns.head));
     }
 }
 
@@ -338,7 +313,7 @@ async fn spec_6_2_killed_at_random_nothing_acknowledged_is_lost() {
         let acknowledged = last_acknowledged(&rest.join("\n"));
         let store = SqliteStore::open(&path).unwrap();
         let row = look(&store, &agent(1)).await.unwrap().agent;
-        let kept = row.next_number.0 - 1;
+        let kept = count(&row);
         assert!(
             kept >= acknowledged && kept <= acknowledged.max(1) + 10_000,
             "{kept} of {acknowledged}"
@@ -356,7 +331,7 @@ fn part_saves_for_ever() {
         let mut row = look(&store, &agent(1)).await.unwrap().agent;
         loop {
             save(&store, &mut row, 3, 500).await.unwrap();
-            say(&format!("acknowledged {}", row.next_number.0 - 1));
+            say(&format!("acknowledged {}", count(&row)));
         }
     });
 }

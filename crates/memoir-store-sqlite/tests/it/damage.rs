@@ -6,7 +6,7 @@ use std::{
 };
 
 use memoir_store::{
-    Access, AgentRow, Error, Fleet, RecordFilter, Selection, Store, StoredText, TokenRow, Wanted,
+    Access, AgentQuery, AgentRow, Error, Fleet, RecordFilter, Selection, Store, TokenRow,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
@@ -29,7 +29,7 @@ async fn let_in(store: &SqliteStore, agent: &AgentRow) {
     store.put_token(&token(0xCC)).await.unwrap();
     store.create_user(&user()).await.unwrap();
     store.begin_reply(&reply()).await.unwrap();
-    let answer = Some((200, StoredText(vec![1])));
+    let answer = Some(document(1));
     let key = reply().key_digest;
     let ended = store.end_reply(account().id, &key, answer);
     ended.await.unwrap();
@@ -60,12 +60,6 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
         (
             "agents",
             "01010101-",
-            "UPDATE agents SET last_attempt_at = 1",
-        ),
-        ("agents", "01010101-", "UPDATE agents SET ledger_number = 1"),
-        (
-            "agents",
-            "01010101-",
             "UPDATE agents SET name = CAST(x'ff' AS TEXT)",
         ),
         ("memories", "row 1", "UPDATE memories SET shredded_at = 5"),
@@ -75,21 +69,11 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             "01010101-",
             "UPDATE agents SET erased_at = 9223372036854775807",
         ),
+        ("agents", "01010101-", "UPDATE agents SET budget_share = -1"),
         (
             "agents",
             "01010101-",
-            "UPDATE agents SET shredded_count = -1",
-        ),
-        (
-            "agents",
-            "01010101-",
-            "UPDATE agents SET prompts_version = -1",
-        ),
-        ("agents", "01010101-", "UPDATE agents SET lost_words = -1"),
-        (
-            "agents",
-            "01010101-",
-            "UPDATE agents SET lost_by_day = CAST(x'ff' AS TEXT)",
+            "UPDATE agents SET open = CAST(x'ff' AS TEXT)",
         ),
         ("agent_prompts", "01010101-", "DELETE FROM agent_prompts"),
         ("log_leaves", "row 0", "UPDATE log_leaves SET seq = -1"),
@@ -142,22 +126,22 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
         (
             "users",
             "03030303-",
-            "UPDATE users SET name = CAST(x'ff' AS TEXT)",
+            "UPDATE users SET open = CAST(x'ff' AS TEXT)",
         ),
         (
             "users",
             "03030303-",
             "UPDATE users SET created_at = 9223372036854775807",
         ),
-        ("users", "03030303-", "UPDATE users SET generation = -1"),
+        ("users", "03030303-", "UPDATE users SET version = -1"),
         (
             "tokens",
             "bbbbbbbb-",
-            "UPDATE tokens SET by_browser = 1 WHERE agent_id NOT NULL",
+            "UPDATE tokens SET open = CAST(x'ff' AS TEXT) WHERE agent_id NOT NULL",
         ),
-        ("replies", "row 0404", "UPDATE replies SET status = 65536"),
-        ("replies", "row 0404", "UPDATE replies SET status = NULL"),
-        ("replies", "row 0404", "UPDATE replies SET body = NULL"),
+        ("replies", "row 0404", "UPDATE replies SET version = NULL"),
+        ("replies", "row 0404", "UPDATE replies SET open = NULL"),
+        ("replies", "row 0404", "UPDATE replies SET sealed = NULL"),
         (
             "replies",
             "row 0404",
@@ -174,9 +158,9 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; {WITHOUT_TRIGGERS} {change}"
         ))
         .unwrap();
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::All,
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         let looked = store.snapshot(agent.scope, &wanted).await.map(drop);
         let read = store
@@ -209,23 +193,9 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
 #[tokio::test]
 async fn the_check_finds_what_does_not_agree() {
     for (words, change) in [
-        ("core_tokens: 11", "UPDATE agents SET core_tokens = 11"),
-        ("memory #4", "UPDATE agents SET next_number = 1"),
         ("3 records", "DELETE FROM audit_records WHERE seq = 2"),
         ("next one would be 9", "UPDATE agents SET next_seq = 9"),
-        (
-            "0 wordings, and 1 of which",
-            "UPDATE agents SET let_go_count = 1",
-        ),
-        (
-            "discarded_count: 1",
-            "UPDATE memories SET discarded_at = 5 WHERE number = 1",
-        ),
         ("`accounts`", "DELETE FROM accounts"),
-        (
-            "shredded_count: 1",
-            "UPDATE memories SET discarded_at = 5, shredded_at = 5 WHERE number = 2",
-        ),
         ("row 01010101-", "DELETE FROM agent_prompts"),
         (
             "the head of 01010101-",
@@ -303,9 +273,9 @@ async fn a_damaged_page_is_never_a_panic() {
                 let findings = store.check().await.unwrap();
                 assert!(!findings.is_empty(), "page {page} went unnoticed");
                 // Whatever these answer, they answer.
-                let wanted = Wanted {
+                let wanted = AgentQuery {
                     memories: Selection::Kept,
-                    ..Wanted::default()
+                    ..AgentQuery::default()
                 };
                 let _ = store.snapshot(agent.scope, &wanted).await;
                 let _ = store.records(agent.scope, &RecordFilter::default()).await;

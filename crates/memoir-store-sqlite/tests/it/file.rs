@@ -160,14 +160,7 @@ async fn spec_5_5_whom_a_token_lets_in_cannot_be_changed() {
     let (store, agent) = begin(&path).await;
     store.put_token(&token(7)).await.unwrap();
     let raw = Connection::open(&path).unwrap();
-    for column in [
-        "id",
-        "account_id",
-        "agent_id",
-        "digest",
-        "created_at",
-        "expires_at",
-    ] {
+    for column in ["id", "account_id", "agent_id", "digest", "created_at"] {
         let sql = format!("UPDATE tokens SET {column} = {column}");
         let error = raw.execute(&sql, []).unwrap_err().to_string();
         assert!(error.contains("are never"), "{sql}: {error}");
@@ -234,9 +227,8 @@ async fn errors_of_the_driver_hold_no_words() {
     let (store, mut agent) = begin(&path).await;
     let raw = Connection::open(&path).unwrap();
     raw.execute_batch("DROP TABLE audit_records").unwrap();
-    agent.settings = "SECRET".to_owned();
-    agent.lost_by_day = "SECRET".to_owned();
-    agent.seal.0 = b"SECRET".to_vec();
+    agent.document.open = "SECRET".to_owned();
+    agent.document.sealed.0 = b"SECRET".to_vec();
     let mut commit = saving(&agent, 1, 10);
     commit.prompts = Some(StoredText(b"SECRET".to_vec()));
     commit.bodies = vec![BodyRow {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{AgentScope, Timestamp};
 
 use super::fixtures::*;
-use crate::{Commit, Error, SignInRow, Store, TokenRow, UserRow};
+use crate::{Commit, Document, Error, Store, TokenColumns, TokenRow, UserRow};
 
 fn is_inconsistent(answer: &Result<(), Error>) -> bool {
     matches!(
@@ -22,11 +22,13 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
     Author::new(&store, 2, 2).await;
     let full = TokenRow {
         agent: Some(author.id()),
-        digest: [0xFF; 32],
-        created_at: Timestamp::MIN,
-        expires_at: Some(Timestamp::MAX),
         last_used_at: Some(at(-1)),
-        revoked_at: Some(at(7)),
+        columns: TokenColumns {
+            digest: [0xFF; 32],
+            created_at: Timestamp::MIN,
+            revoked_at: Some(at(7)),
+        },
+        document: document(u64::from(u32::MAX), "full"),
         ..token(1, 3)
     };
     // Oldest first, and of one instant by identifier; not in the order in which they were written.
@@ -34,10 +36,7 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
         full,
         token(1, 1),
         token(1, 2),
-        TokenRow {
-            created_at: at(2),
-            ..token(1, 4)
-        },
+        token_with(token(1, 4), |columns| columns.created_at = at(2)),
     ];
     for written in [3, 1, 0, 2] {
         store.put_token(&tokens[written]).await.unwrap();
@@ -45,9 +44,9 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
     let elsewhere = token(2, 5);
     store.put_token(&elsewhere).await.unwrap();
     for token in tokens.iter().chain([&elsewhere]) {
-        let found = store.token(&token.digest).await.unwrap();
+        let found = store.token(&token.columns.digest).await.unwrap();
         assert_eq!(found.as_ref(), Some(token));
-        let bearer = store.bearer(&token.digest).await.unwrap().unwrap();
+        let bearer = store.bearer(&token.columns.digest).await.unwrap().unwrap();
         assert_eq!(&bearer.0, token);
         assert_eq!(bearer.1.is_some(), token.agent.is_some());
     }
@@ -63,51 +62,8 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
     };
     assert_eq!(store.agent_tokens(foreign).await.unwrap(), []);
 
-    let ada = user(1, 1, "Ada");
-    store.create_user(&ada).await.unwrap();
-    let sign_in = |number| {
-        Some(SignInRow {
-            user: user(1, number, "").id,
-            generation: 3,
-            by_browser: true,
-        })
-    };
-    let signed_in = TokenRow {
-        sign_in: sign_in(1),
-        ..token(1, 7)
-    };
-    store.put_token(&signed_in).await.unwrap();
-    let found = store.token(&signed_in.digest).await.unwrap();
-    assert_eq!(found.as_ref(), Some(&signed_in));
-    for other in [
-        None,
-        sign_in(1).map(|row| SignInRow {
-            generation: 4,
-            ..row
-        }),
-        sign_in(1).map(|row| SignInRow {
-            by_browser: false,
-            ..row
-        }),
-    ] {
-        let changed = TokenRow {
-            sign_in: other,
-            ..token(1, 7)
-        };
-        let answer = store.put_token(&changed).await;
-        assert!(is_inconsistent(&answer), "{answer:?}");
-    }
-
-    // Of an account that is not there, of an agent or a user that is not, and of another account's.
+    // Of an account that is not there, of an agent that is not, and of another account's.
     for stranger in [
-        TokenRow {
-            sign_in: sign_in(9),
-            ..token(1, 6)
-        },
-        TokenRow {
-            sign_in: sign_in(1),
-            ..token(2, 6)
-        },
         token(3, 6),
         TokenRow {
             agent: Some(agent_id(9)),
@@ -154,10 +110,7 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
             ..theirs(3)
         },
         // One that is there already, of somebody else.
-        TokenRow {
-            digest: digest(2),
-            ..theirs(3)
-        },
+        token_with(theirs(3), |columns| columns.digest = digest(2)),
     ] {
         let commit = Commit {
             tokens: vec![theirs(4), stranger],
@@ -170,10 +123,7 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
     }
 
     // One is replaced by another, in one decision.
-    let revoked = TokenRow {
-        revoked_at: Some(at(5)),
-        ..theirs(1)
-    };
+    let revoked = token_with(theirs(1), |columns| columns.revoked_at = Some(at(5)));
     let next = theirs(5);
     let commit = Commit {
         tokens: vec![revoked.clone(), next.clone()],
@@ -197,7 +147,10 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
         ..new.making()
     };
     store.commit(commit).await.unwrap();
-    assert_eq!(store.token(&first.digest).await.unwrap(), Some(first));
+    assert_eq!(
+        store.token(&first.columns.digest).await.unwrap(),
+        Some(first)
+    );
     assert_sound(&store).await;
 }
 
@@ -208,18 +161,14 @@ pub(super) async fn spec_5_5_a_secret_has_one_token(store: Arc<dyn Store>) {
     store.put_token(&first).await.unwrap();
     store.put_token(&token(1, 2)).await.unwrap();
     for account in [1, 2] {
-        let twin = TokenRow {
-            digest: first.digest,
-            ..token(account, 3)
-        };
+        let twin = token_with(token(account, 3), |columns| {
+            columns.digest = first.columns.digest;
+        });
         let answer = store.put_token(&twin).await;
         assert!(is_inconsistent(&answer), "{answer:?}");
     }
     // Nor does one that is there take another's.
-    let twin = TokenRow {
-        digest: first.digest,
-        ..token(1, 2)
-    };
+    let twin = token_with(token(1, 2), |columns| columns.digest = first.columns.digest);
     let answer = store.put_token(&twin).await;
     assert!(is_inconsistent(&answer), "{answer:?}");
     assert_eq!(
@@ -236,8 +185,8 @@ pub(super) async fn spec_5_5_a_revoked_token_stays_revoked(store: Arc<dyn Store>
     let made = token(1, 1);
     store.put_token(&made).await.unwrap();
     let revoked = TokenRow {
-        revoked_at: Some(at(9)),
-        ..made.clone()
+        document: document(2, "revoked"),
+        ..token_with(made.clone(), |columns| columns.revoked_at = Some(at(9)))
     };
     store.put_token(&revoked).await.unwrap();
     // As it was, and with something else of it changed.
@@ -251,24 +200,14 @@ pub(super) async fn spec_5_5_a_revoked_token_stays_revoked(store: Arc<dyn Store>
             agent: Some(author.id()),
             ..revoked.clone()
         },
-        TokenRow {
-            digest: digest(2),
-            ..revoked.clone()
-        },
-        TokenRow {
-            created_at: at(2),
-            ..revoked.clone()
-        },
-        TokenRow {
-            expires_at: Some(at(2)),
-            ..revoked.clone()
-        },
+        token_with(revoked.clone(), |columns| columns.digest = digest(2)),
+        token_with(revoked.clone(), |columns| columns.created_at = at(2)),
     ] {
         let answer = store.put_token(&change).await;
         assert!(is_inconsistent(&answer), "{answer:?}");
     }
     assert_eq!(
-        store.token(&made.digest).await.unwrap(),
+        store.token(&made.columns.digest).await.unwrap(),
         Some(revoked.clone())
     );
     assert_eq!(store.tokens(account_id(1)).await.unwrap(), [revoked]);
@@ -306,8 +245,7 @@ pub(super) async fn spec_5_5_uses_never_go_back(store: Arc<dyn Store>) {
     for (last_used_at, expected) in [(None, 30), (Some(at(5)), 30), (Some(at(31)), 31)] {
         let row = TokenRow {
             last_used_at,
-            revoked_at: Some(at(40)),
-            ..token(1, 1)
+            ..token_with(token(1, 1), |columns| columns.revoked_at = Some(at(40)))
         };
         store.put_token(&row).await.unwrap();
         assert_eq!(used(1).await, Some(at(expected)));
@@ -332,14 +270,18 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
     let grace = user(1, 4, "Grüße 名前 🦊");
     store.create_user(&grace).await.unwrap();
     for (account, row) in [(1, &ada), (2, &namesake), (1, &grace)] {
-        let found = store.user_named(account_id(account), &row.folded_name);
+        let found = store.user_named(account_id(account), &row.columns.folded_name);
         assert_eq!(found.await.unwrap().as_ref(), Some(row));
         let found = store.user(account_id(account), row.id).await.unwrap();
         assert_eq!(found.as_ref(), Some(row));
         let elsewhere = store.user(account_id(3 - account), row.id).await.unwrap();
         assert_eq!(elsewhere, None);
     }
-    for (account, name) in [(2, grace.folded_name.as_str()), (3, "ada"), (1, "Ada")] {
+    for (account, name) in [
+        (2, grace.columns.folded_name.as_str()),
+        (3, "ada"),
+        (1, "Ada"),
+    ] {
         let found = store.user_named(account_id(account), name).await.unwrap();
         assert_eq!(found, None);
     }
@@ -391,11 +333,15 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
     let ada = user(1, 1, "Ada");
     store.create_user(&ada).await.unwrap();
     store.create_user(&user(1, 2, "Grace")).await.unwrap();
+    let at_version = |version, row: &UserRow| UserRow {
+        document: Document {
+            version,
+            ..row.document.clone()
+        },
+        ..row.clone()
+    };
     let next = UserRow {
-        version: 2,
-        generation: 7,
-        password_hash: "another hash".to_owned(),
-        seal: text("another seal"),
+        document: document(2, "another hash"),
         ..ada.clone()
     };
     assert!(store.put_user(&next).await.unwrap());
@@ -403,19 +349,12 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
     assert_eq!(found.as_ref(), Some(&next));
     for stranger in [
         next.clone(),
+        at_version(4, &next),
         UserRow {
-            version: 4,
-            ..next.clone()
-        },
-        UserRow {
-            version: 3,
             account: account_id(2),
-            ..next.clone()
+            ..at_version(3, &next)
         },
-        UserRow {
-            version: 1,
-            ..user(1, 9, "nobody")
-        },
+        user(1, 9, "nobody"),
     ] {
         let answer = store.put_user(&stranger).await;
         assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
@@ -423,10 +362,9 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
     // Of those who write the same version at once, one does.
     let mut written = 0;
     let tasks: Vec<_> = (0..8_u64)
-        .map(|generation| {
+        .map(|number| {
             let row = UserRow {
-                version: 3,
-                generation,
+                document: document(3, &number.to_string()),
                 ..next.clone()
             };
             let store = store.clone();
@@ -438,19 +376,19 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
     }
     assert_eq!(written, 1);
     let users = store.users(account_id(1)).await.unwrap();
-    let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
-    assert_eq!(names, ["Ada", "Grace"]);
+    let names = users.iter().map(|user| user.columns.folded_name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["ada", "grace"]);
     assert_sound(&store).await;
 }
 
 pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: Arc<dyn Store>) {
     Author::new(&store, 1, 1).await;
     Author::new(&store, 2, 2).await;
-    let removed = |row: &UserRow| UserRow {
-        version: row.version + 1,
-        removed_at: Some(at(50)),
-        password_hash: String::new(),
-        ..row.clone()
+    let removed = |row: &UserRow| {
+        let mut row = row.clone();
+        row.columns.removed_at = Some(at(50));
+        row.document = document(row.document.version + 1, "removed");
+        row
     };
     let (ada, grace) = (user(1, 1, "Ada"), user(2, 2, "Grace"));
     store.create_user(&ada).await.unwrap();
@@ -466,7 +404,7 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
     assert_eq!(store.users(ada.account).await.unwrap(), []);
     // Who is removed does not return, but the name is free.
     let again = UserRow {
-        version: 3,
+        document: document(3, "Ada"),
         ..ada.clone()
     };
     let answer = store.put_user(&again).await;

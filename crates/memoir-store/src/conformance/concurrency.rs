@@ -5,18 +5,18 @@ use std::sync::Arc;
 use memoir_domain::{audit::Action, memory::Number, session::State};
 
 use super::fixtures::*;
-use crate::{AuditRow, Commit, Error, MemoryRow, Selection, Store, TokenRow, Wanted};
+use crate::{AgentQuery, AuditRow, Commit, Error, MemoryRow, Selection, Store, TokenRow};
 
 /// A commit that would write a row of every table.
 fn of_everything(author: &Author) -> Commit {
-    let number = author.agent.next_number;
+    let number = author.agent.columns.next_seq;
     Commit {
         sessions: vec![ended(session(77, author.id()), State::Completed)],
         tokens: vec![TokenRow {
             agent: Some(author.id()),
             ..token(1, 77)
         }],
-        ..author.saving(vec![memory(number.0)])
+        ..author.saving(vec![memory(number)])
     }
 }
 
@@ -31,16 +31,23 @@ pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
             ..of_everything(&author)
         };
         // A free name: which of two rules a store sees broken first is its own affair.
-        commit.agent.folded_name = "free".to_owned();
+        commit.agent.columns.folded_name = "free".to_owned();
         let answer = store.commit(commit).await;
         assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
         assert_eq!(author.everything().await, before);
         assert_eq!(store.tokens(account_id(1)).await.unwrap(), []);
     }
+    // Rows that fit no agent at all are a conflict too, where they were decided on an old one.
+    let mut stale = author.saving(vec![memory(5)]);
+    stale.expected_version = Some(1);
+    stale.agent.columns.head = [7; 32];
+    let answer = store.commit(stale).await;
+    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    assert_eq!(author.everything().await, before);
     // The writer goes on as if nothing had been.
     let commit = of_everything(&author);
     author.write(commit).await.unwrap();
-    assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
+    assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
     assert_sound(&store).await;
 }
 
@@ -59,11 +66,11 @@ pub(super) async fn a_refused_commit_takes_no_other_down(store: Arc<dyn Store>) 
             let mut commit = author.saving(vec![memory(2)]);
             match number % 8 {
                 0 => commit.expected_version = Some(1),
-                2 => commit.agent.folded_name = format!("agent-{}", (number + 1) % 64),
+                2 => commit.agent.columns.folded_name = format!("agent-{}", (number + 1) % 64),
                 4 => commit.sessions = vec![session(1_000 + number as u128, author.id())],
                 6 => {
                     // The place of the record before it.
-                    commit.agent.next_seq -= 1;
+                    commit.agent.columns.next_seq -= 1;
                     commit.records[0].seq -= 1;
                 }
                 _ => {}
@@ -77,7 +84,7 @@ pub(super) async fn a_refused_commit_takes_no_other_down(store: Arc<dyn Store>) 
                 }
                 (1 | 3 | 5 | 7, Ok(())) => {
                     assert_eq!(author.numbers(Selection::All).await, [1, 2]);
-                    assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
+                    assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
                 }
                 _ => panic!("{number}: {answer:?}"),
             }
@@ -118,7 +125,10 @@ pub(super) async fn one_edit_wins_for_each_version(store: Arc<dyn Store>) {
             panic!("round {round}: {winners:?} won");
         };
         let (snapshot, _, records) = author.everything().await;
-        assert_eq!(snapshot.agent.version, author.agent.version + 1);
+        assert_eq!(
+            snapshot.agent.document.version,
+            author.agent.document.version + 1
+        );
         assert_eq!(snapshot.memories[0].body, text(&winner.to_string()));
         assert_eq!(records.len() as u64, round + 2);
         assert_eq!(records.last().unwrap().memory, Some(Number(winner as u64)));
@@ -143,7 +153,7 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
             },
         ])
         .await;
-    let start = author.agent.version;
+    let start = author.agent.document.version;
     let scope = author.scope();
     let writer = tokio::spawn(async move {
         for round in 1..=300_u64 {
@@ -159,16 +169,16 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
                 },
             ];
             let mut session = ended(session(1, author.id()), State::Completed);
-            session.removed_tokens = round;
+            session.document.version = round;
             commit.sessions = vec![session];
             author.write(commit).await.unwrap();
         }
     });
-    let wanted = Wanted {
+    let wanted = AgentQuery {
         memories: Selection::KeptCore,
         session: Some(session_id(1)),
     };
-    let numbered = Wanted {
+    let numbered = AgentQuery {
         memories: Selection::Numbers(vec![Number(1), Number(2)]),
         ..wanted.clone()
     };
@@ -176,7 +186,7 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
     while !writer.is_finished() {
         for wanted in [&wanted, &numbered] {
             let snapshot = store.snapshot(scope, wanted).await.unwrap().unwrap();
-            let round = snapshot.agent.version - start;
+            let round = snapshot.agent.document.version - start;
             assert!(round >= last, "a later look sees an earlier instant");
             last = round;
             let tokens: Vec<u64> = snapshot
@@ -185,8 +195,8 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
                 .map(|memory| memory.tokens)
                 .collect();
             assert_eq!(tokens, [round, 1_000 - round]);
-            assert_eq!(snapshot.agent.next_seq, 3 + round);
-            let session = snapshot.session.map(|session| session.removed_tokens);
+            assert_eq!(snapshot.agent.columns.next_seq, 3 + round);
+            let session = snapshot.session.map(|session| session.document.version);
             assert_eq!(session, (round > 0).then_some(round));
         }
     }

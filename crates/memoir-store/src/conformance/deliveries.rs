@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use memoir_domain::{
-    SessionId,
-    session::{State, Usage},
-};
+use memoir_domain::{SessionId, session::State};
 
 use super::fixtures::*;
 use crate::{Commit, DeliveryRow, ReceiverDigest, SessionRow, Store};
@@ -55,13 +52,8 @@ pub(super) async fn an_end_is_told_to_the_receivers_of_its_time(store: Arc<dyn S
     register(&store, &[early, late], false).await;
     run(&mut author, 4).await;
     // What is noted of an end later is no other end.
-    let usage = Usage {
-        calls: 9,
-        ..Usage::default()
-    };
     let noted = SessionRow {
-        usage,
-        undone_at: Some(at(3_000)),
+        document: document(2, "undone"),
         ..at_once
     };
     author.refine(vec![noted]).await;

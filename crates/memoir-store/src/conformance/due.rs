@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use memoir_domain::{AgentScope, Timestamp, session::State};
 
-use super::fixtures::{Author, account_id, assert_sound, at, ended, scope, session};
-use crate::{AgentRow, DueAgents, SessionRow, Store};
+use super::fixtures::{Author, account_id, assert_sound, at, ended, scope, session, session_with};
+use crate::{DueAgents, Store};
 
 /// Of all accounts, with a slot at 100 and now at 200.
 fn wanted() -> DueAgents {
@@ -35,11 +35,8 @@ async fn reschedule(
     due_at: Option<Timestamp>,
 ) {
     let mut commit = author.commit();
-    commit.agent = AgentRow {
-        weekly_after,
-        due_at,
-        ..commit.agent
-    };
+    let prospect = &mut commit.agent.columns.prospect;
+    (prospect.weekly_after, prospect.due_at) = (weekly_after, due_at);
     author.write(commit).await.unwrap();
 }
 
@@ -110,10 +107,7 @@ pub(super) async fn spec_3_1_an_agent_with_a_running_session_is_not_due(store: A
     let due = async || store.due_agents(&wanted()).await.unwrap();
     let mut author = scheduled(&store, (1, 1), Some(at(1)), Some(at(1))).await;
     for state in [State::Queued, State::Asking, State::Open] {
-        let row = SessionRow {
-            state,
-            ..session(1, author.id())
-        };
+        let row = session_with(session(1, author.id()), |columns| columns.state = state);
         author.refine(vec![row.clone()]).await;
         assert_eq!(due().await, [], "{state:?}");
         author.refine(vec![ended(row, State::Failed)]).await;

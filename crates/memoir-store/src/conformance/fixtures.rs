@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    access::AccessState,
     audit::{Action, ActorKind},
-    memory::{Kind, Number, Tally},
-    session::{Driver, Lease, Mode, State, Stats, Trigger, Usage},
+    memory::{Kind, Number},
+    schedule::Prospect,
+    session::{Driver, Lease, State},
 };
 
 use crate::{
-    AccountRow, AgentRow, AuditRow, Commit, MemoryRow, ReplyRow, Result, Selection, SessionRow,
-    Snapshot, Store, StoredText, TokenRow, UserRow, Wanted,
+    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit,
+    Document, FleetRanks, MemoryRow, ReplyRow, Result, Selection, SessionColumns, SessionRow,
+    Snapshot, Store, StoredText, TokenColumns, TokenRow, UserColumns, UserRow,
 };
 
 /// `seconds` after 1970.
@@ -68,33 +71,16 @@ pub(super) fn account(number: u128, name: &str) -> AccountRow {
 pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
     AgentRow {
         scope: scope(account, number),
-        version: 0,
-        name: name.to_owned(),
-        folded_name: name.to_lowercase(),
-        settings: "{}".to_owned(),
-        lost_by_day: "{}".to_owned(),
-        prompts_version: 1,
-        paused: false,
-        inactive: false,
-        created_at: at(0),
-        tally: Tally::default(),
-        next_number: Number(1),
-        next_seq: 1,
-        last_refinement_at: None,
-        last_attempt_at: None,
-        last_attempt_tokens: None,
-        weekly_after: None,
-        attempt_failures: 0,
-        retry_at: None,
-        due_at: None,
-        last_reflection_at: None,
-        unreflected_since: None,
-        reflect_after: None,
-        ledger_created_at: None,
-        ledger_number: None,
-        erased_at: None,
-        head: [0; 32],
-        seal: text("seal"),
+        columns: AgentColumns {
+            name: name.to_owned(),
+            folded_name: name.to_lowercase(),
+            erased_at: None,
+            next_seq: 1,
+            head: [0; 32],
+            prospect: Prospect::default(),
+            ranks: FleetRanks::default(),
+        },
+        document: document(0, name),
     }
 }
 
@@ -151,41 +137,60 @@ pub(super) fn session(number: u128, agent: AgentId) -> SessionRow {
     SessionRow {
         id: session_id(number),
         agent,
-        version: 1,
-        state: State::Open,
-        mode: Mode::Full,
-        driver: Driver::Model,
-        trigger: Trigger::Request,
-        rehearsal: false,
-        model: None,
-        pre_session_tokens: None,
-        post_session_tokens: None,
-        threshold: None,
-        edits: 0,
-        removed_tokens: 0,
-        lost_words: 0,
-        stats: Stats::default(),
-        refused_calls: 0,
-        end_reason: None,
-        body: text(""),
-        started_at: at(number as i64),
-        ended_at: None,
-        undone_at: None,
-        usage: Usage::default(),
+        columns: SessionColumns {
+            state: State::Open,
+            driver: Driver::Model,
+            model: None,
+            started_at: at(number as i64),
+            ended_at: None,
+        },
         lease: Some(Lease {
             until: at(100),
             holder: 1,
         }),
+        document: document(1, "session"),
     }
+}
+
+/// With something else in its columns.
+pub(super) fn session_with(
+    session: SessionRow,
+    change: impl FnOnce(&mut SessionColumns),
+) -> SessionRow {
+    let mut session = session;
+    change(&mut session.columns);
+    session
 }
 
 pub(super) fn ended(session: SessionRow, state: State) -> SessionRow {
     SessionRow {
-        state,
-        ended_at: Some(at(2_000)),
         lease: None,
-        ..session
+        ..session_with(session, |columns| {
+            columns.state = state;
+            columns.ended_at = Some(at(2_000));
+        })
     }
+}
+
+/// A request that waits for its answer, made at second 1.
+pub(super) fn request(number: u128, agent: AgentId) -> AccessRow {
+    AccessRow {
+        id: AccessRequestId::from_bytes(number.to_be_bytes()),
+        agent,
+        columns: AccessColumns {
+            state: AccessState::Asked,
+            requested_at: at(1),
+            expires_at: at(100),
+        },
+        document: document(2, "purpose"),
+    }
+}
+
+/// With something else in its columns.
+pub(super) fn request_with(row: &AccessRow, change: impl FnOnce(&mut AccessColumns)) -> AccessRow {
+    let mut row = row.clone();
+    change(&mut row.columns);
+    row
 }
 
 /// A record; its place and its hashes are set by [`Author::recording`].
@@ -207,34 +212,49 @@ pub(super) fn record(action: Action) -> AuditRow {
     }
 }
 
+/// A document as a caller might write it: no store reads it, so that white space, the order of the fields and
+/// how letters are written must come back as they were.
+pub(super) fn document(version: u64, words: &str) -> Document {
+    Document {
+        version,
+        open: format!("{{ \"b\":1, \"a\" : \"\\u00e9{words}\",\n\"b\":1.0}}"),
+        sealed: text(words),
+    }
+}
+
 /// An administrator's token, made at the second of its number.
 pub(super) fn token(account: u128, number: u128) -> TokenRow {
     TokenRow {
         id: token_id(number),
         account: account_id(account),
         agent: None,
-        sign_in: None,
-        digest: digest(number),
-        created_at: at(number as i64),
-        expires_at: None,
         last_used_at: None,
-        revoked_at: None,
-        seal: StoredText(vec![1, 2]),
+        columns: TokenColumns {
+            digest: digest(number),
+            created_at: at(number as i64),
+            revoked_at: None,
+        },
+        document: document(1, "token"),
     }
+}
+
+/// With something else in its columns.
+pub(super) fn token_with(token: TokenRow, change: impl FnOnce(&mut TokenColumns)) -> TokenRow {
+    let mut token = token;
+    change(&mut token.columns);
+    token
 }
 
 pub(super) fn user(account: u128, number: u128, name: &str) -> UserRow {
     UserRow {
         id: UserId::from_bytes((number | 0xE << 124).to_be_bytes()),
         account: account_id(account),
-        name: name.to_owned(),
-        folded_name: name.to_lowercase(),
-        version: 1,
-        generation: 0,
-        password_hash: format!("$argon2id$v=19$m=8,t=1,p=1$salt{number}$hash"),
-        created_at: at(number as i64),
-        removed_at: None,
-        seal: StoredText(vec![3]),
+        columns: UserColumns {
+            folded_name: name.to_lowercase(),
+            created_at: at(number as i64),
+            removed_at: None,
+        },
+        document: document(1, name),
     }
 }
 
@@ -247,33 +267,6 @@ pub(super) fn reply(account: u128, number: u128) -> ReplyRow {
         recorded_at: at(number as i64),
         answer: None,
     }
-}
-
-/// What is counted of those rows of memories: wordings and words are not.
-pub(super) fn tally<'rows>(memories: impl IntoIterator<Item = &'rows MemoryRow>) -> Tally {
-    let mut tally = Tally::default();
-    for memory in memories {
-        if memory.shredded_at.is_some() {
-            tally.shredded_count += 1;
-            continue;
-        }
-        if memory.discarded_at.is_some() {
-            tally.discarded_count += 1;
-            continue;
-        }
-        match memory.kind {
-            Kind::Core => {
-                tally.core_count += 1;
-                tally.core_tokens += memory.tokens;
-            }
-            Kind::Journal => {
-                tally.journal_count += 1;
-                tally.journal_tokens += memory.tokens;
-            }
-        }
-        tally.constitutional_count += u64::from(memory.constitutional);
-    }
-    tally
 }
 
 /// Writes one agent, keeping up with its version and its counters.
@@ -324,7 +317,7 @@ impl Author {
     /// A decision that changes nothing but the version.
     pub(super) fn commit(&self) -> Commit {
         Commit {
-            expected_version: Some(self.agent.version),
+            expected_version: Some(self.agent.document.version),
             agent: self.agent.clone(),
             prompts: None,
             memories: Vec::new(),
@@ -345,21 +338,6 @@ impl Author {
             ..record(Action::MemorySaved)
         });
         let mut commit = self.recording(records.collect());
-        let (new, tally) = (tally(&memories), &mut commit.agent.tally);
-        tally.core_tokens += new.core_tokens;
-        tally.core_count += new.core_count;
-        tally.journal_count += new.journal_count;
-        tally.constitutional_count += new.constitutional_count;
-        tally.discarded_count += new.discarded_count;
-        tally.shredded_count += new.shredded_count;
-        tally.journal_tokens += new.journal_tokens;
-        let last = memories.iter().map(|memory| memory.number.0).max();
-        commit.agent.next_number = Number(
-            self.agent
-                .next_number
-                .0
-                .max(last.map_or(0, |last| last + 1)),
-        );
         commit.memories = memories;
         commit
     }
@@ -368,16 +346,16 @@ impl Author {
     pub(super) fn recording(&self, records: Vec<AuditRow>) -> Commit {
         let mut commit = self.commit();
         for record in records {
-            let seq = commit.agent.next_seq;
+            let seq = commit.agent.columns.next_seq;
             let hash = hash(self.id(), seq);
             commit.records.push(AuditRow {
                 seq,
                 hash,
-                previous_hash: (seq > 1).then_some(commit.agent.head),
+                previous_hash: (seq > 1).then_some(commit.agent.columns.head),
                 ..record
             });
-            commit.agent.next_seq += 1;
-            commit.agent.head = hash;
+            commit.agent.columns.next_seq += 1;
+            commit.agent.columns.head = hash;
         }
         commit
     }
@@ -392,10 +370,10 @@ impl Author {
 
     /// Writes it, and goes on from there.
     pub(super) async fn write(&mut self, commit: Commit) -> Result<()> {
-        let agent = commit.agent.clone();
-        let version = commit.expected_version.unwrap_or(0) + 1;
+        let mut agent = commit.agent.clone();
+        agent.document.version = commit.expected_version.unwrap_or(0) + 1;
         self.store.commit(commit).await?;
-        self.agent = AgentRow { version, ..agent };
+        self.agent = agent;
         Ok(())
     }
 
@@ -410,7 +388,7 @@ impl Author {
     }
 
     /// The agent with what is wanted.
-    pub(super) async fn look(&self, wanted: Wanted) -> Snapshot {
+    pub(super) async fn look(&self, wanted: AgentQuery) -> Snapshot {
         self.store
             .snapshot(self.scope(), &wanted)
             .await
@@ -418,10 +396,16 @@ impl Author {
             .expect("the agent is there")
     }
 
+    /// The agent's version as it is stored.
+    pub(super) async fn version(&self) -> u64 {
+        let stored = self.look(AgentQuery::default()).await.agent;
+        stored.document.version
+    }
+
     pub(super) async fn memories(&self, selection: Selection) -> Vec<MemoryRow> {
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: selection,
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         self.look(wanted).await.memories
     }
@@ -434,9 +418,9 @@ impl Author {
 
     /// Everything that the store has of the agent.
     pub(super) async fn everything(&self) -> (Snapshot, Vec<SessionRow>, Vec<AuditRow>) {
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::All,
-            ..Wanted::default()
+            ..AgentQuery::default()
         };
         (
             self.look(wanted).await,

@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{
-    AgentScope,
-    memory::{Number, Tally},
-    session::State,
-};
+use memoir_domain::{AgentScope, memory::Number, session::State};
 
 use super::fixtures::*;
 use crate::{
-    AgentRow, BodyRow, Commit, Error, MemoryPage, MemoryRow, RecordFilter, Selection, Store, Wanted,
+    AgentQuery, BodyRow, Commit, Error, MemoryPage, MemoryRow, RecordFilter, Selection, Store,
 };
 
 pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
@@ -31,7 +27,7 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         scope(1, 2),
         scope(1, 3),
     ] {
-        let wanted = Wanted {
+        let wanted = AgentQuery {
             memories: Selection::All,
             session: Some(session_id(1)),
         };
@@ -48,7 +44,6 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         let filter = RecordFilter::default();
         assert_eq!(store.records(stranger, &filter).await.unwrap(), []);
         assert_eq!(store.records_at(stranger, &[1, 2]).await.unwrap(), []);
-        assert_eq!(store.recount(stranger).await.unwrap(), Tally::default());
         let renewed = store.renew_lease(stranger, session_id(1), 1, at(500)).await;
         assert!(!renewed.unwrap());
         let mut commit = author.saving(vec![memory(3)]);
@@ -91,7 +86,7 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
     ];
     let mut rows = Vec::new();
     for author in &mut authors {
-        let name = author.agent.name.clone();
+        let name = author.agent.columns.name.clone();
         let memories: Vec<MemoryRow> = (1..=5)
             .map(|number| MemoryRow {
                 body: text(&format!("{name} {number}")),
@@ -106,7 +101,6 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
     let mut commit = authors[0].commit();
     rows[0][2] = discarded(rows[0][2].clone());
     commit.memories = vec![rows[0][2].clone()];
-    commit.agent.tally = tally(&rows[0]);
     authors[0].write(commit).await.unwrap();
 
     for (author, rows) in authors.iter().zip(&rows) {
@@ -124,7 +118,6 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
         assert_eq!(records.len(), 5);
         let found = store.records_at(author.scope(), &[5, 2]).await.unwrap();
         assert_eq!(found, [records[1].clone(), records[4].clone()]);
-        assert_eq!(store.recount(author.scope()).await.unwrap(), tally(rows));
     }
     assert_sound(&store).await;
 }
@@ -143,12 +136,12 @@ pub(super) async fn a_session_stays_with_its_agent(store: Arc<dyn Store>) {
     }
     assert_eq!(store.sessions(first.scope(), 9).await.unwrap(), [row]);
     assert_eq!(store.sessions(second.scope(), 9).await.unwrap(), []);
-    let wanted = Wanted {
+    let wanted = AgentQuery {
         session: Some(session_id(1)),
-        ..Wanted::default()
+        ..AgentQuery::default()
     };
     assert_eq!(second.look(wanted).await.session, None);
-    assert_eq!(second.look(Wanted::default()).await.agent, second.agent);
+    assert_eq!(second.look(AgentQuery::default()).await.agent, second.agent);
     assert_sound(&store).await;
 }
 
@@ -161,13 +154,11 @@ pub(super) async fn names_are_unique_whatever_the_case(store: Arc<dyn Store>) {
 
     let mut wren = Author::new(&store, 3, 1).await;
     let mut rook = Author::new(&store, 3, 2).await;
-    let named = |author: &Author, name: &str| Commit {
-        agent: AgentRow {
-            name: name.to_owned(),
-            folded_name: name.to_lowercase(),
-            ..author.agent.clone()
-        },
-        ..author.commit()
+    let named = |author: &Author, name: &str| {
+        let mut commit = author.commit();
+        commit.agent.columns.name = name.to_owned();
+        commit.agent.columns.folded_name = name.to_lowercase();
+        commit
     };
     let commit = named(&wren, "Wren");
     wren.write(commit).await.unwrap();
@@ -206,39 +197,40 @@ pub(super) async fn spec_5_4_the_name_of_an_erased_agent_is_free(store: Arc<dyn 
     for (number, erased_at) in [(3, 10), (1, 30), (2, 20)] {
         let mut author = Author::new(&store, 1, number).await;
         let mut commit = author.commit();
-        commit.agent.name = "Wren".to_owned();
-        commit.agent.folded_name = "wren".to_owned();
+        commit.agent.columns.name = "Wren".to_owned();
+        commit.agent.columns.folded_name = "wren".to_owned();
         author.write(commit).await.unwrap();
         // While it lives, it is the one of that name.
         assert_eq!(named("wren").await, Some(author.agent.clone()));
         let mut commit = author.commit();
-        commit.agent.erased_at = Some(at(erased_at));
+        commit.agent.columns.erased_at = Some(at(erased_at));
         author.write(commit).await.unwrap();
         expected.push(author.agent);
     }
     // The one that was erased last, and not the one that was made last.
     assert_eq!(named("wren").await, Some(expected[1].clone()));
     let living = Author::new(&store, 1, 4).await;
-    let taken = Commit {
-        agent: AgentRow {
-            folded_name: living.agent.folded_name.clone(),
-            erased_at: None,
-            ..expected[0].clone()
-        },
-        expected_version: Some(expected[0].version),
+    let mut taken = Commit {
+        agent: expected[0].clone(),
+        expected_version: Some(expected[0].document.version),
         ..living.commit()
     };
+    taken.agent.columns.folded_name = living.agent.columns.folded_name.clone();
+    taken.agent.columns.erased_at = None;
     let answer = store.commit(taken).await;
     assert!(matches!(answer, Err(Error::NameTaken)), "{answer:?}");
     expected.push(living.agent);
 
     // All of them are there still.
     let agents = store.agents(account_id(1)).await.unwrap();
-    let names: Vec<&str> = agents.iter().map(|agent| &*agent.folded_name).collect();
+    let names: Vec<&str> = agents
+        .iter()
+        .map(|agent| &*agent.columns.folded_name)
+        .collect();
     assert_eq!(names, ["agent-4", "wren", "wren", "wren"]);
     for agent in &expected {
         assert!(agents.contains(agent));
-        let found = store.snapshot(agent.scope, &Wanted::default()).await;
+        let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
         assert_eq!(found.unwrap().unwrap().agent, *agent);
     }
     assert_eq!(store.agents(account_id(2)).await.unwrap(), []);
@@ -254,7 +246,7 @@ pub(super) async fn scopes_are_those_of_every_agent(store: Arc<dyn Store>) {
     for (account, number) in [(2, 5), (1, 9), (1, 1), (3, 3)] {
         let mut author = Author::new(&store, account, number).await;
         let mut commit = author.commit();
-        commit.agent.erased_at = (number == 9).then(|| at(1));
+        commit.agent.columns.erased_at = (number == 9).then(|| at(1));
         author.write(commit).await.unwrap();
         expected.push(author.scope());
     }

@@ -9,7 +9,7 @@ use crate::{LeafRow, Store};
 
 /// The entry that an author's log calls for.
 fn leaf(author: &Author, seconds: i64) -> LeafRow {
-    let seq = author.agent.next_seq - 1;
+    let seq = author.agent.columns.next_seq - 1;
     LeafRow {
         agent: author.id(),
         seq,
@@ -45,7 +45,7 @@ pub(super) async fn spec_4_2_every_log_that_has_grown_gets_a_leaf(store: Arc<dyn
 
     grow(&mut authors[2], 5).await;
     let mut commit = authors[0].recording(vec![record(Action::AgentErased)]);
-    commit.agent.erased_at = Some(at(4));
+    commit.agent.columns.erased_at = Some(at(4));
     authors[0].write(commit).await.unwrap();
     assert_eq!(store.append_leaves(at(5)).await.unwrap(), 4);
     expected.extend([leaf(&authors[2], 5), leaf(&authors[0], 5)]);
@@ -77,7 +77,7 @@ pub(super) async fn spec_4_2_leaves_have_no_gaps_whoever_appends(store: Arc<dyn 
                 let leaves = store.leaves(0).await.unwrap();
                 assert!(leaves.len() as u64 >= length);
                 let last = leaves.iter().rfind(|leaf| leaf.agent == author.id());
-                assert_eq!(last.unwrap().seq, author.agent.next_seq - 1);
+                assert_eq!(last.unwrap().seq, author.agent.columns.next_seq - 1);
             }
         }));
     }

@@ -171,18 +171,18 @@ pub(super) async fn pages_of_sessions_come_newest_first(store: Arc<dyn Store>) {
         .await;
     let id = author.id();
     // Three of one instant: the identifiers decide.
-    let row = |(number, started_at)| SessionRow {
-        started_at: at(started_at),
-        ..ended(session(number, id), State::Completed)
+    let row = |(number, started_at)| {
+        let row = ended(session(number, id), State::Completed);
+        session_with(row, |columns| columns.started_at = at(started_at))
     };
     let mut rows = [(1, 10), (2, 30), (3, 20), (4, 20), (5, 20), (6, 40)].map(row);
     author.refine(rows.to_vec()).await;
-    rows.sort_by_key(|row| (row.started_at, row.id));
+    rows.sort_by_key(|row| (row.columns.started_at, row.id));
     rows.reverse();
     for limit in [1, 2, 3, 6, 7, u32::MAX] {
         let mut walked: Vec<SessionRow> = Vec::new();
         loop {
-            let before = walked.last().map(|last| (last.started_at, last.id));
+            let before = walked.last().map(|last| (last.columns.started_at, last.id));
             let page = store.session_page(author.scope(), before, limit);
             let page = page.await.unwrap();
             assert!(page.len() <= limit as usize);
@@ -216,19 +216,19 @@ pub(super) async fn pages_of_agents_come_by_name_without_the_erased_ones(store: 
             ["wren", "Ä", "Wren "][number as usize % 3],
             number * 7 % 20
         );
-        commit.agent.folded_name = name.to_lowercase();
-        commit.agent.name = name;
-        commit.agent.erased_at = (number % 5 == 0).then(|| at(1));
+        commit.agent.columns.folded_name = name.to_lowercase();
+        commit.agent.columns.name = name;
+        commit.agent.columns.erased_at = (number % 5 == 0).then(|| at(1));
         author.write(commit).await.unwrap();
-        if account == 1 && author.agent.erased_at.is_none() {
+        if account == 1 && author.agent.columns.erased_at.is_none() {
             expected.push(author.agent);
         }
     }
-    expected.sort_by(|left, right| left.folded_name.cmp(&right.folded_name));
+    expected.sort_by(|left, right| left.columns.folded_name.cmp(&right.columns.folded_name));
     for limit in [1, 2, 15, 16, u32::MAX] {
         let mut walked: Vec<AgentRow> = Vec::new();
         loop {
-            let after = walked.last().map(|last| last.folded_name.as_str());
+            let after = walked.last().map(|last| last.columns.folded_name.as_str());
             let page = store.agent_page(account_id(1), after, limit).await.unwrap();
             assert!(page.len() <= limit as usize);
             if page.is_empty() {
@@ -241,7 +241,7 @@ pub(super) async fn pages_of_agents_come_by_name_without_the_erased_ones(store: 
     // From a name that nobody has, and from behind the last one.
     let after = |name| store.agent_page(account_id(1), Some(name), 99);
     assert_eq!(after("wren").await.unwrap().len(), {
-        let follows = |row: &&AgentRow| *row.folded_name > *"wren";
+        let follows = |row: &&AgentRow| *row.columns.folded_name > *"wren";
         expected.iter().filter(follows).count()
     });
     assert_eq!(after("").await.unwrap(), expected);
@@ -261,7 +261,13 @@ pub(super) async fn spec_6_1_a_walk_through_pages_misses_nothing_while_others_wr
     author.refine((1..=30).map(over).collect()).await;
     let mut agents = vec!["agent-1".to_owned()];
     for number in 100..130 {
-        agents.push(Author::new(&store, 1, number).await.agent.folded_name);
+        agents.push(
+            Author::new(&store, 1, number)
+                .await
+                .agent
+                .columns
+                .folded_name,
+        );
     }
     let scope = author.scope();
     let writer = tokio::spawn(write_meanwhile(author));
@@ -315,7 +321,7 @@ async fn walk_sessions(store: &Arc<dyn Store>, scope: AgentScope) -> Vec<Session
         if page.is_empty() {
             break;
         }
-        started.extend(page.iter().map(|row| (row.started_at, row.id)));
+        started.extend(page.iter().map(|row| (row.columns.started_at, row.id)));
     }
     assert!(started.is_sorted_by(|left, right| left > right));
     started.into_iter().map(|(_, id)| id).collect()
@@ -330,7 +336,7 @@ async fn walk_agents(store: &Arc<dyn Store>, account: AccountId) -> Vec<String> 
         if page.is_empty() {
             break;
         }
-        names.extend(page.into_iter().map(|row| row.folded_name));
+        names.extend(page.into_iter().map(|row| row.columns.folded_name));
     }
     assert!(names.is_sorted_by(|left, right| left < right));
     names
@@ -349,26 +355,14 @@ async fn write_meanwhile(mut author: Author) {
                 session(31 + u128::from(round), author.id()),
                 State::Failed,
             )],
-            ..author.saving(vec![memory(author.agent.next_number.0)])
+            ..author.saving(vec![memory(author.agent.columns.next_seq)])
         };
-        match row.discarded_at {
-            Some(_) => {
-                commit.agent.tally.core_count -= 1;
-                commit.agent.tally.core_tokens -= 10;
-                commit.agent.tally.discarded_count += 1;
-            }
-            None => {
-                commit.agent.tally.core_count += 1;
-                commit.agent.tally.core_tokens += 10;
-                commit.agent.tally.discarded_count -= 1;
-            }
-        }
         commit.memories.push(row);
         author.write(commit).await.unwrap();
         if round % 4 == 0 {
             let mut other = Author::new(&author.store, 1, u128::from(200 + round)).await;
             let mut commit = other.commit();
-            commit.agent.erased_at = (round % 8 == 0).then(|| at(1));
+            commit.agent.columns.erased_at = (round % 8 == 0).then(|| at(1));
             other.write(commit).await.unwrap();
         }
     }

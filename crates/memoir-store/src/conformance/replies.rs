@@ -50,8 +50,8 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     };
     // With and without words; one is given up, and one is not there.
     let answers = [
-        Some((201, text("answer"))),
-        Some((u16::MAX, crate::StoredText(Vec::new()))),
+        Some(document(1, "answer")),
+        Some(crate::Document::default()),
     ];
     end(10, answers[0].clone()).await;
     end(20, answers[1].clone()).await;
@@ -67,7 +67,7 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
         let again = ReplyRow {
             request_digest: digest(77),
             recorded_at: at(500),
-            answer: Some((500, text("other"))),
+            answer: Some(document(7, "other")),
             ..reply(1, number)
         };
         assert_eq!(begin(&store, &again).await, Some(expected));
@@ -75,7 +75,7 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     // What was given up, or never was, enters anew, and without an answer.
     for number in [30, 99] {
         let row = ReplyRow {
-            answer: Some((500, text("other"))),
+            answer: Some(document(7, "other")),
             ..reply(1, number)
         };
         assert_eq!(begin(&store, &row).await, None);
@@ -84,7 +84,7 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
 
     // Of one account, what was answered, and not that it was asked.
     let answered = ReplyRow {
-        answer: Some((201, text("words"))),
+        answer: Some(document(1, "words")),
         ..reply(1, 20)
     };
     let end = store.end_reply(account_id(1), &answered.key_digest, answered.answer.clone());
@@ -118,7 +118,7 @@ pub(super) async fn spec_6_2_a_key_is_of_one_account(store: Arc<dyn Store>) {
     Author::new(&store, 2, 2).await;
     assert_eq!(begin(&store, &reply(1, 5)).await, None);
     assert_eq!(begin(&store, &reply(2, 5)).await, None);
-    let answer = Some((200, text("of the first")));
+    let answer = Some(document(1, "of the first"));
     let end = async |account, answer| {
         let key_digest = digest(5);
         let ended = store.end_reply(account_id(account), &key_digest, answer);

@@ -2,20 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{
-    AccessRequestId, AgentScope, Timestamp,
-    access::{AccessKind, AccessScope, AccessState},
-    audit::ActorKind,
-    memory::Number,
-};
+use memoir_domain::{AccessRequestId, AgentScope, Timestamp, access::AccessState};
 
 use super::fixtures::*;
-use crate::{AccessRow, AgentRow, Commit, Error, OpenAccess, Result, Store};
-
-const READ: AccessKind = AccessKind::Read {
-    scope: AccessScope::Core,
-    minutes: 30,
-};
+use crate::{AccessColumns, AccessRow, Commit, Error, OpenAccess, Result, Store};
 
 fn request_id(number: u128) -> AccessRequestId {
     AccessRequestId::from_bytes(number.to_be_bytes())
@@ -23,31 +13,11 @@ fn request_id(number: u128) -> AccessRequestId {
 
 /// One that waits for its answer.
 fn asked(number: u128, author: &Author) -> AccessRow {
-    AccessRow {
-        id: request_id(number),
-        agent: author.id(),
-        version: 2,
-        kind: READ,
-        state: AccessState::Asked,
-        asked_by_kind: ActorKind::Administrator,
-        asked_by_name: "somebody".to_owned(),
-        requested_at: at(1),
-        expires_at: at(100),
-        answered_at: None,
-        answered_seq: None,
-        ended_at: None,
-        reads: 0,
-        memories_read: 0,
-        tokens_read: 0,
-        body: text("purpose"),
-    }
+    request(number, author.id())
 }
 
 fn in_state(row: &AccessRow, state: AccessState) -> AccessRow {
-    AccessRow {
-        state,
-        ..row.clone()
-    }
+    request_with(row, |columns| columns.state = state)
 }
 
 async fn write(author: &mut Author, rows: &[AccessRow]) -> Result<()> {
@@ -69,7 +39,7 @@ async fn page(
     before: Option<&AccessRow>,
     limit: u32,
 ) -> Vec<AccessRow> {
-    let before = before.map(|row| (row.requested_at, row.id));
+    let before = before.map(|row| (row.columns.requested_at, row.id));
     store.access_page(scope, before, limit).await.unwrap()
 }
 
@@ -87,60 +57,24 @@ pub(super) async fn spec_5_2_every_field_of_a_request_is_kept(store: Arc<dyn Sto
     const LARGEST: u64 = i64::MAX as u64;
     let mut author = Author::new(&store, 1, 1).await;
     let full = AccessRow {
-        version: LARGEST,
-        kind: AccessKind::Read {
-            scope: AccessScope::Session(session_id(7)),
-            minutes: u32::MAX,
+        columns: AccessColumns {
+            state: AccessState::Granted,
+            requested_at: Timestamp::MIN,
+            expires_at: Timestamp::MAX,
         },
-        state: AccessState::Granted,
-        asked_by_kind: ActorKind::System,
-        requested_at: Timestamp::MIN,
-        expires_at: Timestamp::MAX,
-        answered_at: Some(at(-1)),
-        answered_seq: Some(LARGEST),
-        ended_at: Some(at(-2)),
-        reads: LARGEST,
-        memories_read: LARGEST,
-        tokens_read: LARGEST,
+        document: document(LARGEST, "full"),
         ..asked(1, &author)
     };
-    let of_kind = |number, kind| AccessRow {
-        kind,
-        ..asked(number, &author)
-    };
-    let rows = [
-        full,
-        of_kind(2, READ),
-        of_kind(
-            3,
-            AccessKind::Read {
-                scope: AccessScope::All,
-                minutes: 1,
-            },
-        ),
-        of_kind(4, AccessKind::Token { expires_at: None }),
-        of_kind(
-            5,
-            AccessKind::Token {
-                expires_at: Some(Timestamp::MAX),
-            },
-        ),
-        of_kind(
-            6,
-            AccessKind::Shred {
-                number: Number(LARGEST),
-            },
-        ),
-    ];
+    let rows = [full, asked(2, &author)];
     write(&mut author, &rows).await.unwrap();
     for (number, row) in (1..).zip(&rows) {
         assert_eq!(found(&store, &author, number).await.as_ref(), Some(row));
     }
-    assert_eq!(found(&store, &author, 7).await, None);
+    assert_eq!(found(&store, &author, 3).await, None);
     assert_sound(&store).await;
 }
 
-pub(super) async fn spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over(
+pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over(
     store: Arc<dyn Store>,
 ) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -150,12 +84,12 @@ pub(super) async fn spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over
         .await
         .unwrap();
     let granted = AccessRow {
-        state: AccessState::Granted,
-        expires_at: at(50),
-        answered_at: Some(at(20)),
-        answered_seq: Some(3),
-        version: 3,
-        body: text("purpose and reason"),
+        columns: AccessColumns {
+            state: AccessState::Granted,
+            expires_at: at(50),
+            ..first.columns
+        },
+        document: document(3, "purpose and reason"),
         ..first.clone()
     };
     write(&mut author, std::slice::from_ref(&granted))
@@ -163,36 +97,7 @@ pub(super) async fn spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over
         .unwrap();
     assert_eq!(found(&store, &author, 1).await, Some(granted.clone()));
     for changed in [
-        AccessRow {
-            kind: AccessKind::Token { expires_at: None },
-            ..granted.clone()
-        },
-        AccessRow {
-            kind: AccessKind::Read {
-                scope: AccessScope::All,
-                minutes: 30,
-            },
-            ..granted.clone()
-        },
-        AccessRow {
-            kind: AccessKind::Read {
-                scope: AccessScope::Core,
-                minutes: 60,
-            },
-            ..granted.clone()
-        },
-        AccessRow {
-            asked_by_name: "somebody else".to_owned(),
-            ..granted.clone()
-        },
-        AccessRow {
-            requested_at: at(2),
-            ..granted.clone()
-        },
-        AccessRow {
-            answered_seq: None,
-            ..granted.clone()
-        },
+        request_with(&granted, |columns| columns.requested_at = at(2)),
         AccessRow {
             agent: other.id(),
             ..granted.clone()
@@ -242,9 +147,9 @@ pub(super) async fn spec_5_2_who_asks_for_what_stays_and_what_is_over_stays_over
 pub(super) async fn spec_5_2_requests_come_newest_first_and_of_one_agent(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let other = Author::new(&store, 1, 2).await;
-    let at_time = |number, seconds| AccessRow {
-        requested_at: at(seconds),
-        ..asked(number, &author)
+    let at_time = |number, seconds| {
+        let row = asked(number, &author);
+        request_with(&row, |columns| columns.requested_at = at(seconds))
     };
     let rows = [at_time(1, 5), at_time(2, 9), at_time(3, 5), at_time(4, 7)];
     write(&mut author, &rows).await.unwrap();
@@ -276,10 +181,11 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
 ) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 2, 2).await;
-    let ending = |number, author: &Author, state, seconds| AccessRow {
-        state,
-        expires_at: at(seconds),
-        ..asked(number, author)
+    let ending = |number, author: &Author, state, seconds| {
+        request_with(&asked(number, author), |columns| {
+            columns.state = state;
+            columns.expires_at = at(seconds);
+        })
     };
     let rows = [
         ending(1, &author, AccessState::Granted, 40),
@@ -297,8 +203,8 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
     let open = |scope, row: &AccessRow| OpenAccess {
         scope,
         id: row.id,
-        state: row.state,
-        expires_at: row.expires_at,
+        state: row.columns.state,
+        expires_at: row.columns.expires_at,
     };
     let all = [
         open(author.scope(), &rows[2]),
@@ -307,14 +213,8 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
     ];
     assert_eq!(store.open_access().await.unwrap(), all);
     // Nobody is let in any more by an agent that was erased.
-    let commit = author.commit();
-    let erased = Commit {
-        agent: AgentRow {
-            erased_at: Some(at(5)),
-            ..commit.agent.clone()
-        },
-        ..commit
-    };
+    let mut erased = author.commit();
+    erased.agent.columns.erased_at = Some(at(5));
     author.write(erased).await.unwrap();
     assert_eq!(store.open_access().await.unwrap(), [all[1]]);
     assert_sound(&store).await;

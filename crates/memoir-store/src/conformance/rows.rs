@@ -8,14 +8,15 @@ use std::sync::{
 use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
-    memory::{Kind, Number, Tally},
-    session::{Driver, EndReason, Lease, Mode, State, Stats, Trigger, Usage},
+    memory::{Kind, Number},
+    schedule::Prospect,
+    session::{Driver, Lease, State},
 };
 
 use super::fixtures::*;
 use crate::{
-    AccountRow, AgentRow, AuditRow, Commit, Error, MemoryRow, RecordFilter, Selection, SessionRow,
-    Store, StoredText, Wanted,
+    AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit, Document, Error, FleetRanks,
+    MemoryRow, RecordFilter, Selection, SessionColumns, SessionRow, Store, StoredText,
 };
 
 /// The largest count that every store can hold.
@@ -24,6 +25,15 @@ const UNICODE: &str = "Grüße 名前 🦊 \u{200d}e\u{301} 'quote\" \\ % _";
 
 fn wide_text(length: usize) -> StoredText {
     StoredText((0..length).map(|at| (at % 256) as u8).collect())
+}
+
+/// A document that fills some pages.
+fn wide_document(version: u64) -> Document {
+    Document {
+        version,
+        open: format!("{{\"{UNICODE}\":\"{}\"}}", "x".repeat(10_000)),
+        sealed: wide_text(20_000),
+    }
 }
 
 pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
@@ -44,7 +54,10 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
     assert_eq!(store.lapsed_sessions(Timestamp::MAX).await.unwrap(), []);
     let nobody = scope(1, 1);
     assert_eq!(
-        store.snapshot(nobody, &Wanted::default()).await.unwrap(),
+        store
+            .snapshot(nobody, &AgentQuery::default())
+            .await
+            .unwrap(),
         None
     );
     assert_eq!(store.sessions(nobody, 10).await.unwrap(), []);
@@ -61,7 +74,6 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
             .unwrap(),
         []
     );
-    assert_eq!(store.recount(nobody).await.unwrap(), Tally::default());
     assert_eq!(store.records_at(nobody, &[1]).await.unwrap(), []);
     assert_eq!(store.scopes().await.unwrap(), []);
     assert_eq!(store.leaves(0).await.unwrap(), []);
@@ -94,41 +106,22 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
 
     let plain = agent(1, 1, "plain");
     let full = AgentRow {
-        settings: format!(r#"{{"model":"{}"}}"#, "x".repeat(100)),
-        lost_by_day: format!(r#"{{"20000":{LARGEST}}}"#),
-        prompts_version: LARGEST,
-        paused: true,
-        inactive: true,
-        created_at: Timestamp::MIN,
-        tally: Tally {
-            core_tokens: LARGEST,
-            core_count: 1,
-            journal_count: 2,
-            constitutional_count: 3,
-            discarded_count: LARGEST,
-            shredded_count: LARGEST - 1,
-            wording_count: LARGEST - 2,
-            let_go_count: 4,
-            words: LARGEST - 3,
-            lost_words: 5,
-            journal_tokens: LARGEST - 4,
+        columns: AgentColumns {
+            erased_at: Some(Timestamp::MAX),
+            head: [0xFF; 32],
+            prospect: Prospect {
+                weekly_after: Some(Timestamp::MIN),
+                due_at: Some(Timestamp::MAX),
+                reflect_after: Some(at(-1)),
+            },
+            ranks: FleetRanks {
+                budget_share: LARGEST,
+                removable_tokens: LARGEST - 1,
+                lost_share: LARGEST - 2,
+            },
+            ..plain.columns.clone()
         },
-        next_number: Number(LARGEST),
-        last_refinement_at: Some(Timestamp::MAX),
-        last_attempt_at: Some(Timestamp::MIN),
-        last_attempt_tokens: Some(LARGEST),
-        weekly_after: Some(Timestamp::MIN),
-        attempt_failures: LARGEST,
-        retry_at: Some(Timestamp::MIN),
-        due_at: Some(Timestamp::MAX),
-        last_reflection_at: Some(at(-2)),
-        unreflected_since: Some(Timestamp::MIN),
-        reflect_after: Some(Timestamp::MAX),
-        ledger_created_at: Some(at(-1)),
-        ledger_number: Some(Number(LARGEST)),
-        erased_at: Some(Timestamp::MAX),
-        head: [0xFF; 32],
-        seal: wide_text(20_000),
+        document: wide_document(0),
         ..agent(1, 2, UNICODE)
     };
     for row in [&plain, &full] {
@@ -138,26 +131,25 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
         };
         let commit = author.making();
         author.write(commit).await.unwrap();
-        assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
-        assert_eq!(author.agent.version, 1);
+        assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
+        assert_eq!(author.agent.document.version, 1);
 
         // Everything but the identifiers can change, there and back.
         for next in [&full, &plain, row] {
-            let commit = Commit {
-                agent: AgentRow {
-                    scope: row.scope,
-                    name: format!("{} of {}", next.name, row.name),
-                    folded_name: format!("{} of {}", next.folded_name, row.folded_name),
-                    ..next.clone()
-                },
+            let mut commit = Commit {
+                agent: next.clone(),
                 ..author.commit()
             };
+            commit.agent.scope = row.scope;
+            let name = format!("{} of {}", next.document.open, row.scope.agent);
+            commit.agent.columns.folded_name = name.clone();
+            commit.agent.columns.name = name;
             author.write(commit).await.unwrap();
-            assert_eq!(author.look(Wanted::default()).await.agent, author.agent);
+            assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
         }
-        assert_eq!(author.agent.version, 4);
+        assert_eq!(author.agent.document.version, 4);
         let found = store
-            .agent_named(first.id, &author.agent.folded_name)
+            .agent_named(first.id, &author.agent.columns.folded_name)
             .await
             .unwrap();
         assert_eq!(found, Some(author.agent));
@@ -167,7 +159,7 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
         .await
         .unwrap()
         .into_iter()
-        .map(|agent| agent.folded_name)
+        .map(|agent| agent.columns.folded_name)
         .collect();
     let mut sorted = names.clone();
     sorted.sort();
@@ -228,22 +220,6 @@ pub(super) async fn every_field_of_a_session_is_kept(store: Arc<dyn Store>) {
         State::Abandoned,
         State::Failed,
     ];
-    let reasons = [
-        EndReason::Refused,
-        EndReason::BreakerMass,
-        EndReason::BreakerRemoved,
-        EndReason::RolledBackOnRequest,
-        EndReason::Stopped,
-        EndReason::TurnLimit,
-        EndReason::TimeLimit,
-        EndReason::TokenLimit,
-        EndReason::CostLimit,
-        EndReason::Idle,
-        EndReason::LeaseExpired,
-        EndReason::Cancelled,
-        EndReason::Provider,
-    ];
-    let triggers = [Trigger::Request, Trigger::Weekly, Trigger::Budget];
     for (number, state) in states.into_iter().enumerate() {
         // An agent each, since only one session of an agent may run.
         let mut author = Author::new(&store, 1, number as u128).await;
@@ -251,74 +227,35 @@ pub(super) async fn every_field_of_a_session_is_kept(store: Arc<dyn Store>) {
             lease: None,
             ..ended(session(number as u128 * 100, author.id()), state)
         };
-        let mut rows = vec![plain];
-        for (reason_number, reason) in reasons.into_iter().enumerate() {
-            if state.is_running() {
-                break;
-            }
-            rows.push(SessionRow {
-                id: session_id((number * 100 + reason_number + 1) as u128),
-                end_reason: Some(reason),
-                ..rows[0].clone()
-            });
-        }
         let full = SessionRow {
-            id: rows[0].id,
-            agent: author.id(),
-            version: LARGEST,
-            state,
-            mode: Mode::DedupOnly,
-            driver: Driver::Agent,
-            trigger: triggers[number % 3],
-            rehearsal: true,
-            model: Some(UNICODE.to_owned()),
-            pre_session_tokens: Some(LARGEST),
-            post_session_tokens: Some(0),
-            threshold: Some([1.0, 0.75, f64::MIN_POSITIVE, 0.1 + 0.2][number % 4]),
-            edits: u32::MAX,
-            removed_tokens: LARGEST,
-            lost_words: LARGEST - 1,
-            stats: Stats {
-                consolidated: u32::MAX,
-                updated: 1,
-                deleted: 2,
-                protected: 3,
-            },
-            refused_calls: u32::MAX,
-            end_reason: Some(EndReason::Stopped),
-            body: wide_text(20_000),
-            started_at: Timestamp::MIN,
-            ended_at: Some(Timestamp::MAX),
-            undone_at: Some(at(-5)),
-            usage: Usage {
-                calls: LARGEST,
-                input_tokens: 1,
-                output_tokens: 2,
+            columns: SessionColumns {
+                state,
+                driver: Driver::Agent,
+                model: Some(UNICODE.to_owned()),
+                started_at: Timestamp::MIN,
+                ended_at: Some(Timestamp::MAX),
             },
             lease: Some(Lease {
                 until: Timestamp::MAX,
                 holder: [u64::MAX, 0, 1 << 63][number % 3],
             }),
+            document: wide_document(LARGEST),
+            ..plain.clone()
         };
-        let plain = rows[0].clone();
-        author.refine(rows.clone()).await;
-        for row in &rows {
-            assert_eq!(found(&author, row).await.as_ref(), Some(row));
-        }
-        for next in [full, plain] {
+        for next in [plain.clone(), full, plain] {
             author.refine(vec![next.clone()]).await;
             assert_eq!(found(&author, &next).await, Some(next));
         }
         let all = store.sessions(author.scope(), 1_000).await.unwrap();
-        assert_eq!(all.len(), rows.len());
+        assert_eq!(all.len(), 1);
     }
     assert_sound(&store).await;
 }
 
 async fn found(author: &Author, session: &SessionRow) -> Option<SessionRow> {
-    let wanted = Wanted {
+    let wanted = AgentQuery {
         session: Some(session.id),
-        ..Wanted::default()
+        ..AgentQuery::default()
     };
     author.look(wanted).await.session
 }
@@ -354,7 +291,12 @@ pub(super) async fn every_field_of_a_record_is_kept(store: Arc<dyn Store>) {
         .await
         .unwrap();
     assert_eq!(found, records);
-    let next_seq = author.look(Wanted::default()).await.agent.next_seq;
+    let next_seq = author
+        .look(AgentQuery::default())
+        .await
+        .agent
+        .columns
+        .next_seq;
     assert_eq!(next_seq, records.len() as u64 + 1);
     assert_sound(&store).await;
 }
@@ -378,7 +320,6 @@ pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) 
     for next in [&after, &before] {
         let mut commit = author.commit();
         commit.memories = vec![next.clone()];
-        commit.agent.tally = tally([next, &memory(2)]);
         author.write(commit).await.unwrap();
         let mut expected = vec![next.clone(), memory(2)];
         expected.sort_by_key(|memory| memory.created_at);
@@ -390,23 +331,18 @@ pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) 
 pub(super) async fn spec_5_3_prompts_stay_until_others_are_written(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let other = Author::new(&store, 1, 2).await;
-    let prompts = async |author: &Author| author.look(Wanted::default()).await.prompts;
+    let prompts = async |author: &Author| author.look(AgentQuery::default()).await.prompts;
     assert_eq!(prompts(&author).await, text("prompts"));
     for next in [wide_text(400_000), text(""), wide_text(1)] {
         let mut commit = author.commit();
         commit.prompts = Some(next.clone());
-        commit.agent.prompts_version = author.agent.version + 1;
         author.write(commit).await.unwrap();
         assert_eq!(prompts(&author).await, next);
-        // A decision that says nothing of them leaves them, and the version that they are of.
-        let version = author.agent.version;
-        author.save(vec![memory(author.agent.next_number.0)]).await;
+        // A decision that says nothing of them leaves them.
+        author
+            .save(vec![memory(author.agent.columns.next_seq)])
+            .await;
         assert_eq!(prompts(&author).await, next);
-        let found = author.look(Wanted::default()).await.agent;
-        assert_eq!(
-            (found.prompts_version, found.version),
-            (version, version + 1)
-        );
     }
     // One that is refused leaves them too.
     let refused = Commit {
@@ -432,7 +368,9 @@ pub(super) async fn spec_5_3_no_agent_is_made_without_prompts(store: Arc<dyn Sto
         matches!(answer, Err(Error::Inconsistent { .. })),
         "{answer:?}"
     );
-    let found = store.snapshot(bare.agent.scope, &Wanted::default()).await;
+    let found = store
+        .snapshot(bare.agent.scope, &AgentQuery::default())
+        .await;
     assert_eq!(found.unwrap(), None);
     assert_sound(&store).await;
 }
@@ -443,7 +381,7 @@ pub(super) async fn spec_5_3_rows_keep_the_version_they_were_written_under(store
     let under = |version, memory| MemoryRow { version, ..memory };
     let mut commit = author.saving(vec![under(2, memory(1)), under(2, memory(2))]);
     commit.sessions = vec![SessionRow {
-        version: 2,
+        document: document(2, "session"),
         ..session(1, author.id())
     }];
     author.write(commit).await.unwrap();
@@ -456,20 +394,20 @@ pub(super) async fn spec_5_3_rows_keep_the_version_they_were_written_under(store
     let found = author.memories(Selection::All).await;
     assert_eq!(found, [under(2, memory(1)), under(3, memory(2))]);
     let sessions = store.sessions(author.scope(), 9).await.unwrap();
-    assert_eq!(sessions[0].version, 2);
-    assert_eq!(author.look(Wanted::default()).await.agent.version, 3);
+    assert_eq!(sessions[0].document.version, 2);
+    assert_eq!(author.version().await, 3);
     // Only the version differs.
     let mut commit = author.commit();
     commit.memories = vec![under(4, memory(1))];
     commit.sessions = vec![SessionRow {
-        version: 4,
+        document: document(4, "session"),
         ..sessions[0].clone()
     }];
     author.write(commit).await.unwrap();
     let found = author.memories(Selection::All).await;
     assert_eq!(found, [under(4, memory(1)), under(3, memory(2))]);
     let sessions = store.sessions(author.scope(), 9).await.unwrap();
-    assert_eq!(sessions[0].version, 4);
+    assert_eq!(sessions[0].document.version, 4);
     assert_sound(&store).await;
 }
 

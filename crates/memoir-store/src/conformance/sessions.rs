@@ -8,27 +8,23 @@ use memoir_domain::{
 };
 
 use super::fixtures::*;
-use crate::{Error, FleetLoad, HeldSessions, SessionRow, Store, WaitingSession, Wanted};
+use crate::{AgentQuery, Error, FleetLoad, HeldSessions, SessionRow, Store, WaitingSession};
 
 pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 1, 2).await;
     let running = |snapshot: crate::Snapshot| snapshot.running_session;
     for state in [State::Queued, State::Asking, State::Open] {
-        let first = SessionRow {
-            state,
-            ..session(1, author.id())
-        };
+        let first = session_with(session(1, author.id()), |columns| columns.state = state);
         author.refine(vec![first.clone()]).await;
         assert_eq!(
-            running(author.look(Wanted::default()).await),
+            running(author.look(AgentQuery::default()).await),
             Some(first.id)
         );
         for second_state in [State::Queued, State::Asking, State::Open] {
-            let second = SessionRow {
-                state: second_state,
-                ..session(2, author.id())
-            };
+            let second = session_with(session(2, author.id()), |columns| {
+                columns.state = second_state
+            });
             let answer = store.commit(author.refining(vec![second])).await;
             assert!(matches!(answer, Err(Error::SessionRunning)), "{answer:?}");
         }
@@ -37,7 +33,7 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
     // Another agent's is its own affair.
     other.refine(vec![session(3, other.id())]).await;
     assert_eq!(
-        running(other.look(Wanted::default()).await),
+        running(other.look(AgentQuery::default()).await),
         Some(session_id(3))
     );
     // One can take over from another in one decision.
@@ -47,7 +43,7 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
     ];
     author.refine(handover).await;
     assert_eq!(
-        running(author.look(Wanted::default()).await),
+        running(author.look(AgentQuery::default()).await),
         Some(session_id(2))
     );
     for state in [
@@ -60,7 +56,7 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
         author
             .refine(vec![ended(session(2, author.id()), state)])
             .await;
-        assert_eq!(running(author.look(Wanted::default()).await), None);
+        assert_eq!(running(author.look(AgentQuery::default()).await), None);
     }
     assert_sound(&store).await;
 }
@@ -70,10 +66,8 @@ pub(super) async fn sessions_come_newest_first(store: Arc<dyn Store>) {
     let mut rows = Vec::new();
     // Two begin in the same instant: the identifiers, which are made in order, decide.
     for (number, started_at) in [(1, 10), (2, 30), (3, 20), (4, 20)] {
-        let row = SessionRow {
-            started_at: at(started_at),
-            ..ended(session(number, author.id()), State::Completed)
-        };
+        let row = ended(session(number, author.id()), State::Completed);
+        let row = session_with(row, |columns| columns.started_at = at(started_at));
         author.refine(vec![row.clone()]).await;
         rows.push(row);
     }
@@ -92,7 +86,7 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
         ..session(1, agent_id(1))
     };
     author.refine(vec![held(at(100))]).await;
-    let version = author.agent.version;
+    let version = author.agent.document.version;
     let renew = |holder, until| store.renew_lease(author.scope(), session_id(1), holder, until);
     let now = async || store.sessions(author.scope(), 1).await.unwrap();
 
@@ -106,21 +100,17 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     // A hold that has lapsed and that nobody took is still its holder's.
     assert!(renew(holder, at(1)).await.unwrap());
     assert!(renew(holder, at(400)).await.unwrap());
-    assert_eq!(author.look(Wanted::default()).await.agent.version, version);
+    assert_eq!(author.version().await, version);
 
     let waiting = SessionRow {
-        state: State::Queued,
         lease: None,
-        ..held(at(0))
+        ..session_with(held(at(0)), |columns| columns.state = State::Queued)
     };
     author.refine(vec![waiting.clone()]).await;
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
     assert!(!renewed.await.unwrap());
     // An end with the hold left in place is an end nevertheless.
-    let over = SessionRow {
-        state: State::Failed,
-        ..held(at(400))
-    };
+    let over = session_with(held(at(400)), |columns| columns.state = State::Failed);
     author.refine(vec![over.clone()]).await;
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
     assert!(!renewed.await.unwrap());
@@ -142,13 +132,12 @@ pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
         (8, 10, State::Completed, Driver::Model, None),
     ] {
         let mut author = Author::new(&store, number % 3, number).await;
-        let row = SessionRow {
-            state,
-            driver,
-            lease,
-            started_at: at(started_at),
-            ..session(number, author.id())
-        };
+        let row = session_with(session(number, author.id()), |columns| {
+            columns.state = state;
+            columns.driver = driver;
+            columns.started_at = at(started_at);
+        });
+        let row = SessionRow { lease, ..row };
         author.refine(vec![row]).await;
         waiting.push((author, session_id(number)));
     }
@@ -166,11 +155,8 @@ pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
     }
 
     // Taken up, it waits no longer; handed back, it has its old place.
-    let row = SessionRow {
-        state: State::Open,
-        started_at: at(30),
-        ..session(2, waiting[1].0.id())
-    };
+    let row = session(2, waiting[1].0.id());
+    let row = session_with(row, |columns| columns.started_at = at(30));
     waiting[1].0.refine(vec![row.clone()]).await;
     assert_eq!(found(9).await, order[1..]);
     waiting[1]
@@ -194,13 +180,12 @@ pub(super) async fn waiting_sessions_are_those_of_every_account_and_model(store:
         (8, 3, None),
     ] {
         let mut author = Author::new(&store, account, number).await;
-        let row = SessionRow {
-            state: State::Queued,
-            lease: None,
-            model: model.map(str::to_owned),
-            started_at: at(100 - number as i64),
-            ..session(number, author.id())
-        };
+        let row = session_with(session(number, author.id()), |columns| {
+            columns.state = State::Queued;
+            columns.model = model.map(str::to_owned);
+            columns.started_at = at(100 - number as i64);
+        });
+        let row = SessionRow { lease: None, ..row };
         author.refine(vec![row]).await;
     }
     for (limit, expected) in [
@@ -290,13 +275,12 @@ pub(super) async fn the_load_counts_what_waits_and_what_is_held(store: Arc<dyn S
     ] {
         // Of two accounts.
         let mut author = Author::new(&store, number % 2, number).await;
-        let row = SessionRow {
-            state,
-            driver,
-            lease,
-            started_at: at(started_at),
-            ..session(number, author.id())
-        };
+        let row = session_with(session(number, author.id()), |columns| {
+            columns.state = state;
+            columns.driver = driver;
+            columns.started_at = at(started_at);
+        });
+        let row = SessionRow { lease, ..row };
         author.refine(vec![row]).await;
     }
     let held = |driver, sessions, seconds| HeldSessions {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::absorption::MessageState;
 
 use super::fixtures::*;
-use crate::{AgentRow, Commit, Error, MessageRow, Store, TranscriptRow};
+use crate::{Commit, Error, MessageRow, Store, TranscriptRow};
 
 fn message(number: u128, tokens: u64) -> MessageRow {
     MessageRow {
@@ -194,7 +194,7 @@ pub(super) async fn spec_5_4_an_erased_agents_messages_are_gone(store: Arc<dyn S
         .await
         .unwrap();
     let mut commit = author.commit();
-    commit.agent.erased_at = Some(at(20));
+    commit.agent.columns.erased_at = Some(at(20));
     author.write(commit).await.unwrap();
     assert_eq!(
         store.transcript(scope).await.unwrap(),
@@ -211,10 +211,7 @@ pub(super) async fn spec_2_5_reflections_are_due_after_a_slot(store: Arc<dyn Sto
     for (number, reflect_after) in [(1, Some(10)), (2, None), (3, Some(5))] {
         let mut author = Author::new(&store, 1, number).await;
         let mut commit = author.commit();
-        commit.agent = AgentRow {
-            reflect_after: reflect_after.map(at),
-            ..commit.agent
-        };
+        commit.agent.columns.prospect.reflect_after = reflect_after.map(at);
         author.write(commit).await.unwrap();
         scopes.push(author.scope());
     }

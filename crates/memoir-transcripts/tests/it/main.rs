@@ -45,7 +45,7 @@ fn line(item: &Result<Item, Error>) -> String {
     }
 }
 
-fn place_id(place: &memoir_transcripts::Place) -> String {
+fn place_id(place: &memoir_transcripts::FilePosition) -> String {
     let id = place
         .id
         .as_ref()

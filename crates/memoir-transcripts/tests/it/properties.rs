@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use memoir_transcripts::{Format, Item, Limits, Place, Transcript};
+use memoir_transcripts::{FilePosition, Format, Item, Limits, Transcript};
 use proptest::{prelude::*, sample::select};
 
 use crate::read;
 
-fn place(item: &Item) -> &Place {
+fn place(item: &Item) -> &FilePosition {
     match item {
         Item::Message(message) => &message.place,
         Item::Skipped { place, .. } => place,

@@ -4,14 +4,14 @@ use std::fs;
 
 use memoir_vault::{
     Error, KeyStore, MasterKey, MasterSource,
-    seal::{Place, Row},
+    seal::{Row, SealContext},
     unlock,
 };
 use rusqlite::Connection;
 
 use crate::{Vault, nonce, now, scope};
 
-const AT: Place = Place {
+const AT: SealContext = SealContext {
     row: Row::Record(1),
     version: 1,
 };

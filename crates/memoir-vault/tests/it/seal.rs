@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 
 use memoir_domain::{SessionId, memory::Number};
-use memoir_vault::seal::{OVERHEAD_BYTES, OpenError, Place, Row, VERSION};
+use memoir_vault::seal::{OVERHEAD_BYTES, OpenError, Row, SealContext, VERSION};
 use proptest::prelude::*;
 
 use crate::{Vault, nonce};
 
 const TEXT: &[u8] = b"the canary sings at four in the morning";
 
-fn place(row: Row, version: u64) -> Place {
-    Place { row, version }
+fn place(row: Row, version: u64) -> SealContext {
+    SealContext { row, version }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{fs::File, path::PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memoir_app::{AbsorbProgress, Absorbed, AgentHandle, HandedMessage, HandedOver};
-use memoir_domain::PrivateText;
+use memoir_domain::{PrivateText, audit::Actor};
 use memoir_transcripts::{Format, Item, Message, Report, Transcript};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -45,8 +45,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
+    let actor = installation.owner_or_actor(&agent).await?;
     let taken = match arguments.file {
-        Some(path) => Some(take(&agent, path, arguments.format).await?),
+        Some(path) => Some(take(&agent, &actor, path, arguments.format).await?),
         None => None,
     };
     if let Some(taken) = taken.as_ref().filter(|_| !global.json) {
@@ -92,6 +93,7 @@ struct Taken {
 /// Reads the file on a thread of its own, and hands its messages over batch by batch.
 async fn take(
     agent: &AgentHandle,
+    actor: &Actor,
     path: PathBuf,
     format: Option<Format>,
 ) -> Result<Taken, Failure> {
@@ -104,7 +106,7 @@ async fn take(
     };
     while let Some(batch) = batches.recv().await {
         // They are read once all of them are there; a service beside this would begin in the middle.
-        let part = agent.hand_over(batch, false).await?;
+        let part = agent.hand_over_by(batch, false, actor).await?;
         handed.received += part.received;
         handed.known += part.known;
     }

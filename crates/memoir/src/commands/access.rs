@@ -32,7 +32,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", default_value_t = LISTED, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
     },
-    Answer(AnswerArguments),
+    YesOrNo(AnswerArguments),
     /// Take a request back, answered or not: what it granted ends at once
     Revoke {
         /// The request, as `memoir access list` shows it
@@ -77,14 +77,14 @@ pub(crate) struct AnswerArguments {
     request: String,
     /// Whether it lets whoever asks in
     #[arg(value_enum)]
-    answer: Answer,
+    answer: YesOrNo,
     /// What it says to it, for whoever asked
     #[arg(long, value_name = "TEXT")]
     reason: Option<PrivateText>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Answer {
+enum YesOrNo {
     /// It does
     Yes,
     /// It does not; nothing follows from it
@@ -100,7 +100,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
         Command::Ask(arguments) => ask(global, arguments).await,
         Command::List { agent, limit } => list(global, &agent, limit).await,
-        Command::Answer(arguments) => answer(global, arguments).await,
+        Command::YesOrNo(arguments) => answer(global, arguments).await,
         Command::Revoke { request } => revoke(global, &request).await,
     }
 }
@@ -169,7 +169,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
         .hint(format!("give the agent's token in {TOKEN}")));
     }
     let me = Actor::agent(agent.name());
-    let is_granted = arguments.answer == Answer::Yes;
+    let is_granted = arguments.answer == YesOrNo::Yes;
     let request = agent
         .answer_access(id, is_granted, arguments.reason, &me)
         .await?;
@@ -205,6 +205,14 @@ fn tell(global: &Global, request: &AccessRequestView) -> Outcome {
             ));
         }
         _ => {}
+    }
+    let saying = request.still_said_by.iter().flatten().copied();
+    let saying: Vec<Number> = saying.collect();
+    if !saying.is_empty() {
+        terminal::note(&format!(
+            "these memories still say a sentence of what was shredded: {}",
+            show::numbers(&saying)
+        ));
     }
     if let Some(reason) = &request.reason {
         terminal::note(&format!(

@@ -1,7 +1,7 @@
 //! `memoir demo`: a whole session on a sample agent, in a database that is thrown away.
 
+mod report;
 mod sample;
-mod told;
 
 use std::path::Path;
 
@@ -88,7 +88,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
     if global.json {
         terminal::json(&shown)?;
     } else {
-        terminal::print(&told::after(&shown))?;
+        terminal::print(&report::after(&shown))?;
     }
     Ok(if shown.is_as_it_should_be() {
         Ending::Done
@@ -107,7 +107,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
     let agent = sample::make(&memoir, &account).await?;
     let before = agent.memories(false).await?;
     if !global.json {
-        terminal::print(&told::before(agent.name(), &before))?;
+        terminal::print(&report::before(agent.name(), &before))?;
     }
     let mut watcher = Watcher::new(false, Eyes::Agent);
     let driven = match drive(&agent, &RefineOptions::default(), &mut watcher).await? {
@@ -155,7 +155,7 @@ async fn sums(
     memories: &[MemoryView],
     session: &SessionView,
 ) -> Result<Sums, Failure> {
-    let core = memories.iter().filter(|memory| told::is_core(memory));
+    let core = memories.iter().filter(|memory| report::is_core(memory));
     let findings = memoir.examine(account).await?;
     Ok(Sums {
         ledger_tokens: core.map(|memory| memory.tokens).sum(),

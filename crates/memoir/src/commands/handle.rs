@@ -1,5 +1,5 @@
-//! `memoir protect`, `memoir unprotect` and `memoir discard`: what an administrator does with one memory,
-//! by its number, without seeing a word of it.
+//! `memoir protect`, `memoir unprotect`, `memoir discard` and `memoir restore`: what is done with one
+//! memory, by its number, without seeing a word of it.
 
 use memoir_app::{Eyes, Handling};
 use memoir_domain::memory::Number;
@@ -8,7 +8,7 @@ use crate::{
     cli::Global,
     commands::parse,
     failure::{Ending, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     terminal,
 };
 
@@ -27,25 +27,37 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
     let agent = installation.agent(&arguments.agent).await?;
     let number = arguments.number;
     let memory = agent
-        .handle(number, handling, |_| true, &administrator())
+        .handle(number, handling, |_| true, &installation.author())
         .await?;
     if global.json {
         match installation.eyes(&agent).await? {
             Eyes::Agent => terminal::json(&memory)?,
-            Eyes::Administrator => terminal::json(&agent.blind_memory(number).await?)?,
+            Eyes::Administrator => terminal::json(&agent.blind_memory(memory.number).await?)?,
         }
         return Ok(Ending::Done);
     }
     let (done, note) = match handling {
-        Handling::Protect => ("protected", "no session can delete or merge it"),
-        Handling::Unprotect => ("unprotected", "sessions may delete and merge it again"),
+        Handling::Protect => ("protected", Some("no session can delete or merge it")),
+        Handling::Unprotect => (
+            "unprotected",
+            Some("sessions may delete and merge it again"),
+        ),
         Handling::Discard => (
             "discarded",
-            "it is kept for ever, and in no prompt; `memoir restore` brings it back",
+            Some("it is kept for ever, and in no prompt; `memoir restore` brings it back"),
         ),
-        Handling::Restore => ("restored", "it is in the prompt again"),
+        Handling::Restore => ("restored", None),
     };
-    terminal::print(&format!("{done} {number}"))?;
-    terminal::note(note);
+    let said_by = match memory.number == number {
+        true => String::new(),
+        false => format!(
+            " as {}, since {number} stands for other wordings too",
+            memory.number
+        ),
+    };
+    terminal::print(&format!("{done} {number}{said_by}"))?;
+    if let Some(note) = note {
+        terminal::note(note);
+    }
     Ok(Ending::Done)
 }

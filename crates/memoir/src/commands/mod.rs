@@ -15,6 +15,7 @@ pub(crate) mod export;
 pub(crate) mod handle;
 pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod kept;
 pub(crate) mod key;
 pub(crate) mod ledger;
 pub(crate) mod mcp;
@@ -24,7 +25,6 @@ pub(crate) mod recall;
 pub(crate) mod refine;
 pub(crate) mod reflect;
 pub(crate) mod remember;
-pub(crate) mod restore;
 pub(crate) mod rewind;
 pub(crate) mod rollback;
 pub(crate) mod serve;
@@ -61,7 +61,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Session(arguments) => session::run(&global, arguments).await,
         Command::Cancel(arguments) => cancel::run(&global, arguments).await,
         Command::Rollback(arguments) => rollback::run(&global, arguments).await,
-        Command::Restore(arguments) => restore::run(&global, arguments).await,
+        Command::Restore(arguments) => handle::run(&global, arguments, Handling::Restore).await,
         Command::Protect(arguments) => handle::run(&global, arguments, Handling::Protect).await,
         Command::Unprotect(arguments) => handle::run(&global, arguments, Handling::Unprotect).await,
         Command::Discard(arguments) => handle::run(&global, arguments, Handling::Discard).await,
@@ -69,6 +69,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Shred(arguments) => shred::run(&global, arguments).await,
         Command::History(arguments) => history::run(&global, arguments).await,
         Command::Doubles(arguments) => doubles::run(&global, arguments).await,
+        Command::Kept(arguments) => kept::run(&global, arguments).await,
         Command::Stats(arguments) => stats::run(&global, arguments).await,
         Command::Reflect(arguments) => reflect::run(&global, arguments).await,
         Command::Absorb(arguments) => absorb::run(&global, arguments).await,

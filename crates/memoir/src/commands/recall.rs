@@ -1,10 +1,11 @@
-//! `memoir recall`: finds memories by words, dates, kind and tag.
+//! `memoir recall`: finds memories by words, dates, kind, tag and origin.
 
 use memoir_app::{Error, Eyes};
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::Kind,
     recall::{Query, RECALL_LIMIT},
+    wording::Origin,
 };
 
 use crate::{
@@ -36,6 +37,9 @@ pub(crate) struct Arguments {
     /// A tag, whatever the case
     #[arg(long, value_name = "TAG")]
     tag: Option<PrivateText>,
+    /// `agent`, `administrator`, `conversation`, `import` or `external`
+    #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]
+    origin: Option<Origin>,
     /// At most so many, 1 to 200
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=RECALL_LIMIT as u64))]
     limit: u64,
@@ -48,6 +52,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         until: arguments.until,
         kind: arguments.kind,
         tag: arguments.tag,
+        origin: arguments.origin,
         limit: usize::try_from(arguments.limit).unwrap_or(RECALL_LIMIT),
     };
     let installation = Installation::open(global).await?;

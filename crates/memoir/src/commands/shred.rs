@@ -2,14 +2,15 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
+use memoir_app::ShredWish;
 use memoir_domain::{PrivateText, memory::Number};
 
 use crate::{
     cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, administrator},
-    show::counted,
+    installation::Installation,
+    show::{self, counted},
     terminal,
 };
 
@@ -17,7 +18,7 @@ use crate::{
 ///
 /// For text that must not exist, such as a pasted key. The memory, its earlier wordings and what the audit
 /// holds of it lose their words; when and why stays, and the chain still verifies. Nothing brings them
-/// back. Memories that were merged from it or into it keep theirs: shred these too where they need it.
+/// back. Kept memories that still say a sentence of it are named; `--derived` shreds these too.
 /// Copies of the database made before still hold the words, sealed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
         default_value = "asked for on the command line"
     )]
     reason: PrivateText,
+    /// Also shred the kept memories that still say a sentence of it
+    #[arg(long)]
+    derived: bool,
     /// Do not ask for the number to be typed
     #[arg(long)]
     yes: bool,
@@ -46,13 +50,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if !arguments.yes {
         confirm(arguments.number)?;
     }
-    let shredded = agent
-        .shred(
-            arguments.number,
-            arguments.reason.expose(),
-            &administrator(),
-        )
-        .await?;
+    let actor = installation.owner_or_actor(&agent).await?;
+    let wish = ShredWish {
+        number: arguments.number,
+        reason: arguments.reason.expose(),
+        derived: arguments.derived,
+    };
+    let shredded = agent.shred_where(&wish, |_| true, &actor).await?;
     if global.json {
         terminal::json(&shredded)?;
     } else {
@@ -61,6 +65,18 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             shredded.memory.number,
             counted(shredded.redacted_records, "record", "records"),
         ))?;
+        if !shredded.derived.is_empty() {
+            let derived = show::numbers(&shredded.derived);
+            terminal::print(&format!(
+                "shredded with it, since they said a sentence of it: {derived}\n"
+            ))?;
+        }
+        if !shredded.still_said_by.is_empty() {
+            let saying = show::numbers(&shredded.still_said_by);
+            terminal::note(&format!(
+                "these memories still say a sentence of it: {saying}; shred them too where they need it"
+            ));
+        }
     }
     Ok(Ending::Done)
 }

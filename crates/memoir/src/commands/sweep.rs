@@ -68,7 +68,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
                 }
             }
             Ok(Ran::Interrupted) => return Ok(Ending::Interrupted),
-            Err(Failure::Told(told)) => {
+            Err(Failure::ShownFailure(told)) => {
                 terminal::note(&format!("{}: {told}", safe(agent.name())));
                 if global.json {
                     terminal::json(&json!({"event": "not_run", "agent": agent.name()}))?;
@@ -145,10 +145,5 @@ fn tell(global: &Global, session: &SessionView, trigger: Trigger) -> Result<(), 
             thousands(after)
         ));
     }
-    let due = match trigger {
-        Trigger::Weekly => "weekly",
-        Trigger::Budget => "budget",
-        Trigger::Request => "request",
-    };
-    terminal::print(&format!("{line} ({due}, session {})", session.id))
+    terminal::print(&format!("{line} ({trigger}, session {})", session.id))
 }

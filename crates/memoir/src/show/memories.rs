@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memoir_app::{BlindMemoryView, MemoryView, SeenMemory};
-use memoir_domain::{Timestamp, memory::Tags};
+use memoir_domain::{Timestamp, memory::Tags, wording::Origin};
 
 use super::{
     Table,
@@ -29,6 +29,7 @@ fn paragraphs(memories: &[MemoryView], now: Timestamp, width: usize) -> String {
             memory.constitutional,
             memory.discarded_at.is_some(),
             memory.fades_at.is_some_and(|at| at <= now),
+            memory.origin,
         );
         // Writing to a string cannot fail.
         let _ = write!(
@@ -69,6 +70,7 @@ fn rows(memories: &[MemoryView], now: Timestamp) -> String {
                 memory.constitutional,
                 memory.discarded_at.is_some(),
                 memory.fades_at.is_some_and(|at| at <= now),
+                memory.origin,
             ),
             tags(&memory.tags),
             safe(memory.content.expose()).into_owned(),
@@ -108,6 +110,7 @@ fn without_words(memories: &[BlindMemoryView], now: Timestamp) -> String {
                 memory.constitutional,
                 memory.discarded_at.is_some(),
                 memory.fades_at.is_some_and(|at| at <= now),
+                memory.origin,
             ),
         ]);
     }
@@ -128,19 +131,26 @@ pub(crate) fn brief(memories: &[&MemoryView]) -> String {
         table.row([
             memory.number.to_string(),
             memory.tokens.to_string(),
-            flags(memory.constitutional, memory.discarded_at.is_some(), false),
+            flags(
+                memory.constitutional,
+                memory.discarded_at.is_some(),
+                false,
+                memory.origin,
+            ),
             cut(&one_line(memory.content.expose()), columns.max(16)),
         ]);
     }
     table.to_string()
 }
 
-/// `constitutional`, `discarded` and `faded`, those that are. What is discarded is in no prompt, faded or not.
-fn flags(constitutional: bool, discarded: bool, faded: bool) -> String {
+/// `constitutional`, `discarded` and `faded`, those that are, and an origin weaker than the agent's own word
+/// (SPEC 2.4). What is discarded is in no prompt, faded or not.
+fn flags(constitutional: bool, discarded: bool, faded: bool, origin: Origin) -> String {
     let flags = [
         (constitutional, "constitutional"),
         (discarded, "discarded"),
         (faded && !discarded, "faded"),
+        (origin.weakness() > 0, origin.as_str()),
     ];
     let set: Vec<&str> = flags
         .into_iter()

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod diff;
 pub(crate) mod doubles;
 pub(crate) mod history;
+pub(crate) mod kept;
 pub(crate) mod memories;
 pub(crate) mod plot;
 pub(crate) mod records;

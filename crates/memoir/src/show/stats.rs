@@ -109,10 +109,9 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
 
 fn kept(stats: &AgentStats, width: usize) -> String {
     let kept = &stats.kept;
-    // Rounded down: what was let go is never rounded away.
-    let share = (kept.share() * 1000.0).floor() / 10.0;
+    let share = super::kept::share(kept);
     let told = format!(
-        "{share:.1}% of all words that were ever said is said by memories that are kept: {} of {} whole, {} let go, {} of them in the last 365 days",
+        "{share} of all words that were ever said is said by memories that are kept: {} of {} whole, {} let go, {} of them in the last 365 days",
         thousands(kept.carried),
         counted(kept.wordings, "wording", "wordings"),
         counted(kept.lost_words, "word", "words"),

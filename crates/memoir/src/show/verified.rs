@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use memoir_app::{Growth, Misfit, Verification};
 
-use super::{counted, moment, thousands};
+use super::{counted, moment};
 use crate::terminal::{DIM, GREEN, RED, safe};
 
 /// A line for each agent, with what does not fit below it, and one for the checkpoint.
@@ -63,12 +63,8 @@ fn carried(agent: &Verification) -> String {
     let Some(carried) = agent.carried else {
         return String::new();
     };
-    format!(
-        "        carries {} of {}; {} let go\n",
-        thousands(carried.carried),
-        counted(carried.wordings, "wording", "wordings"),
-        thousands(carried.let_go)
-    )
+    let carries = super::kept::carries(carried.carried, carried.wordings, carried.let_go);
+    format!("        {carries}\n")
 }
 
 fn line(misfit: &Misfit) -> String {

@@ -118,6 +118,12 @@ fn spec_5_5_a_ledger_without_words_is_numbers_and_flags() {
 }
 
 #[test]
+fn spec_5_5_what_was_let_go_is_told_without_words_as_counts() {
+    shown_to_the_agent_only(&["kept", "wren"], false);
+    shown_to_the_agent_only(&["kept", "wren", "--json"], false);
+}
+
+#[test]
 fn spec_5_5_sessions_without_words_are_states_and_counts() {
     shown_to_the_agent_only(&["sessions", "wren", "--json"], false);
     shown_to_the_agent_only(&["session", "SESSION"], false);

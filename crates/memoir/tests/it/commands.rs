@@ -306,7 +306,8 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
             ("database", "ok"),
             ("model", "ok"),
             ("schedule", "ok"),
-            ("clock", "ok")
+            ("clock", "ok"),
+            ("counts", "ok")
         ]
     );
     bench.ok(&["agent", "create", "robin"]);

@@ -43,7 +43,7 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
     }
     let history = bench.ok(&["history", "wren", "2"]);
     assert!(
-        history.contains("shredded: its words are gone  administrator (command line)")
+        history.contains("shredded: its words are gone  owner (command line)")
             && !history.contains("\n  + "),
         "{history}"
     );
@@ -90,7 +90,7 @@ fn spec_4_4_a_rewind_brings_no_shredded_words_back() {
     bench.ok(&["rewind", "wren", "--to", "2020-01-01"]);
     let history = bench.ok(&["history", "wren", "2"]);
     assert!(
-        history.contains("shredded: its words are gone  administrator"),
+        history.contains("shredded: its words are gone  owner"),
         "{history}"
     );
     let restored = bench.run(&["restore", "wren", "2"]);

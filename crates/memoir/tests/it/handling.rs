@@ -1,7 +1,9 @@
 //! `memoir protect`, `unprotect` and `discard`, what is bounded and marked, and what is said after a trial
 //! with a tiny memory.
 
-use crate::bench::Bench;
+use serde_json::json;
+
+use crate::bench::{Bench, script};
 
 #[test]
 fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
@@ -28,6 +30,68 @@ fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
         "audit", "list", "wren", "--action", actions, "--memory", "1", "--json",
     ]);
     assert_eq!(done.lines().count(), 3);
+}
+
+#[test]
+fn spec_3_14_what_was_let_go_is_listed_and_brought_back_by_its_number() {
+    let bench = Bench::with_agent();
+    bench.remember(&[
+        "Mira bakes on Fridays. She sings then.",
+        "The old press came from Lisbon.",
+        &"Of the hives behind the house seven have honey in them. ".repeat(20),
+    ]);
+    assert_eq!(
+        bench.ok(&["kept", "wren"]),
+        "carries 3 of 3 wordings; 0 let go: 100.0% of all words is still said, 0 words let go, 0 of them in the last 365 days\n"
+    );
+    let _server = bench.scripted(script(&[
+        (
+            "update_memory",
+            json!({"id": 1, "content": "Mira bakes on Fridays."}),
+        ),
+        ("delete_memory", json!({"id": 2})),
+    ]));
+    bench.ok(&["refine", "wren", "--model", "lab:small"]);
+    let kept = bench.ok(&["kept", "wren"]);
+    for told in [
+        "carries 1 of 3 wordings; 2 let go: 94.7%",
+        &bench.last_session(),
+        "She, sings, then\n",
+        "old, press, came, from, Lisbon (deleted)\n",
+    ] {
+        assert!(kept.contains(told), "{told}: {kept}");
+    }
+    let verified = bench.ok(&["audit", "verify", "wren"]);
+    assert!(
+        verified.contains("carries 1 of 3 wordings; 2 let go\n"),
+        "{verified}"
+    );
+    // Programs get the objects of `/v1`.
+    let shown = bench.json(&["kept", "wren"]);
+    assert_eq!(shown["kept"]["carried"], 1);
+    assert_eq!(
+        shown["items"][0]["content"],
+        "Mira bakes on Fridays. She sings then."
+    );
+    assert_eq!(
+        shown["items"][1]["let_go"][0]["words"],
+        json!(["old", "press", "came", "from", "Lisbon"])
+    );
+
+    assert_eq!(bench.ok(&["restore", "wren", "1"]), "restored #1\n");
+    assert_eq!(bench.ok(&["restore", "wren", "2"]), "restored #2\n");
+    let refused = bench.refused(&["restore", "wren", "3"]);
+    assert!(
+        refused.contains("sessions let no word of it go"),
+        "{refused}"
+    );
+    let kept = bench.ok(&["kept", "wren"]);
+    assert!(
+        kept.starts_with("carries 3 of 3 wordings; 0 let go: 100.0%"),
+        "{kept}"
+    );
+    assert!(bench.ok(&["context", "wren"]).contains("She sings then."));
+    bench.ok(&["audit", "verify", "wren"]);
 }
 
 #[test]
@@ -58,6 +122,39 @@ fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
         "{}",
         set.stderr
     );
+}
+
+#[test]
+fn spec_2_4_a_weak_origin_is_shown_and_looked_for() {
+    let bench = Bench::new();
+    bench.ok(&["agent", "create", "wren"]);
+    bench.ok(&[
+        "remember",
+        "wren",
+        "The kiln is hot.",
+        "--origin",
+        "external",
+    ]);
+    bench.ok(&["remember", "wren", "The kiln is old."]);
+    for shown in [
+        bench.ok(&["ledger", "wren"]),
+        bench.ok(&["recall", "wren", "kiln"]),
+    ] {
+        let quoted = shown.lines().find(|line| line.contains("hot"));
+        assert!(quoted.unwrap().contains(" external "), "{shown}");
+        let own = shown.lines().find(|line| line.contains("old"));
+        assert!(!own.unwrap().contains("administrator"), "{shown}");
+    }
+    let context = bench.ok(&["context", "wren"]);
+    assert!(
+        context.contains("- (origin external) The kiln is hot."),
+        "{context}"
+    );
+    let found = bench.json(&["recall", "wren", "kiln", "--origin", "external"]);
+    assert_eq!(found["items"].as_array().unwrap().len(), 1);
+    assert_eq!(found["items"][0]["number"], 1);
+    let refused = bench.run(&["recall", "wren", "kiln", "--origin", "heaven"]);
+    assert_eq!(refused.code, Some(2));
 }
 
 #[test]

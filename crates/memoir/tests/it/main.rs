@@ -12,6 +12,7 @@ mod demo;
 mod doubles;
 mod failures;
 mod files;
+mod fixtures;
 mod following;
 mod gone;
 mod handling;

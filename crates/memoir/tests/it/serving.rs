@@ -435,9 +435,10 @@ fn many_who_guess_passwords_at_once_do_not_take_the_memory_of_the_machine() {
         ended.collect()
     });
     let of = |status: u16| statuses.iter().filter(|other| **other == status).count();
-    // So many are checked as an address may try in a minute, and no more than five of them are Ada's.
-    assert_eq!(of(401) + of(429), AT_ONCE, "{statuses:?}");
-    assert!((5..=30).contains(&of(401)), "{statuses:?}");
+    // So many are checked as an address may try in a minute, and no more than five of them are Ada's. Where
+    // the machine is busy, some are told to come back instead of waiting for their turn.
+    assert_eq!(of(401) + of(429) + of(503), AT_ONCE, "{statuses:?}");
+    assert!((1..=30).contains(&of(401)), "{statuses:?}");
     let peak = service.memory("VmHWM") >> 20;
     assert!(peak < 256, "{peak} MiB");
 }

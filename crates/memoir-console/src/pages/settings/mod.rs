@@ -4,6 +4,9 @@
 //! A form sends every field with what was shown of it. What is as it was shown was not touched, and is left
 //! as it is by now; of what was touched, whoever sends it is told first if somebody else changed it
 //! meanwhile. No prompt is ever shown, whoever wrote it, but to whoever just typed it.
+//!
+//! Whether somebody else changed it is told by the log: by the `agent_configured` records after the last one
+//! that was shown. That holds for prompts too, of which a page shows the length.
 
 pub(super) mod fields;
 
@@ -32,7 +35,7 @@ use crate::{
     browser::Visitor,
     field::Faults,
     form::{self, Form},
-    parts::{self, Place, Sheet},
+    parts::{self, Section, Sheet},
     words,
 };
 
@@ -47,18 +50,18 @@ const ATTEMPTS: u32 = 8;
 const SEEN: &str = "seen";
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     done: Option<String>,
 }
 
 /// An agent's settings with who set them.
-struct Standing {
+struct SettingsView {
     view: AgentView,
     /// The latest changes, newest first, without their words.
     changes: Vec<RecordView>,
 }
 
-impl Standing {
+impl SettingsView {
     /// The changes first: one that comes in between is among the settings, and told of once more.
     async fn of(agent: &AgentHandle) -> Result<Self, Error> {
         let changes = changes(agent).await?;
@@ -117,20 +120,20 @@ pub(crate) async fn show(
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let wanted: Wanted = form::query(query.as_deref())?;
+    let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
-    let draft = Draft::default();
-    let told = Told {
+    let draft = SettingsForm::default();
+    let told = SettingsNotice {
         done: wanted.done.as_deref(),
-        ..Told::faults(&draft)
+        ..SettingsNotice::faults(&draft)
     };
-    let standing = Standing::of(&agent).await?;
+    let standing = SettingsView::of(&agent).await?;
     page(&console, &visitor, &agent, &standing, &told).await
 }
 
 /// What was typed into the form, and what is wrong with it.
 #[derive(Default)]
-struct Draft {
+struct SettingsForm {
     /// New values of settings that are no prompt, as they were typed.
     plain: BTreeMap<&'static str, String>,
     /// New prompts as they were typed, and whether one is to be taken away.
@@ -138,7 +141,7 @@ struct Draft {
     faults: Faults,
 }
 
-impl Draft {
+impl SettingsForm {
     /// What of the form is not as it was shown.
     fn read(form: &Form) -> Self {
         let plain = PLAIN.into_iter().filter_map(|field| {
@@ -173,7 +176,12 @@ impl Draft {
     }
 
     /// Notes what is wrong with the values by themselves, and where somebody else was faster.
-    fn check(&mut self, assignments: &[(Field, Option<String>)], standing: &Standing, seen: u64) {
+    fn check(
+        &mut self,
+        assignments: &[(Field, Option<String>)],
+        standing: &SettingsView,
+        seen: u64,
+    ) {
         self.faults = Faults::default();
         for (field, (typed, is_reset)) in PROMPTS
             .into_iter()
@@ -193,7 +201,7 @@ impl Draft {
     }
 
     /// Who changed a setting since the form was shown, unless to what it is to be now.
-    fn meanwhile(&self, field: Field, standing: &Standing, seen: u64) -> Option<String> {
+    fn meanwhile(&self, field: Field, standing: &SettingsView, seen: u64) -> Option<String> {
         let typed = self.plain.get(field.as_str());
         if typed.is_some_and(|typed| typed.trim() == written(&standing.view, field)) {
             return None;
@@ -233,7 +241,7 @@ pub(crate) async fn change(
     Path(agent): Path<String>,
 ) -> Answer {
     let agent = visitor.account.agent(&agent).await?;
-    let mut draft = Draft::read(&form);
+    let mut draft = SettingsForm::read(&form);
     let assignments = draft.assignments(&form);
     let seen = form.field(SEEN).parse().unwrap_or(0);
     let path = agent_path(agent.scope().agent);
@@ -243,7 +251,7 @@ pub(crate) async fn change(
     for _ in 0..ATTEMPTS {
         // First of all: whatever comes in after it makes the writing fail.
         let newest = newest(&agent).await?;
-        let standing = Standing::of(&agent).await?;
+        let standing = SettingsView::of(&agent).await?;
         draft.check(&assignments, &standing, seen);
         if !draft.faults.is_empty() {
             return refused(&console, &visitor, &agent, (&standing, &draft)).await;
@@ -291,9 +299,16 @@ async fn refused(
     console: &Console,
     visitor: &Visitor,
     agent: &AgentHandle,
-    (standing, draft): (&Standing, &Draft),
+    (standing, draft): (&SettingsView, &SettingsForm),
 ) -> Answer {
-    let shown = page(console, visitor, agent, standing, &Told::faults(draft)).await?;
+    let shown = page(
+        console,
+        visitor,
+        agent,
+        standing,
+        &SettingsNotice::faults(draft),
+    )
+    .await?;
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
@@ -304,27 +319,27 @@ pub(super) async fn with_refused_token(
     agent: &AgentHandle,
     refusal: &Failure,
 ) -> Answer {
-    let mut draft = Draft::default();
+    let mut draft = SettingsForm::default();
     let faults = &mut draft.faults;
     faults.add(tokens::PLACE, "No token was made", refusal.message());
-    let told = Told {
+    let told = SettingsNotice {
         refused_token: Some(refusal),
-        ..Told::faults(&draft)
+        ..SettingsNotice::faults(&draft)
     };
-    let standing = Standing::of(agent).await?;
+    let standing = SettingsView::of(agent).await?;
     let shown = page(console, visitor, agent, &standing, &told).await?;
     Ok(page_of(refusal.status(), shown))
 }
 
 /// What the page tells beside how the agent is set.
-struct Told<'a> {
-    draft: &'a Draft,
+struct SettingsNotice<'a> {
+    draft: &'a SettingsForm,
     done: Option<&'a str>,
     refused_token: Option<&'a Failure>,
 }
 
-impl<'a> Told<'a> {
-    fn faults(draft: &'a Draft) -> Self {
+impl<'a> SettingsNotice<'a> {
+    fn faults(draft: &'a SettingsForm) -> Self {
         Self {
             draft,
             done: None,
@@ -337,8 +352,8 @@ async fn page(
     console: &Console,
     visitor: &Visitor,
     agent: &AgentHandle,
-    standing: &Standing,
-    told: &Told<'_>,
+    standing: &SettingsView,
+    told: &SettingsNotice<'_>,
 ) -> Answer {
     let own_tokens = agent.tokens().await?;
     let now = console.memoir().now();
@@ -367,7 +382,7 @@ async fn page(
         "Not saved: "
     };
     let title = format!("{failed}Settings of {}", standing.view.name);
-    Ok(Sheet::new(visitor, &title, Place::Fleet)
+    Ok(Sheet::new(visitor, &title, Section::Fleet)
         .done(told.done)
         .show(content))
 }
@@ -406,7 +421,12 @@ const GROUPS: [(&str, &[Field]); 6] = [
     ("Prompts", &PROMPTS),
 ];
 
-fn settings(memoir: &Memoir, visitor: &Visitor, standing: &Standing, draft: &Draft) -> Markup {
+fn settings(
+    memoir: &Memoir,
+    visitor: &Visitor,
+    standing: &SettingsView,
+    draft: &SettingsForm,
+) -> Markup {
     let view = &standing.view;
     let around = Around {
         memoir,
@@ -436,7 +456,12 @@ fn settings(memoir: &Memoir, visitor: &Visitor, standing: &Standing, draft: &Dra
     }
 }
 
-fn plain(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft) -> Markup {
+fn plain(
+    around: &Around<'_>,
+    field: Field,
+    standing: &SettingsView,
+    draft: &SettingsForm,
+) -> Markup {
     let now = written(&standing.view, field);
     let typed = draft.plain.get(field.as_str()).unwrap_or(&now);
     html! {
@@ -446,13 +471,18 @@ fn plain(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft) 
 }
 
 /// Who set a setting last, where that is among the latest changes.
-fn set_by(standing: &Standing, field: Field) -> Option<Markup> {
+fn set_by(standing: &SettingsView, field: Field) -> Option<Markup> {
     let change = standing.last_of(field)?;
     Some(html! { "Set by " (who(&change.actor)) ", " (parts::time(change.recorded_at)) })
 }
 
 /// A prompt: by whom, and how long; new words for it, or none.
-fn prompt(around: &Around<'_>, field: Field, standing: &Standing, draft: &Draft) -> Markup {
+fn prompt(
+    around: &Around<'_>,
+    field: Field,
+    standing: &SettingsView,
+    draft: &SettingsForm,
+) -> Markup {
     let kept = (String::new(), false);
     let (typed, is_reset) = draft.prompts.get(field.as_str()).unwrap_or(&kept);
     let set = value(&standing.view, field);
@@ -505,7 +535,7 @@ fn back_to(field: Field) -> &'static str {
     }
 }
 
-fn history(standing: &Standing) -> Markup {
+fn history(standing: &SettingsView) -> Markup {
     let id = standing.view.id;
     let all = form::address(
         "/audit",

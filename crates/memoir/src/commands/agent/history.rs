@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// Its name or identifier
     #[arg(value_name = "NAME")]
     agent: String,
-    /// The setting: `name`, a prompt, or `refinement_threshold`
+    /// The setting: `name`, a prompt, `refinement_threshold` or `loss_guard`
     field: String,
 }
 

@@ -11,7 +11,7 @@ use crate::{
     cli::Global,
     commands::parse,
     failure::{Ending, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     terminal,
 };
 
@@ -93,7 +93,9 @@ async fn assign(
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
     let eyes = installation.eyes(&agent).await?;
-    let view = agent.configure(&[(field, value)], &administrator()).await?;
+    let view = agent
+        .configure(&[(field, value)], &installation.author())
+        .await?;
     Ok(match eyes {
         Eyes::Agent => view,
         Eyes::Administrator => agent.show_to_administrator().await?,

@@ -1,5 +1,8 @@
 //! The mass over time as a picture: in a terminal, as SVG, or as PNG. The library draws; owns what is in
 //! the picture and how it looks on each of the three.
+//!
+//! `plotters` reaches the terminal and the PNG through two small backends: cells of dots (`cells.rs`), and
+//! pixels with letters of a bitmap font (`pixels.rs`).
 
 mod cells;
 mod pixels;
@@ -47,7 +50,7 @@ pub(crate) struct Plot {
 }
 
 /// How the picture looks on what it is drawn on. Sizes are pixels.
-struct Look {
+struct PlotStyle {
     /// A line of text.
     line: u32,
     /// Room for the numbers at the left.
@@ -70,7 +73,7 @@ impl Plot {
     pub(crate) fn text(&self, columns: usize, rows: usize) -> Result<String, Failed> {
         let mut cells = Cells::new(columns, rows);
         let numbers = self.number_width();
-        let look = Look {
+        let look = PlotStyle {
             line: 4,
             left: 2 * (numbers + 1),
             margin: 0,
@@ -122,7 +125,7 @@ impl Plot {
     fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
-        look: &Look,
+        look: &PlotStyle,
     ) -> Result<(), Failed>
     where
         B::ErrorType: 'static,
@@ -257,7 +260,7 @@ impl Plot {
     }
 }
 
-const FINE: Look = Look {
+const FINE: PlotStyle = PlotStyle {
     line: 16,
     left: 80,
     margin: 12,

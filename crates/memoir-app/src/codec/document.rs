@@ -1,0 +1,301 @@
+//! Documents: what a row says, by field name, and sealed as it lies (SPEC 5.3).
+//!
+//! What may stand in the open is a JSON object that is kept byte for byte; what may not is another one, sealed
+//! and bound to those bytes. So a field is one line in one struct. One that came later is optional in reading,
+//! and one that this version does not know is passed over: rows that another version wrote stay readable, since
+//! nothing is made again from what was read before the seal is held against it.
+//!
+//! A store searches by columns that stand beside the document. What they must be follows from it, and is
+//! compared at each read.
+
+use memoir_store::{Document, StoredText};
+use memoir_vault::{
+    AgentKey,
+    seal::{OpenError, Row, SealContext},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use zeroize::Zeroizing;
+
+use super::sealed::Sealer;
+use crate::{Error, Result};
+
+/// What is sealed in a document that says all it has to say in the open.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct NoWords {}
+
+impl Sealer<'_> {
+    /// What is `open`, and what is `private`, for that row.
+    pub(crate) fn document(
+        &self,
+        row: Row,
+        version: u64,
+        open: &impl Serialize,
+        private: &impl Serialize,
+    ) -> Result<Document> {
+        let private = Zeroizing::new(json(private)?);
+        self.document_of(row, version, open, &private)
+    }
+
+    /// As [`Sealer::document`], where what is private is no JSON.
+    pub(crate) fn document_of(
+        &self,
+        row: Row,
+        version: u64,
+        open: &impl Serialize,
+        private: &[u8],
+    ) -> Result<Document> {
+        let open = serde_json::to_string(open).map_err(|_| unwritable())?;
+        self.document_as_it_lies(row, version, open, private)
+    }
+
+    /// As [`Sealer::document_of`], of what is open already in the form in which it lies.
+    pub(crate) fn document_as_it_lies(
+        &self,
+        row: Row,
+        version: u64,
+        open: String,
+        private: &[u8],
+    ) -> Result<Document> {
+        let place = SealContext { row, version };
+        let sealed = self
+            .key
+            .seal(&place, open.as_bytes(), private, self.nonce()?);
+        Ok(Document {
+            version,
+            open,
+            sealed: StoredText(sealed),
+        })
+    }
+}
+
+/// A document whose seal is over, since the key is gone that would open it.
+///
+/// # Errors
+/// `open` cannot be written.
+pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> {
+    Ok(Document {
+        version,
+        open: serde_json::to_string(open).map_err(|_| unwritable())?,
+        sealed: StoredText::default(),
+    })
+}
+
+/// What is open of a document, and what is private.
+///
+/// # Errors
+/// It is not as it was written.
+pub(crate) fn open<Open: DeserializeOwned, Private: DeserializeOwned>(
+    key: &AgentKey,
+    row: Row,
+    document: &Document,
+) -> Result<(Open, Private)> {
+    let private = open_private(key, row, document)?;
+    // The parser's own message may quote what it read.
+    let private = serde_json::from_slice(&private).map_err(|_| unreadable(row))?;
+    Ok((read(row, &document.open)?, private))
+}
+
+/// What is private of a document, as it was given.
+///
+/// # Errors
+/// It is not as it was written.
+pub(crate) fn open_private(
+    key: &AgentKey,
+    row: Row,
+    document: &Document,
+) -> Result<Zeroizing<Vec<u8>>> {
+    let version = document.version;
+    let place = SealContext { row, version };
+    Ok(key.open(&place, document.open.as_bytes(), &document.sealed.0)?)
+}
+
+/// What is open of a document, unchecked: for whoever has no key.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read<Open: DeserializeOwned>(row: Row, open: &str) -> Result<Open> {
+    serde_json::from_str(open).map_err(|_| unreadable(row))
+}
+
+/// That the columns by which a row is searched are those of its document.
+///
+/// # Errors
+/// They are others: one of them was changed.
+pub(crate) fn check_columns<Columns: PartialEq>(
+    row: Row,
+    document: &Document,
+    found: &Columns,
+    expected: &Columns,
+) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let version = document.version;
+    Err(OpenError::NotAuthentic(SealContext { row, version }).into())
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|_| unwritable())
+}
+
+fn unwritable() -> Error {
+    Error::Inconsistent("a document cannot be written as JSON".to_owned())
+}
+
+fn unreadable(row: Row) -> Error {
+    Error::Inconsistent(format!("{row}: the document cannot be read"))
+}
+
+/// A digest in a document, as hexadecimal digits.
+pub(crate) mod digest {
+    use memoir_vault::chain::RecordHash;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(
+        digest: &[u8; 32],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&RecordHash(*digest))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[u8; 32], D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        let hash: RecordHash = digits.parse().map_err(D::Error::custom)?;
+        Ok(hash.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use super::*;
+    use crate::clock::SystemRandom;
+
+    /// As one version knows it.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Early {
+        name: String,
+    }
+
+    /// As a later one does.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Late {
+        name: String,
+        colour: Option<String>,
+        #[serde(default)]
+        count: u64,
+    }
+
+    fn key() -> AgentKey {
+        let scope = AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([2; 16]),
+        };
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        keys.create(scope, Timestamp::MAX).unwrap()
+    }
+
+    fn session(number: u8) -> Row {
+        Row::Session(SessionId::from_bytes([number; 16]))
+    }
+
+    /// SPEC 5.3, 6.2: rows outlive the version that wrote them, in both directions.
+    #[test]
+    fn spec_5_3_fields_that_come_later_keep_no_row_from_opening() {
+        let key = &key();
+        let random = &SystemRandom;
+        let sealer = Sealer { key, random };
+        let early = || Early {
+            name: "wren".to_owned(),
+        };
+        let late = || Late {
+            name: "wren".to_owned(),
+            colour: Some("brown".to_owned()),
+            count: 7,
+        };
+        let old = sealer.document(session(1), 3, &early(), &early()).unwrap();
+        let (found, sealed): (Late, Late) = open(key, session(1), &old).unwrap();
+        let defaults = Late {
+            colour: None,
+            count: 0,
+            ..late()
+        };
+        assert_eq!((&found, &sealed), (&defaults, &defaults));
+        let new = sealer.document(session(1), 3, &late(), &late()).unwrap();
+        let (found, sealed): (Early, Early) = open(key, session(1), &new).unwrap();
+        assert_eq!((&found, &sealed), (&early(), &early()));
+        assert_eq!(read::<Early>(session(1), &new.open).unwrap(), early());
+    }
+
+    #[test]
+    fn spec_5_3_any_byte_of_a_document_counts() {
+        let key = &key();
+        let random = &SystemRandom;
+        let sealer = Sealer { key, random };
+        let written = Late {
+            name: "wren".to_owned(),
+            colour: None,
+            count: 7,
+        };
+        let document = sealer.document(session(1), 3, &written, &NoWords {});
+        let document = document.unwrap();
+        let opens = |row: Row, document: &Document| {
+            let opened: Result<(Late, NoWords)> = open(key, row, document);
+            opened.map_err(|error| error.to_string())
+        };
+        assert!(opens(session(1), &document).is_ok());
+        let mut changed = Vec::new();
+        for at in 0..document.open.len() {
+            let mut bytes = document.open.clone().into_bytes();
+            bytes[at] ^= 1;
+            let open = String::from_utf8(bytes).unwrap();
+            changed.push(Document {
+                open,
+                ..document.clone()
+            });
+        }
+        for at in 0..document.sealed.0.len() {
+            let mut other = document.clone();
+            other.sealed.0[at] ^= 1;
+            changed.push(other);
+        }
+        // What says the same in other bytes, and the same bytes under another version.
+        let open = format!("{} ", document.open);
+        changed.push(Document {
+            open,
+            ..document.clone()
+        });
+        changed.push(Document {
+            version: 4,
+            ..document.clone()
+        });
+        for changed in &changed {
+            let refused = opens(session(1), changed).unwrap_err();
+            assert!(
+                refused.contains("table `sessions`, session 01010101-"),
+                "{refused}"
+            );
+            assert!(!refused.contains("wren"), "{refused}");
+        }
+        assert!(opens(session(2), &document).is_err());
+        assert!(opens(Row::Agent, &document).is_err());
+    }
+
+    #[test]
+    fn spec_5_3_a_column_that_says_something_else_than_its_document_is_named() {
+        let document = Document::default();
+        let check = |found: u64| check_columns(session(1), &document, &found, &7);
+        assert!(check(7).is_ok());
+        let refused = check(8).unwrap_err();
+        assert_eq!(refused.code(), "tampered");
+        assert!(
+            refused
+                .to_string()
+                .contains("table `sessions`, session 01010101-")
+        );
+    }
+}

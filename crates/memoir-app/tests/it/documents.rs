@@ -1,0 +1,204 @@
+//! Rows that another version of Memoir wrote are read, and are sealed as they lie (SPEC 5.3, 6.2).
+
+use std::path::Path;
+
+use memoir_app::{Eyes, Provision};
+use memoir_domain::{
+    AccessRequestId, AgentId, AgentScope, SessionId, TokenId, UserId,
+    access::{AccessDraft, AccessKind, AccessScope},
+};
+use memoir_vault::{
+    AgentKey,
+    password::Password,
+    seal::{Nonce, Row, SealContext},
+};
+use rusqlite::{Connection, params};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    lab::{Lab, intrude},
+    world::{World, complete, delete, person},
+};
+
+/// The tables that keep documents of their own beside their columns, but for answers to requests.
+const TABLES: [&str; 5] = ["agents", "sessions", "access_requests", "tokens", "users"];
+
+/// Everything that has a document.
+async fn live(world: &World) {
+    for memory in ["The cat is grey.", "the cat is grey", "The river is high."] {
+        world.remember(memory).await;
+    }
+    world.refine([delete(3), complete()]).await;
+    let draft = AccessDraft {
+        kind: AccessKind::Read {
+            scope: AccessScope::Core,
+            minutes: 10,
+        },
+        purpose: "To see what is wrong.".into(),
+    };
+    world.agent.request_access(&draft, &person()).await.unwrap();
+    world
+        .agent
+        .create_token(Provision::Any, None, &person())
+        .await
+        .unwrap();
+    let account = world.memoir.account("default").await.unwrap();
+    let password = Password::from_text("correct horse battery").unwrap();
+    account.create_user("Ada", password).await.unwrap();
+}
+
+/// Reads all of it, and gives what was seen.
+async fn look(lab: &Lab, path: &Path) -> Value {
+    let memoir = lab.memoir_at(path);
+    let verified = memoir.verify_all().await.unwrap();
+    assert!(verified.iter().all(|one| one.valid), "{verified:?}");
+    let account = memoir.account("default").await.unwrap();
+    let agent = account.agent("wren").await.unwrap();
+    let password = Password::from_text("correct horse battery").unwrap();
+    assert!(account.check_password("Ada", password).await.unwrap());
+    let requests = agent
+        .access_requests(None, 9, Eyes::Agent, &person())
+        .await
+        .unwrap();
+    json!({
+        "agent": agent.show().await.unwrap(),
+        "memories": agent.memories(true).await.unwrap(),
+        "sessions": agent.sessions(9).await.unwrap(),
+        "requests": requests,
+        "tokens": agent.tokens().await.unwrap(),
+        "users": account.users().await.unwrap(),
+        "listed": account.agents().await.unwrap(),
+    })
+}
+
+/// Seals every document anew, with something else of it in the open, as another version might have.
+fn rewrite(connection: &Connection, lab: &Lab, change: impl Fn(&str, &mut Map<String, Value>)) {
+    let scope_of = |agent: Vec<u8>| {
+        let sql = "SELECT account_id FROM agents";
+        let account: [u8; 16] = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        AgentScope {
+            account: memoir_domain::AccountId::from_bytes(account),
+            agent: AgentId::from_bytes(agent.try_into().unwrap()),
+        }
+    };
+    for table in TABLES {
+        let agent = match table {
+            "agents" => "id",
+            "users" => "zeroblob(16)",
+            _ => "agent_id",
+        };
+        let mut statement = connection
+            .prepare(&format!(
+                "SELECT id, {agent}, version, open, sealed FROM {table}"
+            ))
+            .unwrap();
+        type Read = ([u8; 16], Vec<u8>, u32, String, Vec<u8>);
+        let rows: Vec<Read> = statement
+            .query_map([], |row| {
+                Ok((
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get(3)?,
+                    row.get(4)?,
+                ))
+            })
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert!(!rows.is_empty(), "{table}");
+        for (id, agent, version, open, sealed) in rows {
+            let key: AgentKey = lab.keys.key(scope_of(agent)).unwrap().unwrap();
+            let place = SealContext {
+                row: match table {
+                    "agents" => Row::Agent,
+                    "sessions" => Row::Session(SessionId::from_bytes(id)),
+                    "tokens" => Row::Token(TokenId::from_bytes(id)),
+                    "users" => Row::User(UserId::from_bytes(id)),
+                    _ => Row::AccessRequest(AccessRequestId::from_bytes(id)),
+                },
+                version: version.into(),
+            };
+            let words = key.open(&place, open.as_bytes(), &sealed).unwrap();
+            let mut fields: Map<String, Value> = serde_json::from_str(&open).unwrap();
+            change(table, &mut fields);
+            // In other white space than any version writes.
+            let open = serde_json::to_string_pretty(&fields).unwrap();
+            let nonce = Nonce::from_random([7; 24]);
+            let sealed = key.seal(&place, open.as_bytes(), &words, nonce);
+            let sql = format!("UPDATE {table} SET open = ?2, sealed = ?3 WHERE id = ?1");
+            connection.execute(&sql, params![id, open, sealed]).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn spec_5_3_rows_of_other_versions_stay_readable() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    live(&world).await;
+    drop(world);
+    let before = look(&lab, &lab.database()).await;
+    // A later version, whose fields this one does not know.
+    let later = lab.path().join("later.db");
+    lab.copy_to(&later);
+    intrude(&later, |connection| {
+        rewrite(connection, &lab, |_, fields| {
+            fields.insert("a_later_field".to_owned(), json!({"of": ["any", "form"]}));
+        });
+    });
+    assert_eq!(look(&lab, &later).await, before);
+    // An earlier one, which had no field of those that say nothing here.
+    let earlier = lab.path().join("earlier.db");
+    lab.copy_to(&earlier);
+    intrude(&earlier, |connection| {
+        rewrite(connection, &lab, |table, fields| {
+            fields.retain(|_, value| !value.is_null());
+            if table == "agents" {
+                let agent = fields["agent"].as_object_mut().unwrap();
+                agent.retain(|_, value| !value.is_null());
+                let settings = agent["settings"].as_object_mut().unwrap();
+                settings.retain(|_, value| !value.is_null() && *value != json!(false));
+            }
+        });
+    });
+    assert_eq!(look(&lab, &earlier).await, before);
+}
+
+/// SPEC 5.3: the columns by which a store finds rows say nothing that the document does not say.
+#[tokio::test]
+async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    live(&world).await;
+    let secret = {
+        let account = world.memoir.account("default").await.unwrap();
+        account.create_token(None).await.unwrap().secret
+    };
+    drop(world);
+    for (change, is_of_token) in [
+        ("UPDATE tokens SET created_at = created_at + 1", true),
+        ("UPDATE tokens SET revoked_at = 5", true),
+        ("UPDATE tokens SET version = version + 1", true),
+        (
+            "UPDATE tokens SET open = replace(open, 'null', 'NULL')",
+            true,
+        ),
+        ("UPDATE users SET created_at = created_at + 1", false),
+        ("UPDATE users SET version = version + 1", false),
+        ("UPDATE users SET open = replace(open, ':', ': ')", false),
+    ] {
+        let copy = lab.path().join("copy.db");
+        lab.copy_to(&copy);
+        intrude(&copy, |connection| {
+            assert!(connection.execute(change, []).unwrap() > 0, "{change}");
+        });
+        let memoir = lab.memoir_at(&copy);
+        let entered = memoir.authenticate(secret.expose()).await.unwrap();
+        assert_eq!(entered.is_none(), is_of_token, "{change}");
+        let account = memoir.account("default").await.unwrap();
+        let password = Password::from_text("correct horse battery").unwrap();
+        let fits = account.check_password("Ada", password).await.unwrap();
+        assert_eq!(fits, is_of_token, "{change}");
+    }
+}

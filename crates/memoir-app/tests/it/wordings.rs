@@ -1,0 +1,200 @@
+//! SPEC 3.12, 3.14, 4.3 and 5.1: what memories stand for, what was let go, to whom it is told, and how it
+//! comes back.
+
+use memoir_app::{Error, Eyes, WordingQuery, WordingView};
+use memoir_domain::{
+    access::{AccessDraft, AccessKind, AccessScope},
+    audit::Actor,
+    memory::Number,
+};
+use memoir_testkit::Turn;
+use serde_json::json;
+
+use crate::{
+    lab::input,
+    world::{World, complete, delete, person},
+};
+
+const MEMORIES: [&str; 4] = [
+    "Marta prefers linen thread for the spine of every book. She learned it from her aunt.",
+    "The workshop opens at nine. Joaquín is always there first.",
+    "The old press came from Lisbon and needs oil every month.",
+    "The cat sleeps on the paper that was delivered in the morning, and nobody moves her.",
+];
+
+fn of(number: u64) -> WordingQuery {
+    WordingQuery {
+        of: Some(Number(number)),
+        ..WordingQuery::LET_GO
+    }
+}
+
+/// #1 lost a sentence, #2 stands for itself and for the double #5, #3 was deleted.
+async fn lossy() -> World {
+    let world = World::new(&[]).await;
+    let wren = Actor::agent("wren");
+    // The breaker keeps still over a long memory that nobody edits.
+    let ballast = "Of the hives behind the house seven have honey in them. ".repeat(40);
+    for text in MEMORIES
+        .iter()
+        .chain(&["The workshop opens at nine.", ballast.as_str()])
+    {
+        world.agent.save(&[input(text)], &wren).await.unwrap();
+    }
+    let update =
+        json!({"id": 1, "content": "Marta prefers linen thread for the spine of every book."});
+    let turns = [
+        Turn::call("update_memory", update),
+        delete(5),
+        delete(3),
+        complete(),
+    ];
+    let (driven, _) = world.refine(turns).await;
+    assert_eq!(driven.session.stats.deleted, 2, "{driven:?}");
+    world.check().await;
+    world
+}
+
+fn numbers(all: &[WordingView]) -> Vec<u64> {
+    all.iter().map(|one| one.number.0).collect()
+}
+
+fn words(wording: &WordingView) -> Vec<&str> {
+    let words = wording
+        .let_go
+        .iter()
+        .flat_map(|lost| lost.words.iter().flatten());
+    words.map(memoir_domain::PrivateText::expose).collect()
+}
+
+#[tokio::test]
+async fn spec_3_14_what_was_let_go_is_told_to_the_agent_and_counted_to_everybody() {
+    let world = lossy().await;
+    let agent = &world.agent;
+    let let_go = agent
+        .wordings(&WordingQuery::LET_GO, Eyes::Agent)
+        .await
+        .unwrap();
+    assert_eq!(numbers(&let_go), [1, 3]);
+    assert_eq!(let_go[0].content, Some(MEMORIES[0].into()));
+    assert_eq!(
+        words(&let_go[0]),
+        ["She", "learned", "it", "from", "her", "aunt"]
+    );
+    // What a delete let go is all of it.
+    assert!(let_go[1].let_go[0].deleted);
+    assert_eq!(words(&let_go[1])[..3], ["old", "press", "came"]);
+    for one in &let_go {
+        assert_eq!(one.let_go[0].lost_words as usize, words(one).len());
+    }
+    let kept = agent.show().await.unwrap().kept;
+    assert_eq!(kept.wordings - kept.carried, 2);
+    // An administrator is told the same without a word (SPEC 5.1).
+    let blind = agent
+        .wordings(&WordingQuery::LET_GO, Eyes::Administrator)
+        .await
+        .unwrap();
+    let bare = |one: &WordingView| {
+        let mut one = one.clone();
+        one.content = None;
+        one.let_go.iter_mut().for_each(|lost| lost.words = None);
+        one
+    };
+    assert_eq!(blind, let_go.iter().map(bare).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn spec_3_12_the_wordings_of_a_memory_are_listed_page_by_page() {
+    let world = lossy().await;
+    let agent = &world.agent;
+    let all = agent.wordings(&of(2), Eyes::Agent).await.unwrap();
+    assert_eq!(numbers(&all), [2, 5]);
+    assert_eq!(all[1].content, Some("The workshop opens at nine.".into()));
+    assert!(all.iter().all(|one| one.let_go.is_empty()));
+    let page = |after| WordingQuery {
+        after,
+        limit: 1,
+        ..of(2)
+    };
+    let first = agent.wordings(&page(None), Eyes::Agent).await.unwrap();
+    let second = agent
+        .wordings(&page(Some(first[0].id)), Eyes::Agent)
+        .await
+        .unwrap();
+    assert_eq!([numbers(&first), numbers(&second)], [[2], [5]]);
+    let none = agent.wordings(&of(99), Eyes::Agent).await;
+    assert!(matches!(none, Err(Error::NoMemory(Number(99)))));
+}
+
+#[tokio::test]
+async fn spec_5_2_words_let_go_are_shown_under_an_access_to_all_alone_and_on_the_record() {
+    let world = lossy().await;
+    let agent = &world.agent;
+    let wren = Actor::agent("wren");
+    for (scope, is_shown) in [(AccessScope::Core, false), (AccessScope::All, true)] {
+        let draft = AccessDraft {
+            kind: AccessKind::Read { scope, minutes: 5 },
+            purpose: "a look".into(),
+        };
+        let asked = agent.request_access(&draft, &person()).await.unwrap();
+        agent
+            .answer_access(asked.id, true, None, &wren)
+            .await
+            .unwrap();
+        let mechanic = agent.mechanic(&person());
+        let seen = mechanic.wordings(&WordingQuery::LET_GO).await.unwrap();
+        assert_eq!(seen.iter().all(|one| one.content.is_some()), is_shown);
+        assert_eq!(seen.iter().all(|one| words(one).is_empty()), !is_shown);
+        let used = world.actions().await;
+        let used = used.iter().filter(|action| *action == "access_used");
+        assert_eq!(used.count(), usize::from(is_shown));
+    }
+}
+
+#[tokio::test]
+async fn spec_4_3_what_was_let_go_comes_back_by_its_number() {
+    let world = lossy().await;
+    let agent = &world.agent;
+    // Edited in place: its own words, under its own number.
+    let back = agent.restore(Number(1), &person()).await.unwrap();
+    assert_eq!((back.number, back.content), (Number(1), MEMORIES[0].into()));
+    // Deleted: the memory.
+    let back = agent.restore(Number(3), &person()).await.unwrap();
+    assert_eq!((back.number, back.content), (Number(3), MEMORIES[2].into()));
+    let let_go = agent
+        .wordings(&WordingQuery::LET_GO, Eyes::Agent)
+        .await
+        .unwrap();
+    assert_eq!(let_go, []);
+    assert_eq!(agent.show().await.unwrap().kept.lost_words, 0);
+    let verified = agent.verify().await.unwrap();
+    assert!(verified.valid, "{verified:?}");
+    assert_eq!(verified.carried.unwrap().let_go, 0);
+    for (number, code) in [
+        (1, "not_discarded"),
+        (4, "not_discarded"),
+        (99, "not_found"),
+    ] {
+        let refused = agent.restore(Number(number), &person()).await.unwrap_err();
+        assert_eq!(refused.code(), code);
+    }
+    // One that stands for another too keeps its text, and a new one says the words again.
+    let shorter = json!({"id": 2, "content": "The workshop opens at nine."});
+    world
+        .refine([Turn::call("update_memory", shorter), complete()])
+        .await;
+    let back = agent.restore(Number(2), &person()).await.unwrap();
+    assert!(back.number > Number(6), "{back:?}");
+    assert_eq!(back.content, MEMORIES[1].into());
+    assert_eq!(
+        numbers(&agent.wordings(&of(2), Eyes::Agent).await.unwrap()),
+        [5]
+    );
+    let own = of(back.number.0);
+    assert_eq!(
+        numbers(&agent.wordings(&own, Eyes::Agent).await.unwrap()),
+        [2]
+    );
+    assert!(agent.verify().await.unwrap().valid);
+    world.check().await;
+}

@@ -1,0 +1,51 @@
+//! `memoir kept`: how much of what was ever said is still said, and what sessions let go.
+
+use memoir_app::{Eyes, KeptView, WordingQuery, WordingView};
+use serde::Serialize;
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    show::{self, List},
+    terminal,
+};
+
+/// Show how much of what an agent ever saved is still said, and which words its sessions let go
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+}
+
+/// What is shown to programs.
+#[derive(Serialize)]
+struct Shown {
+    kept: KeptView,
+    #[serde(flatten)]
+    let_go: List<WordingView>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let let_go = match installation.eyes(&agent).await? {
+        Eyes::Agent => agent.wordings(&WordingQuery::LET_GO, Eyes::Agent).await?,
+        Eyes::Administrator => {
+            let mechanic = installation.mechanic(&agent).await?;
+            mechanic.wordings(&WordingQuery::LET_GO).await?
+        }
+    };
+    let kept = agent.show_to_administrator().await?.kept;
+    if global.json {
+        let let_go = List::whole(let_go);
+        terminal::json(&Shown { kept, let_go })?;
+        return Ok(Ending::Done);
+    }
+    terminal::print(&show::kept::line(&kept))?;
+    if !let_go.is_empty() {
+        terminal::print(&format!("\n{}", show::kept::list(&let_go)))?;
+        terminal::note("`memoir restore AGENT NUMBER` brings one back");
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,107 @@
+//! Installations of earlier versions are opened, verified, refined and taken back (SPEC 6.2). Each lies in
+//! `tests/fixtures`, made by `scripts/make-fixture` with the binary of its version; later ones are added, and none
+//! is replaced.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use serde_json::Value;
+
+use crate::bench::{Bench, Ran};
+
+/// A copy of one installation, in a home of its own.
+struct Fixture {
+    bench: Bench,
+    token: String,
+    database: String,
+}
+
+impl Fixture {
+    fn copy(folder: &Path) -> Self {
+        let bench = Bench::new();
+        for file in fs::read_dir(folder).unwrap() {
+            let file = file.unwrap();
+            let name = file.file_name().into_string().unwrap();
+            let copy = bench.write(&name, fs::read(file.path()).unwrap());
+            // What holds a key is refused where others can read it, and a repository keeps no such modes.
+            fs::set_permissions(copy, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let text = |name: &str| fs::read_to_string(bench.path(name)).unwrap();
+        Self {
+            token: text("agent-token").trim().to_owned(),
+            database: format!("sqlite:{}", bench.path("memoir.db").display()),
+            bench,
+        }
+    }
+
+    fn run(&self, arguments: &[&str], token: &str) -> String {
+        let mut all = vec!["--database", &self.database];
+        all.extend(arguments);
+        let mut command = self.bench.command(&all);
+        command.env("MEMOIR_TOKEN", token);
+        let ran = Ran::of(&mut command);
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        ran.stdout
+    }
+
+    /// As the agent, whose installation is closed.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let printed = self.run(&[arguments, &["--json"]].concat(), &self.token);
+        serde_json::from_str(&printed).unwrap()
+    }
+
+    fn core(&self) -> Vec<String> {
+        let ledger = self.json(&["ledger", "wren"]);
+        let items = ledger["items"].as_array().unwrap().iter();
+        items
+            .filter(|memory| memory["kind"] == "core")
+            .map(|memory| memory["content"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    fn verify(&self) {
+        let verified = self.run(&["audit", "verify", "--all"], "");
+        assert!(verified.starts_with("valid"), "{verified}");
+    }
+}
+
+#[test]
+fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_taken_back() {
+    let all = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+    let mut folders: Vec<_> = fs::read_dir(all)
+        .unwrap()
+        .map(|folder| folder.unwrap().path())
+        .collect();
+    folders.sort();
+    assert!(!folders.is_empty());
+    for folder in folders {
+        let fixture = Fixture::copy(&folder);
+        fixture.verify();
+        let press = "The old press came from Lisbon and needs oil every month";
+        let before = [
+            "The kiln is fired on Thursdays at the old mill.",
+            "Marta prefers linen thread for the spine of every book.",
+            "The cat sleeps on the paper in the morning.",
+            "Лена приносит бумагу по пятницам.",
+        ];
+        let doubles = [format!("{press}."), format!("{press}!")];
+        let all: Vec<&str> = before
+            .into_iter()
+            .chain(doubles.each_ref().map(String::as_str))
+            .collect();
+        assert_eq!(fixture.core(), all, "{}", folder.display());
+        let prompt = fixture.json(&["agent", "show", "wren"])["refinement_prompt"].clone();
+        assert_eq!(prompt, "Leave what I said of the kiln as it is.");
+
+        fixture.run(&["refine", "wren"], &fixture.token);
+        assert_eq!(fixture.core().len(), 5);
+        let sessions = fixture.json(&["sessions", "wren"]);
+        assert_eq!(sessions["items"].as_array().unwrap().len(), 2);
+        assert_eq!(sessions["items"][0]["state"], "completed");
+        fixture.verify();
+
+        let moment = fs::read_to_string(fixture.bench.path("moment")).unwrap();
+        fixture.run(&["rewind", "wren", "--to", moment.trim()], "");
+        assert_eq!(fixture.core(), before[..2]);
+        fixture.verify();
+    }
+}
