@@ -229,8 +229,7 @@ fn run_together(
 /// The free words that are written more often than the replaced texts and wordings have any: what is at most
 /// tightened gets none (SPEC 3.10). Each once, as written.
 pub fn padding(replaced: &[Replaced<'_>], written: &Reading) -> Vec<String> {
-    let language = replaced.first().and_then(|one| one.present.language());
-    flooding(replaced, &View::new(written, language).reading, false)
+    flooding(replaced, &Views::of(replaced, written), false)
 }
 
 /// What of these wordings the text does not say; empty where it says every sentence of each.
@@ -329,8 +328,9 @@ pub(crate) fn forms(reading: &Reading, words: &[&Word]) -> Vec<String> {
 
 /// The free words that are written more often than in the replaced texts and wordings, where they are more
 /// than belong there: no more than there were or, where sentences are put together or back into form
-/// (`is_form`), one more for every two words that count. `written` is read as the first of the texts is.
-fn flooding(replaced: &[Replaced<'_>], written: &Reading, is_form: bool) -> Vec<String> {
+/// (`is_form`), one more for every two words that count. The written text is read in that language of
+/// the replaced texts in which there are most of them, so that it is the same in any order of these.
+fn flooding(replaced: &[Replaced<'_>], views: &Views<'_>, is_form: bool) -> Vec<String> {
     // A text that was tightened may get back what its wordings have.
     let free = |one: &Replaced<'_>| -> usize {
         let wordings = one
@@ -348,14 +348,26 @@ fn flooding(replaced: &[Replaced<'_>], written: &Reading, is_form: bool) -> Vec<
     };
     let form: usize = replaced.iter().map(words).sum::<usize>() / 2 + JOINING;
     let room = replaced.iter().map(free).sum::<usize>() + if is_form { form } else { 0 };
-    if written.free_words().len() <= room {
-        return Vec::new();
-    }
     let mut there: HashMap<u64, usize> = HashMap::new();
     let presents = replaced.iter().map(|one| one.present);
     for word in presents.flat_map(Reading::free_words) {
         *there.entry(word.key).or_default() += 1;
     }
+    let mut languages: Vec<Option<Language>> =
+        replaced.iter().map(|one| one.present.language()).collect();
+    languages.sort_unstable();
+    languages.dedup();
+    let floods = languages.into_iter().filter_map(|language| {
+        let written = &*views.view(language).reading;
+        let is_flood = written.free_words().len() > room;
+        is_flood.then(|| forms(written, &beyond(written, there.clone())))
+    });
+    // `max_by_key` takes the last of equal ones; the languages are in an order of their own.
+    floods.max_by_key(Vec::len).unwrap_or_default()
+}
+
+/// The free words that are written more often than they are `there`, each once.
+fn beyond(written: &Reading, mut there: HashMap<u64, usize>) -> Vec<&Word> {
     let mut more: Vec<&Word> = Vec::new();
     for word in written.free_words() {
         match there.get_mut(&word.key).filter(|count| **count > 0) {
@@ -364,7 +376,7 @@ fn flooding(replaced: &[Replaced<'_>], written: &Reading, is_form: bool) -> Vec<
             None => {}
         }
     }
-    forms(written, &more)
+    more
 }
 
 /// Free words that may come in any case: those that join sentences.
@@ -459,10 +471,7 @@ impl Additions {
             written_so_far.insert(written.outline(n).same);
             total += counted as u32;
         }
-        let first = views.view(replaced[0].present.language());
-        additions
-            .added
-            .extend(flooding(replaced, &first.reading, true));
+        additions.added.extend(flooding(replaced, views, true));
         let together = replaced.iter().map(|one| one.present.words()).sum();
         additions.surplus = (total > together || doubled).then_some((total, together));
         additions

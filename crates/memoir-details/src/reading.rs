@@ -118,8 +118,9 @@ impl Reading {
     }
 
     /// A hash for each word that counts in every language, the same for all forms of it, for an
-    /// index in memory: a text that says a sentence has all the keys of that sentence's reading,
-    /// whatever languages the two were read in. A text of free words alone has none.
+    /// index in memory that looks for texts which may say a sentence: such a text has all the keys of
+    /// that sentence's reading, whatever languages the two were read in, but for words that it writes
+    /// as a part of a short form ("l'ami") or with a decimal mark. A text of free words alone has none.
     pub fn keys(&self) -> impl Iterator<Item = u64> {
         self.words.iter().filter_map(|word| self.index_key(word))
     }

@@ -36,7 +36,8 @@ struct Filed {
 
 /// What becomes of one sentence of a wording in a text.
 pub(crate) struct Fate {
-    /// The sentence that says it.
+    /// The sentence that says it; `None` where none does, or where it is of free words alone, so that
+    /// there is nothing to say.
     pub(crate) said_by: Option<usize>,
     /// Its inner marks are not those of the sentence.
     pub(crate) marks_differ: bool,
@@ -47,6 +48,14 @@ pub(crate) struct Fate {
 }
 
 impl Fate {
+    /// Of a sentence of free words alone. It names no sentence: the text may have none.
+    const NOTHING_TO_SAY: Self = Fate {
+        said_by: None,
+        marks_differ: false,
+        lost: Vec::new(),
+        nearest: None,
+    };
+
     fn said(n: usize, marks_differ: bool) -> Self {
         Fate {
             said_by: Some(n),
@@ -80,8 +89,7 @@ impl<'a> View<'a> {
     pub(crate) fn fate(&self, wording: &Reading, s: usize) -> Fate {
         let words = wording.of_sentence(s);
         if words.is_empty() {
-            // Free words alone: there is nothing to lose.
-            return Fate::said(0, false);
+            return Fate::NOTHING_TO_SAY;
         }
         if let Some(fate) = self.said(wording, s) {
             return fate;

@@ -320,7 +320,7 @@ impl Scanner<'_> {
         let length = rest
             .iter()
             .position(|b| {
-                b.is_ascii_whitespace()
+                char::from(*b).is_whitespace()
                     || *b >= 0x80
                     || matches!(b, b'"' | b'`' | b'<' | b'>' | b'|')
             })

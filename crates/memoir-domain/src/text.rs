@@ -11,8 +11,11 @@ pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // Upper case first makes `ß` equal to `ss` and both small sigmas equal to each other.
-    text.nfc()
+    // By way of upper case `ß` becomes equal to `ss`, and both small sigmas to each other; by way of
+    // lower case before it the capital `ẞ`, which is its own upper case, to `ß`. Decomposed, so that
+    // a mark that upper case turns into a letter, as the Greek iota subscript, stands last.
+    text.nfd()
+        .flat_map(char::to_lowercase)
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
         .nfc()
