@@ -427,6 +427,13 @@ struct Source<'a> {
     sentence: usize,
 }
 
+impl Source<'_> {
+    /// The frame that stands before it, as one value.
+    fn frame(&self) -> Option<u64> {
+        self.reading.outline(self.sentence).frame
+    }
+}
+
 /// What is written beyond what was there.
 #[derive(Default)]
 struct Additions {
@@ -481,7 +488,8 @@ impl Additions {
 /// The sentences of all replaced texts and their wordings, each once.
 struct Sources<'a> {
     all: Vec<Source<'a>>,
-    by_same: HashMap<(usize, u64), Source<'a>>,
+    /// By language and words: one for each frame that stands before these words, none among them.
+    by_same: HashMap<(usize, u64), Vec<Source<'a>>>,
     /// How often each sentence stands in the present texts, by language.
     present: HashMap<(usize, u64), u32>,
     languages: Vec<Option<Language>>,
@@ -514,17 +522,20 @@ impl<'a> Sources<'a> {
                 }
                 for (sentence, outline) in reading.outlines().iter().enumerate() {
                     let key = (place(language), outline.same);
-                    sources
-                        .by_same
-                        .entry(key)
-                        .or_insert(Source { reading, sentence });
+                    let same = sources.by_same.entry(key).or_default();
+                    if same.iter().all(|source| source.frame() != outline.frame) {
+                        same.push(Source { reading, sentence });
+                    }
                 }
             }
         }
         // In an order that does not depend on that of the members, nor on the map.
-        let mut all: Vec<_> = sources.by_same.iter().collect();
+        let mut all: Vec<_> = sources.by_same.iter_mut().collect();
         all.sort_by_key(|(key, _)| **key);
-        sources.all = all.into_iter().map(|(_, source)| *source).collect();
+        for (_, same) in all {
+            same.sort_by_key(Source::frame);
+            sources.all.extend(same.iter().copied());
+        }
         // Where nothing is free, sentences differ that are equal in a language: those first.
         sources.languages.sort_unstable();
         sources
@@ -543,14 +554,16 @@ impl<'a> Sources<'a> {
             let reading = &views.view(*language).reading;
             let outline = reading.outline(n);
             let key = (place(*language), outline.same);
-            let Some(source) = self.by_same.get(&key).copied() else {
+            // A frame may go, but none may come.
+            let candidates = self.by_same.get(&key).into_iter().flatten();
+            let mut fitting = candidates
+                .filter(|source| outline.frame.is_none() || source.frame() == outline.frame);
+            let source = fitting.next().copied();
+            let Some(source) =
+                source.filter(|source| source.reading.same(source.sentence, reading, n))
+            else {
                 continue;
             };
-            let own = source.reading.outline(source.sentence).frame;
-            let framed = outline.frame.is_some() && outline.frame != own;
-            if framed || !source.reading.same(source.sentence, reading, n) {
-                continue;
-            }
             if let Some(count) = left.get_mut(&key).filter(|count| **count > 0) {
                 *count -= 1;
                 return Some((source, true));
@@ -633,7 +646,7 @@ impl<'a> Sources<'a> {
             && !self
                 .all
                 .iter()
-                .any(|source| source.reading.outline(source.sentence).frame == frame);
+                .any(|source| source.frame() == frame);
         if !added.is_empty() && covered.is_empty() {
             // Nothing of it is covered, since what it is nearest to is turned or cut short. Told are
             // the words that are not there; where all are, the loss tells it, unless there is none.

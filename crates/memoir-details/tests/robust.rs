@@ -351,3 +351,17 @@ fn spec_3_12_a_sentence_ends_before_any_white_space() {
         }
     }
 }
+#[test]
+fn spec_3_12_a_frame_may_stay_where_the_same_words_stand_without_one() {
+    for text in [
+        "Tea is warm.\n\nThe user mentioned that tea is warm.",
+        "The user mentioned that tea is warm. Tea is warm.",
+    ] {
+        let reading = Reading::of(text);
+        assert!(judge(&alone(&reading), &reading).is_free());
+    }
+    let bare = Reading::of("Tea is warm.");
+    let framed = Reading::of("The user mentioned that tea is warm.");
+    assert!(judge(&alone(&framed), &bare).is_free());
+    assert!(!judge(&alone(&bare), &framed).is_free());
+}
