@@ -642,11 +642,7 @@ impl<'a> Sources<'a> {
         let counted = words.len() - (open.len() - added.len());
         // A frame that no source has may not be put before one.
         let frame = reading.outline(n).frame;
-        let framed = frame.is_some()
-            && !self
-                .all
-                .iter()
-                .any(|source| source.frame() == frame);
+        let framed = frame.is_some() && !self.all.iter().any(|source| source.frame() == frame);
         if !added.is_empty() && covered.is_empty() {
             // Nothing of it is covered, since what it is nearest to is turned or cut short. Told are
             // the words that are not there; where all are, the loss tells it, unless there is none.
