@@ -27,7 +27,7 @@ use memoir_vault::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, Error, Loaded, Memoir, Result, UserView,
+    Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result, UserView, again,
     codec::{
         Beside, Sealer,
         document::{self, NoWords, digest},
@@ -291,10 +291,8 @@ impl Memoir {
         };
         let account = row.account;
         let agent = row.agent.zip(name).map(|(agent, name)| AgentHandle {
-            memoir: self.clone(),
-            scope: AgentScope { account, agent },
-            name,
             key: Some(key),
+            ..AgentHandle::new(self.clone(), AgentScope { account, agent }, name)
         });
         Ok(Some((principal, agent)))
     }
@@ -625,14 +623,12 @@ impl AgentHandle {
         new: Option<Provision>,
         actor: &Actor,
     ) -> Result<Token> {
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let loaded = self.load(&AgentQuery::default()).await?;
             let mut token = token.clone();
             let mut leave = None;
             if new == Some(Provision::First) && self.has_own_memories(&loaded).await? {
-                let Some(found) = self.token_leave(&loaded, actor).await? else {
-                    continue;
-                };
+                let found = self.token_leave(&loaded, actor).await?.ok_or(CONFLICT)?;
                 let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
                 token.open.expires_at = earlier(token.open.expires_at, given.expires_at);
                 leave = Some(given.decision);
@@ -652,12 +648,10 @@ impl AgentHandle {
                 tokens: vec![token.row(&sealer)?],
                 ..Beside::default()
             };
-            match self.commit(&loaded.base, decision, beside).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done.map(|_| token),
-            }
-        }
-        Err(Error::Contended)
+            self.commit(&loaded.base, decision, beside).await?;
+            Ok(token)
+        })
+        .await
     }
 }
 

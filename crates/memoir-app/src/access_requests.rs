@@ -20,7 +20,10 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, RecordFilter, Selection};
 use serde::Serialize;
 
-use crate::{Account, AgentHandle, Error, Eyes, Loaded, Memoir, Result, codec, memories::wanted};
+use crate::{
+    Account, AgentHandle, CONFLICT, Error, Eyes, Loaded, Memoir, Result, again, codec,
+    memories::wanted,
+};
 
 /// A request as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -158,7 +161,7 @@ impl AgentHandle {
         self.end_overdue().await?;
         let id = self.memoir.ids().access_request()?;
         let wanted = wanted_for(draft.kind);
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let loaded = self.load(&wanted).await?;
             check_object(draft.kind, &loaded, self.memoir.now())?;
             let open = self.memoir.store.open_requests(self.scope).await?;
@@ -168,11 +171,10 @@ impl AgentHandle {
             let (waiting, now) = (waiting.count(), self.memoir.now());
             let base = loaded.base.clone();
             let decision = access::request(loaded.agent, id, &draft, waiting, actor, now)?;
-            if let Some(request) = self.write_access(&base, decision).await? {
-                return Ok(AccessRequestView::new(&self.name, request));
-            }
-        }
-        Err(Error::Contended)
+            let request = self.write_access(&base, decision).await?;
+            Ok(AccessRequestView::new(&self.name, request))
+        })
+        .await
     }
 
     /// The agent's requests made before that one, newest first; those whose time is over are ended first.
@@ -352,38 +354,33 @@ impl AgentHandle {
         id: AccessRequestId,
         decide: impl Fn(Loaded, &AccessRequest, Timestamp) -> Result<Option<Decision>>,
     ) -> Result<()> {
-        for _ in 0..crate::ATTEMPTS {
-            let Some((loaded, request, now)) = self.load_access(id, &AgentQuery::default()).await?
-            else {
-                continue;
-            };
+        again(|| async {
+            let (loaded, request, now) = self.load_access(id, &AgentQuery::default()).await?;
             let base = loaded.base.clone();
-            let Some(decision) = decide(loaded, &request, now)? else {
-                return Ok(());
-            };
-            if self.write_access(&base, decision).await?.is_some() {
-                return Ok(());
+            if let Some(decision) = decide(loaded, &request, now)? {
+                self.write_access(&base, decision).await?;
             }
-        }
-        Err(Error::Contended)
+            Ok(())
+        })
+        .await
     }
 
-    /// The agent, and a request of it whose time is not over, or that was ended before. `None` where
-    /// somebody changed something meanwhile, or it had to be ended: then again.
+    /// The agent, and a request of it whose time is not over, or that was ended before.
+    ///
+    /// # Errors
+    /// A conflict, where somebody changed something meanwhile, or it had to be ended.
     pub(crate) async fn load_access(
         &self,
         id: AccessRequestId,
         wanted: &AgentQuery,
-    ) -> Result<Option<(Loaded, AccessRequest, Timestamp)>> {
+    ) -> Result<(Loaded, AccessRequest, Timestamp)> {
         let loaded = self.load(wanted).await?;
         // After the agent: whoever changes a request from now on makes a decision on this one a conflict.
         let row = self.memoir.store.access_request(self.scope, id).await?;
         let row = row.ok_or_else(|| Error::NoAccessRequest(id.to_string()))?;
         let request = codec::access_request(loaded.base.key(), &row)?;
-        match self.live(&loaded, &request).await? {
-            Some(now) => Ok(Some((loaded, request, now))),
-            None => Ok(None),
-        }
+        let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
+        Ok((loaded, request, now))
     }
 
     /// The time, where the request is not over by now; it is ended otherwise.
@@ -465,24 +462,20 @@ impl AgentHandle {
         })
     }
 
-    /// Writes a decision about one request, and gives the request as it is then; `None` where somebody
-    /// else was faster.
-    async fn write_access(
-        &self,
-        base: &codec::Base,
-        decision: Decision,
-    ) -> Result<Option<AccessRequest>> {
+    /// Writes a decision about one request, and gives the request as it is then.
+    ///
+    /// # Errors
+    /// A conflict, where somebody else was faster.
+    async fn write_access(&self, base: &codec::Base, decision: Decision) -> Result<AccessRequest> {
         let request = decision.access.first().cloned();
         let request = request.ok_or_else(|| {
             Error::Inconsistent("a request for access was changed without a record".to_owned())
         })?;
         let next_seq = decision.agent.next_seq;
-        match self.commit(base, decision, codec::Beside::default()).await {
-            Err(Error::Store(memoir_store::Error::Conflict)) => return Ok(None),
-            written => written.map(drop)?,
-        }
+        self.commit(base, decision, codec::Beside::default())
+            .await?;
         self.count_down(&request, next_seq);
-        Ok(Some(request))
+        Ok(request)
     }
 
     /// From the moment of the grant on, a clock that nobody sets counts along.
@@ -534,12 +527,9 @@ impl AgentHandle {
 
     /// The request, which is ended where its time is over.
     async fn end_if_over(&self, id: AccessRequestId) -> Result<AccessRequest> {
-        for _ in 0..crate::ATTEMPTS {
-            if let Some((_, request, _)) = self.load_access(id, &AgentQuery::default()).await? {
-                return Ok(request);
-            }
-        }
-        Err(Error::Contended)
+        let wanted = AgentQuery::default();
+        let (_, request, _) = again(|| self.load_access(id, &wanted)).await?;
+        Ok(request)
     }
 
     /// Ends those of the agent's requests whose time is over; how many of those it had open are so.
@@ -640,12 +630,7 @@ impl Account {
         let snapshot = store.snapshot(scope, &AgentQuery::default()).await?;
         let row = snapshot.ok_or_else(unknown)?.agent;
         Ok((
-            AgentHandle {
-                memoir: self.memoir.clone(),
-                scope,
-                name: row.columns.name,
-                key: None,
-            },
+            AgentHandle::new(self.memoir.clone(), scope, row.columns.name),
             id,
         ))
     }

@@ -247,12 +247,11 @@ impl Account {
             row = store.agent_named(self.id, &folded).await?;
         }
         let row = row.ok_or_else(|| Error::NoAgent(name.to_owned()))?;
-        Ok(AgentHandle {
-            memoir: self.memoir.clone(),
-            scope: row.scope,
-            name: row.columns.name,
-            key: None,
-        })
+        Ok(AgentHandle::new(
+            self.memoir.clone(),
+            row.scope,
+            row.columns.name,
+        ))
     }
 
     /// The agent that a session belongs to.
@@ -278,12 +277,7 @@ impl Account {
             .await?
             .ok_or_else(unknown)?;
         Ok((
-            AgentHandle {
-                memoir: self.memoir.clone(),
-                scope,
-                name: snapshot.agent.columns.name,
-                key: None,
-            },
+            AgentHandle::new(self.memoir.clone(), scope, snapshot.agent.columns.name),
             id,
         ))
     }
@@ -346,34 +340,10 @@ impl AgentHandle {
         is_expected: impl Fn(&AgentView) -> bool,
         actor: &Actor,
     ) -> Result<AgentView> {
-        let is_expected = |agent: &Agent| is_expected(&self.memoir.administrators_view(agent));
-        self.configure_if(assignments, is_expected, actor).await
-    }
-
-    /// As [`AgentHandle::configure`], where the record at `newest_seq` is still the newest.
-    ///
-    /// # Errors
-    /// As [`AgentHandle::configure`]; [`Error::Changed`] where another record was written since.
-    pub async fn configure_as_seen(
-        &self,
-        assignments: &[Assignment<'_>],
-        newest_seq: u64,
-        actor: &Actor,
-    ) -> Result<AgentView> {
-        let is_expected = |agent: &Agent| agent.next_seq == newest_seq.saturating_add(1);
-        self.configure_if(assignments, is_expected, actor).await
-    }
-
-    async fn configure_if(
-        &self,
-        assignments: &[Assignment<'_>],
-        is_expected: impl Fn(&Agent) -> bool,
-        actor: &Actor,
-    ) -> Result<AgentView> {
         check_model(assignments)?;
         let configured = self
             .decide(&AgentQuery::default(), |loaded, now| {
-                if !is_expected(&loaded.agent) {
+                if !is_expected(&self.memoir.administrators_view(&loaded.agent)) {
                     return Err(Error::Changed);
                 }
                 let unchanged = loaded.agent.clone();

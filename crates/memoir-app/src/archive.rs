@@ -16,7 +16,7 @@ use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, AgentView, Error, Result,
+    Account, AgentHandle, AgentView, Error, Result, again,
     codec::{self, Beside},
     memories::wanted,
     sessions::Rehearsal,
@@ -41,12 +41,9 @@ impl AgentHandle {
     /// A session is running; what is stored does not fit the log; the store fails.
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
         self.close_if_lapsed().await?;
-        for _ in 0..crate::ATTEMPTS {
+        let contents = again(|| async {
             let loaded = self.load(&wanted(Selection::All)).await?;
-            let rows = match self.whole_log(&loaded).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => continue,
-                rows => rows?,
-            };
+            let rows = self.whole_log(&loaded).await?;
             let sessions = self.memoir.store.sessions(self.scope, u32::MAX).await?;
             let key = Some(loaded.base.key());
             let head = rows.last().map_or([0; 32], |row| row.hash);
@@ -71,9 +68,10 @@ impl AgentHandle {
                 contents.traveller.sessions.push(session);
             }
             contents.traveller.check()?;
-            return blocking(move || contents.seal(&passphrase)).await;
-        }
-        Err(Error::Contended)
+            Ok(contents)
+        })
+        .await?;
+        blocking(move || contents.seal(&passphrase)).await
     }
 }
 

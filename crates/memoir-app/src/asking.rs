@@ -22,7 +22,7 @@ use memoir_store::{AgentQuery, Selection};
 use tokio::task::JoinSet;
 
 use crate::{
-    AccessRequestView, AgentHandle, Error, Eyes, Memoir, Result, life::RULES_ONLY,
+    AccessRequestView, AgentHandle, Error, Eyes, Memoir, Result, again, life::RULES_ONLY,
     memories::wanted, sessions::room,
 };
 
@@ -142,9 +142,7 @@ impl AgentHandle {
         let wanted_context = wanted(Selection::Context {
             journal_after: context::journal_since(now),
         });
-        let Some((loaded, request, _)) = self.load_access(id, &wanted_context).await? else {
-            return Ok(None);
-        };
+        let (loaded, request, _) = again(|| self.load_access(id, &wanted_context)).await?;
         let memory: Option<Memory> = match request.kind {
             AccessKind::Shred { number } => {
                 let found = self.load(&wanted(Selection::Numbers(vec![number]))).await?;

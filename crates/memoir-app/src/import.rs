@@ -12,7 +12,7 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentHandle, Error, MemoryInput, Result, memories::wanted, parallel};
+use crate::{AgentHandle, Error, MemoryInput, Result, again, memories::wanted, parallel};
 
 /// One line of a file of memories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +143,7 @@ impl AgentHandle {
         if count == 0 {
             return Ok(0);
         }
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let loaded = self.load(&AgentQuery::default()).await?;
             let decision = manage::save(
                 loaded.agent,
@@ -162,12 +162,10 @@ impl AgentHandle {
                 self.memoir.time_zone(),
             )?;
             commit.progress = Some(progress.clone());
-            match self.memoir.write(commit, counted).await {
-                Err(memoir_store::Error::Conflict) => {}
-                written => return Ok(written.map(|()| count)?),
-            }
-        }
-        Err(Error::Contended)
+            self.memoir.write(commit, counted).await?;
+            Ok(count)
+        })
+        .await
     }
 
     /// The agent's kept memories, oldest first, as lines that [`read`] takes.

@@ -114,6 +114,24 @@ pub use wordings::{LetGoView, WordingQuery, WordingView};
 /// How often a decision is made anew after another writer was faster.
 const ATTEMPTS: usize = 32;
 
+/// Loads, decides and commits, or reads what has to be of one moment; and does it again, from the loading on,
+/// where somebody wrote meanwhile, which an attempt says by [`memoir_store::Error::Conflict`].
+///
+/// # Errors
+/// Those of the attempt; [`Error::Contended`] where others were faster each time.
+async fn again<T, Attempt: Future<Output = Result<T>>>(attempt: impl Fn() -> Attempt) -> Result<T> {
+    for _ in 0..ATTEMPTS {
+        match attempt().await {
+            Err(Error::Store(memoir_store::Error::Conflict)) => {}
+            done => return done,
+        }
+    }
+    Err(Error::Contended)
+}
+
+/// That somebody wrote meanwhile, for [`again`].
+const CONFLICT: Error = Error::Store(memoir_store::Error::Conflict);
+
 /// Models by name.
 pub trait Models: Send + Sync {
     /// The model of that name.
@@ -274,6 +292,8 @@ pub struct AgentHandle {
     name: String,
     /// The agent's key, where the key store was asked for it by the request that this handle is for.
     key: Option<AgentKey>,
+    /// The newest record that there may be, where what is done rests on what somebody was shown.
+    seen: Option<u64>,
 }
 
 /// What one look at an agent brought, in the domain's types.
@@ -286,6 +306,16 @@ struct Loaded {
 }
 
 impl AgentHandle {
+    fn new(memoir: Memoir, scope: AgentScope, name: String) -> Self {
+        Self {
+            memoir,
+            scope,
+            name,
+            key: None,
+            seen: None,
+        }
+    }
+
     /// The agent's name when it was looked up.
     pub fn name(&self) -> &str {
         &self.name
@@ -304,6 +334,16 @@ impl AgentHandle {
         }
     }
 
+    /// The same agent for whoever was shown it when the record at `newest_seq` was the newest: whatever is done
+    /// with this handle is [`Error::Changed`] where another was written since. So it does what was shown.
+    #[must_use]
+    pub fn as_seen(&self, newest_seq: u64) -> Self {
+        Self {
+            seen: Some(newest_seq),
+            ..self.clone()
+        }
+    }
+
     /// The agent as an actor.
     fn as_actor(&self) -> Actor {
         Actor::agent(self.name.clone())
@@ -316,6 +356,12 @@ impl AgentHandle {
         let memories = parallel::map(snapshot.memories, |row| codec::memory(&key, row));
         let session = snapshot.session;
         let (agent, base) = codec::agent(&key, &snapshot.agent, &snapshot.prompts)?;
+        if self
+            .seen
+            .is_some_and(|seq| seq.saturating_add(1) != agent.next_seq)
+        {
+            return Err(Error::Changed);
+        }
         Ok(Loaded {
             agent,
             memories: memories.into_iter().collect::<Result<_>>()?,
@@ -433,6 +479,11 @@ impl AgentHandle {
 impl Loaded {
     fn digester(&self) -> Digester {
         self.base.digester()
+    }
+
+    /// The place of the newest record; 0 where there is none.
+    fn newest_seq(&self) -> u64 {
+        self.agent.next_seq.saturating_sub(1)
     }
 
     /// The session that was asked for.

@@ -3,8 +3,8 @@
 //! the open.
 //!
 //! The console's slider shows this. Whoever presses the button there sends along which record was the newest
-//! when it was shown: `rewind_as_seen`, `roll_back_as_seen` and `apply_rehearsal_as_seen` do what was shown,
-//! or nothing where something was written since.
+//! when it was shown, and asks `AgentHandle::as_seen`: it does what was shown, or nothing where something was
+//! written since.
 //!
 //! Looking and rewinding both read the whole log, since which records are in force depends on all of it. A
 //! process has two such pasts in memory at a time, and whoever comes third waits; the slider asks for one
@@ -21,7 +21,7 @@ use memoir_domain::{
 };
 use serde::Serialize;
 
-use crate::{AgentHandle, Error, Point, Result, rewind::Everything};
+use crate::{AgentHandle, Point, Result, again, rewind::Everything};
 
 /// Most points of [`History::mass`].
 pub const MASS_POINTS: u64 = 500;
@@ -104,21 +104,14 @@ pub struct SessionSpan {
 }
 
 impl AgentHandle {
-    /// One point of the agent's history, and what [`AgentHandle::rewind_as_seen`] would do; `None` for the
+    /// One point of the agent's history, and what [`AgentHandle::rewind_to`] would do; `None` for the
     /// newest. Content-blind. Reads the whole log.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
     pub async fn look_back(&self, point: Option<Point>, actor: &Actor) -> Result<LookBack> {
-        for _ in 0..crate::ATTEMPTS {
-            match self.everything().await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                everything => {
-                    return Ok(look(everything?, point, actor, self.memoir.now()));
-                }
-            }
-        }
-        Err(Error::Contended)
+        let everything = again(|| self.everything()).await?;
+        Ok(look(everything, point, actor, self.memoir.now()))
     }
 }
 

@@ -413,9 +413,9 @@ impl Mechanic {
             let Some(row) = self.granted(&covers).await?.into_iter().next() else {
                 return Ok(None);
             };
-            let found = self.agent.load_access(row.id, wanted).await?;
-            let Some((loaded, request, now)) = found else {
-                continue;
+            let (loaded, request, now) = match self.agent.load_access(row.id, wanted).await {
+                Err(Error::Store(memoir_store::Error::Conflict)) => continue,
+                found => found?,
             };
             let usable = request.state == AccessState::Granted && request.asked_by == self.actor;
             if usable && let AccessKind::Read { scope, .. } = request.kind {

@@ -16,7 +16,8 @@ use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 
 use crate::{
-    AgentHandle, BlindMemoryView, Error, MemoryView, RefinementDue, Result, codec::Beside, spans,
+    AgentHandle, BlindMemoryView, Error, MemoryView, RefinementDue, Result, again, codec::Beside,
+    spans,
 };
 
 /// A memory as it is given from outside, unchecked.
@@ -282,7 +283,7 @@ impl AgentHandle {
         is_expected: impl Fn(&BlindMemoryView) -> bool,
         actor: &Actor,
     ) -> Result<MemoryView> {
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             // Others may have taken over what it stood for.
             let loaded = self.load(&wanted(Selection::All)).await?;
             let mut memories = loaded.memories;
@@ -306,12 +307,10 @@ impl AgentHandle {
             let decision = decision.ok_or(Error::NotDiscarded(number))?;
             let restored = decision.changes.first().map(|change| change.after());
             let restored = restored.unwrap_or(memory).into();
-            match self.commit(&base, decision, Beside::default()).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                written => return written.map(|_| restored),
-            }
-        }
-        Err(Error::Contended)
+            self.commit(&base, decision, Beside::default()).await?;
+            Ok(restored)
+        })
+        .await
     }
 }
 

@@ -14,7 +14,7 @@ use memoir_store::Selection;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{AgentHandle, Error, Result, codec, memories::wanted};
+use crate::{AgentHandle, Error, Result, again, codec, memories::wanted};
 
 /// Where a rewind goes back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,32 +56,7 @@ impl AgentHandle {
     /// As for [`AgentHandle::rewind`].
     pub async fn rewind_to(&self, to: Point, actor: &Actor) -> Result<Rewound> {
         self.close_if_lapsed().await?;
-        for _ in 0..crate::ATTEMPTS {
-            match self.attempt_rewind(to, actor, Doing::Write).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(Error::Contended)
-    }
-
-    /// As [`AgentHandle::rewind_to`], to the point after the record at `seq`, where the record at
-    /// `newest_seq` is still the newest: then it does what [`AgentHandle::look_back`] said.
-    ///
-    /// # Errors
-    /// [`Error::Changed`] where another record was written since; and as for [`AgentHandle::rewind`].
-    pub async fn rewind_as_seen(
-        &self,
-        seq: u64,
-        newest_seq: u64,
-        actor: &Actor,
-    ) -> Result<Rewound> {
-        self.close_if_lapsed().await?;
-        let doing = Doing::AsSeen { newest_seq };
-        match self.attempt_rewind(Point::Record(seq), actor, doing).await {
-            Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
-            done => done,
-        }
+        again(|| self.attempt_rewind(to, actor, Doing::Write)).await
     }
 
     /// What [`AgentHandle::rewind`] would do.
@@ -95,9 +70,6 @@ impl AgentHandle {
     async fn attempt_rewind(&self, to: Point, actor: &Actor, doing: Doing) -> Result<Rewound> {
         let now = self.memoir.now();
         let everything = self.everything().await?;
-        if let Doing::AsSeen { newest_seq } = doing {
-            everything.check_newest(newest_seq)?;
-        }
         let Everything {
             base,
             agent,
@@ -161,8 +133,6 @@ enum Doing {
     Nothing,
     /// It is written.
     Write,
-    /// It is written where that record is still the newest.
-    AsSeen { newest_seq: u64 },
 }
 
 /// An agent with its whole past.
@@ -197,17 +167,6 @@ impl Turns {
     async fn take(&self) -> Result<OwnedSemaphorePermit> {
         let turn = self.0.clone().acquire_owned().await;
         turn.map_err(|_| Error::Contended)
-    }
-}
-
-impl Everything {
-    fn check_newest(&self, newest_seq: u64) -> Result<()> {
-        let newest = self.log.last().map_or(0, |record| record.seq);
-        if newest == newest_seq {
-            Ok(())
-        } else {
-            Err(Error::Changed)
-        }
     }
 }
 

@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::{
     AgentHandle, BlindMemoryView, Error, Loaded, MemoryView, Result,
     access_requests::Consent,
+    again,
     codec::{self, Base, Beside},
     memories::wanted,
 };
@@ -131,7 +132,7 @@ impl AgentHandle {
         is_expected: impl Fn(&BlindMemoryView) -> bool,
         actor: &Actor,
     ) -> Result<Shredded> {
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let loaded = self.load(&wanted(Selection::All)).await?;
             let wish = Wish {
                 number,
@@ -140,12 +141,9 @@ impl AgentHandle {
                 answer: None,
                 now: self.memoir.now(),
             };
-            match self.attempt_shred(loaded, wish, &is_expected).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(Error::Contended)
+            self.attempt_shred(loaded, wish, &is_expected).await
+        })
+        .await
     }
 
     /// Carries out what an administrator asked the agent for, together with the agent's answer.
@@ -156,11 +154,8 @@ impl AgentHandle {
     ) -> Result<Shredded> {
         self.close_if_lapsed().await?;
         let wanted = wanted(Selection::All);
-        for _ in 0..crate::ATTEMPTS {
-            let found = self.load_access(consent.request, &wanted).await?;
-            let Some((loaded, request, now)) = found else {
-                continue;
-            };
+        again(|| async {
+            let (loaded, request, now) = self.load_access(consent.request, &wanted).await?;
             let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
             let answer = access::answer(agent, &request, true, reason, &consent.actor, now)?;
             // Somebody else gave the same answer meanwhile.
@@ -172,12 +167,9 @@ impl AgentHandle {
                 answer: Some(answer),
                 now,
             };
-            match self.attempt_shred(loaded, wish, |_| true).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(Error::Contended)
+            self.attempt_shred(loaded, wish, |_| true).await
+        })
+        .await
     }
 
     async fn attempt_shred(

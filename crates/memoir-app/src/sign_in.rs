@@ -29,6 +29,7 @@ pub use memoir_vault::second_factor::RecoveryCodes;
 use crate::{
     Account, Error, Memoir, NewToken, Result, SignedIn,
     access::{Token, TokenSignIn, time_bytes},
+    again,
     users::{self, User},
 };
 
@@ -451,14 +452,14 @@ impl SignedIn {
     /// # Errors
     /// The store fails.
     pub async fn sign_out_everywhere(&self) -> Result<usize> {
-        for _ in 0..crate::ATTEMPTS {
+        let user = again(|| async {
             let mut user = self.user_now().await?;
             user.end_sign_ins();
-            if self.account.write_user(&mut user).await? {
-                return self.account.revoke_sign_ins(&user).await;
-            }
-        }
-        Err(Error::Contended)
+            self.account.write_user(&mut user).await?;
+            Ok(user)
+        })
+        .await?;
+        self.account.revoke_sign_ins(&user).await
     }
 
     /// What this administrator is signed in for, newest first.
@@ -638,9 +639,9 @@ impl SignedIn {
     }
 
     async fn write(&self, user: &mut User) -> Result<()> {
-        match self.account.write_user(user).await? {
-            true => Ok(()),
-            false => Err(Error::Changed),
+        match self.account.write_user(user).await {
+            Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
+            written => written,
         }
     }
 

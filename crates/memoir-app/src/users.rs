@@ -20,7 +20,7 @@ use memoir_vault::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, Error, Memoir, Result,
+    Account, Error, Memoir, Result, again,
     codec::{Sealer, document},
 };
 
@@ -412,30 +412,28 @@ impl Account {
         change: impl Fn(&mut User),
     ) -> Result<User> {
         let key = self.memoir.account_key(self.id).await?;
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let row = self.memoir.store.user(self.id, id).await?;
             let row = row.filter(|row| row.columns.removed_at.is_none());
             let row = row.ok_or_else(|| Error::NoUser(id.to_string()))?;
             let mut user = read(&key, &row)?;
             change(&mut user);
-            if self.write_user(&mut user).await? {
-                return Ok(user);
-            }
-        }
-        Err(Error::Contended)
+            self.write_user(&mut user).await?;
+            Ok(user)
+        })
+        .await
     }
 
-    /// Writes a user over the version that it was read at; whether nobody else was faster.
+    /// Writes a user over the version that it was read at.
     ///
     /// # Errors
-    /// [`Error::LastUser`]; the store fails.
-    pub(crate) async fn write_user(&self, user: &mut User) -> Result<bool> {
+    /// A conflict, where somebody else was faster; [`Error::LastUser`]; the store fails.
+    pub(crate) async fn write_user(&self, user: &mut User) -> Result<()> {
         user.version += 1;
         let row = self.memoir.user_row(user).await?;
         match self.memoir.store.put_user(&row).await {
-            Ok(true) => Ok(true),
+            Ok(true) => Ok(()),
             Ok(false) => Err(Error::LastUser(user.open.name.clone())),
-            Err(memoir_store::Error::Conflict) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -450,7 +448,7 @@ impl Account {
         code: &PrivateText,
     ) -> Result<(Verdict, Option<User>)> {
         let seconds = self.memoir.now().microseconds().div_euclid(1_000_000);
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let Some(mut user) = self.user_of(id, generation).await? else {
                 return Ok((Verdict::Wrong, None));
             };
@@ -458,14 +456,11 @@ impl Account {
                 return Ok((Verdict::Wrong, None));
             };
             let verdict = factor.check(code.expose(), seconds);
-            let is_settled = match verdict {
-                Verdict::Wait { .. } => true,
-                Verdict::Right | Verdict::Wrong => self.write_user(&mut user).await?,
-            };
-            if is_settled {
-                return Ok((verdict, Some(user)));
+            if !matches!(verdict, Verdict::Wait { .. }) {
+                self.write_user(&mut user).await?;
             }
-        }
-        Err(Error::Contended)
+            Ok((verdict, Some(user)))
+        })
+        .await
     }
 }

@@ -28,7 +28,9 @@ use memoir_vault::{
 };
 use serde::Serialize;
 
-use crate::{AgentHandle, Error, Memoir, Result, codec, memories::wanted, parallel};
+use crate::{
+    AgentHandle, CONFLICT, Error, Memoir, Result, again, codec, memories::wanted, parallel,
+};
 
 /// Most misfits that are named.
 const NAMED: usize = 20;
@@ -111,12 +113,7 @@ impl Memoir {
     }
 
     pub(crate) fn handle(&self, scope: AgentScope) -> AgentHandle {
-        AgentHandle {
-            memoir: self.clone(),
-            scope,
-            name: scope.agent.to_string(),
-            key: None,
-        }
+        AgentHandle::new(self.clone(), scope, scope.agent.to_string())
     }
 
     async fn leaves_by_agent(&self) -> Result<BTreeMap<AgentId, Vec<LeafRow>>> {
@@ -244,7 +241,7 @@ impl AgentHandle {
     async fn evidence(&self) -> Result<Evidence> {
         let store = &self.memoir.store;
         let gone = || Error::NoAgent(self.name.clone());
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let snapshot = store.snapshot(self.scope, &wanted(Selection::All)).await?;
             let snapshot = snapshot.ok_or_else(gone)?;
             let sessions = store.sessions(self.scope, u32::MAX).await?;
@@ -253,17 +250,18 @@ impl AgentHandle {
             let access = store.access_page(self.scope, None, u32::MAX).await?;
             let after = store.snapshot(self.scope, &wanted(Selection::None)).await?;
             let version = after.ok_or_else(gone)?.agent.document.version;
-            if version == snapshot.agent.document.version {
-                return Ok(Evidence {
-                    snapshot,
-                    sessions,
-                    records,
-                    tokens,
-                    access,
-                });
+            if version != snapshot.agent.document.version {
+                return Err(CONFLICT);
             }
-        }
-        Err(Error::Contended)
+            Ok(Evidence {
+                snapshot,
+                sessions,
+                records,
+                tokens,
+                access,
+            })
+        })
+        .await
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
     question::{NotAnswered, Question, Stop},
 };
 use crate::{
-    AgentHandle, Error, Result, codec,
+    AgentHandle, Error, Result, again, codec,
     memories::wanted,
     sessions::{RefineOptions, room},
 };
@@ -564,7 +564,7 @@ impl AgentHandle {
         state: MessageState,
         decide: impl Fn(memoir_domain::agent::Agent, Timestamp) -> Decision,
     ) -> Result<bool> {
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let loaded = self.load(&AgentQuery::default()).await?;
             let decision = decide(loaded.agent, self.memoir.now());
             let beside = codec::Beside {
@@ -572,15 +572,15 @@ impl AgentHandle {
                 ..codec::Beside::default()
             };
             match self.commit(&loaded.base, decision, beside).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {
-                    if !self.is_still_pending(chunk).await? {
-                        return Ok(false);
-                    }
+                Err(Error::Store(memoir_store::Error::Conflict))
+                    if !self.is_still_pending(chunk).await? =>
+                {
+                    Ok(false)
                 }
-                done => return done.map(|_| true),
+                done => done.map(|_| true),
             }
-        }
-        Err(Error::Contended)
+        })
+        .await
     }
 
     async fn is_still_pending(&self, chunk: &Chunk) -> Result<bool> {

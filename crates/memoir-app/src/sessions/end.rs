@@ -27,12 +27,7 @@ impl Memoir {
         let lapsed = self.store.lapsed_sessions(self.now()).await?;
         let mut closed = 0;
         for (scope, _) in lapsed {
-            let agent = AgentHandle {
-                memoir: self.clone(),
-                scope,
-                name: String::new(),
-                key: None,
-            };
+            let agent = AgentHandle::new(self.clone(), scope, String::new());
             match agent.close_if_lapsed().await {
                 Ok(done) => closed += usize::from(done),
                 Err(error) => {

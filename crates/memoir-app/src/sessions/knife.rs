@@ -27,7 +27,7 @@ use super::{
     rehearse::Rehearsal,
     slate::Slate,
 };
-use crate::{AgentHandle, Error, Result, codec, memories::wanted, spans};
+use crate::{AgentHandle, CONFLICT, Error, Result, again, codec, memories::wanted, spans};
 
 /// A tool's answer, and where the session stands after it.
 #[derive(Debug, Clone)]
@@ -71,13 +71,7 @@ impl AgentHandle {
     }
 
     async fn carry_out(&self, id: SessionId, request: &Request) -> Result<Called> {
-        for _ in 0..crate::ATTEMPTS {
-            match self.attempt_call(id, request).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(Error::Contended)
+        again(|| self.attempt_call(id, request)).await
     }
 
     async fn attempt_call(&self, id: SessionId, request: &Request) -> Result<Called> {
@@ -353,7 +347,7 @@ impl AgentHandle {
             .version()
             .filter(|_| loaded.base.version() == desk.base.version())
         else {
-            return Err(Error::Store(memoir_store::Error::Conflict));
+            return Err(CONFLICT);
         };
         let mut memories = loaded.memories;
         if let Some((slate, _)) = &desk.rehearsed {
@@ -468,27 +462,31 @@ impl AgentHandle {
         &self,
         id: SessionId,
     ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
-        // What is read one after the other may be of two moments.
-        for _ in 0..crate::ATTEMPTS {
-            let before = self.edits_of(id).await?;
-            let history = self.edit_records(id).await?;
-            let touched = rollback::touched(&history).into_iter().collect();
-            let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
-            let edits = self.edits_of(id).await?;
-            if before != edits {
-                continue;
-            }
-            let is_capped = |record: &&Record| record.action.is_capped_edit();
-            if history.iter().filter(is_capped).count() != edits as usize {
-                return Err(Error::Inconsistent(format!(
-                    "table `audit_records`: the edits of session {id} are not those that it counts"
-                )));
-            }
-            let memories = loaded.memories.into_iter();
-            let memories = memories.map(|memory| (memory.number, memory)).collect();
-            return Ok((history, memories));
+        again(|| self.attempt_history(id)).await
+    }
+
+    async fn attempt_history(
+        &self,
+        id: SessionId,
+    ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
+        let before = self.edits_of(id).await?;
+        let history = self.edit_records(id).await?;
+        let touched = rollback::touched(&history).into_iter().collect();
+        let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
+        let edits = self.edits_of(id).await?;
+        if before != edits {
+            // What is read one after the other was of two moments.
+            return Err(CONFLICT);
         }
-        Err(Error::Contended)
+        let is_capped = |record: &&Record| record.action.is_capped_edit();
+        if history.iter().filter(is_capped).count() != edits as usize {
+            return Err(Error::Inconsistent(format!(
+                "table `audit_records`: the edits of session {id} are not those that it counts"
+            )));
+        }
+        let memories = loaded.memories.into_iter();
+        let memories = memories.map(|memory| (memory.number, memory)).collect();
+        Ok((history, memories))
     }
 
     async fn edit_records(&self, id: SessionId) -> Result<Vec<Record>> {

@@ -12,7 +12,8 @@ use memoir_store::{AgentQuery, Selection};
 
 use super::{begin::OpenedSession, rehearse::Rehearsal, slate::Slate};
 use crate::{
-    AgentHandle, Error, Loaded, Result, SessionView, Settings, codec::Beside, memories::wanted,
+    AgentHandle, Error, Loaded, Result, SessionView, Settings, again, codec::Beside,
+    memories::wanted,
 };
 
 /// Once a call came so long after the last renewal, the hold of the agent is renewed; and a hold lasts so
@@ -46,7 +47,7 @@ impl AgentHandle {
         self.close_if_lapsed().await?;
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let loaded = self.load(&wanted(Selection::KeptCore)).await?;
             let base = loaded.base.clone();
             let now = self.memoir.now();
@@ -63,17 +64,16 @@ impl AgentHandle {
             let session = decision.sessions.first().cloned();
             let session = session.ok_or(Error::SessionLost(id))?;
             match self.commit(&base, decision, beside).await {
-                Ok(_) => return Ok((SessionView::new(&self.name, session), opened)),
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                Ok(_) => Ok((SessionView::new(&self.name, session), opened)),
                 Err(Error::Store(memoir_store::Error::SessionRunning)) => {
                     let running = self.load(&AgentQuery::default()).await?.running_session;
                     let open = |id| StartRefusal::SessionOpen(id).into();
-                    return Err(running.map_or(Error::Contended, open));
+                    Err(running.map_or(Error::Contended, open))
                 }
-                Err(error) => return Err(error),
+                Err(error) => Err(error),
             }
-        }
-        Err(Error::Contended)
+        })
+        .await
     }
 
     fn decide_opening(

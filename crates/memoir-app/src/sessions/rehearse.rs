@@ -36,8 +36,8 @@ use super::{
     slate::Slate,
 };
 use crate::{
-    AgentHandle, BlindMemoryView, Error, Loaded, Memoir, MemoryView, Result, SessionView, codec,
-    memories::wanted,
+    AgentHandle, BlindMemoryView, Error, Loaded, Memoir, MemoryView, Result, SessionView, again,
+    codec, memories::wanted,
 };
 
 /// What a rehearsal came to: enough to show it, and to do it.
@@ -325,7 +325,7 @@ impl AgentHandle {
         rehearsed: Session,
         rehearsal: Rehearsal,
     ) -> Result<SessionView> {
-        for _ in 0..crate::ATTEMPTS {
+        again(|| async {
             let mut loaded = self.load(&with_session(rehearsed.id)).await?;
             super::begin::running(loaded.take_session(rehearsed.id)?)?;
             let session = Session {
@@ -336,14 +336,11 @@ impl AgentHandle {
             let decision = lifecycle::end_rehearsal(loaded.agent, session, &actor, now);
             let ended = decision.sessions.first().cloned();
             let ended = ended.ok_or(Error::SessionLost(rehearsed.id))?;
-            let view = SessionView::new(&self.name, ended);
             let beside = codec::Beside::rehearsed(rehearsed.id, rehearsal.clone());
-            match self.commit(&loaded.base, decision, beside).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                written => return written.map(|_| view),
-            }
-        }
-        Err(Error::Contended)
+            self.commit(&loaded.base, decision, beside).await?;
+            Ok(SessionView::new(&self.name, ended))
+        })
+        .await
     }
 
     /// Does for real, in one step, what a rehearsal came to. Cap, protection, breaker and floor are
@@ -353,32 +350,7 @@ impl AgentHandle {
     /// A memory that it touches changed since, or an edit is refused now: then nothing is changed.
     pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
         self.close_if_lapsed().await?;
-        for _ in 0..crate::ATTEMPTS {
-            match self.attempt_apply(id, None, actor).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(Error::Contended)
-    }
-
-    /// As [`AgentHandle::apply_rehearsal`], where the record at `newest_seq` is still the newest: then it does
-    /// what [`AgentHandle::blind_rehearsal`] said.
-    ///
-    /// # Errors
-    /// [`Error::Changed`] where another record was written since; and as for
-    /// [`AgentHandle::apply_rehearsal`].
-    pub async fn apply_rehearsal_as_seen(
-        &self,
-        id: SessionId,
-        newest_seq: u64,
-        actor: &Actor,
-    ) -> Result<SessionView> {
-        self.close_if_lapsed().await?;
-        match self.attempt_apply(id, Some(newest_seq), actor).await {
-            Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
-            done => done,
-        }
+        again(|| self.attempt_apply(id, actor)).await
     }
 
     /// What applying a rehearsal would do, without words; `None` where nothing came of it: it was cancelled,
@@ -392,7 +364,7 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<Option<BlindRehearsal>> {
         let mut loaded = self.load(&self.applying(id)).await?;
-        let newest_seq = loaded.agent.next_seq.saturating_sub(1);
+        let newest_seq = loaded.newest_seq();
         let core_tokens_before = loaded.agent.tally.core_tokens;
         let no_session = || Error::NoSession(id.to_string());
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
@@ -428,16 +400,8 @@ impl AgentHandle {
         }
     }
 
-    async fn attempt_apply(
-        &self,
-        id: SessionId,
-        newest_seq: Option<u64>,
-        actor: &Actor,
-    ) -> Result<SessionView> {
+    async fn attempt_apply(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
         let mut loaded = self.load(&self.applying(id)).await?;
-        if newest_seq.is_some_and(|seq| seq + 1 != loaded.agent.next_seq) {
-            return Err(Error::Changed);
-        }
         let no_session = || Error::NoSession(id.to_string());
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
         let rehearsal = rehearsal.ok_or_else(|| not_applicable(id, "it is no rehearsal"))?;

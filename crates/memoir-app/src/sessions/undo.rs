@@ -15,7 +15,7 @@ use memoir_domain::{
 use memoir_store::{RecordFilter, Selection};
 
 use super::end::with_session;
-use crate::{AgentHandle, Error, Loaded, Result, SessionView, memories::wanted};
+use crate::{AgentHandle, Error, Loaded, Result, SessionView, again, memories::wanted};
 
 /// What rolling a session back would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,41 +33,15 @@ impl AgentHandle {
     /// changes too.
     ///
     /// # Errors
-    /// [`Error::InTheWay`] or [`Error::BeyondAgent`] with what stands in the way; [`Error::NotUndoable`] where there is nothing to
-    /// take back.
+    /// [`Error::InTheWay`] or [`Error::BeyondAgent`] with what stands in the way; [`Error::NotUndoable`] where
+    /// there is nothing to take back.
     pub async fn roll_back(
         &self,
         id: SessionId,
         cascade: bool,
         actor: &Actor,
     ) -> Result<SessionView> {
-        for _ in 0..crate::ATTEMPTS {
-            match self.attempt_roll_back(id, cascade, None, actor).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(Error::Contended)
-    }
-
-    /// Undoes a session, and the later changes of the same memories, where the record at `newest_seq` is still
-    /// the newest: then it does what [`AgentHandle::preview_roll_back`] said.
-    ///
-    /// # Errors
-    /// [`Error::Changed`] where another record was written since; and as for [`AgentHandle::roll_back`].
-    pub async fn roll_back_as_seen(
-        &self,
-        id: SessionId,
-        newest_seq: u64,
-        actor: &Actor,
-    ) -> Result<SessionView> {
-        match self
-            .attempt_roll_back(id, true, Some(newest_seq), actor)
-            .await
-        {
-            Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
-            done => done,
-        }
+        again(|| self.attempt_roll_back(id, cascade, actor)).await
     }
 
     /// What [`AgentHandle::roll_back`] would do, later changes of the same memories included: what stands
@@ -76,34 +50,23 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NotUndoable`] where there is nothing to take back.
     pub async fn preview_roll_back(&self, id: SessionId, actor: &Actor) -> Result<RollBackPreview> {
-        for _ in 0..crate::ATTEMPTS {
-            match self.plan_roll_back(id, true, actor).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                planned => {
-                    let (loaded, decision, obstacles) = planned?;
-                    let (before, after) = (loaded.agent.tally, decision.agent.tally);
-                    return Ok(RollBackPreview {
-                        changes: RewindPreview::of(&before, &after, &decision.changes),
-                        obstacles,
-                        newest_seq: newest_seq(&loaded),
-                    });
-                }
-            }
-        }
-        Err(Error::Contended)
+        let planned = again(|| self.plan_roll_back(id, true, actor)).await?;
+        let (loaded, decision, obstacles) = planned;
+        let (before, after) = (loaded.agent.tally, decision.agent.tally);
+        Ok(RollBackPreview {
+            changes: RewindPreview::of(&before, &after, &decision.changes),
+            obstacles,
+            newest_seq: loaded.newest_seq(),
+        })
     }
 
     async fn attempt_roll_back(
         &self,
         id: SessionId,
         cascade: bool,
-        newest: Option<u64>,
         actor: &Actor,
     ) -> Result<SessionView> {
         let (loaded, decision, _) = self.plan_roll_back(id, cascade, actor).await?;
-        if newest.is_some_and(|seq| seq != newest_seq(&loaded)) {
-            return Err(Error::Changed);
-        }
         let undone = decision
             .sessions
             .iter()
@@ -228,10 +191,6 @@ impl AgentHandle {
             .map(|memory| (memory.number, memory))
             .collect())
     }
-}
-
-fn newest_seq(loaded: &Loaded) -> u64 {
-    loaded.agent.next_seq.saturating_sub(1)
 }
 
 fn check_undoable(session: &Session) -> Result<()> {

@@ -151,13 +151,13 @@ async fn settings_are_changed_as_they_were_seen_or_not_at_all() {
     };
     let seen = newest().await;
     let budget = [(Field::CoreTokenBudget, Some("4000"))];
-    let configured = agent.configure_as_seen(&budget, seen, &person()).await;
+    let configured = agent.as_seen(seen).configure(&budget, &person()).await;
     assert_eq!(configured.unwrap().effective_core_token_budget, 4_000);
     let late = [(Field::CoreTokenBudget, Some("3000"))];
-    let refused = agent.configure_as_seen(&late, seen, &person()).await;
+    let refused = agent.as_seen(seen).configure(&late, &person()).await;
     assert!(matches!(refused, Err(Error::Changed)), "{refused:?}");
     let now = newest().await;
-    let configured = agent.configure_as_seen(&late, now, &person()).await;
+    let configured = agent.as_seen(now).configure(&late, &person()).await;
     assert_eq!(configured.unwrap().effective_core_token_budget, 3_000);
 }
 

@@ -139,7 +139,8 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
         .remember("Something new, with a text of its own.")
         .await;
     let stale = agent
-        .apply_rehearsal_as_seen(id, seen.newest_seq, &person())
+        .as_seen(seen.newest_seq)
+        .apply_rehearsal(id, &person())
         .await;
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
     let seen = look().await;
@@ -147,7 +148,8 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
     let now = async || agent.show().await.unwrap().tally.core_tokens;
     assert_eq!(mass.core_tokens_before, now().await);
     let applied = agent
-        .apply_rehearsal_as_seen(id, seen.newest_seq, &person())
+        .as_seen(seen.newest_seq)
+        .apply_rehearsal(id, &person())
         .await
         .unwrap();
     assert_eq!(mass.core_tokens_after, now().await);

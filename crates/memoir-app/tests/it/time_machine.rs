@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memoir_app::{Error, sessions::RefineOptions};
+use memoir_app::{Error, Point, sessions::RefineOptions};
 use memoir_domain::{
     SessionId, Timestamp,
     agent::Field,
@@ -409,14 +409,18 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     assert_eq!(newest.seq, newest.history.newest_seq);
     assert!(newest.foresight.is_nothing());
     world.remember("A third thing.").await;
-    let stale = agent.rewind_as_seen(2, newest.seq, &person()).await;
+    let stale = agent
+        .as_seen(newest.seq)
+        .rewind_to(Point::Record(2), &person())
+        .await;
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
     assert_eq!(world.kept().await, [1, 2, 3]);
     let first = newest.seq - 1;
     let point = Some(memoir_app::Point::Record(first));
     let seen = agent.look_back(point, &person()).await.unwrap();
     let rewound = agent
-        .rewind_as_seen(first, seen.history.newest_seq, &person())
+        .as_seen(seen.history.newest_seq)
+        .rewind_to(Point::Record(first), &person())
         .await
         .unwrap();
     assert_eq!(rewound.changes, seen.foresight.changes);
@@ -426,7 +430,8 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     );
     let back = rewound.seq.unwrap();
     let back = agent
-        .rewind_as_seen(back - 1, back, &person())
+        .as_seen(back)
+        .rewind_to(Point::Record(back - 1), &person())
         .await
         .unwrap();
     assert_eq!(

@@ -146,7 +146,7 @@ pub(crate) async fn apply(
     let newest = form.number("newest");
     let newest = newest.ok_or_else(|| Failure::invalid("The form does not say what was shown."))?;
     let actor = visitor.actor();
-    let applied = agent.apply_rehearsal_as_seen(id, newest, &actor).await;
+    let applied = agent.as_seen(newest).apply_rehearsal(id, &actor).await;
     if let Err(Error::Changed) = applied {
         return stale(&visitor, &agent, id).await;
     }

@@ -443,7 +443,11 @@ pub(crate) async fn go_back(
         .zip(form.number("newest"))
         .ok_or_else(|| Failure::invalid("The form does not say which point to go back to."))?;
     let actor = visitor.actor();
-    let problem = match agent.rewind_as_seen(point, newest, &actor).await {
+    let problem = match agent
+        .as_seen(newest)
+        .rewind_to(Point::Record(point), &actor)
+        .await
+    {
         Ok(rewound) => match rewound.seq {
             Some(seq) => {
                 let path = format!("{}/time", agent_path(agent.scope().agent));

@@ -111,7 +111,7 @@ pub(crate) async fn roll_back(
     let actor = visitor.actor();
     let done = match (form.is_ticked("cascade"), form.number("newest")) {
         (false, _) => agent.roll_back(id, false, &actor).await,
-        (true, Some(newest)) => agent.roll_back_as_seen(id, newest, &actor).await,
+        (true, Some(newest)) => agent.as_seen(newest).roll_back(id, true, &actor).await,
         (true, None) => return Err(Failure::invalid("The form does not say what was shown.")),
     };
     let problem = match done {

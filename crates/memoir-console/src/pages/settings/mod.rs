@@ -257,7 +257,7 @@ pub(crate) async fn change(
             return refused(&console, &visitor, &agent, (&standing, &draft)).await;
         }
         let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
-        match agent.configure_as_seen(&settings, newest, &actor).await {
+        match agent.as_seen(newest).configure(&settings, &actor).await {
             Ok(view) => {
                 let done = match view.warnings.is_empty() {
                     true => "configured",
