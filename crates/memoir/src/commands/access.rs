@@ -32,7 +32,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", default_value_t = LISTED, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
     },
-    YesOrNo(AnswerArguments),
+    Answer(AnswerArguments),
     /// Take a request back, answered or not: what it granted ends at once
     Revoke {
         /// The request, as `memoir access list` shows it
@@ -100,7 +100,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
         Command::Ask(arguments) => ask(global, arguments).await,
         Command::List { agent, limit } => list(global, &agent, limit).await,
-        Command::YesOrNo(arguments) => answer(global, arguments).await,
+        Command::Answer(arguments) => answer(global, arguments).await,
         Command::Revoke { request } => revoke(global, &request).await,
     }
 }
