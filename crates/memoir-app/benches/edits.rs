@@ -84,13 +84,7 @@ fn open(path: &Path) -> Memoir {
         lease: Duration::from_secs(86_400),
         ..Settings::default()
     };
-    Memoir::new(
-        store,
-        Arc::new(keys),
-        Arc::new(|| unreachable!("nothing is rehearsed")),
-        Arc::new(Silents),
-        settings,
-    )
+    Memoir::new(store, Arc::new(keys), Arc::new(Silents), settings)
 }
 
 /// A believable memory of some 160 characters: two names, a number, a date, a negation.

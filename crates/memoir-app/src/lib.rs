@@ -166,17 +166,11 @@ impl Models for Providers {
     }
 }
 
-/// Makes an empty store that lives in memory only, for rehearsals.
-pub type Scratch = Arc<dyn Fn() -> memoir_store::Result<Arc<dyn Store>> + Send + Sync>;
-
 /// An installation of Memoir: its store, and what it needs from the outside world.
 #[derive(Clone)]
 pub struct Memoir {
     store: Arc<dyn Store>,
-    /// Where the log is on which a rehearsal's copy rests; `None` but for a copy.
-    copied_from: Option<Arc<dyn Store>>,
     keys: keys::Keys,
-    scratch: Scratch,
     models: Arc<dyn Models>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
@@ -196,7 +190,6 @@ impl Memoir {
     pub fn new(
         store: Arc<dyn Store>,
         keys: Arc<KeyStore>,
-        scratch: Scratch,
         models: Arc<dyn Models>,
         settings: Settings,
     ) -> Self {
@@ -208,9 +201,7 @@ impl Memoir {
         };
         Self {
             store,
-            copied_from: None,
             keys: keys::Keys(keys),
-            scratch,
             models: Arc::new(watched),
             clock: Arc::new(clock::SystemClock),
             random: Arc::new(clock::SystemRandom),
@@ -455,19 +446,32 @@ impl AgentHandle {
 
     /// Loads, decides and commits; and again where the agent changed meanwhile. A decision of `None`
     /// writes nothing.
-    async fn decide<T>(
+    async fn decide<T, W: Into<codec::Writing>>(
         &self,
         wanted: &AgentQuery,
-        mut decide: impl FnMut(Loaded, Timestamp) -> Result<(Option<Decision>, T)>,
+        mut decide: impl FnMut(Loaded, Timestamp) -> Result<(Option<W>, T)>,
     ) -> Result<T> {
         for _ in 0..ATTEMPTS {
             let loaded = self.load(wanted).await?;
             let base = loaded.base.clone();
-            let (decision, answer) = decide(loaded, self.memoir.now())?;
-            let Some(decision) = decision else {
+            let rehearsed = loaded.session.as_ref();
+            let rehearsed = rehearsed.and_then(|(session, kept)| Some((session.id, kept.clone()?)));
+            let (writing, answer) = decide(loaded, self.memoir.now())?;
+            let Some(writing) = writing else {
                 return Ok(answer);
             };
-            match self.commit(&base, decision, codec::Beside::default()).await {
+            let codec::Writing {
+                decision,
+                mut beside,
+            } = writing.into();
+            // What a rehearsal has come to goes along wherever its session is written.
+            if let Some((id, kept)) = rehearsed
+                && let Some(session) = decision.sessions.iter().find(|session| session.id == id)
+            {
+                let kept = || kept.kept_with(session);
+                beside.rehearsals.entry(id).or_insert_with(kept);
+            }
+            match self.commit(&base, decision, beside).await {
                 Err(Error::Store(memoir_store::Error::Conflict)) => {}
                 written => return written.map(|_| answer),
             }

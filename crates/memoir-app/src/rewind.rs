@@ -184,7 +184,6 @@ mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
     use memoir_model::Providers;
-    use memoir_store::Store;
     use memoir_store_sqlite::SqliteStore;
     use memoir_vault::{KeyStore, MasterKey};
 
@@ -196,7 +195,6 @@ mod tests {
         Memoir::new(
             Arc::new(SqliteStore::in_memory().unwrap()),
             Arc::new(keys),
-            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
             Arc::new(Providers::new(BTreeMap::new()).unwrap()),
             Settings::default(),
         )

@@ -64,7 +64,6 @@ fn open(path: &Path) -> Memoir {
     Memoir::new(
         store,
         Arc::new(keys),
-        Arc::new(|| unreachable!("nothing is rehearsed")),
         Arc::new(NoModels),
         Settings::default(),
     )

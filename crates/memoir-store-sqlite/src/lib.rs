@@ -1,4 +1,4 @@
-//! The embedded store: one SQLite file, or a scratch copy in memory.
+//! The embedded store: one SQLite file; or one in memory, for tests.
 //!
 //! It owns the file's format and its migrations, the connection that writes and its thread, the
 //! connections that read, the check that every row read back is one that Memoir writes, and that words
@@ -100,7 +100,7 @@ impl SqliteStore {
         migrate::is_foreign(path)
     }
 
-    /// An empty database of its own that is never on a disk.
+    /// An empty database of its own that is never on a disk, for tests.
     ///
     /// # Errors
     /// [`Error::Driver`] where memory or threads run out.

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use memoir_app::{Account, AgentHandle, Eyes, Mechanic, Memoir, Principal, Scratch};
+use memoir_app::{Account, AgentHandle, Eyes, Mechanic, Memoir, Principal};
 use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::Providers;
-use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::KeyStore;
 
@@ -212,11 +211,9 @@ pub(crate) fn on(store: SqliteStore, keys: KeyStore, config: Config) -> Result<M
     let origin = config.origin();
     let providers = Providers::new(config.providers)
         .map_err(|error| Failure::new(format!("{origin}: {error}")))?;
-    let scratch: Scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
     Ok(Memoir::new(
         Arc::new(store),
         Arc::new(keys),
-        scratch,
         Arc::new(providers),
         config.settings,
     ))

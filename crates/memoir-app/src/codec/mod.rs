@@ -34,8 +34,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
-    FleetSession, MemoryRow, MessageRow, SessionColumns, SessionRow, Snapshot, StoredText,
-    TokenRow,
+    FleetSession, MemoryRow, MessageRow, SessionColumns, SessionRow, StoredText, TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -506,34 +505,6 @@ pub(crate) fn facts(row: &AuditRow) -> Result<Facts> {
     })
 }
 
-/// The rows of a whole agent as they are, for an empty store.
-pub(crate) fn copy(
-    key: &AgentKey,
-    random: &dyn Random,
-    snapshot: Snapshot,
-    sessions: Vec<SessionRow>,
-) -> Result<Commit> {
-    // The copy's versions begin anew, and the seal holds the version.
-    let mut agent = snapshot.agent;
-    let private = document::open_private(key, Row::Agent, &agent.document)?;
-    let open = std::mem::take(&mut agent.document.open);
-    let sealer = Sealer { key, random };
-    agent.document = sealer.document_as_it_lies(Row::Agent, FIRST_VERSION, open, &private)?;
-    Ok(Commit {
-        expected_version: None,
-        agent,
-        prompts: Some(snapshot.prompts),
-        memories: snapshot.memories,
-        sessions,
-        tokens: Vec::new(),
-        messages: Vec::new(),
-        access: Vec::new(),
-        records: Vec::new(),
-        bodies: Vec::new(),
-        progress: None,
-    })
-}
-
 /// The version of an agent that was just made.
 const FIRST_VERSION: u64 = 1;
 
@@ -594,6 +565,22 @@ pub(crate) struct Beside {
     pub(crate) tokens: Vec<TokenRow>,
     /// What became of messages of conversations, by their places.
     pub(crate) messages: Vec<(u64, MessageState)>,
+}
+
+/// A decision with what goes beside it.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    pub(crate) decision: Decision,
+    pub(crate) beside: Beside,
+}
+
+impl From<Decision> for Writing {
+    fn from(decision: Decision) -> Self {
+        Self {
+            decision,
+            beside: Beside::default(),
+        }
+    }
 }
 
 impl Beside {

@@ -16,7 +16,7 @@ use memoir_domain::{
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
 
-use super::end::with_session;
+use super::{end::with_session, rehearse::Rehearsal, slate::Slate};
 use crate::{AgentHandle, Error, Loaded, Result};
 
 /// How a session that Memoir drives is to be.
@@ -210,26 +210,56 @@ impl AgentHandle {
         id: SessionId,
         context_tokens: Option<u32>,
     ) -> Result<OpenedSession> {
-        let wanted = AgentQuery {
-            memories: Selection::KeptCore,
-            session: Some(id),
-        };
-        self.decide(&wanted, |mut loaded, now| {
+        self.decide(&as_it_stands(id), |mut loaded, now| {
             let session = running(loaded.take_session(id)?)?;
             let digester = loaded.digester();
             let room = self.ledger_room(&loaded.agent, context_tokens);
             let opened = lifecycle::open(
-                loaded.agent,
+                loaded.agent.clone(),
                 session,
                 &loaded.memories,
                 &digester,
                 room,
                 now,
             );
-            let decision = opened.decision.clone();
-            Ok((Some(decision), OpenedSession::from(opened)))
+            let writing = Slate::opening(loaded.agent, opened.decision.clone());
+            Ok((Some(writing), OpenedSession::from(opened)))
         })
         .await
+    }
+
+    /// A session that is open already, and what whoever goes on with it is told: with the memories as they are
+    /// now, or as they are on a rehearsal's copy.
+    ///
+    /// # Errors
+    /// The agent has no such session.
+    pub(super) fn resume(
+        &self,
+        mut loaded: Loaded,
+        id: SessionId,
+        context_tokens: Option<u32>,
+    ) -> Result<(Session, OpenedSession)> {
+        let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());
+        let session = loaded.take_session(id)?;
+        let (agent, memories) = match rehearsal.and_then(Rehearsal::into_slate) {
+            Some(slate) => (
+                slate.agent(loaded.agent),
+                slate.lay_over_all(loaded.memories),
+            ),
+            None => (loaded.agent, loaded.memories),
+        };
+        let room = self.ledger_room(&agent, context_tokens);
+        let (prompt, ledger, gauge) = lifecycle::resume(&agent, &session, &memories, room);
+        let opened = OpenedSession {
+            prompt,
+            ledger,
+            pre_session_tokens: gauge.pre_session_tokens,
+            threshold: gauge.threshold.share(),
+            allowance: gauge.allowance(),
+            nothing_can_go: None,
+            duplicates_removed: 0,
+        };
+        Ok((session, opened))
     }
 
     /// What the ledger may take, and is to tell.
@@ -261,6 +291,14 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
         .map(|text| tokens(text.expose()))
         .sum();
     (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
+}
+
+/// What a session that is open already is gone on with.
+pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
+    AgentQuery {
+        memories: Selection::KeptCore,
+        session: Some(id),
+    }
 }
 
 /// The session, where it has not ended.

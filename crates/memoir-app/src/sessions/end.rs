@@ -2,14 +2,16 @@
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
+    agent::Agent,
     audit::Actor,
+    draft::Decision,
     lifecycle,
     session::{Driver, EndReason, Lease, Session, Usage},
 };
 use memoir_store::AgentQuery;
 
-use super::{begin::running, bounded};
-use crate::{AgentHandle, Memoir, Result, SessionView};
+use super::{begin::running, bounded, rehearse::Rehearsal};
+use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionView};
 
 impl Memoir {
     /// Until when a lease taken or renewed now lasts.
@@ -45,23 +47,22 @@ impl AgentHandle {
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(false);
         };
-        self.decide(&with_session(id), |mut loaded, now| {
-            let session = loaded.take_session(id)?;
-            let held = session.lease.is_some_and(|lease| holds(lease, now));
-            if !session.state.is_running() || held {
-                return Ok((None, false));
-            }
-            // Of a session that nobody holds, none is dead: it waits for a worker.
-            if session.lease.is_none() {
-                return Ok((None, false));
-            }
-            let why = match session.driver {
-                Driver::Agent => EndReason::Idle,
-                Driver::Model => EndReason::LeaseExpired,
-            };
-            let actor = Actor::system();
-            let decision = lifecycle::abandon(loaded.agent, session, why, &actor, now);
-            Ok((Some(decision), true))
+        self.decide(&with_session(id), |loaded, now| {
+            let decision = ended(loaded, id, now, |agent, session| {
+                // Of a session that nobody holds, none is dead: it waits for a worker.
+                let has_lapsed = session.lease.is_some_and(|lease| !holds(lease, now));
+                if !session.state.is_running() || !has_lapsed {
+                    return Ok(None);
+                }
+                let why = match session.driver {
+                    Driver::Agent => EndReason::Idle,
+                    Driver::Model => EndReason::LeaseExpired,
+                };
+                let actor = Actor::system();
+                Ok(Some(lifecycle::abandon(agent, session, why, &actor, now)))
+            })?;
+            let is_closed = decision.is_some();
+            Ok((decision, is_closed))
         })
         .await
     }
@@ -117,22 +118,23 @@ impl AgentHandle {
         &self,
         id: SessionId,
         usage: Option<Usage>,
-        decide: impl Fn(
-            memoir_domain::agent::Agent,
-            Session,
-            Timestamp,
-        ) -> memoir_domain::draft::Decision,
+        decide: impl Fn(Agent, Session, Timestamp) -> Decision,
     ) -> Result<SessionView> {
-        self.decide(&with_session(id), |mut loaded, now| {
-            let mut session = running(loaded.take_session(id)?)?;
-            session.usage = usage.unwrap_or(session.usage);
-            let decision = decide(loaded.agent, session, now);
+        self.decide(&with_session(id), |loaded, now| {
+            let decision = ended(loaded, id, now, |agent, session| {
+                let session = Session {
+                    usage: usage.unwrap_or(session.usage),
+                    ..running(session)?
+                };
+                Ok(Some(decide(agent, session, now)))
+            })?;
+            let decision = decision.ok_or(Error::SessionLost(id))?;
             let ended = decision.sessions.first().cloned();
             let view = ended.map(|session| SessionView::new(&self.name, session));
             Ok((Some(decision), view))
         })
         .await?
-        .ok_or(crate::Error::SessionLost(id))
+        .ok_or(Error::SessionLost(id))
     }
 
     /// Notes what the model calls of a session used, also after its end.
@@ -142,11 +144,44 @@ impl AgentHandle {
             let changed = session.usage != usage;
             session.usage = usage;
             let view = SessionView::new(&self.name, session.clone());
-            let decision = memoir_domain::draft::Decision::of_sessions(loaded.agent, vec![session]);
+            let decision = Decision::of_sessions(loaded.agent, vec![session]);
             Ok((changed.then_some(decision), view))
         })
         .await
     }
+}
+
+/// How a session ends, `decide` being asked on what it works on: a rehearsal's end is measured on its copy, and
+/// the agent itself is left as it is. `None` where it does not end.
+fn ended(
+    mut loaded: Loaded,
+    id: SessionId,
+    now: Timestamp,
+    decide: impl Fn(Agent, Session) -> Result<Option<Decision>>,
+) -> Result<Option<Decision>> {
+    let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());
+    let session = loaded.take_session(id)?;
+    if !session.rehearsal {
+        return decide(loaded.agent, session);
+    }
+    let outside = loaded.agent;
+    let copy = match rehearsal.and_then(Rehearsal::into_slate) {
+        Some(slate) => slate.agent(outside.clone()),
+        // It has not begun.
+        None => outside.clone(),
+    };
+    let Some(decision) = decide(copy, session)? else {
+        return Ok(None);
+    };
+    let actor = decision.records.last().map(|record| record.actor.clone());
+    let session = decision.sessions.into_iter().next();
+    let session = Session {
+        lease: None,
+        ..session.ok_or(Error::SessionLost(id))?
+    };
+    let actor = actor.unwrap_or_else(Actor::system);
+    let decision = lifecycle::end_rehearsal(outside, session, &actor, now);
+    Ok(Some(decision))
 }
 
 /// Whether somebody may still work under the lease.

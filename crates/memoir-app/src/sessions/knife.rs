@@ -35,6 +35,8 @@ pub(crate) struct Called {
     pub(crate) result: ToolResult,
     /// The breaker's view before and after; `None` where no session is open.
     pub(crate) gauges: Option<(Gauge, Gauge)>,
+    /// Whether it worked on a rehearsal's copy.
+    pub(crate) is_rehearsed: bool,
 }
 
 impl AgentHandle {
@@ -60,7 +62,10 @@ impl AgentHandle {
         let called = self.carry_out(id, request).instrument(span.clone()).await;
         let result = called.as_ref().ok().map(|called| &called.result);
         spans::tool_answered(&span, result);
-        self.memoir.metrics.called(request.tool, result);
+        // What is done to a copy is not counted.
+        if !called.as_ref().is_ok_and(|called| called.is_rehearsed) {
+            self.memoir.metrics.called(request.tool, result);
+        }
         // A call of a session that is over is none of its calls.
         if result.is_some_and(
             |result| matches!(result, ToolResult::Error { code, .. } if *code != "session_over"),
@@ -118,14 +123,15 @@ impl AgentHandle {
             Outcome::Answer(result) => {
                 note_refusal(notes, request, &result);
                 self.stay(&desk, now).await?;
-                Ok(unchanged(result, before))
+                Ok(unchanged(&desk, result, before))
             }
             Outcome::Survey => Err(Error::Inconsistent(
                 "a call was decided on all memories and still asks for them".to_owned(),
             )),
             Outcome::Search(call) => {
                 self.stay(&desk, now).await?;
-                Ok(unchanged(self.search(&desk, &call).await?, before))
+                let result = self.search(&desk, &call).await?;
+                Ok(unchanged(&desk, result, before))
             }
             Outcome::Commit(decision, result) => {
                 self.write_call(desk, *decision, result, before, id, notes)
@@ -259,7 +265,11 @@ impl AgentHandle {
             let (version, after) = written.await?;
             follow(notes, &desk.base, version, &changes);
             let gauges = before.zip(Some(after));
-            return Ok(Called { result, gauges });
+            return Ok(Called {
+                result,
+                gauges,
+                is_rehearsed: true,
+            });
         }
         // What the next call is decided on has them too.
         let settled = self.memoir.refusals.settle(&mut decision.sessions);
@@ -295,11 +305,12 @@ impl AgentHandle {
         Ok(Called {
             result,
             gauges: before.zip(after.or(before)),
+            is_rehearsed: false,
         })
     }
 
-    /// Writes down what was decided on the copy of an agent that rehearses by itself, and the breaker's view
-    /// after it. The agent itself stays as it is.
+    /// Writes down what was decided on a rehearsal's copy, and the breaker's view after it. The agent itself
+    /// stays as it is.
     async fn write_rehearsed(
         &self,
         base: &codec::Base,
@@ -387,19 +398,15 @@ impl AgentHandle {
         own: &[Record],
     ) -> Result<WordingTexts> {
         let mut texts = wording::texts_in(own);
-        let stores = std::iter::once(&self.memoir.store).chain(&self.memoir.copied_from);
-        for store in stores {
-            let missing: Vec<WordingId> = ids
-                .iter()
-                .filter(|id| !texts.contains_key(id))
-                .copied()
-                .collect();
-            if missing.is_empty() {
-                break;
-            }
-            let mut seqs: Vec<u64> = missing.iter().map(|id| id.seq).collect();
-            seqs.dedup();
-            for row in store.records_at(self.scope, &seqs).await? {
+        let missing: Vec<WordingId> = ids
+            .iter()
+            .filter(|id| !texts.contains_key(id))
+            .copied()
+            .collect();
+        let mut seqs: Vec<u64> = missing.iter().map(|id| id.seq).collect();
+        seqs.dedup();
+        if !seqs.is_empty() {
+            for row in self.memoir.store.records_at(self.scope, &seqs).await? {
                 let record = codec::record(Some(key), row)?;
                 for id in missing.iter().filter(|id| id.seq == record.seq) {
                     texts.extend(wording::text_in(&record, id.number).map(|text| (*id, text)));
@@ -514,13 +521,13 @@ struct CallState {
     agent: Agent,
     session: Option<Session>,
     memories: BTreeMap<Number, Memory>,
-    /// Where the agent rehearses by itself: what it has done so far, and the agent as it is outside. All
-    /// the rest is then as it is on the copy.
+    /// In a rehearsal: what it has done so far, and the agent as it is outside. All the rest is then as it is
+    /// on the copy.
     rehearsed: Option<(Slate, Agent)>,
 }
 
 impl CallState {
-    /// The same on the copy of an agent that rehearses by itself.
+    /// The same on a rehearsal's copy.
     fn on_copy(mut self, slate: Slate) -> Self {
         slate.lay_over(&mut self.memories);
         let agent = slate.agent(self.agent.clone());
@@ -530,9 +537,9 @@ impl CallState {
     }
 }
 
-/// Whether the agent rehearses by itself. Where Memoir drives, the copy is a store of its own.
+/// Whether the session works on a copy.
 fn needs_copy(session: &Session) -> bool {
-    session.rehearsal && session.driver == Driver::Agent && session.state == State::Open
+    session.rehearsal && session.state == State::Open
 }
 
 /// Whether the agent that drives the session itself has been away for too long (SPEC 3.16).
@@ -578,9 +585,10 @@ fn what_it_needs(id: SessionId, request: &Request) -> AgentQuery {
     }
 }
 
-fn unchanged(result: ToolResult, gauge: Option<Gauge>) -> Called {
+fn unchanged(desk: &CallState, result: ToolResult, gauge: Option<Gauge>) -> Called {
     Called {
         result,
+        is_rehearsed: desk.rehearsed.is_some(),
         gauges: gauge.map(|gauge| (gauge, gauge)),
     }
 }

@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use memoir_domain::{
     SessionId, Timestamp,
-    draft::Decision,
     lifecycle::{self, Start, StartRefusal},
     session::{Driver, Lease, Mode, Session, State, Trigger},
 };
 use memoir_store::{AgentQuery, Selection};
 
-use super::{begin::OpenedSession, rehearse::Rehearsal, slate::Slate};
+use super::{
+    begin::{OpenedSession, as_it_stands},
+    slate::Slate,
+};
 use crate::{
-    AgentHandle, Error, Loaded, Result, SessionView, Settings, again, codec::Beside,
+    AgentHandle, Error, Loaded, Result, SessionView, Settings, again, codec::Writing,
     memories::wanted,
 };
 
@@ -60,7 +62,7 @@ impl AgentHandle {
                 model: None,
                 lease: Some(self.own_lease(holder, now)),
             };
-            let (decision, beside, opened) = self.decide_opening(loaded, start, now)?;
+            let (Writing { decision, beside }, opened) = self.decide_opening(loaded, start, now)?;
             let session = decision.sessions.first().cloned();
             let session = session.ok_or(Error::SessionLost(id))?;
             match self.commit(&base, decision, beside).await {
@@ -81,7 +83,7 @@ impl AgentHandle {
         loaded: Loaded,
         start: Start,
         now: Timestamp,
-    ) -> Result<(Decision, Beside, OpenedSession)> {
+    ) -> Result<(Writing, OpenedSession)> {
         let (id, rehearsal) = (start.id, start.rehearsal);
         let digester = loaded.digester();
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
@@ -96,16 +98,12 @@ impl AgentHandle {
             budget,
             now,
         );
-        if !rehearsal {
-            let decision = begun.then(opened.decision.clone());
-            return Ok((decision, Beside::default(), opened.into()));
-        }
-        let mut slate = Slate::over(&begun.agent);
-        slate.note(&opened.decision);
-        let sessions = opened.decision.sessions.clone();
-        let decision = Decision::of_sessions(begun.agent, sessions);
-        let beside = Beside::rehearsed(id, Rehearsal::running(slate));
-        Ok((decision, beside, opened.into()))
+        let writing = if rehearsal {
+            Slate::opening(begun.agent, opened.decision.clone())
+        } else {
+            begun.then(opened.decision.clone()).into()
+        };
+        Ok((writing, opened.into()))
     }
 
     /// The agent's own session, where one is open: its prompt anew, with the memories as they are now
@@ -118,35 +116,18 @@ impl AgentHandle {
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(None);
         };
-        let wanted = AgentQuery {
-            memories: Selection::KeptCore,
-            session: Some(id),
-        };
-        let mut loaded = self.load(&wanted).await?;
-        let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());
-        let session = loaded.take_session(id)?;
-        if session.driver != Driver::Agent || session.state != State::Open {
+        let loaded = self.load(&as_it_stands(id)).await?;
+        let own =
+            |session: &Session| session.driver == Driver::Agent && session.state == State::Open;
+        if !loaded
+            .session
+            .as_ref()
+            .is_some_and(|(session, _)| own(session))
+        {
             return Ok(None);
         }
+        let (session, opened) = self.resume(loaded, id, None)?;
         self.renew_own(&session, self.memoir.now()).await?;
-        let (agent, memories) = match rehearsal.and_then(Rehearsal::into_slate) {
-            Some(slate) => (
-                slate.agent(loaded.agent),
-                slate.lay_over_all(loaded.memories),
-            ),
-            None => (loaded.agent, loaded.memories),
-        };
-        let budget = self.ledger_room(&agent, None);
-        let (prompt, ledger, gauge) = lifecycle::resume(&agent, &session, &memories, budget);
-        let opened = OpenedSession {
-            prompt,
-            ledger,
-            pre_session_tokens: gauge.pre_session_tokens,
-            threshold: gauge.threshold.share(),
-            allowance: gauge.allowance(),
-            nothing_can_go: None,
-            duplicates_removed: 0,
-        };
         Ok(Some((SessionView::new(&self.name, session), opened)))
     }
 

@@ -14,11 +14,11 @@ use memoir_domain::{
     session::{Driver, EndReason, Lease, State},
 };
 use memoir_model::{Model, ModelName};
-use memoir_store::{AgentQuery, Selection, WaitingSession};
+use memoir_store::{AgentQuery, WaitingSession};
 
 use super::{
     RefineOptions,
-    begin::OpenedSession,
+    begin::{OpenedSession, as_it_stands, running},
     drive::{Drive, Driven, Hold, Observer, Progress},
     end::with_session,
 };
@@ -133,9 +133,6 @@ impl TakenUp {
             model: model.name().to_string(),
             rehearsal: *rehearsal,
         });
-        if *rehearsal {
-            return agent.rehearse(hold, model.clone(), observer).await;
-        }
         let drive = Drive::new(agent.clone(), hold, model.clone());
         let session = if *state == State::Open {
             let opened = agent.reopen(hold.id, model.context_tokens()).await?;
@@ -143,10 +140,7 @@ impl TakenUp {
         } else {
             Box::pin(drive.run(observer)).await?
         };
-        Ok(Driven {
-            session,
-            changes: None,
-        })
+        agent.driven(session).await
     }
 
     /// Leaves the session to another worker. Its edits stay, and whoever takes it up goes on with the
@@ -210,23 +204,9 @@ impl AgentHandle {
 
     /// The prompt of a session that is open already.
     async fn reopen(&self, id: SessionId, context_tokens: Option<u32>) -> Result<OpenedSession> {
-        let wanted = AgentQuery {
-            memories: Selection::KeptCore,
-            session: Some(id),
-        };
-        let mut loaded = self.load(&wanted).await?;
-        let session = super::begin::running(loaded.take_session(id)?)?;
-        let budget = self.ledger_room(&loaded.agent, context_tokens);
-        let (prompt, ledger, gauge) =
-            lifecycle::resume(&loaded.agent, &session, &loaded.memories, budget);
-        Ok(OpenedSession {
-            prompt,
-            ledger,
-            pre_session_tokens: gauge.pre_session_tokens,
-            threshold: gauge.threshold.share(),
-            allowance: gauge.allowance(),
-            nothing_can_go: None,
-            duplicates_removed: 0,
-        })
+        let loaded = self.load(&as_it_stands(id)).await?;
+        let (session, opened) = self.resume(loaded, id, context_tokens)?;
+        running(session)?;
+        Ok(opened)
     }
 }

@@ -1,15 +1,11 @@
 //! Rehearsals: the same loop and the same refusals on a copy, and applying what came of one in a single
 //! step (SPEC 3.17).
 //!
-//! A rehearsal that Memoir drives is an ordinary session on a copy: the agent's rows go into a store that
-//! lives in memory only, the same loop runs there, and what it came to is kept with the session. One that the
-//! agent drives needs a copy that outlasts restarts, which is in `slate.rs`. Applying makes the same calls
-//! again through the same checks, as one commit, if none of the memories that it touches changed since.
+//! A rehearsal is an ordinary session on a copy, which is in `slate.rs`, and what it came to is kept with the
+//! session. Applying makes the same calls again through the same checks, as one commit, if none of the memories
+//! that it touches changed since.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
@@ -26,18 +22,12 @@ use memoir_domain::{
     text::Digester,
     wording::{self, WordingTexts},
 };
-use memoir_model::Model;
-use memoir_store::{AccountRow, AgentQuery, RecordFilter, Selection};
+use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    drive::{Drive, Driven, Hold, Observer},
-    end::with_session,
-    slate::Slate,
-};
+use super::slate::Slate;
 use crate::{
-    AgentHandle, BlindMemoryView, Error, Loaded, Memoir, MemoryView, Result, SessionView, again,
-    codec, memories::wanted,
+    AgentHandle, BlindMemoryView, Error, Loaded, MemoryView, Result, SessionView, again, codec,
 };
 
 /// What a rehearsal came to: enough to show it, and to do it.
@@ -46,7 +36,7 @@ pub struct Rehearsal {
     edits: Vec<Edit>,
     memories: Vec<Touched>,
     applied_by: Option<SessionId>,
-    /// What the agent works on while it rehearses by itself; `None` once it is done, and where Memoir drives.
+    /// What it works on; `None` once it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slate: Option<Slate>,
 }
@@ -145,7 +135,7 @@ struct Edit {
 }
 
 impl Rehearsal {
-    /// One that the agent is in the middle of.
+    /// One that is under way.
     pub(super) fn running(slate: Slate) -> Self {
         Self {
             edits: Vec::new(),
@@ -155,7 +145,7 @@ impl Rehearsal {
         }
     }
 
-    /// One that the agent brought to its end.
+    /// One that is over.
     pub(super) fn ended(slate: &Slate) -> Self {
         Self {
             edits: slate.history().iter().filter_map(edit_of).collect(),
@@ -165,7 +155,15 @@ impl Rehearsal {
         }
     }
 
-    /// What the agent works on; `None` where it does not rehearse by itself, or is done.
+    /// What there is of it to be kept with the session as that is now.
+    pub(crate) fn kept_with(self, session: &Session) -> Self {
+        match &self.slate {
+            Some(slate) if !session.state.is_running() => Self::ended(slate),
+            _ => self,
+        }
+    }
+
+    /// What it works on; `None` where it is over.
     pub(super) fn into_slate(self) -> Option<Slate> {
         self.slate
     }
@@ -243,106 +241,6 @@ impl Rehearsal {
 }
 
 impl AgentHandle {
-    /// Runs a session that was begun as a rehearsal on a copy of the agent.
-    pub(crate) async fn rehearse(
-        &self,
-        hold: &Hold,
-        model: Arc<dyn Model>,
-        observer: &mut Observer<'_>,
-    ) -> Result<Driven> {
-        let copy = self.copy_to_scratch().await?;
-        let before = copy.load(&wanted(Selection::All)).await?.memories;
-        Drive::new(copy.clone(), hold, model).run(observer).await?;
-        let rehearsal = copy.what_came_of(hold.id, before).await?;
-        let changes = rehearsal.memories();
-        let rehearsed = copy
-            .load(&with_session(hold.id))
-            .await?
-            .take_session(hold.id)?;
-        let session = self.keep_rehearsal(rehearsed, rehearsal).await?;
-        Ok(Driven {
-            session,
-            changes: Some(changes),
-        })
-    }
-
-    /// The same agent, with all its memories and sessions, in a store that lives in memory only.
-    async fn copy_to_scratch(&self) -> Result<Self> {
-        let memoir = &self.memoir;
-        let store = (memoir.scratch)()?;
-        let snapshot = memoir
-            .store
-            .snapshot(self.scope, &wanted(Selection::All))
-            .await?;
-        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
-        let key = self.key_of(&snapshot.agent).await?;
-        let account = AccountRow {
-            id: self.scope.account,
-            name: "rehearsal".to_owned(),
-            folded_name: "rehearsal".to_owned(),
-            created_at: memoir.now(),
-        };
-        store.create_account(&account).await?;
-        let sessions = memoir.store.sessions(self.scope, u32::MAX).await?;
-        let copy = codec::copy(&key, memoir.random.as_ref(), snapshot, sessions)?;
-        store.commit(copy).await?;
-        Ok(Self {
-            memoir: Memoir {
-                copied_from: Some(memoir.store.clone()),
-                store,
-                recent: Arc::default(),
-                // What is done to a copy is not counted.
-                metrics: Arc::default(),
-                ..memoir.clone()
-            },
-            ..self.clone()
-        })
-    }
-
-    async fn what_came_of(&self, id: SessionId, before: Vec<Memory>) -> Result<Rehearsal> {
-        let filter = RecordFilter {
-            session: Some(id),
-            ..RecordFilter::default()
-        };
-        let edits = self
-            .load_records(&filter)
-            .await?
-            .iter()
-            .filter_map(edit_of)
-            .collect();
-        let after = self.load(&wanted(Selection::All)).await?.memories;
-        Ok(Rehearsal {
-            edits,
-            memories: differences(before, after),
-            applied_by: None,
-            slate: None,
-        })
-    }
-
-    /// Writes the rehearsal's end and what came of it where the session was begun.
-    async fn keep_rehearsal(
-        &self,
-        rehearsed: Session,
-        rehearsal: Rehearsal,
-    ) -> Result<SessionView> {
-        again(|| async {
-            let mut loaded = self.load(&with_session(rehearsed.id)).await?;
-            super::begin::running(loaded.take_session(rehearsed.id)?)?;
-            let session = Session {
-                lease: None,
-                ..rehearsed.clone()
-            };
-            let (actor, now) = (self.as_actor(), self.memoir.now());
-            let decision = lifecycle::end_rehearsal(loaded.agent, session, &actor, now);
-            let ended = decision.sessions.first().cloned();
-            let ended = ended.ok_or(Error::SessionLost(rehearsed.id))?;
-            let beside = codec::Beside::rehearsed(rehearsed.id, rehearsal.clone());
-            self.commit(&loaded.base, decision, beside).await?;
-            Ok(SessionView::new(&self.name, ended))
-        })
-        .await
-    }
-
     /// Does for real, in one step, what a rehearsal came to. Cap, protection, breaker and floor are
     /// checked again.
     ///
@@ -659,25 +557,6 @@ fn edit_of(record: &Record) -> Option<Edit> {
         Action::MemoryRefinementProtect => edit(knife::Tool::Protect, None, None),
         _ => return None,
     })
-}
-
-/// The core memories that are not as they were. A rolled back rehearsal leaves none.
-fn differences(before: Vec<Memory>, after: Vec<Memory>) -> Vec<Touched> {
-    let mut before: BTreeMap<Number, Memory> = before
-        .into_iter()
-        .map(|memory| (memory.number, memory))
-        .collect();
-    let mut changed: Vec<Touched> = after
-        .into_iter()
-        .map(|after| Touched {
-            number: after.number,
-            before: before.remove(&after.number),
-            after,
-        })
-        .filter(Touched::is_difference)
-        .collect();
-    changed.sort_by_key(|memory| memory.number);
-    changed
 }
 
 fn by_number(memories: &[Memory]) -> BTreeMap<Number, &Memory> {

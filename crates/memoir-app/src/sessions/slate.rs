@@ -1,6 +1,6 @@
-//! The copy that an agent works on while it rehearses by itself (SPEC 3.17, 3.18). It is no second store but
-//! what the rehearsal has changed so far, laid over the memories as they are: so it outlasts restarts, and a
-//! call costs what it costs in any session. It is sealed with the session, and gone when that ends.
+//! The copy that a rehearsal works on (SPEC 3.17). It is no second store but what the rehearsal has changed so
+//! far, laid over the memories as they are: so it outlasts restarts and workers, whoever drives, and a call
+//! costs what it costs in any session. It is sealed with the session, and gone when that ends.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use memoir_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::rehearse::Touched;
+use super::rehearse::{Rehearsal, Touched};
+use crate::codec::{Beside, Writing};
 
 /// What an agent that rehearses has done so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,8 +36,23 @@ pub(crate) struct Slate {
 }
 
 impl Slate {
+    /// Writes down what a session was opened with, which a rehearsal does on its copy alone. `outside` is the
+    /// agent as it is without that.
+    pub(super) fn opening(outside: Agent, opened: Decision) -> Writing {
+        let Some(session) = opened.sessions.first().filter(|session| session.rehearsal) else {
+            return opened.into();
+        };
+        let id = session.id;
+        let mut slate = Self::over(&outside);
+        slate.note(&opened);
+        Writing {
+            decision: Decision::of_sessions(outside, opened.sessions),
+            beside: Beside::rehearsed(id, Rehearsal::running(slate)),
+        }
+    }
+
     /// An empty one, over the agent as it is now.
-    pub(super) fn over(agent: &Agent) -> Self {
+    fn over(agent: &Agent) -> Self {
         Self {
             tally: agent.tally,
             lost_words: agent.lost_words.clone(),

@@ -45,8 +45,7 @@ pub fn memoir_on(
     clock: Arc<StandingClock>,
     model: OneModel,
 ) -> Memoir {
-    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
-    Memoir::new(store, keys, scratch, Arc::new(model), settings()).with_clock(clock)
+    Memoir::new(store, keys, Arc::new(model), settings()).with_clock(clock)
 }
 
 impl Lab {

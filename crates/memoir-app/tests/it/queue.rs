@@ -349,14 +349,9 @@ impl Models for NoModels {
 async fn spec_3_16_a_model_that_cannot_be_used_ends_the_session_as_failed_on_the_record() {
     let world = World::new(&MEMORIES).await;
     let id = queued(&world).await;
-    let scratch = Arc::new(|| {
-        let store = memoir_store_sqlite::SqliteStore::in_memory()?;
-        Ok(Arc::new(store) as Arc<dyn memoir_store::Store>)
-    });
     let other = memoir_app::Memoir::new(
         world.store.clone(),
         world.keys.clone(),
-        scratch,
         Arc::new(NoModels),
         settings(),
     )

@@ -14,7 +14,6 @@ use memoir_app::{
 };
 use memoir_domain::{Timestamp, agent::Field, memory::Kind, schedule::WeeklySlot, session::State};
 use memoir_model::{ConnectError, Model, ModelName};
-use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ModelScript, Turn};
 
@@ -94,7 +93,6 @@ impl Month {
         let memoir = Memoir::new(
             Arc::new(SqliteStore::in_memory().unwrap()),
             keys(),
-            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
             Arc::new(voices),
             settings,
         )

@@ -194,7 +194,6 @@ impl World {
         let memoir = Memoir::new(
             store.clone(),
             keys.clone(),
-            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
             Arc::new(model.clone()),
             settings,
         )

@@ -27,11 +27,9 @@ impl Models for NoModels {
 pub async fn agent() -> AgentHandle {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
     let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
     let memoir = Memoir::new(
         store,
         Arc::new(keys),
-        scratch,
         Arc::new(NoModels),
         Settings::default(),
     );

@@ -72,7 +72,6 @@ impl House {
         let memoir = Memoir::new(
             store,
             Arc::new(keys),
-            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
             Arc::new(Providers::new(BTreeMap::new()).unwrap()),
             Settings::default(),
         )

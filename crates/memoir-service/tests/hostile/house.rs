@@ -61,9 +61,8 @@ pub fn memoir_in(dir: &Path, model: &OneModel) -> Memoir {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
     let source = MasterSource::File(path.with_extension("master-key"));
     let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
-    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
     let models = Arc::new(model.clone());
-    Memoir::new(store, Arc::new(keys), scratch, models, Settings::default())
+    Memoir::new(store, Arc::new(keys), models, Settings::default())
 }
 
 impl House {

@@ -126,14 +126,7 @@ impl House {
             passed: AtomicI64::new(start.microseconds()),
             behind: AtomicI64::new(0),
         });
-        let memoir = Memoir::new(
-            store,
-            Arc::new(keys),
-            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
-            models,
-            settings,
-        )
-        .with_clock(clock.clone());
+        let memoir = Memoir::new(store, Arc::new(keys), models, settings).with_clock(clock.clone());
         let account = memoir.account("default").await.unwrap();
         memoir.create_account("other").await.unwrap();
         let other = memoir.account("other").await.unwrap();

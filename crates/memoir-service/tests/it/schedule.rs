@@ -13,7 +13,6 @@ use memoir_app::{Account, Clock, Memoir, MemoryInput, Models, Settings, sessions
 use memoir_domain::{Timestamp, agent::Field};
 use memoir_model::{ConnectError, Model, ModelError, ModelName, Reply, Request};
 use memoir_service::Options;
-use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ModelScript, Turn};
 use memoir_vault::{KeyStore, MasterKey};
@@ -119,7 +118,6 @@ impl Shop {
         let memoir = Memoir::new(
             Arc::new(SqliteStore::in_memory().unwrap()),
             Arc::new(KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap()),
-            Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
             Arc::new(gates.clone()),
             Settings::default(),
         )

@@ -214,14 +214,13 @@ fn memoir_in(dir: &Path, model: &OneModel, clock: &Arc<TickingClock>) -> Memoir 
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
     let source = MasterSource::File(path.with_extension("master-key"));
     let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
-    let scratch = Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>));
     let models = Arc::new(model.clone());
     // Time is moved by days here: no session is to come of that.
     let settings = Settings {
         schedule: false,
         ..Settings::default()
     };
-    Memoir::new(store, Arc::new(keys), scratch, models, settings).with_clock(clock.clone())
+    Memoir::new(store, Arc::new(keys), models, settings).with_clock(clock.clone())
 }
 
 impl Running {

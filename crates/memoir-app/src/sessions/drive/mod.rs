@@ -67,22 +67,21 @@ impl AgentHandle {
             used: Mutex::default(),
         };
         // Boxed: a whole session is the largest of all futures, and lies on the stack of whoever polls it.
-        let driven = if options.rehearsal {
-            Box::pin(self.rehearse(&hold, model, observer)).await
-        } else {
-            Box::pin(Drive::new(self.clone(), &hold, model).run(observer))
-                .await
-                .map(|session| Driven {
-                    session,
-                    changes: None,
-                })
+        let session = Box::pin(Drive::new(self.clone(), &hold, model).run(observer)).await?;
+        let driven = self.driven(session).await?;
+        observer(&Progress::Ended {
+            session: Box::new(driven.session.clone()),
+        });
+        Ok(driven)
+    }
+
+    /// A session that was driven to its end, with what came of a rehearsal.
+    pub(super) async fn driven(&self, session: SessionView) -> Result<Driven> {
+        let changes = match session.rehearsal {
+            true => self.session(session.id).await?.changes.or(Some(Vec::new())),
+            false => None,
         };
-        if let Ok(driven) = &driven {
-            observer(&Progress::Ended {
-                session: Box::new(driven.session.clone()),
-            });
-        }
-        driven
+        Ok(Driven { session, changes })
     }
 }
 
@@ -133,7 +132,7 @@ impl Hold {
     }
 }
 
-/// One run of the loop. `agent` is where the tools work: the agent itself, or a rehearsal's copy.
+/// One run of the loop.
 pub(crate) struct Drive<'a> {
     agent: AgentHandle,
     hold: &'a Hold,
