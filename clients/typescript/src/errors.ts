@@ -23,6 +23,8 @@ export class Problem extends MemoirError {
   readonly detail: string;
   /** What to do about it, where that is known. */
   readonly hint: string | undefined;
+  /** What the service's log names this failure by, where it is the service's own. */
+  readonly instance: string | undefined;
   /** Seconds to wait before another attempt, where the service said so. */
   readonly retryAfter: number | undefined;
   /** The session in question. */
@@ -42,6 +44,7 @@ export class Problem extends MemoirError {
     this.code = code;
     this.detail = detail;
     this.hint = text("hint");
+    this.instance = text("instance");
     this.retryAfter = retryAfter;
     this.sessionId = text("session_id");
     this.obstacles = Array.isArray(problem["obstacles"]) ? (problem["obstacles"] as Obstacle[]) : [];

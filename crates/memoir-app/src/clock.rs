@@ -55,6 +55,15 @@ impl Random for SystemRandom {
     }
 }
 
+/// What a failure is named by. Where the system gives no random bytes, all are named alike.
+pub(crate) fn fault() -> uuid::Uuid {
+    let mut random = [0; 16];
+    if SystemRandom.fill(&mut random).is_err() {
+        return uuid::Uuid::nil();
+    }
+    uuid::Builder::from_random_bytes(random).into_uuid()
+}
+
 /// Makes identifiers: UUIDs of version 7, in the order of time.
 pub(crate) struct Ids<'a> {
     pub(crate) random: &'a dyn Random,

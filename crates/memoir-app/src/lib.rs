@@ -29,6 +29,7 @@ mod doctor;
 mod doubles;
 mod erase;
 mod error;
+mod fault;
 mod fleet;
 mod history;
 pub mod import;
@@ -84,6 +85,7 @@ pub use doctor::{Examination, Severity};
 pub use doubles::{NearDoubleView, NearDoublesView};
 pub use erase::Erased;
 pub use error::{Error, Result};
+pub use fault::{FaultId, TARGET as FAULTS};
 pub use fleet::{FleetQuery, FleetView, LastSessionView, StandingView};
 pub use life::{
     AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, LifeSchedule, Lived, Reflected,

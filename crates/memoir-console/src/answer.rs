@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};
-use memoir_app::{Error, SignedIn};
+use memoir_app::{Error, FaultId, SignedIn};
 
 use crate::{
     field::with_code,
@@ -140,12 +140,19 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = status_of(error.code());
-        if status == StatusCode::INTERNAL_SERVER_ERROR {
-            // What went wrong inside is for the log.
-            tracing::error!(%error, "a page could not be shown");
-            return Self::new(status, "The service could not carry this out.");
-        }
-        Self::new(status, words::message(&error))
+        let fault = FaultId::of(&error);
+        // What went wrong inside is for the log.
+        let told = match status {
+            StatusCode::INTERNAL_SERVER_ERROR => "The service could not carry this out.".to_owned(),
+            _ => words::message(&error),
+        };
+        Self::new(
+            status,
+            match fault {
+                Some(fault) => format!("{told} Its log tells more, under `{fault}`."),
+                None => told,
+            },
+        )
     }
 }
 

@@ -10,7 +10,7 @@ mod life;
 mod tools;
 
 use access::{Answered, Asking, Ways};
-use memoir_app::{AgentHandle, Error, Result};
+use memoir_app::{AgentHandle, Error, FaultId, Result};
 use memoir_domain::quote::quote_json;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
@@ -87,11 +87,15 @@ fn complete(result: Result<Value>) -> CallToolResponse {
     answer.into()
 }
 
-/// A use case's refusal, in the form of a tool's.
+/// A use case's refusal, in the form of a tool's. A failure that is Memoir's own has the name under which the
+/// log tells of it.
 fn error_result(error: &Error) -> Value {
     let mut result = json!({"type": "error", "code": error.code(), "error": error.to_string()});
     if let Some(hint) = error.hint() {
         result["hint"] = Value::String(hint);
+    }
+    if let Some(fault) = FaultId::of(error) {
+        result["instance"] = Value::String(fault.to_string());
     }
     result
 }

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::Error;
+use memoir_app::{Error, FaultId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -37,6 +37,10 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     hint: Option<Box<str>>,
+    /// Names this one failure, where it is the service's own: its log tells more under this name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = "uri", example = "urn:uuid:9f1c2b34-8a17-4c0e-9d4e-2f6a1b7c3d58")]
+    instance: Option<Box<FaultId>>,
     /// The session in question: the one that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = Uuid)]
@@ -47,7 +51,7 @@ pub struct Problem {
     obstacles: Option<Box<[memoir_domain::rollback::Obstacle]>>,
     /// Seconds to wait before another attempt.
     #[serde(skip)]
-    retry_after: Option<u32>,
+    retry_after: Option<u16>,
 }
 
 impl Problem {
@@ -60,6 +64,7 @@ impl Problem {
             code,
             detail: detail.into().into(),
             hint: None,
+            instance: None,
             session_id: None,
             obstacles: None,
             retry_after: None,
@@ -72,18 +77,34 @@ impl Problem {
         self
     }
 
+    /// Something broke off that should not; it is in the log under the name that the answer has.
+    pub(crate) fn broken(what: &'static str) -> Self {
+        Self {
+            instance: Some(Box::new(FaultId::of_panic(what))),
+            ..Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal",
+                "the service could not carry this out",
+            )
+        }
+    }
+
     #[must_use]
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
-        self.retry_after = Some(seconds);
+        self.retry_after = Some(u16::try_from(seconds).unwrap_or(u16::MAX));
         self
     }
 
-    /// Its status, what was wrong, and what to do, for doors that tell it in another form.
+    /// Its status, what was wrong (with the name under which the log tells more), and what to do, for doors
+    /// that tell it in another form.
     pub(crate) fn into_told(self) -> (StatusCode, String, Option<String>) {
         let status = StatusCode::from_u16(self.status);
         (
             status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-            self.detail.into(),
+            match self.instance {
+                Some(instance) => format!("{} ({instance})", self.detail),
+                None => self.detail.into(),
+            },
             self.hint.map(String::from),
         )
     }
@@ -118,9 +139,7 @@ impl From<Error> for Problem {
             Error::BeyondAgent { .. } => Some("an administrator can undo it"),
             _ => hint(code),
         };
-        if status.is_server_error() {
-            tracing::error!(%error, "a request failed");
-        }
+        let fault = FaultId::of(&error);
         let mut problem = if status == StatusCode::INTERNAL_SERVER_ERROR {
             // What went wrong inside is for the log, and holds no words either.
             Self::new(status, code, "the service could not carry this out")
@@ -131,6 +150,7 @@ impl From<Error> for Problem {
             problem.retry_after = Some(1);
         }
         problem.hint = hint.map(Box::from);
+        problem.instance = fault.map(Box::new);
         match error {
             Error::Start(memoir_domain::lifecycle::StartRefusal::SessionOpen(id))
             | Error::Change(memoir_domain::manage::ChangeRefusal::SessionRunning(id)) => {

@@ -147,11 +147,8 @@ impl Door {
         });
         Ok(match tokio::time::timeout(self.answer_time, work).await {
             Ok(Ok(Ok(response))) => response,
-            Ok(Err(error)) => {
-                // Not what it says: that may be an agent's words.
-                tracing::error!(panicked = error.is_panic(), "a request broke off");
-                broken().into_response()
-            }
+            // Not what it says: that may be an agent's words.
+            Ok(Err(_)) => Problem::broken("a request").into_response(),
             Err(_) => slow().into_response(),
         })
     }
@@ -191,14 +188,6 @@ impl Door {
         // A client that goes away is no error of the service.
         let _ = Box::pin(watcher.watch(connection)).await;
     }
-}
-
-fn broken() -> Problem {
-    Problem::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "internal",
-        "the service could not carry this out",
-    )
 }
 
 fn slow() -> Problem {

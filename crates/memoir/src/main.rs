@@ -95,22 +95,22 @@ fn hush_panics() {
     }));
 }
 
-/// Logs are for whoever asks for them with `MEMOIR_LOG` or `RUST_LOG`, and go to stderr. What other crates
-/// would write at work is left out, however much is asked for; and so are the spans, which are for traces.
+/// Logs go to stderr: as much as `MEMOIR_LOG` or `RUST_LOG` asks for, errors alone where neither is set, and in
+/// any case every failure that is Memoir's own. What other crates would write at work is left out, however much
+/// is asked for; and so are the spans, which are for traces.
 fn start_log(traces: Option<&Traces>) {
     let wanted = ["MEMOIR_LOG", "RUST_LOG"]
         .into_iter()
         .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    if wanted.is_none() && traces.is_none() {
-        return;
-    }
-    let log = wanted.map(|name| {
-        tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
-            .with_filter(EnvFilter::from_env(name).and(filter_fn(|metadata| {
-                metadata.is_event() && memoir_service::may_be_logged(metadata)
-            })))
-    });
+    let wanted = wanted.map_or_else(|| EnvFilter::new("error"), EnvFilter::from_env);
+    let wanted = wanted.or(filter_fn(|metadata| {
+        metadata.target() == memoir_app::FAULTS
+    }));
+    let log = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_filter(wanted.and(filter_fn(|metadata| {
+            metadata.is_event() && memoir_service::may_be_logged(metadata)
+        })));
     tracing_subscriber::registry()
         .with(log)
         .with(traces.map(Traces::layer))

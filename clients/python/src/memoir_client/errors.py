@@ -23,6 +23,7 @@ class Problem(MemoirError):
         code: a stable code, such as `session_open`; `unexpected` where the answer is not Memoir's.
         detail: what was wrong, the limit, and what to do.
         hint: what to do about it, or None.
+        instance: what the service's log names this failure by, or None where it is none of the service's.
         retry_after: seconds to wait before another attempt, or None where it did not say.
         session_id: the session in question, or None.
         obstacles: what stands in the way of an undo.
@@ -33,6 +34,7 @@ class Problem(MemoirError):
         self.code = str(problem.get("code") or "unexpected")
         self.detail = str(problem.get("detail") or "the answer is not one of Memoir's")
         self.hint: str | None = problem.get("hint")
+        self.instance: str | None = problem.get("instance")
         self.retry_after = retry_after
         self.session_id: str | None = problem.get("session_id")
         self.obstacles: list[Obstacle] = read_all(Obstacle, problem.get("obstacles") or [])

@@ -26,7 +26,7 @@ fn checkpoint(bench: &Bench, name: &str) -> (String, String) {
 }
 
 /// Turns one bit of the words of a row, in the file itself.
-fn flip(bench: &Bench, query: &str) {
+pub(crate) fn flip(bench: &Bench, query: &str) {
     let path: PathBuf = bench.path(DATABASE);
     let connection = rusqlite::Connection::open(&path).unwrap();
     let body: Vec<u8> = connection.query_row(query, [], |row| row.get(0)).unwrap();

@@ -11,6 +11,7 @@ mod configuration;
 mod demo;
 mod doubles;
 mod failures;
+mod faults;
 mod files;
 mod fixtures;
 mod following;

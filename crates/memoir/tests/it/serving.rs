@@ -28,11 +28,22 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(bench: &Bench, arguments: &[&str]) -> Self {
+        Self::start_logging(bench, arguments, Stdio::null(), None)
+    }
+
+    /// With standard error to `log`, and that much of a log asked for.
+    pub(crate) fn start_logging(
+        bench: &Bench,
+        arguments: &[&str],
+        log: impl Into<Stdio>,
+        wanted: Option<&str>,
+    ) -> Self {
         let given = [&["serve", "--listen", "127.0.0.1:0", "--json"], arguments].concat();
         let mut child = bench
             .command(&given)
+            .envs(wanted.map(|wanted| ("MEMOIR_LOG", wanted)))
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -106,6 +117,20 @@ impl Running {
     pub(crate) fn get(&self, path: &str, token: &str) -> (u16, Value) {
         self.ask("GET", path, token, "").unwrap()
     }
+
+    /// Calls a tool over the Model Context Protocol.
+    pub(crate) fn call(&self, tool: &str, arguments: Value, token: &str) -> (u16, Value) {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments}});
+        let call = call.to_string();
+        let mut stream = self.connect();
+        let head = head("POST", "/mcp", token, call.len()).replace(
+            "\r\n\r\n",
+            "\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\r\n",
+        );
+        stream.write_all((head + &call).as_bytes()).unwrap();
+        answer(&mut stream).unwrap()
+    }
 }
 
 impl Drop for Running {
@@ -134,11 +159,11 @@ pub(crate) fn token(bench: &Bench, arguments: &[&str]) -> String {
     printed.trim_end().to_owned()
 }
 
-fn agents_token(bench: &Bench) -> String {
+pub(crate) fn agents_token(bench: &Bench) -> String {
     token(bench, &["--role", "agent", "--agent", "wren"])
 }
 
-const MEMORIES: &str = "/v1/agents/wren/memories";
+pub(crate) const MEMORIES: &str = "/v1/agents/wren/memories";
 
 #[test]
 fn the_command_line_and_the_service_work_side_by_side() {
@@ -360,36 +385,9 @@ fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
     let token = agents_token(&bench);
     bench.ok(&["remember", "wren", WORD, "--tag", WORD]);
     let log = std::fs::File::create(bench.path("log")).unwrap();
-    let mut child = bench
-        .command(&["serve", "--listen", "127.0.0.1:0", "--json"])
-        .env(
-            "MEMOIR_LOG",
-            "trace,rmcp=trace,rmcp::service=trace,hyper=trace",
-        )
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    stdout.read_line(&mut line).unwrap();
-    let told: Value = serde_json::from_str(&line).unwrap();
-    let address = told["listening"].as_str().unwrap().to_owned();
-    let service = Running {
-        child,
-        address,
-        first_link: Value::Null,
-    };
-    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"name": "recall_memories", "arguments": {"query": WORD}}});
-    let call = call.to_string();
-    let mut stream = service.connect();
-    let head = head("POST", "/mcp", &token, call.len()).replace(
-        "\r\n\r\n",
-        "\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\r\n",
-    );
-    stream.write_all((head + &call).as_bytes()).unwrap();
-    let (status, said) = answer(&mut stream).unwrap();
+    let everything = "trace,rmcp=trace,rmcp::service=trace,hyper=trace";
+    let service = Running::start_logging(&bench, &[], log, Some(everything));
+    let (status, said) = service.call("recall_memories", json!({"query": WORD}), &token);
     assert!(status == 200 && said.to_string().contains(WORD), "{said}");
     let search = format!("{MEMORIES}?q={WORD}");
     assert_eq!(service.get(&search, &token).0, 200);

@@ -1,0 +1,56 @@
+//! Failures that are Memoir's own: what the log and the answers tell of them.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+
+use serde_json::json;
+
+use crate::{
+    audit::flip,
+    bench::{Bench, wait_until},
+    serving::{MEMORIES, Running, agents_token},
+};
+
+/// The log of a service, and what two doors answer that meet a row that somebody changed.
+fn met(wanted: Option<&str>) -> (String, Vec<String>) {
+    const WORD: &str = "Zwitscher";
+    let bench = Bench::with_agent();
+    let token = agents_token(&bench);
+    bench.remember(&[WORD]);
+    flip(&bench, "SELECT body FROM memories WHERE number = 1");
+    let log = bench.path("log");
+    let service = Running::start_logging(&bench, &[], File::create(&log).unwrap(), wanted);
+    let (status, problem) = service.get(MEMORIES, &token);
+    assert_eq!(
+        (status, &problem["code"]),
+        (500, &json!("tampered")),
+        "{problem}"
+    );
+    let (_, called) = service.call("get_context", json!({}), &token);
+    let called = &called["result"]["structuredContent"];
+    assert_eq!(called["code"], "tampered", "{called}");
+    let named: Vec<String> = [&problem, called]
+        .map(|answer| answer["instance"].as_str().unwrap().to_owned())
+        .into();
+    assert_ne!(named[0], named[1], "each failure has a name of its own");
+    wait_until(|| fs::read_to_string(&log).unwrap().contains(&named[1]));
+    let log = fs::read_to_string(&log).unwrap();
+    assert!(!log.contains(WORD) && !problem.to_string().contains(WORD));
+    (log, named)
+}
+
+#[test]
+fn spec_5_1_what_fails_by_our_fault_is_logged_under_the_name_that_the_answer_has() {
+    for wanted in [None, Some("off")] {
+        let (log, named) = met(wanted);
+        for name in named {
+            assert!(name.starts_with("urn:uuid:"), "{name}");
+            let lines: Vec<&str> = log.lines().filter(|line| line.contains(&name)).collect();
+            assert_eq!(lines.len(), 1, "{wanted:?}: {log}");
+            assert!(
+                lines[0].contains("ERROR") && lines[0].contains("tampered"),
+                "{log}"
+            );
+        }
+    }
+}
