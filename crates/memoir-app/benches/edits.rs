@@ -116,7 +116,7 @@ async fn agent(memoir: &Memoir, name: &str, memories: usize) -> AgentHandle {
     let lines: String = (0..memories)
         .map(|number| json!({"content": text(number)}).to_string() + "\n")
         .collect();
-    let read = import::read(lines.as_bytes());
+    let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
     // The agent's own: what an administrator brought in is carried by nothing else (SPEC 3.4).
     let own = Actor::agent("wren");
     handle
@@ -630,7 +630,7 @@ async fn carried(folder: &Folder) {
             .map(|turn| format!("{} She wrote the next day.", text(turn)))
             .map(|content| json!({"content": content}).to_string() + "\n")
             .collect();
-        let read = import::read(longer.as_bytes());
+        let read = import::read(longer.as_bytes(), memoir_domain::Timestamp::MAX);
         let own = Actor::agent("wren");
         let counter = Arc::new(AtomicU64::new(0));
         handle.import(read, false, &own, counter).await.unwrap();
@@ -722,7 +722,7 @@ async fn bulk(folder: &Folder) {
         let memoir = open(&folder.path(&format!("bulk-{round}.db")));
         let handle = agent(&memoir, "wren", 1).await;
         let began = Instant::now();
-        let read = import::read(lines.as_bytes());
+        let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
         let count = handle
             .import(read, false, &person(), Arc::new(AtomicU64::new(0)))
             .await

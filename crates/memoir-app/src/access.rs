@@ -140,9 +140,13 @@ impl Token {
         })
     }
 
-    /// Whether it opens something at `now`.
+    /// Whether it opens something at `now`. A sign-in that a clock made which has been put back since would not
+    /// end in time, and opens nothing.
     pub(crate) fn counts(&self, now: Timestamp) -> bool {
-        self.open.revoked_at.is_none() && self.open.expires_at.is_none_or(|at| at > now)
+        let is_believed = self.open.sign_in.is_none() || self.open.created_at.is_believed_at(now);
+        is_believed
+            && self.open.revoked_at.is_none()
+            && self.open.expires_at.is_none_or(|at| at > now)
     }
 
     fn row(&self, sealer: &Sealer<'_>) -> Result<TokenRow> {

@@ -1,6 +1,7 @@
 //! Looking an installation over: database, models, schedule, clock.
 
-use memoir_store::{AgentQuery, Selection};
+use memoir_domain::{audit::Actor, manage};
+use memoir_store::Selection;
 use serde::Serialize;
 
 use crate::{Account, AgentHandle, Memoir, Result, ScheduleView, memories::wanted};
@@ -221,22 +222,47 @@ impl Memoir {
         let mut ahead = 0;
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-            let loaded = handle.load(&AgentQuery::default()).await?;
-            let times = [
-                Some(loaded.agent.created_at),
-                loaded.agent.last_attempt.map(|attempt| attempt.at),
-            ];
-            ahead += usize::from(times.into_iter().flatten().any(|time| time > now));
+            let loaded = handle.load(&wanted(Selection::All)).await?;
+            let actor = Actor::system();
+            let corrected = manage::correct_times(loaded.agent, loaded.memories, &actor, now);
+            ahead += usize::from(corrected.is_some());
         }
         if ahead == 0 {
-            return Ok(fine("clock", format!("{now}, after everything on record")));
+            return Ok(fine(
+                "clock",
+                format!("{now}, after everything that decides"),
+            ));
         }
-        let finding = format!("{ahead} agents have records of a time later than now ({now})");
+        let finding =
+            format!("{ahead} agents have times that lie more than a day ahead of now ({now})");
         Ok(bad(
             "clock",
             Severity::Problem,
             finding,
-            "correct the machine's clock before anything else is recorded",
+            "correct the machine's clock where it is wrong; where it was, `memoir doctor --mend` sets these times \
+             to now, on the record. Until then they decide nothing",
         ))
+    }
+}
+
+impl Account {
+    /// Sets right, on the record, the times of its agents that lie ahead of now. How many agents had any.
+    ///
+    /// # Errors
+    /// The store fails; agents before that one are set right.
+    pub async fn correct_times(&self, actor: &Actor) -> Result<usize> {
+        let mut corrected = 0;
+        for agent in self.agents().await? {
+            let handle = self.agent(&agent.id.to_string()).await?;
+            let was_ahead = handle
+                .decide(&wanted(Selection::All), |loaded, now| {
+                    let decision = manage::correct_times(loaded.agent, loaded.memories, actor, now);
+                    let was_ahead = decision.is_some();
+                    Ok((decision, was_ahead))
+                })
+                .await?;
+            corrected += usize::from(was_ahead);
+        }
+        Ok(corrected)
     }
 }

@@ -62,8 +62,8 @@ impl Read {
     }
 }
 
-/// Reads JSON lines; blank ones are passed over.
-pub fn read(bytes: &[u8]) -> Read {
+/// Reads JSON lines at `now`; blank ones are passed over.
+pub fn read(bytes: &[u8], now: Timestamp) -> Read {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines: Vec<(usize, &[u8])> = bytes
         .split(|byte| *byte == b'\n')
@@ -75,7 +75,7 @@ pub fn read(bytes: &[u8]) -> Read {
         total: lines.len(),
         ..Read::default()
     };
-    for (number, outcome) in parallel::map(lines, |(number, line)| (number, read_line(line))) {
+    for (number, outcome) in parallel::map(lines, |(number, line)| (number, read_line(line, now))) {
         match outcome {
             Ok(memory) => read.memories.push(memory),
             Err(problem) => read.bad.push((number, problem)),
@@ -86,7 +86,7 @@ pub fn read(bytes: &[u8]) -> Read {
 
 /// The problem never holds the line's words: the parser's own message may quote them, so only its
 /// place and kind are kept.
-fn read_line(line: &[u8]) -> Result<NewMemory, String> {
+fn read_line(line: &[u8], now: Timestamp) -> Result<NewMemory, String> {
     let line: Line = serde_json::from_slice(line).map_err(|error| {
         let kind = match error.classify() {
             serde_json::error::Category::Data => {
@@ -114,7 +114,9 @@ fn read_line(line: &[u8]) -> Result<NewMemory, String> {
         origin: Origin::Import,
         added_by: ActorKind::System,
     };
-    input.check(door).map_err(|invalid| invalid.to_string())
+    input
+        .check(door, now)
+        .map_err(|invalid| invalid.to_string())
 }
 
 impl AgentHandle {

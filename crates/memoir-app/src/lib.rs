@@ -314,6 +314,11 @@ impl AgentHandle {
         &self.name
     }
 
+    /// The time by its installation's clock.
+    pub fn now(&self) -> Timestamp {
+        self.memoir.now()
+    }
+
     /// The agent's account and identifier.
     pub fn scope(&self) -> AgentScope {
         self.scope

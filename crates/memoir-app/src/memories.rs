@@ -40,13 +40,13 @@ pub struct MemoryInput {
 }
 
 impl MemoryInput {
-    /// Checks it against the limits.
+    /// Checks it against the limits, at `now`.
     ///
     /// # Errors
     /// Names the field at fault, the limit and the size given.
-    pub fn check(&self, door: Door) -> Result<NewMemory, Invalid> {
+    pub fn check(&self, door: Door, now: Timestamp) -> Result<NewMemory, Invalid> {
         let source = self.source.as_ref();
-        Ok(NewMemory {
+        let memory = NewMemory {
             kind: self.kind.unwrap_or(Kind::Core),
             content: parse_text("content", self.content.expose(), CONTENT_LIMIT)?,
             tags: Tags::parse(self.tags.iter().map(PrivateText::expose))?,
@@ -60,7 +60,9 @@ impl MemoryInput {
                 ..door
             },
             wordings: None,
-        })
+        };
+        memory.check_date(now)?;
+        Ok(memory)
     }
 }
 
@@ -98,9 +100,10 @@ impl AgentHandle {
     }
 
     async fn save_all(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
+        let now = self.memoir.now();
         let memories = inputs
             .iter()
-            .map(|input| input.check(Door::of(actor.kind)))
+            .map(|input| input.check(Door::of(actor.kind), now))
             .collect::<Result<Vec<NewMemory>, Invalid>>()?;
         if memories.is_empty() {
             return Ok(Vec::new());

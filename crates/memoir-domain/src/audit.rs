@@ -52,6 +52,7 @@ wire_names! {
         TranscriptFailed = "transcript_failed",
         AgentConfigured = "agent_configured",
         AgentConfigureQuestioned = "agent_configure_questioned",
+        TimesCorrected = "times_corrected",
         AgentRewound = "agent_rewound",
         AgentErased = "agent_erased",
         AgentImported = "agent_imported",

@@ -59,6 +59,12 @@ pub fn journal_since(now: Timestamp) -> Timestamp {
     now.plus_days(-JOURNAL_DAYS)
 }
 
+/// Whether a journal entry has come and not faded at `now`: one that is dated ahead by a clock that has been put
+/// back since would never fade.
+pub fn is_recent(entry: &Memory, now: Timestamp) -> bool {
+    entry.created_at > journal_since(now) && entry.created_at.is_believed_at(now)
+}
+
 struct Entry<'a> {
     memory: &'a Memory,
     text: String,
@@ -72,7 +78,7 @@ struct Entry<'a> {
 pub fn build(memories: &[Memory], now: Timestamp, bounds: Bounds) -> ContextText {
     let mut core = entries(memories, |memory| memory.is_kept_core());
     let mut journal = entries(memories, |memory| {
-        memory.kind == Kind::Journal && memory.is_kept() && memory.created_at > journal_since(now)
+        memory.kind == Kind::Journal && memory.is_kept() && is_recent(memory, now)
     });
     leave_out(&mut journal, bounds.journal);
     if let Some(most) = bounds.core {

@@ -8,7 +8,7 @@ use crate::{
     agent::{self, Agent, Field, LostByDay, Settings},
     audit::{Action, Actor, ActorKind, Body, Change, Facts, SettingChange},
     draft::{Decision, Draft},
-    memory::{Invalid, Memory, NewMemory, Number, Tally},
+    memory::{Invalid, Kind, Memory, NewMemory, Number, Tally},
     wording::{Door, Wording},
 };
 
@@ -101,6 +101,63 @@ pub fn configure(
         save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
     }
     Ok(Some(draft.finish()))
+}
+
+/// Sets right, on the record, what a clock that has been put back since dated ahead of `now`: the agent's own times
+/// and the dates of its journal entries, among `memories`. `None` where nothing lies ahead. What records say stays
+/// as it was written.
+pub fn correct_times(
+    mut agent: Agent,
+    memories: Vec<Memory>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Option<Decision> {
+    let mut corrected = 0_u64;
+    let mut correct = |at: &mut Timestamp| {
+        if !at.is_believed_at(now) {
+            *at = now;
+            corrected += 1;
+        }
+    };
+    correct(&mut agent.created_at);
+    if let Some(attempt) = &mut agent.last_attempt {
+        correct(&mut attempt.at);
+        if let Some(at) = &mut attempt.retry_at {
+            correct(at);
+        }
+    }
+    let times = [
+        &mut agent.last_refinement_at,
+        &mut agent.last_reflection_at,
+        &mut agent.unreflected_since,
+    ];
+    times.into_iter().flatten().for_each(correct);
+    let mut draft = Draft::new(agent, None, now);
+    let mut changes = Vec::new();
+    for memory in memories {
+        let is_ahead = memory.kind == Kind::Journal && !memory.created_at.is_believed_at(now);
+        if memory.shredded_at.is_some() || !is_ahead {
+            continue;
+        }
+        let after = Memory {
+            created_at: now,
+            updated_at: now,
+            ..memory.clone()
+        };
+        changes.extend(draft.alter(memory, &after));
+    }
+    if corrected == 0 && changes.is_empty() {
+        return None;
+    }
+    let facts = Facts::default()
+        .count("times", corrected)
+        .count("memories", changes.len() as u64);
+    let body = Body {
+        changes,
+        ..Body::default()
+    };
+    draft.record(actor.clone(), Action::TimesCorrected, None, facts, body);
+    Some(draft.finish())
 }
 
 /// How the agent is told that somebody else changed a setting; `None` where it is not. Prompts and the model are

@@ -400,6 +400,22 @@ impl NewMemory {
         }
     }
 
+    /// That a journal entry is not dated ahead of `now`, so that it would not fade for as long.
+    ///
+    /// # Errors
+    /// It is dated more than a day ahead.
+    pub fn check_date(&self, now: Timestamp) -> Result<(), Invalid> {
+        match self.created_at {
+            Some(at) if self.kind == Kind::Journal && !at.is_believed_at(now) => Err(Invalid::new(
+                "created_at",
+                format!(
+                    "of a journal entry must not lie more than a day ahead, and is {at}; leave it out for now ({now})"
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Gives it a number and dates. `seq` is the place of the record that is to tell of it.
     pub fn into_memory(self, number: Number, seq: u64, now: Timestamp) -> Memory {
         let mut memory = Memory {

@@ -5,13 +5,21 @@
 //! `due_at`, a time from which on it is due whatever the slot: for budget pressure, in a slot of its own, or
 //! for another attempt at a session that failed ([`Attempt`](crate::agent::Attempt)). Both are empty where
 //! the schedule leaves it alone, and [`left_alone`] says why.
+//!
+//! What lies ahead of now was noted by a clock that has been put back since, and decides nothing
+//! ([`Timestamp::is_believed_at`]): such an agent is judged as one that was never asked.
 
 use std::{fmt, str::FromStr};
 
 use jiff::{ToSpan, civil, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
-use crate::{Timestamp, agent::Agent, memory::Invalid, session::Trigger};
+use crate::{
+    Timestamp,
+    agent::{Agent, Attempt},
+    memory::Invalid,
+    session::Trigger,
+};
 
 /// Growth since the last attempt that budget pressure takes, in percent.
 pub const GROWTH_PERCENT: u64 = 5;
@@ -224,7 +232,7 @@ impl DailySlot {
 /// Whether a reflection is due at `now` (SPEC 2.5): entries have come that none has seen, and a daily slot
 /// has passed since.
 pub fn reflection_due(agent: &Agent, slot: &DailySlot, now: Timestamp) -> bool {
-    reflect_after(agent)
+    reflect_after(agent, now)
         .zip(slot.latest(now))
         .is_some_and(|(after, slot)| after < slot)
 }
@@ -247,14 +255,16 @@ pub struct Prospect {
 /// `time_zone`: where the installation gets another one, they are found by the old one until the agent
 /// changes.
 pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> Prospect {
-    let reflect_after = reflect_after(agent);
+    // What stands on the row is judged again when the time has come: here nothing lies ahead.
+    let now = Timestamp::MAX;
+    let reflect_after = reflect_after(agent, now);
     if left_alone(agent).is_some() {
         return Prospect {
             reflect_after,
             ..Prospect::default()
         };
     }
-    let attempted_at = attempted_at(agent);
+    let attempted_at = attempted_at(agent, now);
     let (weekly_after, own_slot) = match agent.settings.effective_refinement_schedule() {
         RefinementSchedule::Weekly => (Some(attempted_at), None),
         RefinementSchedule::Off => (None, None),
@@ -267,7 +277,7 @@ pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> Prospect {
             (None, slot.next(attempted_at))
         }
     };
-    let times = [own_slot, pressure_at(agent), retry_at(agent)];
+    let times = [own_slot, pressure_at(agent, now), retry_at(agent, now)];
     Prospect {
         weekly_after,
         due_at: times.into_iter().flatten().min(),
@@ -328,18 +338,18 @@ pub fn due(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Trigger> 
         return None;
     }
     let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-    if has_come(pressure_at(agent)) {
+    if has_come(pressure_at(agent, now)) {
         return Some(Trigger::Budget);
     }
     let slot = agent.settings.effective_refinement_schedule().slot(slot)?;
     if slot
         .latest(now)
-        .is_some_and(|slot| slot > attempted_at(agent))
+        .is_some_and(|slot| slot > attempted_at(agent, now))
     {
         return Some(Trigger::Weekly);
     }
     // Another attempt at what failed is begun for the reason that there still is.
-    has_come(retry_at(agent)).then(|| match agent.needs_refinement() {
+    has_come(retry_at(agent, now)).then(|| match agent.needs_refinement() {
         true => Trigger::Budget,
         false => Trigger::Weekly,
     })
@@ -356,8 +366,8 @@ pub fn next(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Timestam
     let slot = agent.settings.effective_refinement_schedule().slot(slot);
     let times = [
         slot.and_then(|slot| slot.next(now)),
-        pressure_at(agent),
-        retry_at(agent),
+        pressure_at(agent, now),
+        retry_at(agent, now),
     ];
     times.into_iter().flatten().min()
 }
@@ -368,35 +378,46 @@ pub fn retry_seconds(failures: u32) -> Option<i64> {
     RETRY_HOURS.get(place).map(|hours| hours * 60 * 60)
 }
 
-/// The last attempt, before which no slot counts.
-fn attempted_at(agent: &Agent) -> Timestamp {
+/// The last attempt, where it can be believed at `now`.
+fn last_attempt(agent: &Agent, now: Timestamp) -> Option<Attempt> {
     agent
         .last_attempt
-        .map_or(agent.created_at, |attempt| attempt.at)
+        .filter(|attempt| attempt.at.is_believed_at(now))
 }
 
-fn retry_at(agent: &Agent) -> Option<Timestamp> {
-    agent.last_attempt?.retry_at
+/// When the last attempt was made, before which no slot counts.
+fn attempted_at(agent: &Agent, now: Timestamp) -> Timestamp {
+    last_attempt(agent, now).map_or_else(|| made_at(agent, now), |attempt| attempt.at)
 }
 
-fn reflect_after(agent: &Agent) -> Option<Timestamp> {
+/// When the agent was made; long ago, where that lies ahead.
+fn made_at(agent: &Agent, now: Timestamp) -> Timestamp {
+    let made = Some(agent.created_at).filter(|at| at.is_believed_at(now));
+    made.unwrap_or(Timestamp::MIN)
+}
+
+fn retry_at(agent: &Agent, now: Timestamp) -> Option<Timestamp> {
+    last_attempt(agent, now)?.retry_at
+}
+
+fn reflect_after(agent: &Agent, now: Timestamp) -> Option<Timestamp> {
     let settings = &agent.settings;
     if settings.inactive || settings.paused || agent.erased_at.is_some() {
         return None;
     }
+    let believed = |at: Option<Timestamp>| at.filter(|at| at.is_believed_at(now));
     agent.unreflected_since.map(|since| {
-        agent
-            .last_reflection_at
-            .map_or(since, |last| last.max(since))
+        let since = believed(Some(since)).unwrap_or(Timestamp::MIN);
+        believed(agent.last_reflection_at).map_or(since, |last| last.max(since))
     })
 }
 
-fn pressure_at(agent: &Agent) -> Option<Timestamp> {
+fn pressure_at(agent: &Agent, now: Timestamp) -> Option<Timestamp> {
     if !agent.needs_refinement() {
         return None;
     }
-    let Some(attempt) = agent.last_attempt else {
-        return Some(agent.created_at);
+    let Some(attempt) = last_attempt(agent, now) else {
+        return Some(made_at(agent, now));
     };
     let needed = attempt.core_tokens.saturating_mul(100 + GROWTH_PERCENT);
     let has_grown = agent.tally.core_tokens.saturating_mul(100) >= needed;

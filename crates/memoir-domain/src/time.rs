@@ -8,6 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Microseconds in one day of 24 hours.
 const DAY: i64 = 86_400 * 1_000_000;
 
+/// Days by which a time may lie ahead of now and be believed: clocks differ, and so do people's dates.
+pub const AHEAD_DAYS: i64 = 1;
+
 /// A point in time, in microseconds since 1970-01-01T00:00:00Z, between the years 1 and 9999.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -58,6 +61,12 @@ impl Timestamp {
     /// Whole seconds from `earlier` to this time, negative when it is the later one.
     pub fn seconds_since(self, earlier: Self) -> i64 {
         (self.0 - earlier.0).div_euclid(1_000_000)
+    }
+
+    /// Whether a time that something was noted at can be believed at `now`: one that lies more than
+    /// [`AHEAD_DAYS`] ahead was noted by a clock that has been put back since, and decides nothing.
+    pub fn is_believed_at(self, now: Self) -> bool {
+        self <= now.plus_days(AHEAD_DAYS)
     }
 
     /// Reads the end of a range: a date alone means the whole of that day in UTC.

@@ -99,7 +99,7 @@ async fn prepare(path: &Path, copy: &Path) -> Vec<Agent> {
         let name = format!("agent-{number}");
         account.create_agent(&name, &[], &owner).await.unwrap();
         let handle = account.agent(&name).await.unwrap();
-        let read = import::read(lines.as_bytes());
+        let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
         handle
             .import(read, false, &owner, Arc::new(AtomicU64::new(0)))
             .await

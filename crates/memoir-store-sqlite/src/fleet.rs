@@ -1,7 +1,7 @@
 //! Look-ups across agents, none of which reads text of a memory.
 
-use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
-use memoir_store::{AccountRow, AgentRow, DueAgents, LeafRow, WaitingSession};
+use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp, time::AHEAD_DAYS};
+use memoir_store::{AccountRow, AgentRow, DueAgents, FURTHEST_DAYS, LeafRow, WaitingSession};
 use rusqlite::{CachedStatement, Connection, Row, ToSql, params};
 
 use crate::{
@@ -135,7 +135,7 @@ pub(crate) fn session_owner(
     )
 }
 
-/// Running sessions whose lease lapsed before `now`, the longest lapsed first.
+/// Running sessions whose lease lapsed before `now`, the longest lapsed first, and those that it lasts too long of.
 pub(crate) fn lapsed_sessions(
     connection: &Connection,
     now: Timestamp,
@@ -144,9 +144,9 @@ pub(crate) fn lapsed_sessions(
         connection,
         "SELECT sessions.id, agents.id, agents.account_id \
          FROM sessions JOIN agents ON agents.id = sessions.agent_id \
-         WHERE lease_until < ?1 AND state IN ('queued', 'asking', 'open') \
+         WHERE (lease_until < ?1 OR lease_until > ?2) AND state IN ('queued', 'asking', 'open') \
          ORDER BY lease_until, sessions.id",
-        [now.microseconds()],
+        [now, now.plus_days(AHEAD_DAYS)].map(Timestamp::microseconds),
         scoped_session,
     )
 }
@@ -207,9 +207,21 @@ const DUE_BY_SLOT: &str = "SELECT id, weekly_after FROM agents \
          SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
      ORDER BY weekly_after, id";
 
+/// Agents whose last attempt lies ahead.
+const AHEAD_BY_SLOT: &str = "SELECT id, weekly_after FROM agents \
+     WHERE account_id = ?1 AND weekly_after > ?2 AND NOT EXISTS ( \
+         SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
+     ORDER BY weekly_after, id";
+
 /// Agents that are due from some time on, whatever the weekly slot: the one that has been due longest first.
 const DUE_BY_TIME: &str = "SELECT id, weekly_after FROM agents \
      WHERE account_id = ?1 AND due_at <= ?2 AND NOT EXISTS ( \
+         SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
+     ORDER BY due_at, id";
+
+/// Agents that are due only at a time that lies too far ahead.
+const AHEAD_BY_TIME: &str = "SELECT id, weekly_after FROM agents \
+     WHERE account_id = ?1 AND due_at > ?2 AND NOT EXISTS ( \
          SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
      ORDER BY due_at, id";
 
@@ -227,14 +239,23 @@ pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<
     };
     let mut by_slot = connection.prepare_cached(DUE_BY_SLOT)?;
     let mut by_time = connection.prepare_cached(DUE_BY_TIME)?;
+    let mut ahead_by_slot = connection.prepare_cached(AHEAD_BY_SLOT)?;
+    let mut ahead_by_time = connection.prepare_cached(AHEAD_BY_TIME)?;
     let now = wanted.now.microseconds();
+    let ahead = wanted.now.plus_days(AHEAD_DAYS).microseconds();
+    let furthest = wanted.now.plus_days(FURTHEST_DAYS).microseconds();
     let mut due = Vec::new();
     for account in accounts {
         let mut found = match wanted.latest_slot {
-            Some(slot) => proposed(&mut by_slot, account, slot.microseconds(), wanted)?,
+            Some(slot) => {
+                let mut found = proposed(&mut by_slot, account, slot.microseconds(), wanted)?;
+                found.extend(proposed(&mut ahead_by_slot, account, ahead, wanted)?);
+                found
+            }
             None => Vec::new(),
         };
         found.extend(proposed(&mut by_time, account, now, wanted)?);
+        found.extend(proposed(&mut ahead_by_time, account, furthest, wanted)?);
         found.sort_unstable();
         found.dedup();
         let most = usize::try_from(wanted.per_account).unwrap_or(usize::MAX);
@@ -248,10 +269,10 @@ pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<
 fn proposed(
     statement: &mut CachedStatement<'_>,
     account: AccountId,
-    until: i64,
+    bound: i64,
     wanted: &DueAgents,
 ) -> Result<Vec<(Option<i64>, AgentId)>> {
-    let bounds: [&dyn ToSql; 2] = [account.as_bytes(), &until];
+    let bounds: [&dyn ToSql; 2] = [account.as_bytes(), &bound];
     let mut rows = statement.query(bounds)?;
     let mut found = Vec::new();
     while found.len() < usize::try_from(wanted.per_account).unwrap_or(usize::MAX) {
@@ -354,6 +375,22 @@ mod tests {
                 DUE_BY_SLOT,
                 &[
                     "SEARCH agents USING COVERING INDEX agents_by_slot (account_id=? AND weekly_after<?)",
+                    "CORRELATED SCALAR SUBQUERY 1",
+                    "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
+                ],
+            ),
+            (
+                AHEAD_BY_SLOT,
+                &[
+                    "SEARCH agents USING COVERING INDEX agents_by_slot (account_id=? AND weekly_after>?)",
+                    "CORRELATED SCALAR SUBQUERY 1",
+                    "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
+                ],
+            ),
+            (
+                AHEAD_BY_TIME,
+                &[
+                    "SEARCH agents USING INDEX agents_by_due_time (account_id=? AND due_at>?)",
                     "CORRELATED SCALAR SUBQUERY 1",
                     "SEARCH sessions USING INDEX sessions_running (agent_id=?)",
                 ],

@@ -70,6 +70,7 @@ stories! {
     sessions::waiting_sessions_come_oldest_first,
     sessions::waiting_sessions_are_those_of_every_account_and_model,
     due::spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure,
+    due::spec_3_1_what_lies_ahead_of_all_that_is_set_is_proposed,
     due::spec_3_1_an_agent_with_a_running_session_is_not_due,
     due::spec_3_1_no_account_hides_anothers_due_agents,
     sessions::the_load_counts_what_waits_and_what_is_held,

@@ -90,12 +90,18 @@ pub struct RecordFilter {
     pub first: Option<u32>,
 }
 
+/// How many days ahead what is to come can lie: a week of a weekly slot, and a day by which a time may lie ahead
+/// itself. What lies further ahead was written by a clock that has been put back since, and is proposed as due,
+/// so that it is judged anew.
+pub const FURTHEST_DAYS: i64 = 9;
+
 /// Which agents are wanted as due (SPEC 3.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueAgents {
     /// Those of one account; `None` for all accounts.
     pub account: Option<AccountId>,
-    /// The latest weekly slot: due are those whose `weekly_after` is earlier. `None` where there was none.
+    /// The latest weekly slot: due are those whose `weekly_after` is earlier, or lies ahead of now by more than
+    /// [`AHEAD_DAYS`](memoir_domain::time::AHEAD_DAYS). `None` where there was none.
     pub latest_slot: Option<Timestamp>,
     /// Due are those whose `due_at` is not later.
     pub now: Timestamp,
@@ -360,7 +366,7 @@ pub trait Fleet: Send + Sync {
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>>;
 
     /// Agents that are due by what their rows say, those longest due for a weekly slot first, and without
-    /// those that have a running session. The rows are not checked: this only proposes. Costs a few steps
+    /// those that have a running session. Times further ahead than [`FURTHEST_DAYS`] count as due. The rows are not checked: this only proposes. Costs a few steps
     /// of an index for each account and each agent found, however many agents there are.
     async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>>;
 
@@ -368,7 +374,8 @@ pub trait Fleet: Send + Sync {
     /// sessions; reads no agent.
     async fn load(&self) -> Result<FleetLoad>;
 
-    /// Running sessions whose lease lapsed before `now`, of all accounts.
+    /// Running sessions whose lease lapsed before `now`, or lasts longer than any does, of all
+    /// accounts.
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
 
     /// The scope of every agent of every account, the erased ones too, by identifier.

@@ -90,7 +90,8 @@ pub trait Transcripts: Send + Sync {
     /// Lets messages that were given up wait again, to be read at `due_at`. How many.
     async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64>;
 
-    /// Agents that are not erased and whose messages are due at `now`, of all accounts or of one, those
+    /// Agents that are not erased and whose messages are due at `now`, or further ahead than
+    /// [`FURTHEST_DAYS`](crate::FURTHEST_DAYS), of all accounts or of one, those
     /// longest due first, at most `per_account` of each.
     async fn due_transcripts(
         &self,
@@ -99,7 +100,8 @@ pub trait Transcripts: Send + Sync {
         per_account: u32,
     ) -> Result<Vec<AgentScope>>;
 
-    /// Agents whose `reflect_after` is before `slot`, of all accounts or of one, those longest due first,
+    /// Agents whose `reflect_after` is before `slot`, or further behind it than
+    /// [`FURTHEST_DAYS`](crate::FURTHEST_DAYS), of all accounts or of one, those longest due first,
     /// at most `per_account` of each. The rows are not checked: this only proposes.
     async fn due_reflections(
         &self,

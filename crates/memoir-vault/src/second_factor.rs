@@ -20,6 +20,8 @@ use crate::{Error, Result, token};
 
 /// How long a code counts, beside one such time before and after: devices' clocks differ.
 const STEP_SECONDS: u64 = 30;
+/// Steps of a day: by how much a step that was taken can lie ahead of the one given.
+const STEPS_AHEAD: u64 = 24 * 60 * 60 / STEP_SECONDS;
 /// Codes of a device have so many digits.
 const DIGITS: u8 = 6;
 /// Bytes of a secret: as many as HMAC-SHA-1 gives.
@@ -235,7 +237,8 @@ impl SecondFactor {
             return Verdict::Wait { seconds };
         }
         match self.secret.step_of(&code, seconds) {
-            Some(step) if step > self.last_step => {
+            // A step far ahead was taken by a clock that has been put back since: it keeps no code out.
+            Some(step) if step > self.last_step || self.last_step > step + STEPS_AHEAD => {
                 self.last_step = step;
                 self.misses = 0;
                 Verdict::Right
@@ -417,6 +420,17 @@ mod tests {
         // Before 1970 there are no codes.
         let (mut factor, _) = factor();
         assert_eq!(factor.check("287082", -1), Verdict::Wrong);
+    }
+
+    #[test]
+    fn a_clock_that_was_far_ahead_keeps_no_code_out_once_it_is_put_back() {
+        const YEARS: i64 = 70 * 365 * 86_400;
+        let (mut factor, _) = factor();
+        let code = |seconds| vectors_secret().code_at(seconds);
+        let ahead = LATER + YEARS;
+        assert_eq!(factor.check(&code(ahead), ahead), Verdict::Right);
+        assert_eq!(factor.check(&code(LATER), LATER), Verdict::Right);
+        assert_eq!(factor.check(&code(LATER), LATER), Verdict::Wrong);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod access;
 mod access_requests;
+mod ahead;
 mod authoring;
 mod carrying;
 mod characters;

@@ -73,6 +73,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     printed += &format!("{error:?} {error}");
     let bad = memoir_app::import::read(
         format!("{{\"content\": \"{CANARY}\", \"{CANARY}\": 1}}\n{CANARY}").as_bytes(),
+        world.memoir.now(),
     );
     assert_eq!(bad.bad.len(), 2);
     printed += &format!("{bad:?}");

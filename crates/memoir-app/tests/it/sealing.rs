@@ -528,6 +528,7 @@ async fn provoke(
     said.error(agent.apply_rehearsal(session, &person()).await);
     let bad = memoir_app::import::read(
         format!("{{\"content\": \"{word}\", \"{word}\": 1}}\n{word}").as_bytes(),
+        world.memoir.now(),
     );
     assert_eq!(bad.bad.len(), 2);
     said.value(&bad);

@@ -244,7 +244,9 @@ pub fn absorb(agent: Agent, notes: Vec<NewMemory>, messages: usize, now: Timesta
     let actor = Actor::agent(agent.name.clone());
     let saved = notes.len() as u64;
     let mut draft = Draft::new(agent, None, now);
-    for note in notes {
+    for mut note in notes {
+        // Whoever handed the conversation over dated its messages.
+        note.created_at = note.created_at.map(|at| at.min(now));
         let (number, created) = draft.create(note);
         let body = Body {
             changes: vec![created],

@@ -11,7 +11,7 @@ use crate::{
     agent::Agent,
     answer::{self, Unreadable},
     audit::{Action, Actor, Body, Facts},
-    context::journal_since,
+    context::is_recent,
     draft::{Decision, Draft},
     knife::read_number,
     ledger,
@@ -40,11 +40,10 @@ pub struct Question {
 /// The question over `memories`, the kept ones in any order, within `budget` tokens; `None` where no
 /// journal entry is of the last week.
 pub fn ask(agent: &Agent, memories: &[Memory], budget: u64, now: Timestamp) -> Option<Question> {
-    let since = journal_since(now);
     let immutable = agent.settings.immutable_tag_set();
     let mut journal: Vec<&Memory> = memories
         .iter()
-        .filter(|memory| is_candidate(memory, since))
+        .filter(|memory| is_candidate(memory, now))
         .collect();
     journal.sort_by_key(|memory| (memory.created_at, memory.number));
     if journal.is_empty() {
@@ -73,8 +72,8 @@ pub fn ask(agent: &Agent, memories: &[Memory], budget: u64, now: Timestamp) -> O
     })
 }
 
-fn is_candidate(memory: &Memory, since: Timestamp) -> bool {
-    memory.is_to_be_reflected_on() && memory.is_kept() && memory.created_at > since
+fn is_candidate(memory: &Memory, now: Timestamp) -> bool {
+    memory.is_to_be_reflected_on() && memory.is_kept() && is_recent(memory, now)
 }
 
 fn prompt(agent: &Agent, core: &str, journal: &str, left_out: usize) -> Prompt {

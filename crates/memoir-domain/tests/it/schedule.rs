@@ -204,7 +204,14 @@ fn spec_3_1_budget_pressure_takes_growth_and_a_day() {
     check(106, Some((at, 101)), "2026-03-05T12:00:00Z", None);
     check(107, Some((at, 101)), "2026-03-05T12:00:00Z", budget);
     // A clock that was moved back does not make due.
-    check(500, Some((at, 100)), "2026-03-02T00:00:00Z", None);
+    check(500, Some((at, 100)), "2026-03-02T12:00:00Z", None);
+    // But for one that was so far ahead that it would not come for long.
+    check(
+        500,
+        Some(("2100-03-03", 100)),
+        "2026-03-02T00:00:00Z",
+        budget,
+    );
 }
 
 #[test]

@@ -93,7 +93,7 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<SavedMem
     }
     let inputs: Vec<MemoryInput> = new.into_iter().map(MemoryInput::from).collect();
     if let [_, _, ..] = inputs.as_slice() {
-        check_each(&inputs, Door::of(reached.actor.kind))?;
+        check_each(&inputs, Door::of(reached.actor.kind), reached.agent.now())?;
     }
     let saved = reached.agent.save(&inputs, &reached.actor).await?;
     Ok(saved
@@ -107,9 +107,9 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<SavedMem
 }
 
 /// Says which of several is at fault.
-fn check_each(inputs: &[MemoryInput], door: Door) -> Result<(), Problem> {
+fn check_each(inputs: &[MemoryInput], door: Door, now: Timestamp) -> Result<(), Problem> {
     for (place, input) in inputs.iter().enumerate() {
-        if let Err(mut invalid) = input.check(door) {
+        if let Err(mut invalid) = input.check(door, now) {
             invalid.problem = format!("{} (memories[{place}])", invalid.problem);
             return Err(memoir_app::Error::from(invalid).into());
         }

@@ -63,6 +63,7 @@ stories! {
     waiting_sessions_come_oldest_first
     waiting_sessions_are_those_of_every_account_and_model
     spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure
+    spec_3_1_what_lies_ahead_of_all_that_is_set_is_proposed
     spec_3_1_an_agent_with_a_running_session_is_not_due
     spec_3_1_no_account_hides_anothers_due_agents
     the_load_counts_what_waits_and_what_is_held

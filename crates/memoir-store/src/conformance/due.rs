@@ -103,6 +103,20 @@ pub(super) async fn spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure(
     assert_sound(&store).await;
 }
 
+pub(super) async fn spec_3_1_what_lies_ahead_of_all_that_is_set_is_proposed(store: Arc<dyn Store>) {
+    let days = |days| Some(wanted().now.plus_days(days));
+    for (number, weekly_after, due_at) in [
+        (1, days(400), None),
+        (2, None, days(400)),
+        (3, days(1), None),
+        (4, None, days(9)),
+    ] {
+        scheduled(&store, (1, number), weekly_after, due_at).await;
+    }
+    let due = store.due_agents(&wanted()).await.unwrap();
+    assert_eq!(due, agents([2, 1]));
+}
+
 pub(super) async fn spec_3_1_an_agent_with_a_running_session_is_not_due(store: Arc<dyn Store>) {
     let due = async || store.due_agents(&wanted()).await.unwrap();
     let mut author = scheduled(&store, (1, 1), Some(at(1)), Some(at(1))).await;

@@ -18,9 +18,21 @@ use crate::{
 
 /// Check the configuration, the database, the models, the schedule and the clock
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Sets right, on the record, the times of agents and journal entries that lie ahead of now, because the clock
+    /// was wrong when they were noted
+    #[arg(long)]
+    mend: bool,
+}
 
-pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    if arguments.mend {
+        let installation = installation::Installation::open(global).await?;
+        let account = &installation.account;
+        let mended = account.correct_times(&installation.author()).await?;
+        let agents = crate::show::counted(mended as u64, "agent", "agents");
+        terminal::note(&format!("set the times of {agents} right"));
+    }
     let found = examine(global).await;
     if global.json {
         terminal::json(&List::whole(found.clone()))?;

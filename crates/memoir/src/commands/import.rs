@@ -83,7 +83,7 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
 async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let read = import::read(bytes);
+    let read = import::read(bytes, agent.now());
     let skipped = read.bad.len();
     if arguments.skip_bad && skipped > 0 {
         let lines = counted(skipped as u64, "line", "lines");
