@@ -177,8 +177,11 @@ impl Account {
             .store
             .agent_named(self.id, &agent::fold_name(&name))
             .await?;
-        if taken.is_some_and(|row| row.columns.erased_at.is_none()) {
-            return Err(Error::NameTaken(name));
+        match taken {
+            Some(row) if row.columns.erased_at.is_none() => return Err(Error::NameTaken(name)),
+            // An agent of the same name would hide one whose erasing was interrupted.
+            Some(row) => memoir.finish_erasing(row.scope).await?,
+            None => {}
         }
         let scope = AgentScope {
             account: self.id,

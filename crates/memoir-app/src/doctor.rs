@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::{Account, AgentHandle, Memoir, Result, ScheduleView, memories::wanted};
 
+/// How long a request for access may be past its time before that is a finding.
+const MOMENT_MICROSECONDS: i64 = 60_000_000;
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -21,7 +24,7 @@ pub enum Severity {
 /// What was looked at and found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// `database`, `model`, `schedule`, `clock` or `counts`.
+    /// `database`, `model`, `schedule`, `clock`, `counts` or `unfinished`.
     pub area: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -66,6 +69,7 @@ impl Memoir {
         found.extend(self.examine_schedule(account, agents.len()).await?);
         found.push(self.examine_clock(account).await?);
         found.push(self.examine_counts(account).await?);
+        found.push(self.examine_unfinished().await?);
         Ok(found)
     }
 
@@ -98,6 +102,43 @@ impl Memoir {
                 "`memoir audit verify {first}` says which record does not fit; restore a backup"
             ),
         ))
+    }
+
+    /// Whether anything of the whole installation was left half-done (`finish.rs`), but for sessions, which
+    /// the schedule's part tells of, and words on the disk, of which the database's does.
+    async fn examine_unfinished(&self) -> Result<Examination> {
+        let mut left = Vec::new();
+        for scope in self.half_erased().await? {
+            let agent = self.named_by_row(scope).await?;
+            left.push(format!(
+                "{agent} is erased on the record, and its key is there"
+            ));
+        }
+        if self.keys.is_rotation_unfinished().await? {
+            left.push(
+                "the master key of the last rotation is not in the place of its file".to_owned(),
+            );
+        }
+        // Whoever is at it may take a moment.
+        let long_ago = self.now().plus_microseconds(-MOMENT_MICROSECONDS);
+        let open = self.store.open_access().await?;
+        let over = open
+            .iter()
+            .filter(|open| open.expires_at <= long_ago)
+            .count();
+        if over > 0 {
+            left.push(format!("{over} requests for access are past their time"));
+        }
+        Ok(match left.is_empty() {
+            true => fine("unfinished", "nothing was left half-done"),
+            false => bad(
+                "unfinished",
+                Severity::Problem,
+                left.join("; "),
+                "any command finishes it, or says what stands in the way: `memoir sweep`; `memoir serve` tries \
+                 every minute",
+            ),
+        })
     }
 
     async fn examine_database(&self) -> Result<Vec<Examination>> {

@@ -1,6 +1,6 @@
 //! Erasing an agent (SPEC 5.4).
 
-use memoir_domain::{Timestamp, audit::Actor, manage, memory::Tally};
+use memoir_domain::{AgentScope, Timestamp, audit::Actor, manage, memory::Tally};
 use memoir_store::AgentQuery;
 use serde::Serialize;
 
@@ -22,10 +22,11 @@ impl AgentHandle {
     /// Its chain of records stays and still verifies.
     ///
     /// The record comes first and the key after it. Where the process dies in between, this does the
-    /// rest when it is called again.
+    /// rest when it is called again, and so does [`Memoir::finish`].
     ///
     /// # Errors
-    /// A session is running; it was erased before; the store or the key store fails.
+    /// A session is running; it was erased before; the store or the key store fails. [`Error::KeyRemains`]
+    /// once the record is written.
     pub async fn erase(&self, actor: &Actor) -> Result<Erased> {
         self.erase_where(|_| true, actor).await
     }
@@ -60,30 +61,44 @@ impl AgentHandle {
                 Ok((Some(decision), erased))
             })
             .await;
-        match recorded {
-            Ok(erased) => {
-                // Answers that are kept for repetitions are sealed under another key.
-                let account = Some(self.scope.account);
-                let store = &self.memoir.store;
-                store.forget_replies(Timestamp::MAX, account).await?;
-                let keys = &self.memoir.keys;
-                keys.destroy(self.scope, erased.erased_at).await?;
-                Ok(erased)
-            }
+        let erased = match recorded {
+            Ok(erased) => erased,
             Err(Error::Erased { name, at }) => {
-                // The row may say so because somebody changed it: then the key stays.
-                self.check_erased_row().await?;
-                if !self.memoir.keys.destroy(self.scope, at).await? {
+                if !self.has_key().await? {
                     return Err(Error::Erased { name, at });
                 }
-                Ok(Erased {
+                // The row may say so because somebody changed it: then the key stays.
+                self.check_erased_row().await?;
+                Erased {
                     agent: name,
                     erased_at: at,
                     memories: self.listed_tally().await?,
-                })
+                }
             }
-            Err(error) => Err(error),
+            Err(error) => return Err(error),
+        };
+        match self.end_key(erased.erased_at).await {
+            Ok(()) => Ok(erased),
+            Err(why) => Err(Error::KeyRemains {
+                name: erased.agent,
+                why: Box::new(why),
+            }),
         }
+    }
+
+    /// Destroys the key of an agent that is erased on the record.
+    async fn end_key(&self, at: Timestamp) -> Result<()> {
+        // Answers that are kept for repetitions are sealed under another key.
+        let account = Some(self.scope.account);
+        let store = &self.memoir.store;
+        store.forget_replies(Timestamp::MAX, account).await?;
+        self.memoir.keys.destroy(self.scope, at).await.map(drop)
+    }
+
+    /// Whether the agent's key is there, whatever its row says.
+    async fn has_key(&self) -> Result<bool> {
+        let present = self.memoir.keys.present(vec![self.scope]).await?;
+        Ok(!present.is_empty())
     }
 
     /// That the row which says that the agent was erased is as Memoir wrote it, where that can still be
@@ -111,32 +126,16 @@ impl AgentHandle {
 }
 
 impl Memoir {
-    /// Finishes what was interrupted between the record of an erasing and the end of the key. How many
-    /// agents that was.
-    ///
-    /// # Errors
-    /// The store or the key store fails. A row that somebody else changed is left for
-    /// [`Memoir::verify_all`] to name.
-    pub async fn finish_erasing(&self) -> Result<usize> {
-        let mut finished = 0;
-        for account in self.store.accounts().await? {
-            let rows = self.store.agents(account.id).await?;
-            for row in rows
-                .into_iter()
-                .filter(|row| row.columns.erased_at.is_some())
-            {
-                let agent = self.handle(row.scope);
-                if self.keys.of(row.scope).await?.is_none() {
-                    continue;
-                }
-                match agent.erase(&Actor::system()).await {
-                    Ok(_) => finished += 1,
-                    Err(error) => {
-                        tracing::error!(agent = %row.scope.agent, %error, "an erasing was not finished");
-                    }
-                }
-            }
+    /// The agents that are erased by what their rows say, and whose keys are there.
+    pub(crate) async fn half_erased(&self) -> Result<Vec<AgentScope>> {
+        self.keys.present(self.store.erased().await?).await
+    }
+
+    /// Destroys the key of an agent that is erased by what its row says, where the key is there.
+    pub(crate) async fn finish_erasing(&self, scope: AgentScope) -> Result<()> {
+        match self.handle(scope).erase(&Actor::system()).await {
+            Ok(_) | Err(Error::Erased { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
-        Ok(finished)
     }
 }

@@ -166,6 +166,17 @@ pub enum Error {
         /// When.
         at: Timestamp,
     },
+    /// The agent was erased on the record, and its key is still there.
+    #[error(
+        "the agent `{name}` is erased on the record, and nothing shows it any more, but its key is not destroyed yet ({})",
+        why.code()
+    )]
+    KeyRemains {
+        /// Its name.
+        name: String,
+        /// What kept the key from being destroyed.
+        why: Box<Error>,
+    },
     /// The key store has no key for the agent, and never had one.
     #[error(
         "the key store has no key for the agent `{0}`: it is not the one that goes with this database"
@@ -244,6 +255,7 @@ impl Error {
             Self::Store(store::Error::Busy) | Self::Keys(memoir_vault::Error::Busy) => "busy",
             Self::Store(store::Error::Full) | Self::Keys(memoir_vault::Error::Full) => "disk_full",
             Self::Erased { .. } => "erased",
+            Self::KeyRemains { .. } => "key_remains",
             Self::Keys(_) | Self::NoKey(_) => "key_unavailable",
             Self::Sealed(_) => "tampered",
             Self::Checkpoint(_) | Self::Archive(_) | Self::ArchiveVersion(_) => "invalid_argument",
@@ -292,6 +304,11 @@ impl Error {
             Self::Store(store::Error::ReadOnly) => "check the permissions of the file and of its folder".to_owned(),
             Self::Store(store::Error::Full) => "free some space; what was there before is intact".to_owned(),
             Self::Erased { .. } => "`memoir audit verify NAME` still checks its log".to_owned(),
+            Self::KeyRemains { .. } => {
+                "Memoir destroys it as soon as it can: every command tries, and `memoir serve` does every minute; \
+                 `memoir doctor` names it until then"
+                    .to_owned()
+            }
             Self::NoKey(_) => {
                 "put the key store back that belongs to this database, from the same time or later".to_owned()
             }

@@ -30,6 +30,24 @@ impl Keys {
         self.wait(move |keys| keys.destroy(scope, now)).await
     }
 
+    /// Those of the agents whose keys are there.
+    pub(crate) async fn present(&self, scopes: Vec<AgentScope>) -> Result<Vec<AgentScope>> {
+        if scopes.is_empty() {
+            return Ok(scopes);
+        }
+        self.wait(move |keys| keys.present(&scopes)).await
+    }
+
+    /// Finishes a rotation of the master key that was interrupted.
+    pub(crate) async fn finish_rotation(&self) -> Result<()> {
+        self.wait(KeyStore::finish_rotation).await
+    }
+
+    /// Whether a rotation of the master key was interrupted, and something of it is left to be done.
+    pub(crate) async fn is_rotation_unfinished(&self) -> Result<bool> {
+        self.wait(KeyStore::is_rotation_unfinished).await
+    }
+
     /// When the agent's key was destroyed.
     pub(crate) async fn destroyed_at(&self, scope: AgentScope) -> Result<Option<Timestamp>> {
         self.wait(move |keys| keys.destroyed_at(scope)).await

@@ -30,6 +30,7 @@ mod doubles;
 mod erase;
 mod error;
 mod fault;
+mod finish;
 mod fleet;
 mod history;
 pub mod import;
@@ -86,6 +87,7 @@ pub use doubles::{NearDoubleView, NearDoublesView};
 pub use erase::Erased;
 pub use error::{Error, Result};
 pub use fault::{FaultId, TARGET as FAULTS};
+pub use finish::{Finished, Unfinished};
 pub use fleet::{FleetQuery, FleetView, LastSessionView, StandingView};
 pub use life::{
     AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, LifeSchedule, Lived, Reflected,

@@ -82,6 +82,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     500 tampered
     503 busy
     503 contended
+    503 key_remains
     503 not_ready
     503 still_running
     507 disk_full

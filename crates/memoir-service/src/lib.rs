@@ -45,6 +45,8 @@ pub struct Options {
     pub concurrency: usize,
     /// How often it is looked which agents are due.
     pub schedule_every: Duration,
+    /// How often it is looked for work that was left half-done, by whichever process.
+    pub finish_every: Duration,
     /// Requests a second for each token; twice as many at once.
     pub requests_per_second: u32,
     /// Most bytes of a request's body.
@@ -75,6 +77,7 @@ impl Default for Options {
         Self {
             concurrency: 4,
             schedule_every: Duration::from_secs(5),
+            finish_every: Duration::from_secs(60),
             requests_per_second: 5_000,
             body_bytes: 16 << 20,
             head_time: Duration::from_secs(60),

@@ -190,6 +190,9 @@ fn hint(code: &str) -> Option<&'static str> {
         "access_over" => "ask again where it is still needed",
         "precondition_failed" => "read it again, and send the `ETag` of that answer",
         "contended" | "busy" => "try again",
+        "key_remains" => {
+            "the service destroys it as soon as it can, and tries every minute; sending this again tries at once"
+        }
         "disk_full" => "free some space on the host; what was there before is intact",
         _ => return None,
     })
@@ -230,6 +233,15 @@ mod tests {
             (Error::Store(Stored::Busy), 503, "busy", Some("1")),
             (Error::Keys(busy), 503, "busy", Some("1")),
             (Error::Contended, 503, "contended", Some("1")),
+            (
+                Error::KeyRemains {
+                    name: "wren".to_owned(),
+                    why: Box::new(Error::Keys(memoir_vault::Error::Busy)),
+                },
+                503,
+                "key_remains",
+                Some("1"),
+            ),
             (Error::Store(Stored::Full), 507, "disk_full", None),
             (Error::Keys(full), 507, "disk_full", None),
             (Error::Store(Stored::ReadOnly), 500, "internal", None),

@@ -239,6 +239,24 @@ fn note_round(ended: Result<memoir_app::Result<()>, tokio::task::JoinError>) {
     }
 }
 
+/// Finishes what others left half-done, until told to stop. The binary has done so before it began to serve.
+pub(crate) async fn finish(service: Service, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stopped| *stopped) => return,
+            () = tokio::time::sleep(service.options.finish_every) => {}
+        }
+        match service.memoir.finish().await {
+            Ok(finished) => {
+                for left in finished.left {
+                    tracing::error!(error = %left.why, "{}", left.what);
+                }
+            }
+            Err(error) => tracing::error!(%error, "what was left half-done was not looked for"),
+        }
+    }
+}
+
 /// What is done from time to time until told to stop, and once more then.
 pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
     loop {

@@ -13,6 +13,7 @@ use crate::{
     },
     error::{Fault, Result},
     reader::View,
+    scrub,
 };
 
 /// Findings of one kind that are named; a broken table would otherwise fill screens.
@@ -23,7 +24,7 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
     let _view = View::new(connection)?;
     let mut findings = Vec::new();
     for part in [
-        pages, references, rows, prompts, logs, heads, places, leaves, tokens,
+        pages, references, rows, prompts, logs, heads, places, leaves, tokens, residues,
     ] {
         match part(connection) {
             Ok(found) => findings.extend(found),
@@ -260,6 +261,20 @@ fn leaves(connection: &Connection) -> Result<Vec<Finding>> {
             ))
         },
     )
+}
+
+/// Words that were taken out of a log, and are still somewhere in the file.
+fn residues(connection: &Connection) -> Result<Vec<Finding>> {
+    Ok(match scrub::is_owed(connection)? {
+        false => Vec::new(),
+        true => vec![finding(
+            "table `residues`: words that were taken out of a log are still on the disk, since others read \
+             meanwhile"
+                .to_owned(),
+            "end whatever else reads the database file; then any command takes them off, as `memoir sweep`, \
+             and `memoir serve` does every minute",
+        )],
+    })
 }
 
 /// Tokens only of agents that their account has.

@@ -302,13 +302,23 @@ pub(crate) fn scopes(connection: &Connection) -> Result<Vec<AgentScope>> {
         connection,
         "SELECT id, account_id FROM agents ORDER BY id",
         [],
-        |row| {
-            let mut columns = Columns::new(row, "agents");
-            let agent = AgentId::from_bytes(columns.id()?);
-            let account = AccountId::from_bytes(columns.id()?);
-            Ok(AgentScope { account, agent })
-        },
+        scope,
     )
+}
+
+/// Those that are erased by what their rows say.
+const ERASED: &str = "SELECT id, account_id FROM agents WHERE erased_at IS NOT NULL ORDER BY id";
+
+/// The scope of every agent that is erased by what its row says, by identifier.
+pub(crate) fn erased(connection: &Connection) -> Result<Vec<AgentScope>> {
+    all(connection, ERASED, [], scope)
+}
+
+fn scope(row: &Row<'_>) -> Result<AgentScope> {
+    let mut columns = Columns::new(row, "agents");
+    let agent = AgentId::from_bytes(columns.id()?);
+    let account = AccountId::from_bytes(columns.id()?);
+    Ok(AgentScope { account, agent })
 }
 
 /// The log over all heads from the entry at `from` on.
@@ -355,6 +365,13 @@ mod tests {
             (
                 AGENT_PAGE,
                 &["SEARCH agents USING INDEX agents_by_name (account_id=? AND folded_name>?)"][..],
+            ),
+            (
+                ERASED,
+                &[
+                    "SEARCH agents USING INDEX agents_living (erased_at>?)",
+                    "USE TEMP B-TREE FOR ORDER BY",
+                ],
             ),
             (
                 NEXT_MODEL,

@@ -268,6 +268,14 @@ impl Fleet for SqliteStore {
         self.scan(fleet::scopes).await
     }
 
+    async fn erased(&self) -> Result<Vec<AgentScope>> {
+        self.scan(fleet::erased).await
+    }
+
+    async fn finish(&self) -> Result<bool> {
+        self.0.writer.finish().await
+    }
+
     async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
         self.scan(move |connection| fleet::leaves(connection, from))
             .await

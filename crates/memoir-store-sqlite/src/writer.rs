@@ -200,6 +200,8 @@ enum Job {
     Write(Box<Request>),
     /// Something to do with the connection, between transactions.
     Visit(Box<dyn FnOnce(&Connection) + Send>, QueueSlot),
+    /// To take off the disk what another start left there, too; whether nothing is left.
+    Finish(oneshot::Sender<Result<bool>>, QueueSlot),
     /// To move the log into the file. Has a place, so that callers leave the connection to the thread.
     Tidy(QueueSlot),
 }
@@ -304,6 +306,14 @@ impl Writer {
         Ok(answer.await.map_err(|_| Error::Closed)??)
     }
 
+    /// Takes what was taken out of a log off the disk where somebody kept it there; whether nothing is left.
+    pub(crate) async fn finish(&self) -> Result<bool, Error> {
+        let (sender, answer) = oneshot::channel();
+        self.queue(Job::Finish(sender, QueueSlot::take(&self.load)))
+            .await?;
+        Ok(answer.await.map_err(|_| Error::Closed)??)
+    }
+
     /// Does something with the connection that writes if that is free this instant; else gives it back.
     /// Its pages are the freshest: reading a few rows takes a fraction of what a reader needs, who must
     /// fetch anew whatever has changed.
@@ -398,6 +408,11 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<Job>) {
                     if let Some(connection) = &state.connection {
                         visit(connection);
                     }
+                }
+                Job::Finish(sender, _place) => {
+                    state.answer(&mut batch);
+                    // A caller who has gone needs no answer.
+                    let _ = sender.send(state.finish());
                 }
                 Job::Tidy(place) => tidying = Some(place),
             }
@@ -581,6 +596,17 @@ impl WriterState {
         if let Some(connection) = &self.connection {
             self.owes_scrub = !scrub::scrub(connection, time);
         }
+    }
+
+    /// Looks whether anything that was taken out is owed to be off the disk, whoever owes it, and takes it off
+    /// where nobody holds that up. Whether nothing is left.
+    fn finish(&mut self) -> Result<bool> {
+        let connection = self.connection.as_ref().ok_or(Error::Closed)?;
+        self.owes_scrub = scrub::is_owed(connection)?;
+        if self.owes_scrub {
+            self.scrub(Duration::ZERO);
+        }
+        Ok(!self.owes_scrub)
     }
 
     /// Pages in the log, less those that are in the file already.

@@ -381,6 +381,13 @@ pub trait Fleet: Send + Sync {
     /// The scope of every agent of every account, the erased ones too, by identifier.
     async fn scopes(&self) -> Result<Vec<AgentScope>>;
 
+    /// The scope of every agent that is erased by what its row says, by identifier. The rows are not checked.
+    async fn erased(&self) -> Result<Vec<AgentScope>>;
+
+    /// Finishes what the store has begun and others kept it from finishing; whether nothing of it is left.
+    /// Waits for none of them.
+    async fn finish(&self) -> Result<bool>;
+
     /// The log over all heads from the entry at `from` on, in its order; the first one is at 0.
     async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>>;
 

@@ -312,6 +312,50 @@ impl KeyStore {
         Ok(destroyed > 0)
     }
 
+    /// Those of the agents whose keys are there, in the order given.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`]; those of the driver.
+    pub fn present(&self, scopes: &[AgentScope]) -> Result<Vec<AgentScope>> {
+        let state = &mut *self.lock();
+        self.check_place()?;
+        let transaction = state.connection.transaction()?;
+        let mut present = Vec::new();
+        for &scope in scopes {
+            if wrapped(&transaction, scope)?.flatten().is_some() {
+                present.push(scope);
+            }
+        }
+        Ok(present)
+    }
+
+    /// Puts a master key that was staged, and that the key store needs, in the place of the key file: what an
+    /// interrupted rotation left to be done. Does nothing where the master key has no file.
+    ///
+    /// # Errors
+    /// The key file cannot be replaced; else those of the driver.
+    pub fn finish_rotation(&self) -> Result<()> {
+        match &self.key_file {
+            Some(key_file) if MasterKey::staged(key_file)?.is_some() => {
+                self.settle_key_file(key_file)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a master key that the key store needs is staged, and not in the place of the key file yet.
+    ///
+    /// # Errors
+    /// A file cannot be read; those of the driver.
+    pub fn is_rotation_unfinished(&self) -> Result<bool> {
+        let Some(key_file) = &self.key_file else {
+            return Ok(false);
+        };
+        let staged = MasterKey::staged(key_file)?;
+        let wanted = stored_id(&self.lock().connection)?;
+        Ok(staged.is_some_and(|staged| staged.key_id() == wanted))
+    }
+
     /// When the agent's key was destroyed; `None` where it is there, or never was.
     ///
     /// # Errors

@@ -8,7 +8,15 @@ use memoir_model::Providers;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::KeyStore;
 
-use crate::{cli::Global, config::Config, database, failure::Failure, keys, terminal};
+use crate::{
+    cli::Global,
+    config::Config,
+    database,
+    failure::Failure,
+    keys,
+    show::counted,
+    terminal::{self, safe},
+};
 
 /// An installation, opened, and the account that the command is about.
 pub(crate) struct Installation {
@@ -22,12 +30,13 @@ pub(crate) struct Installation {
 pub(crate) const TOKEN: &str = "MEMOIR_TOKEN";
 
 impl Installation {
-    /// Opens what the arguments name.
+    /// Opens what the arguments name, and finishes what was left half-done.
     ///
     /// # Errors
     /// The configuration is wrong, the database cannot be opened, or there is no such account.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
         let (memoir, closed) = opened(global)?;
+        finish(&memoir).await?;
         let account = memoir.account(&global.account).await?;
         let is_closed = is_closed(&memoir, closed).await?;
         Ok(Self {
@@ -35,23 +44,6 @@ impl Installation {
             account,
             is_closed,
         })
-    }
-
-    /// As [`Installation::open`]; closes sessions whose worker died, for commands that show or run them.
-    ///
-    /// # Errors
-    /// As [`Installation::open`].
-    pub(crate) async fn open_for_sessions(global: &Global) -> Result<Self, Failure> {
-        let installation = Self::open(global).await?;
-        installation.memoir.finish_erasing().await?;
-        let closed = installation.memoir.close_lapsed_sessions().await?;
-        if closed > 0 {
-            terminal::note(&format!(
-                "closed {} left behind by a process that died; the edits stay",
-                crate::show::counted(closed as u64, "session", "sessions")
-            ));
-        }
-        Ok(installation)
     }
 
     /// The agent of that name.
@@ -178,6 +170,34 @@ fn is_own(agent: &AgentHandle, holder: &Principal) -> bool {
 /// The configuration is wrong, or the database cannot be opened.
 pub(crate) fn memoir(global: &Global) -> Result<Memoir, Failure> {
     opened(global).map(|(memoir, _)| memoir)
+}
+
+/// Finishes what was left half-done (SPEC 6.2), and says what was, and what could not be.
+///
+/// # Errors
+/// The store fails.
+pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
+    let finished = memoir.finish().await?;
+    if finished.sessions > 0 {
+        terminal::note(&format!(
+            "closed {} left behind by a process that died; the edits stay",
+            counted(finished.sessions, "session", "sessions")
+        ));
+    }
+    if finished.erased > 0 {
+        terminal::note(&format!(
+            "finished erasing {}: the keys are destroyed",
+            counted(finished.erased, "agent", "agents")
+        ));
+    }
+    for left in &finished.left {
+        terminal::note(&format!(
+            "{}: {}",
+            safe(&left.what),
+            safe(&left.why.to_string())
+        ));
+    }
+    Ok(())
 }
 
 /// And whether the configuration closes it.

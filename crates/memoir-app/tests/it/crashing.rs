@@ -305,6 +305,12 @@ impl Fleet for Watched {
     async fn scopes(&self) -> Result<Vec<AgentScope>> {
         self.inner.scopes().await
     }
+    async fn erased(&self) -> Result<Vec<AgentScope>> {
+        self.inner.erased().await
+    }
+    async fn finish(&self) -> Result<bool> {
+        self.inner.finish().await
+    }
     async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
         self.inner.leaves(from).await
     }

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use memoir_app::{Error, RecordQuery, sessions::RefineOptions};
 use memoir_domain::{SessionId, agent::Field, memory::Number, recall::Query, session::State};
+use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
 use memoir_vault::{
@@ -262,7 +263,11 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
     fs::rename(&path, &aside).unwrap();
     let failed = world.agent.erase(&person()).await.unwrap_err();
-    assert_eq!(failed.code(), "key_unavailable", "{failed}");
+    assert_eq!(failed.code(), "key_remains", "{failed}");
+    assert!(
+        !failed.to_string().contains("nothing was changed"),
+        "{failed}"
+    );
     assert_eq!(world.actions().await.last().unwrap(), "agent_erased");
     assert_eq!(code(world.agent.memories(true).await), "erased");
     assert_eq!(code(world.agent.show().await), "erased");
@@ -289,6 +294,114 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     let verified = world.agent.verify().await.unwrap();
     assert!(verified.valid, "{verified:?}");
     assert_eq!(code(world.agent.erase(&person()).await), "erased");
+}
+
+/// The record is written, and the key is there: the world as a process leaves it that died in between.
+async fn half_erased(lab: &Lab, world: &World) {
+    let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    assert_eq!(code(world.agent.erase(&person()).await), "key_remains");
+    fs::rename(&aside, &path).unwrap();
+    assert!(lab.keys.key(world.agent.scope()).unwrap().is_some());
+}
+
+#[tokio::test]
+async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoever_opens_the_installation()
+ {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let account = world.memoir.account("default").await.unwrap();
+    world.remember("Marta prefers linen thread.").await;
+    half_erased(&lab, &world).await;
+    let name = format!("`wren` ({})", world.agent.scope().agent);
+    let unfinished = async || {
+        let found = world.memoir.examine(&account).await.unwrap();
+        let found = found.into_iter().find(|one| one.area == "unfinished");
+        found.unwrap().finding
+    };
+    assert_eq!(
+        unfinished().await,
+        format!("{name} is erased on the record, and its key is there")
+    );
+
+    // What stands in the way is told, and stops nothing else.
+    let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    let held_up = world.memoir.finish().await.unwrap();
+    assert_eq!((held_up.erased, held_up.left.len()), (0, 1));
+    assert_eq!(
+        held_up.left[0].what,
+        format!("the erasing of {name} is not finished")
+    );
+    assert_eq!(held_up.left[0].why.code(), "key_remains");
+    fs::rename(&aside, &path).unwrap();
+
+    let finished = world.memoir.finish().await.unwrap();
+    assert_eq!((finished.erased, finished.left.len()), (1, 0));
+    assert!(lab.keys.key(world.agent.scope()).unwrap().is_none());
+    assert_eq!(unfinished().await, "nothing was left half-done");
+    let again = world.memoir.finish().await.unwrap();
+    assert_eq!((again.erased, again.left.len()), (0, 0));
+    assert!(world.agent.verify().await.unwrap().valid);
+}
+
+/// Answers that are kept for repetitions are sealed under another key than the agent's.
+#[tokio::test]
+async fn spec_5_4_what_finishes_an_erasing_forgets_the_answers_that_are_kept() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    half_erased(&lab, &world).await;
+    let kept = ReplyRow {
+        account: world.agent.scope().account,
+        key_digest: [1; 32],
+        request_digest: [2; 32],
+        recorded_at: world.memoir.now(),
+        answer: None,
+    };
+    world.store.begin_reply(&kept).await.unwrap();
+    let answer = Document {
+        version: 1,
+        open: "{}".to_owned(),
+        sealed: StoredText(vec![1, 2, 3]),
+    };
+    let (account, digest) = (kept.account, &kept.key_digest);
+    let ended = world.store.end_reply(account, digest, Some(answer)).await;
+    ended.unwrap();
+    world.memoir.finish().await.unwrap();
+    let found = world.store.begin_reply(&kept).await.unwrap().unwrap();
+    assert_eq!(found.answer, None);
+}
+
+#[tokio::test]
+async fn spec_5_4_no_new_agent_of_the_name_hides_one_whose_key_is_there() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let account = world.memoir.account("default").await.unwrap();
+    half_erased(&lab, &world).await;
+    account.create_agent("WREN", &[], &person()).await.unwrap();
+    assert!(lab.keys.key(world.agent.scope()).unwrap().is_none());
+
+    // A row that somebody changed keeps its key, and its name.
+    let magpie = account
+        .create_agent("magpie", &[], &person())
+        .await
+        .unwrap();
+    drop(world);
+    intrude(&lab.database(), |connection| {
+        connection
+            .execute("UPDATE agents SET erased_at = 1 WHERE name = 'magpie'", [])
+            .unwrap();
+    });
+    let memoir = lab.memoir_at(&lab.database());
+    let account = memoir.account("default").await.unwrap();
+    let refused = account.create_agent("magpie", &[], &person()).await;
+    assert_eq!(code(refused), "tampered");
+    let left = memoir.finish().await.unwrap().left;
+    assert_eq!(
+        left[0].what,
+        format!("the erasing of `magpie` ({}) is not finished", magpie.id)
+    );
+    assert_eq!(left[0].why.code(), "tampered");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -602,6 +715,33 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
     assert!(replaced.iter().all(|text| !is_in_files(lab.path(), text)));
     let world = lab.world().await;
     assert!(world.agent.verify().await.unwrap().valid);
+}
+
+/// A process that goes on running, and to which nobody writes, takes them out all the same.
+#[tokio::test]
+async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_once_the_reader_has_gone() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world
+        .remember("The Zilpzalp key of the back door is 4711.")
+        .await;
+    let old = sealed_texts(&lab.database());
+    let reader = Connection::open(lab.database()).unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM memories")
+        .unwrap();
+    let shredded = world.agent.shred(Number(1), "a key", &person()).await;
+    shredded.unwrap();
+    let found = world.store.check().await.unwrap();
+    assert!(found.iter().any(|one| one.problem.contains("`residues`")));
+    assert!(!world.store.finish().await.unwrap(), "held by the reader");
+    drop(reader);
+    assert!(world.store.finish().await.unwrap());
+    assert_eq!(world.store.check().await.unwrap(), []);
+    let new = sealed_texts(&lab.database());
+    let mut replaced = old.difference(&new);
+    assert!(replaced.clone().next().is_some());
+    assert!(replaced.all(|text| !is_in_files(lab.path(), text)));
 }
 
 /// A row that says that its agent was erased is not believed where the key is there: it destroys nothing by

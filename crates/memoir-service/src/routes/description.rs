@@ -46,7 +46,7 @@ const OPERATIONS: &[Operation] = &[
     (
         "create_agent",
         ADMINISTRATOR,
-        &["forbidden", "name_taken", "too_long"],
+        &["forbidden", "name_taken", "too_long", "key_remains"],
     ),
     ("get_agent", READERS, &["not_found", "erased"]),
     (
@@ -70,6 +70,7 @@ const OPERATIONS: &[Operation] = &[
             "erased",
             "session_open",
             "precondition_failed",
+            "key_remains",
         ],
     ),
     (

@@ -8,6 +8,7 @@
 mod access;
 mod agents;
 mod documented;
+mod finishing;
 mod house;
 mod life;
 mod matrix;

@@ -242,14 +242,23 @@ pub(super) async fn spec_5_4_the_name_of_an_erased_agent_is_free(store: Arc<dyn 
 }
 
 pub(super) async fn scopes_are_those_of_every_agent(store: Arc<dyn Store>) {
-    let mut expected = Vec::new();
-    for (account, number) in [(2, 5), (1, 9), (1, 1), (3, 3)] {
+    let (mut expected, mut erased) = (Vec::new(), Vec::new());
+    for (account, number) in [(2, 5), (1, 9), (1, 1), (3, 3), (2, 7)] {
         let mut author = Author::new(&store, account, number).await;
         let mut commit = author.commit();
-        commit.agent.columns.erased_at = (number == 9).then(|| at(1));
+        if [9, 7].contains(&number) {
+            commit.agent.columns.erased_at = Some(at(1));
+            erased.push(author.scope());
+        }
         author.write(commit).await.unwrap();
         expected.push(author.scope());
     }
-    expected.sort_by_key(|scope| scope.agent);
-    assert_eq!(store.scopes().await.unwrap(), expected);
+    for (found, mut expected) in [
+        (store.scopes().await, expected),
+        (store.erased().await, erased),
+    ] {
+        expected.sort_by_key(|scope| scope.agent);
+        assert_eq!(found.unwrap(), expected);
+    }
+    assert!(store.finish().await.unwrap(), "nothing is half-done");
 }

@@ -22,6 +22,7 @@ pub(crate) enum Command {
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     let memoir = installation::memoir(global)?;
+    installation::finish(&memoir).await?;
     match command {
         Command::Create { name } => {
             let account = memoir.create_account(&name).await?;

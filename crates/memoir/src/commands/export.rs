@@ -126,7 +126,7 @@ async fn archive(
     };
     let made = is_made.then(|| Zeroizing::new(passphrase.expose().to_owned()));
     let made = made.as_deref().map(String::as_str);
-    let installation = Installation::open_for_sessions(global).await?;
+    let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
     installation.for_its_own_eyes(&agent).await?;
     let sealed = agent.archive(passphrase).await?;

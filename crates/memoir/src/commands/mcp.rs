@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open_for_sessions(global).await?;
+    let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     installation.for_its_own_eyes(&agent).await?;
     memoir_mcp::serve_stdio(agent)

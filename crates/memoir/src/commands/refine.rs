@@ -61,7 +61,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         rehearsal: arguments.rehearse,
         trigger: None,
     };
-    let installation = Installation::open_for_sessions(global).await?;
+    let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let eyes = installation.eyes(&agent).await?;
     let mut watcher = Watcher::new(global.json, eyes);

@@ -39,13 +39,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let memoir = installation::memoir(global)?;
     // The default account is made before anybody asks for it.
     memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
-    let closed = memoir.close_lapsed_sessions().await?;
-    if closed > 0 {
-        terminal::note(&format!(
-            "closed {} left behind by a process that died; the edits stay",
-            crate::show::counted(closed as u64, "session", "sessions")
-        ));
-    }
+    installation::finish(&memoir).await?;
     let connections = raise_file_limit();
     let address = arguments.listen;
     let listener = TcpListener::bind(address).await.map_err(|error| {

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open_for_sessions(global).await?;
+    let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
     let eyes = installation.eyes(&agent).await?;
     if arguments.text {

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open_for_sessions(global).await?;
+    let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     // Words are taken away for good at the agent's wish.
     installation.for_its_own_eyes(&agent).await?;

@@ -56,7 +56,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     {
         return Err(Failure::new("`--since` is later than `--until`"));
     }
-    let installation = Installation::open_for_sessions(global).await?;
+    let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let stats = agent
         .stats(arguments.since, arguments.until, POINTS)

@@ -307,7 +307,8 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
             ("model", "ok"),
             ("schedule", "ok"),
             ("clock", "ok"),
-            ("counts", "ok")
+            ("counts", "ok"),
+            ("unfinished", "ok")
         ]
     );
     bench.ok(&["agent", "create", "robin"]);

@@ -1,10 +1,13 @@
 //! What is taken away for good: the words of one memory, and a whole agent.
 
-use std::process::Stdio;
+use std::{fs, process::Stdio};
 
 use serde_json::json;
 
-use crate::bench::{Bench, Ran, files_in};
+use crate::{
+    bench::{Bench, Ran, files_in},
+    serving::Running,
+};
 
 const SECRET: &str = "the pasted key is Kanarienvogel";
 
@@ -95,6 +98,47 @@ fn spec_4_4_a_rewind_brings_no_shredded_words_back() {
     );
     let restored = bench.run(&["restore", "wren", "2"]);
     assert_eq!(restored.code, Some(1), "{restored:?}");
+}
+
+/// An old copy of the key store brings keys back that were destroyed, as an erasing does that was interrupted.
+#[test]
+fn spec_5_4_every_command_and_the_service_finish_an_erasing_and_doctor_names_it() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", SECRET]);
+    let id = bench.json(&["agent", "show", "wren"])["id"].to_string();
+    let id = id.trim_matches('"');
+    let keys = bench.path(".local/share/memoir/memoir.db.keys");
+    let old = fs::read(&keys).unwrap();
+    bench.ok(&["agent", "erase", "wren", "--yes"]);
+    let unfinished = format!("`wren` ({id}) is erased on the record, and its key is there");
+    let finished = |ran: &Ran| {
+        let note = "finished erasing 1 agent: the keys are destroyed";
+        ran.stderr.contains(note)
+    };
+    for command in [
+        &["account", "list"][..],
+        &["agent", "list"],
+        &["audit", "verify", "--all"],
+        &["sweep"],
+    ] {
+        fs::write(&keys, &old).unwrap();
+        let doctor = bench.run(&["doctor"]);
+        assert_eq!(doctor.code, Some(1), "{doctor:?}");
+        assert!(doctor.stdout.contains(&unfinished), "{doctor:?}");
+        let ran = bench.run(command);
+        assert!(
+            ran.code == Some(0) && finished(&ran),
+            "{command:?}: {ran:?}"
+        );
+        let doctor = bench.ok(&["doctor"]);
+        assert!(doctor.contains("nothing was left half-done"), "{doctor}");
+        assert!(!finished(&bench.run(command)), "{command:?}");
+    }
+    fs::write(&keys, &old).unwrap();
+    let serving = Running::start(&bench, &[]);
+    let doctor = bench.ok(&["doctor"]);
+    assert!(doctor.contains("nothing was left half-done"), "{doctor}");
+    drop(serving);
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! Work that was begun and not finished (SPEC 6.2): what a process that died, or was kept from it, left
+//! half-done. It is found by what is stored, finished where that is possible, and named else.
+//!
+//! | what | begun by | finished by |
+//! |---|---|---|
+//! | the key of an agent that is erased on the record | erasing | destroying it |
+//! | a session whose lease lapsed | refining | closing it; its edits stay |
+//! | a request for access whose time is over | asking, letting in | ending it, and telling the agent |
+//! | words on the disk that were taken out of a log | shredding | writing the file anew |
+//! | a master key beside its file, which the key store needs | rotating | putting it in its place |
+//!
+//! Messages that somebody claimed, deliveries and the queue of sessions are free again once their time is over,
+//! and need nobody.
+
+use memoir_domain::AgentId;
+use memoir_store::AgentQuery;
+
+use crate::{Error, Memoir, Result};
+
+/// What was finished, and what could not be.
+#[derive(Debug, Default)]
+pub struct Finished {
+    /// Agents whose keys were destroyed.
+    pub erased: u64,
+    /// Sessions that were closed.
+    pub sessions: u64,
+    /// Requests for access that were ended.
+    pub requests: u64,
+    /// What is left.
+    pub left: Vec<Unfinished>,
+}
+
+/// Something that is half-done, and why.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// What it is.
+    pub what: String,
+    /// What kept it from being finished.
+    pub why: Error,
+}
+
+impl Memoir {
+    /// Finishes what was left half-done. What cannot be finished is named, and keeps nothing else from being
+    /// finished.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn finish(&self) -> Result<Finished> {
+        let mut done = Finished::default();
+        if let Err(why) = self.keys.finish_rotation().await {
+            let what = "a rotation of the master key is not finished".to_owned();
+            done.left.push(Unfinished { what, why });
+        }
+        self.finish_erasings(&mut done).await?;
+        done.sessions = self.close_lapsed_sessions().await? as u64;
+        done.requests = self.expire_access().await? as u64;
+        // Who reads the file meanwhile is no failure: it is tried again.
+        self.store.finish().await?;
+        Ok(done)
+    }
+
+    async fn finish_erasings(&self, done: &mut Finished) -> Result<()> {
+        let scopes = self.store.erased().await?;
+        let present = match self.keys.present(scopes).await {
+            Ok(present) => present,
+            Err(why) => {
+                let what = "erased agents were not held against the key store".to_owned();
+                done.left.push(Unfinished { what, why });
+                return Ok(());
+            }
+        };
+        for scope in present {
+            match self.finish_erasing(scope).await {
+                Ok(()) => done.erased += 1,
+                Err(why) => {
+                    let agent = self.named_by_row(scope).await?;
+                    let what = format!("the erasing of {agent} is not finished");
+                    done.left.push(Unfinished { what, why });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An agent's name and identifier, for people.
+    pub(crate) async fn named_by_row(&self, scope: memoir_domain::AgentScope) -> Result<String> {
+        let snapshot = self.store.snapshot(scope, &AgentQuery::default()).await?;
+        let name = snapshot.map(|snapshot| snapshot.agent.columns.name);
+        Ok(named(&name.unwrap_or_default(), scope.agent))
+    }
+}
+
+fn named(name: &str, id: AgentId) -> String {
+    format!("`{name}` ({id})")
+}
