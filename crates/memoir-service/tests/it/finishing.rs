@@ -5,7 +5,6 @@ use std::{fs, sync::Arc, time::Duration};
 use memoir_app::{Memoir, Settings};
 use memoir_model::Providers;
 use memoir_service::Options;
-use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::Value;
@@ -28,7 +27,6 @@ async fn spec_5_4_an_erasing_whose_key_could_not_be_destroyed_is_told_truly_and_
     let memoir = Memoir::new(
         Arc::new(SqliteStore::in_memory().unwrap()),
         keys.clone(),
-        Arc::new(|| Ok(Arc::new(SqliteStore::in_memory()?) as Arc<dyn Store>)),
         Arc::new(Providers::new([].into()).unwrap()),
         Settings::default(),
     );
