@@ -131,12 +131,13 @@ async fn with_session(handle: AgentHandle) -> Agent {
     tokio::spawn(async move {
         let mut observer = |_: &Progress| {};
         let _ = worker
+            .seen_by(memoir_app::Viewer::Agent)
             .refine(&RefineOptions::default(), &mut observer)
             .await;
     });
     for _ in 0..100_000 {
         if let Some(session) = handle
-            .sessions(1)
+            .session_page(None, 1)
             .await
             .unwrap()
             .first()
@@ -702,7 +703,11 @@ async fn recall(folder: &Folder) {
             ..Query::default()
         };
         let began = Instant::now();
-        let found = handle.recall(&query).await.unwrap();
+        let found = handle
+            .seen_by(memoir_app::Viewer::Agent)
+            .recall(&query)
+            .await
+            .unwrap();
         times.push(began.elapsed());
         assert!(!found.is_empty());
     }

@@ -1,5 +1,5 @@
 //! Asking an agent to be let in, its answer, and the end of what it allowed (SPEC 5.2, 5.5, 4.4). What is
-//! shown meanwhile is in `mechanic.rs`.
+//! shown meanwhile is in `shown/`.
 
 use std::{
     collections::HashMap,
@@ -19,49 +19,80 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, RecordFilter, Selection};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
-    Account, AgentHandle, CONFLICT, Error, Eyes, Loaded, Memoir, Result, again, codec,
-    memories::wanted,
+    Account, AgentHandle, AgentLens, CONFLICT, Error, Loaded, Memoir, Result, Viewer, again, codec,
+    memories::wanted, schemas, shown::Sight,
 };
 
-/// A request as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
+/// A request to an agent to let somebody in, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = AccessRequest)]
 pub struct AccessRequestView {
+    /// Its identifier.
+    #[schema(value_type = String, format = Uuid)]
     pub id: AccessRequestId,
+    /// The agent's name.
     pub agent: String,
-    /// `read`, `token` or `shred`.
+    /// `read`: to look for a while; `token`: to make one more token of the agent; `shred`: to have a memory
+    /// shredded.
+    #[schema(value_type = schemas::AccessKind)]
     pub kind: &'static str,
-    /// `session`, `core` or `all`; `None` where it is not to look.
+    /// What may be seen; null where it is not to look.
+    #[schema(required, value_type = Option<schemas::AccessScope>)]
     pub scope: Option<&'static str>,
+    /// The session, where its changes are what may be seen.
+    #[schema(required, value_type = Option<String>, format = Uuid)]
     pub session_id: Option<SessionId>,
-    /// For how many minutes from the answer on; `None` where it is not to look.
+    /// For how many minutes from the answer on; null where it is not to look.
+    #[schema(required)]
     pub minutes: Option<u32>,
     /// The memory to be shredded.
+    #[schema(required, value_type = Option<u64>)]
     pub memory: Option<Number>,
     /// When a token that is asked for ends.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     pub token_expires_at: Option<Timestamp>,
+    /// Why, in the words of whoever asks.
+    #[schema(value_type = String)]
     pub purpose: PrivateText,
+    /// Who asks, and alone can use what is granted.
+    #[schema(value_type = schemas::Actor)]
     pub asked_by: Actor,
+    /// Where it stands.
+    #[schema(value_type = schemas::AccessState)]
     pub state: AccessState,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
     /// Until when it waits for its answer; once granted, until when it can be used.
+    #[schema(value_type = String, format = DateTime)]
     pub expires_at: Timestamp,
+    /// When it was answered; null where it was not.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     pub answered_at: Option<Timestamp>,
     /// What the agent said to it: for the agent, and for whoever asked.
+    #[schema(required, value_type = Option<String>)]
     pub reason: Option<PrivateText>,
+    /// When it was over, however that came.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
+    /// How often words were read under it.
     pub reads: u64,
+    /// How many memories these reads showed in all, each read counted by itself.
     pub memories_read: u64,
+    /// How many tokens they showed.
     pub tokens_read: u64,
     /// Kept memories that still say a sentence of what was shredded: only in the answer to the agent's yes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<u64>>)]
     pub still_said_by: Option<Vec<Number>>,
 }
 
 impl AccessRequestView {
-    fn new(agent: &str, request: AccessRequest) -> Self {
+    /// With what the agent said to it where that may be read.
+    fn new(agent: &str, request: AccessRequest, shows_reason: bool) -> Self {
         let scope = request.kind.scope();
         let (mut minutes, mut memory, mut token_expires_at) = (None, None, None);
         match request.kind {
@@ -84,7 +115,7 @@ impl AccessRequestView {
             requested_at: request.requested_at,
             expires_at: request.expires_at,
             answered_at: request.answered_at,
-            reason: request.reason,
+            reason: request.reason.filter(|_| shows_reason),
             ended_at: request.ended_at,
             reads: request.reads,
             memories_read: request.memories_read,
@@ -93,16 +124,11 @@ impl AccessRequestView {
         }
     }
 
-    /// As whoever looks may see it: the agent's answer is for itself and for whoever asked.
-    #[must_use]
-    pub fn seen_by(self, eyes: Eyes, actor: &Actor) -> Self {
-        if eyes == Eyes::Agent || self.asked_by == *actor {
-            return self;
-        }
-        Self {
-            reason: None,
-            ..self
-        }
+    /// On the answer to a change, for whoever made it.
+    fn answered(agent: &str, request: AccessRequest, actor: &Actor) -> Self {
+        let is_own = Sight::of_answer(actor) == Sight::Words;
+        let shows_reason = is_own || request.asked_by == *actor;
+        Self::new(agent, request, shows_reason)
     }
 }
 
@@ -145,6 +171,42 @@ impl Watches {
     }
 }
 
+impl AgentLens<'_> {
+    /// The agent's requests made before that one, newest first; those whose time is over are ended first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn access_requests(
+        &self,
+        before: Option<(Timestamp, AccessRequestId)>,
+        limit: u32,
+    ) -> Result<Vec<AccessRequestView>> {
+        let agent = self.agent;
+        agent.end_overdue().await?;
+        let loaded = agent.load(&AgentQuery::default()).await?;
+        let store = &agent.memoir.store;
+        let rows = store.access_page(agent.scope, before, limit).await?;
+        let seen = |row| Ok(self.request(codec::access_request(loaded.base.key(), row)?));
+        rows.iter().map(seen).collect()
+    }
+
+    /// One request; ended first where its time is over.
+    ///
+    /// # Errors
+    /// The agent has none of that identifier; the store fails.
+    pub async fn access_request(&self, id: AccessRequestId) -> Result<AccessRequestView> {
+        Ok(self.request(self.agent.end_if_over(id).await?))
+    }
+
+    fn request(&self, request: AccessRequest) -> AccessRequestView {
+        let shows_reason = match &self.viewer {
+            Viewer::Agent => true,
+            Viewer::Administrator(who) => who.has_asked(&request.asked_by, request.requested_at),
+        };
+        AccessRequestView::new(&self.agent.name, request, shows_reason)
+    }
+}
+
 impl AgentHandle {
     /// Asks the agent to be let in. The answer comes from the agent itself, by
     /// [`AgentHandle::answer_access`].
@@ -172,36 +234,13 @@ impl AgentHandle {
             let base = loaded.base.clone();
             let decision = access::request(loaded.agent, id, &draft, waiting, actor, now)?;
             let request = self.write_access(&base, decision).await?;
-            Ok(AccessRequestView::new(&self.name, request))
+            Ok(AccessRequestView::answered(&self.name, request, actor))
         })
         .await
     }
 
-    /// The agent's requests made before that one, newest first; those whose time is over are ended first.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn access_requests(
-        &self,
-        before: Option<(Timestamp, AccessRequestId)>,
-        limit: u32,
-        eyes: Eyes,
-        actor: &Actor,
-    ) -> Result<Vec<AccessRequestView>> {
-        self.end_overdue().await?;
-        let loaded = self.load(&AgentQuery::default()).await?;
-        let store = &self.memoir.store;
-        let rows = store.access_page(self.scope, before, limit).await?;
-        rows.iter()
-            .map(|row| {
-                let request = codec::access_request(loaded.base.key(), row)?;
-                Ok(AccessRequestView::new(&self.name, request).seen_by(eyes, actor))
-            })
-            .collect()
-    }
-
     /// The requests that wait for the agent's answer and those that it has granted and that are not over,
-    /// oldest first: for the agent itself, which is to know who wants in and who is in.
+    /// oldest first: who wants in, and who is in.
     ///
     /// # Errors
     /// The store fails.
@@ -211,24 +250,10 @@ impl AgentHandle {
         for row in rows {
             let request = self.end_if_over(row.id).await?;
             if request.state.is_open() {
-                views.push(AccessRequestView::new(&self.name, request));
+                views.push(AccessRequestView::new(&self.name, request, false));
             }
         }
         Ok(views)
-    }
-
-    /// One request; ended first where its time is over.
-    ///
-    /// # Errors
-    /// The agent has none of that identifier; the store fails.
-    pub async fn access_request(
-        &self,
-        id: AccessRequestId,
-        eyes: Eyes,
-        actor: &Actor,
-    ) -> Result<AccessRequestView> {
-        let request = self.end_if_over(id).await?;
-        Ok(AccessRequestView::new(&self.name, request).seen_by(eyes, actor))
     }
 
     /// How long a grant can still be used, by the clock that leaves it less; nothing for a request that is
@@ -314,7 +339,7 @@ impl AgentHandle {
         let request = self.end_if_over(id).await?;
         Ok(AccessRequestView {
             still_said_by,
-            ..AccessRequestView::new(&self.name, request)
+            ..AccessRequestView::answered(&self.name, request, actor)
         })
     }
 
@@ -333,7 +358,7 @@ impl AgentHandle {
         })
         .await?;
         let request = self.end_if_over(id).await?;
-        Ok(AccessRequestView::new(&self.name, request))
+        Ok(AccessRequestView::answered(&self.name, request, actor))
     }
 
     /// The request of that identifier, which is one of the agent's.

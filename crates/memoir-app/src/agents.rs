@@ -1,150 +1,16 @@
-//! Making, finding, showing and setting agents (SPEC 2.2).
+//! Making, finding and setting agents (SPEC 2.2).
 
 use memoir_domain::{
-    AgentId, AgentScope, PrivateJson, PrivateText, Timestamp,
-    agent::{self, Agent, Field, Settings},
+    AgentId, AgentScope, PrivateText,
+    agent::{self, Field, Settings},
     audit::Actor,
-    authoring,
     draft::Decision,
     manage::{self, Assignment},
-    memory::{Invalid, Tally},
-    schedule::{self, LeftAlone, RefinementSchedule},
-    session::Mode,
+    memory::Invalid,
 };
 use memoir_store::AgentQuery;
-use serde::Serialize;
 
-use crate::{Account, AgentHandle, Error, KeptView, Memoir, RefinementDue, Result, codec};
-
-/// An agent as it is shown: its settings as set, those in force beside them, and its counts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
-pub struct AgentView {
-    pub id: AgentId,
-    pub name: String,
-    /// An object; the prompts among them are text.
-    #[serde(flatten)]
-    pub settings: PrivateJson,
-    pub effective_model: Option<String>,
-    pub effective_refinement_threshold: f64,
-    pub effective_core_token_budget: u64,
-    pub effective_refinement_trigger_tokens: u64,
-    pub effective_immutable_tags: Vec<String>,
-    pub effective_duplicate_match: agent::DuplicateMatch,
-    pub effective_loss_guard: agent::LossGuard,
-    pub effective_refinement_schedule: RefinementSchedule,
-    pub effective_refinement_mode: Mode,
-    pub effective_context_journal_tokens: u64,
-    pub effective_answer_tokens: u32,
-    /// Where a prompt that was set just now is not what it seems; empty otherwise.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<PrivateText>,
-    #[serde(flatten)]
-    pub tally: Tally,
-    pub kept: KeptView,
-    pub needs_refinement: bool,
-    pub refinement_due: Option<RefinementDue>,
-    pub last_refinement_at: Option<Timestamp>,
-    /// When the schedule asks it next: now where the agent is due; `None` where it is never asked.
-    pub next_refinement_at: Option<Timestamp>,
-    /// Why it is never asked; `None` where it is.
-    pub next_refinement_reason: Option<LeftAlone>,
-    pub created_at: Timestamp,
-}
-
-impl AgentView {
-    /// The text that is in force in place of a prompt that is not set; `None` where it is set, or is not shown.
-    pub fn default_prompt(&self, field: Field) -> Option<String> {
-        let set = self.settings.expose().get(field.as_str())?;
-        set.is_null()
-            .then(|| authoring::default_prompt(&self.name, field))
-            .flatten()
-    }
-}
-
-impl Memoir {
-    pub(crate) fn agent_view(&self, agent: &Agent) -> AgentView {
-        let settings = &agent.settings;
-        let due = self.refinement_due(agent);
-        let now = self.now();
-        let left_alone = self.left_alone(agent);
-        AgentView {
-            id: agent.id,
-            name: agent.name.clone(),
-            settings: settings_map(agent, |_| true),
-            effective_model: self.effective_model(settings),
-            effective_refinement_threshold: settings.effective_refinement_threshold().share(),
-            effective_core_token_budget: settings.effective_core_token_budget(),
-            effective_refinement_trigger_tokens: settings.effective_refinement_trigger_tokens(),
-            effective_immutable_tags: settings.effective_immutable_tags(),
-            effective_duplicate_match: settings.effective_duplicate_match(),
-            effective_loss_guard: settings.effective_loss_guard(),
-            effective_refinement_schedule: settings.effective_refinement_schedule(),
-            effective_refinement_mode: settings.effective_refinement_mode(),
-            effective_context_journal_tokens: settings.effective_context_journal_tokens(),
-            effective_answer_tokens: settings
-                .answer_tokens
-                .unwrap_or(self.settings.limits.answer_tokens),
-            warnings: Vec::new(),
-            tally: agent.tally,
-            kept: KeptView::new(agent, now),
-            needs_refinement: agent.needs_refinement(),
-            refinement_due: due,
-            last_refinement_at: agent.last_refinement_at,
-            next_refinement_at: match left_alone {
-                Some(_) => None,
-                None => schedule::next(agent, &self.settings.weekly_slot, now),
-            },
-            next_refinement_reason: left_alone,
-            created_at: agent.created_at,
-        }
-    }
-
-    /// Without the prompts that the agent itself has set.
-    pub(crate) fn administrators_view(&self, agent: &Agent) -> AgentView {
-        let authored = &agent.settings.authored;
-        let settings = settings_map(agent, |field| !authored.contains(field.as_str()));
-        AgentView {
-            settings,
-            ..self.agent_view(agent)
-        }
-    }
-
-    /// Without prompts, which are not read for lists.
-    pub(crate) fn listed_view(&self, agent: &Agent) -> AgentView {
-        let settings = settings_map(agent, |field| !field.is_text());
-        AgentView {
-            settings,
-            ..self.agent_view(agent)
-        }
-    }
-
-    pub(crate) fn effective_model(&self, settings: &Settings) -> Option<String> {
-        settings.model.clone().or_else(|| {
-            self.settings
-                .default_model
-                .as_ref()
-                .map(ToString::to_string)
-        })
-    }
-}
-
-fn settings_map(agent: &Agent, shown: impl Fn(Field) -> bool) -> PrivateJson {
-    let mut settings = serde_json::Map::new();
-    let fields = Field::ALL.into_iter();
-    for field in fields.filter(|field| *field != Field::Name && shown(*field)) {
-        let value = agent::field_value(&agent.name, &agent.settings, field);
-        if let Some(default) = authoring::default_prompt(&agent.name, field) {
-            let in_force = match &value {
-                serde_json::Value::Null => default.into(),
-                set => set.clone(),
-            };
-            settings.insert(format!("effective_{}", field.as_str()), in_force);
-        }
-        settings.insert(field.as_str().to_owned(), value);
-    }
-    PrivateJson::new(settings.into())
-}
+use crate::{Account, AgentFacts, AgentHandle, Error, Result, ShownAgent, codec};
 
 impl Account {
     /// Makes an agent with its first settings.
@@ -156,17 +22,16 @@ impl Account {
         name: &str,
         assignments: &[Assignment<'_>],
         actor: &Actor,
-    ) -> Result<AgentView> {
+    ) -> Result<ShownAgent> {
         let memoir = &self.memoir;
         check_model(assignments)?;
         let id = memoir.ids().agent()?;
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
         self.make(decision, codec::Beside::default()).await?;
-        Ok(AgentView {
-            warnings: placeholder_warnings(assignments),
-            ..memoir.agent_view(&agent)
-        })
+        let mut created = ShownAgent::answered(memoir, &agent, actor);
+        created.words.warnings = placeholder_warnings(assignments);
+        Ok(created)
     }
 
     /// Writes an agent that is new, under a key of its own.
@@ -208,22 +73,22 @@ impl Account {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn agent_page(&self, after: Option<&str>, limit: u32) -> Result<Vec<AgentView>> {
+    pub async fn agent_page(&self, after: Option<&str>, limit: u32) -> Result<Vec<AgentFacts>> {
         let after = after.map(agent::fold_name);
         let store = &self.memoir.store;
         let rows = store.agent_page(self.id, after.as_deref(), limit).await?;
         rows.iter().map(|row| self.listed(row)).collect()
     }
 
-    fn listed(&self, row: &memoir_store::AgentRow) -> Result<AgentView> {
-        Ok(self.memoir.listed_view(&codec::listed_agent(row)?))
+    fn listed(&self, row: &memoir_store::AgentRow) -> Result<AgentFacts> {
+        Ok(self.memoir.listed_facts(&codec::listed_agent(row)?))
     }
 
     /// The account's agents, by name, without their prompts and without those erased.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn agents(&self) -> Result<Vec<AgentView>> {
+    pub async fn agents(&self) -> Result<Vec<AgentFacts>> {
         let rows = self.memoir.store.agents(self.id).await?;
         rows.iter()
             .filter(|row| row.columns.erased_at.is_none())
@@ -302,24 +167,6 @@ impl AgentHandle {
         Ok(id)
     }
 
-    /// The agent as it is shown.
-    ///
-    /// # Errors
-    /// The agent is gone, or the store fails.
-    pub async fn show(&self) -> Result<AgentView> {
-        let loaded = self.load(&AgentQuery::default()).await?;
-        Ok(self.memoir.agent_view(&loaded.agent))
-    }
-
-    /// The agent as an administrator sees it: without the prompts that the agent itself has set.
-    ///
-    /// # Errors
-    /// The agent is gone, or the store fails.
-    pub async fn show_to_administrator(&self) -> Result<AgentView> {
-        let agent = self.load(&AgentQuery::default()).await?.agent;
-        Ok(self.memoir.administrators_view(&agent))
-    }
-
     /// Changes settings, all of them or none.
     ///
     /// # Errors
@@ -328,7 +175,7 @@ impl AgentHandle {
         &self,
         assignments: &[Assignment<'_>],
         actor: &Actor,
-    ) -> Result<AgentView> {
+    ) -> Result<ShownAgent> {
         self.configure_where(assignments, |_| true, actor).await
     }
 
@@ -340,13 +187,13 @@ impl AgentHandle {
     pub async fn configure_where(
         &self,
         assignments: &[Assignment<'_>],
-        is_expected: impl Fn(&AgentView) -> bool,
+        is_expected: impl Fn(&AgentFacts) -> bool,
         actor: &Actor,
-    ) -> Result<AgentView> {
+    ) -> Result<ShownAgent> {
         check_model(assignments)?;
         let configured = self
             .decide(&AgentQuery::default(), |loaded, now| {
-                if !is_expected(&self.memoir.administrators_view(&loaded.agent)) {
+                if !is_expected(&self.memoir.agent_facts(&loaded.agent)) {
                     return Err(Error::Changed);
                 }
                 let unchanged = loaded.agent.clone();
@@ -358,10 +205,11 @@ impl AgentHandle {
             })
             .await;
         match configured {
-            Ok(agent) => Ok(AgentView {
-                warnings: placeholder_warnings(assignments),
-                ..self.memoir.agent_view(&agent)
-            }),
+            Ok(agent) => {
+                let mut changed = ShownAgent::answered(&self.memoir, &agent, actor);
+                changed.words.warnings = placeholder_warnings(assignments);
+                Ok(changed)
+            }
             Err(Error::Store(memoir_store::Error::NameTaken)) => {
                 let name = assignments.iter().find(|(field, _)| *field == Field::Name);
                 Err(Error::NameTaken(

@@ -16,7 +16,7 @@ use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, AgentView, Error, Result, again,
+    Account, AgentHandle, Error, Result, ShownAgent, again,
     codec::{self, Beside},
     memories::wanted,
     sessions::Rehearsal,
@@ -125,7 +125,7 @@ impl Account {
         passphrase: Passphrase,
         name: Option<&str>,
         actor: &Actor,
-    ) -> Result<AgentView> {
+    ) -> Result<ShownAgent> {
         let Contents {
             traveller,
             rehearsals,
@@ -153,6 +153,6 @@ impl Account {
             ..Beside::default()
         };
         self.make(decision, beside).await?;
-        Ok(self.memoir.agent_view(&agent))
+        Ok(ShownAgent::answered(&self.memoir, &agent, actor))
     }
 }

@@ -22,8 +22,8 @@ use memoir_store::{AgentQuery, Selection};
 use tokio::task::JoinSet;
 
 use crate::{
-    AccessRequestView, AgentHandle, Error, Eyes, Memoir, Result, again, life::RULES_ONLY,
-    memories::wanted, sessions::room,
+    AgentHandle, Error, Memoir, Result, Viewer, again, life::RULES_ONLY, memories::wanted,
+    sessions::room,
 };
 
 /// How long a model may take to answer.
@@ -39,7 +39,7 @@ const AT_ONCE: usize = 4;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
     /// It answered, or the request was over before.
-    Answered(Box<AccessRequestView>),
+    Answered,
     /// No model speaks for the agent: it has none, or one that only follows rules. Its client answers.
     NotByModel,
     /// It could not be asked, or its answer not be carried out, for now. Says why, in no words of the
@@ -92,9 +92,9 @@ impl AgentHandle {
             }))
             .await?;
         let me = Actor::agent(loaded.agent.name.clone());
-        let view = self.access_request(id, Eyes::Agent, &me).await?;
+        let view = self.seen_by(Viewer::Agent).access_request(id).await?;
         if view.state != AccessState::Asked {
-            return Ok(Asked::Answered(Box::new(view)));
+            return Ok(Asked::Answered);
         }
         let Some(name) = self.memoir.speaking_model(&loaded.agent)? else {
             return Ok(Asked::NotByModel);
@@ -118,12 +118,9 @@ impl AgentHandle {
         let is_granted = prompt::is_consent(answer.expose());
         let reason = reason(&answer);
         match self.answer_access(id, is_granted, reason, &me).await {
-            Ok(view) => Ok(Asked::Answered(Box::new(view))),
+            Ok(_) => Ok(Asked::Answered),
             // Its client was faster, or it was taken back.
-            Err(Error::Access(AccessRefusal::NotWaiting(_))) => {
-                let view = self.access_request(id, Eyes::Agent, &me).await?;
-                Ok(Asked::Answered(Box::new(view)))
-            }
+            Err(Error::Access(AccessRefusal::NotWaiting(_))) => Ok(Asked::Answered),
             Err(error @ Error::Change(ChangeRefusal::SessionRunning(_))) => {
                 Ok(Asked::Failed(error.to_string()))
             }
@@ -249,7 +246,7 @@ impl Memoir {
                     }
                     Ok(_) => {}
                 }
-                matches!(asked, Ok(Asked::Answered(_)))
+                matches!(asked, Ok(Asked::Answered))
             });
         }
         while let Some(asked) = asking.join_next().await {

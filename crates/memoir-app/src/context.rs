@@ -5,20 +5,26 @@ use std::collections::BTreeSet;
 use memoir_domain::{PrivateText, context, memory::Number};
 use memoir_store::Selection;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{AgentHandle, RefinementDue, Result, memories::wanted};
 
-/// The context as it is shown.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
+/// The text for the agent's prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = Context)]
 pub struct ContextView {
     /// Empty where there are no memories.
+    #[schema(value_type = String)]
     pub text: PrivateText,
+    /// The size of the core memories in it.
     pub core_tokens: u64,
+    /// The size of the journal in it.
     pub journal_tokens: u64,
     /// Whether a session is due now, and why.
+    #[schema(required)]
     pub refinement_due: Option<RefinementDue>,
     /// The numbers of what is left out for want of room.
+    #[schema(value_type = Vec<u64>)]
     pub left_out: BTreeSet<Number>,
 }
 

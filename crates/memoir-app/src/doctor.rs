@@ -157,7 +157,7 @@ impl Memoir {
         Ok(findings.into_iter().map(problem).collect())
     }
 
-    fn examine_models(&self, agents: &[crate::AgentView]) -> Vec<Examination> {
+    fn examine_models(&self, agents: &[crate::AgentFacts]) -> Vec<Examination> {
         let without = agents
             .iter()
             .filter(|agent| agent.effective_model.is_none())

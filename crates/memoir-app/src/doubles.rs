@@ -4,15 +4,15 @@ use memoir_domain::near_doubles::{self, Difference};
 use memoir_store::Selection;
 use serde::Serialize;
 
-use crate::{AgentHandle, MemoryView, Result, memories::wanted};
+use crate::{AgentHandle, Result, ShownMemory, memories::wanted};
 
 /// Two kept core memories that look alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearDoubleView {
     /// The one with the lower number.
-    pub left: MemoryView,
+    pub left: ShownMemory,
     /// The other one.
-    pub right: MemoryView,
+    pub right: ShownMemory,
     /// The share of all their words that both have, over 0, up to 1.
     pub similarity: f64,
     /// Whether a session's clean-up puts them together by itself (SPEC 3.4).
@@ -48,7 +48,7 @@ impl AgentHandle {
                 .memories
                 .iter()
                 .find(|memory| memory.number == number);
-            memory.cloned().map(MemoryView::from)
+            memory.cloned().map(ShownMemory::with_words)
         };
         let items = found.pairs.into_iter().filter_map(|pair| {
             Some(NearDoubleView {

@@ -4,7 +4,7 @@ use memoir_domain::{AgentScope, Timestamp, audit::Actor, manage, memory::Tally};
 use memoir_store::AgentQuery;
 use serde::Serialize;
 
-use crate::{AgentHandle, AgentView, Error, Memoir, Result, codec};
+use crate::{AgentFacts, AgentHandle, Error, Memoir, Result, codec};
 
 /// An agent that was erased.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,7 +38,7 @@ impl AgentHandle {
     /// As [`AgentHandle::erase`]; [`Error::Changed`].
     pub async fn erase_where(
         &self,
-        is_expected: impl Fn(&AgentView) -> bool,
+        is_expected: impl Fn(&AgentFacts) -> bool,
         actor: &Actor,
     ) -> Result<Erased> {
         match self.close_if_lapsed().await {
@@ -48,7 +48,7 @@ impl AgentHandle {
         }
         let recorded = self
             .decide(&AgentQuery::default(), |loaded, now| {
-                if !is_expected(&self.memoir.administrators_view(&loaded.agent)) {
+                if !is_expected(&self.memoir.agent_facts(&loaded.agent)) {
                     return Err(Error::Changed);
                 }
                 let tally = loaded.agent.tally;

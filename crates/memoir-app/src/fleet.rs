@@ -11,7 +11,7 @@ use memoir_domain::{
 use memoir_store::{FleetOrder, FleetPage, FleetRow};
 use serde::Serialize;
 
-use crate::{Account, AgentView, KeptView, Memoir, Result, codec};
+use crate::{Account, AgentFacts, KeptView, Memoir, Result, codec};
 
 /// Which agents are wanted, and in which order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,7 +42,7 @@ pub struct FleetView {
 pub struct StandingView {
     /// The agent, without its prompts.
     #[serde(flatten)]
-    pub agent: AgentView,
+    pub agent: AgentFacts,
     /// The session begun last; `None` where there was none.
     pub last_session: Option<LastSessionView>,
     /// How many tokens edits may take away before the breaker trips: in the session that runs, or else in
@@ -105,7 +105,7 @@ impl Memoir {
         Ok(StandingView {
             breaker_removable_tokens: gauge.allowance().tokens,
             kept: KeptView::new(&agent, self.now()),
-            agent: self.listed_view(&agent),
+            agent: self.listed_facts(&agent),
             last_session: last.map(LastSessionView::from),
             open_requests: row.open_requests,
         })

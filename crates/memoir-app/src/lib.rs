@@ -18,9 +18,8 @@ mod accounts;
 mod agents;
 mod archive;
 mod asking;
-pub mod audit;
+mod audit;
 mod authoring;
-mod blind;
 mod checkpoint;
 pub mod clock;
 mod codec;
@@ -37,7 +36,6 @@ pub mod import;
 mod keys;
 mod life;
 mod look_back;
-mod mechanic;
 mod memories;
 mod metrics;
 mod notices;
@@ -46,6 +44,7 @@ mod replies;
 mod rewind;
 pub mod sessions;
 mod settings;
+mod shown;
 mod shred;
 mod sign_in;
 mod spans;
@@ -54,7 +53,6 @@ mod tuned;
 mod users;
 mod verify;
 mod views;
-mod wordings;
 
 use std::sync::Arc;
 
@@ -74,11 +72,9 @@ use memoir_vault::{AgentKey, KeyStore};
 pub use access::{NewToken, Principal, Provision, Role, SignedIn, TokenView};
 pub use access_requests::AccessRequestView;
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
-pub use agents::{AgentView, check_settings};
+pub use agents::check_settings;
 pub use asking::Asked;
-pub use audit::{RecordQuery, RecordSearch, RecordView};
 pub use authoring::{OwnSetting, SettingVersion};
-pub use blind::{BlindMemoryView, Eyes};
 pub use checkpoint::{CheckpointView, Growth};
 pub use clock::{Clock, Random};
 pub use context::ContextView;
@@ -94,7 +90,6 @@ pub use life::{
     TranscriptView,
 };
 pub use look_back::{History, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
-pub use mechanic::{Mechanic, SeenMemory};
 pub use memoir_store::{
     Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordPlace, WaitingSession,
 };
@@ -103,6 +98,11 @@ pub use notices::{EndNotice, Retry};
 pub use replies::{KeptReply, ReplyKey};
 pub use rewind::{Point, Rewound};
 pub use settings::{Limits, Price, Settings};
+pub use shown::{
+    AgentFacts, AgentLens, AgentWords, MemoryCounts, MemoryFacts, MemoryWords, RecordFacts,
+    RecordQuery, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo, ShownMemory,
+    ShownRecord, ShownSession, ShownWording, Viewer, WordingQuery, schemas,
+};
 pub use shred::{ShredWish, Shredded};
 pub use sign_in::{
     HalfSignedIn, PasswordProof, Proof, Proven, RecoveryCodes, SecondFactorOffer, SignIn,
@@ -112,8 +112,7 @@ pub use spans::TARGET as SPANS;
 pub use stats::{AgentStats, KeptView, MassHistory, Return, SessionCounts, SessionMark};
 pub use users::{UserView, check_new_password};
 pub use verify::{Misfit, Verification};
-pub use views::{MemoryView, RefinementDue, ScheduleView, SessionView};
-pub use wordings::{LetGoView, WordingQuery, WordingView};
+pub use views::{RefinementDue, ScheduleView};
 
 /// How often a decision is made anew after another writer was faster.
 const ATTEMPTS: usize = 32;

@@ -9,14 +9,15 @@ use memoir_domain::{
     memory::{
         CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
     },
-    recall::{self, Query, RecallRank},
+    recall::{self, Query},
     wording::{Door, Origin},
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
-    AgentHandle, BlindMemoryView, Error, MemoryView, RefinementDue, Result, again, codec::Beside,
+    AgentHandle, Error, MemoryFacts, RefinementDue, Result, ShownMemory, again, codec::Beside,
     spans,
 };
 
@@ -67,12 +68,14 @@ impl MemoryInput {
 }
 
 /// A memory that was saved.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = SavedMemory)]
 pub struct Saved {
+    /// The memory, as whoever saved it may see it.
     #[serde(flatten)]
-    pub memory: MemoryView,
+    pub memory: ShownMemory,
     /// Whether a session is due now, and why.
+    #[schema(required)]
     pub refinement_due: Option<RefinementDue>,
 }
 
@@ -117,88 +120,20 @@ impl AgentHandle {
             .await?;
         let refinement_due = self.memoir.refinement_due(&agent);
         let saved = changes.iter().map(|change| {
-            let memory = change.after();
+            let memory = ShownMemory::answered(change.after(), actor);
             Saved {
-                memory: memory.into(),
+                memory,
                 refinement_due,
             }
         });
         Ok(saved.collect())
     }
 
-    /// Finds kept memories, best match first.
-    ///
-    /// # Errors
-    /// The query is too long, or the store fails.
-    pub async fn recall(&self, query: &Query) -> Result<Vec<MemoryView>> {
-        let span = spans::memory(self.scope, "search_memory");
-        spans::of_memories(span, self.find(query)).await
-    }
-
-    async fn find(&self, query: &Query) -> Result<Vec<MemoryView>> {
-        check_length(query)?;
-        let loaded = self.load(&wanted(Selection::Kept)).await?;
-        Ok(recall::recall(&loaded.memories, query)
-            .into_iter()
-            .cloned()
-            .map(MemoryView::from)
-            .collect())
-    }
-
-    /// One page of what is found, best match first: from behind a place on, as many as the query says;
-    /// discarded memories too where wanted.
-    ///
-    /// # Errors
-    /// The query is too long, or the store fails.
-    pub async fn recall_page(
-        &self,
-        query: &Query,
-        after: Option<RecallRank>,
-        with_discarded: bool,
-    ) -> Result<Vec<(RecallRank, MemoryView)>> {
-        let span = spans::memory(self.scope, "search_memory");
-        spans::of_memories(span, self.find_page(query, after, with_discarded)).await
-    }
-
-    async fn find_page(
-        &self,
-        query: &Query,
-        after: Option<RecallRank>,
-        with_discarded: bool,
-    ) -> Result<Vec<(RecallRank, MemoryView)>> {
-        check_length(query)?;
-        let selection = if with_discarded {
-            Selection::All
-        } else {
-            Selection::Kept
-        };
-        let loaded = self.load(&wanted(selection)).await?;
-        let found = recall::recall_page(&loaded.memories, query, after, with_discarded);
-        Ok(found
-            .into_iter()
-            .map(|(place, memory)| (place, memory.clone().into()))
-            .collect())
-    }
-
-    /// The kept memories, or all of them, oldest first.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn memories(&self, with_discarded: bool) -> Result<Vec<MemoryView>> {
-        let selection = if with_discarded {
-            Selection::All
-        } else {
-            Selection::Kept
-        };
-        let loaded = self.load(&wanted(selection)).await?;
-        Ok(loaded.memories.into_iter().map(MemoryView::from).collect())
-    }
-
     /// Discards one memory; it is kept for restoring.
     ///
     /// # Errors
     /// There is none of that number; it is constitutional, or discarded already.
-    pub async fn discard(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+    pub async fn discard(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
         self.handle(number, Handling::Discard, |_| true, actor)
             .await
     }
@@ -207,7 +142,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// There is none of that number; it is discarded.
-    pub async fn protect(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+    pub async fn protect(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
         self.handle(number, Handling::Protect, |_| true, actor)
             .await
     }
@@ -216,7 +151,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// There is none of that number; it is discarded.
-    pub async fn unprotect(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+    pub async fn unprotect(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
         self.handle(number, Handling::Unprotect, |_| true, actor)
             .await
     }
@@ -227,7 +162,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// There is none of that number, or it is kept and nothing of its wording was let go.
-    pub async fn restore(&self, number: Number, actor: &Actor) -> Result<MemoryView> {
+    pub async fn restore(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
         self.handle(number, Handling::Restore, |_| true, actor)
             .await
     }
@@ -240,9 +175,9 @@ impl AgentHandle {
         &self,
         number: Number,
         handling: Handling,
-        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        is_expected: impl Fn(&MemoryFacts) -> bool,
         actor: &Actor,
-    ) -> Result<MemoryView> {
+    ) -> Result<ShownMemory> {
         let selection = match handling {
             // Others gave it what it stands for.
             Handling::Discard => Selection::All,
@@ -274,7 +209,7 @@ impl AgentHandle {
                 .as_ref()
                 .and_then(|decision| decision.changes.first())
                 .map_or_else(|| memory.clone(), |change| change.after());
-            Ok((decision, after.into()))
+            Ok((decision, ShownMemory::answered(after, actor)))
         })
         .await
     }
@@ -283,9 +218,9 @@ impl AgentHandle {
     async fn give_back(
         &self,
         number: Number,
-        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        is_expected: impl Fn(&MemoryFacts) -> bool,
         actor: &Actor,
-    ) -> Result<MemoryView> {
+    ) -> Result<ShownMemory> {
         again(|| async {
             // Others may have taken over what it stood for.
             let loaded = self.load(&wanted(Selection::All)).await?;
@@ -309,7 +244,7 @@ impl AgentHandle {
             };
             let decision = decision.ok_or(Error::NotDiscarded(number))?;
             let restored = decision.changes.first().map(|change| change.after());
-            let restored = restored.unwrap_or(memory).into();
+            let restored = ShownMemory::answered(restored.unwrap_or(memory), actor);
             self.commit(&base, decision, Beside::default()).await?;
             Ok(restored)
         })

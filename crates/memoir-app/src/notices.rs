@@ -9,7 +9,7 @@ use std::{collections::HashMap, time::Duration};
 use memoir_domain::{AccountId, AgentId, Timestamp, agent};
 use memoir_store::{AgentQuery, DeliveryRow, ReceiverDigest};
 
-use crate::{Eyes, Memoir, Result, SessionView, codec};
+use crate::{Memoir, Result, SessionFacts, codec};
 
 /// How long a claim lasts: longer than any attempt takes.
 const CLAIM_SECONDS: i64 = 60;
@@ -34,7 +34,7 @@ pub struct EndNotice {
     /// The agent.
     pub agent: AgentId,
     /// The session, without words.
-    pub session: SessionView,
+    pub session: SessionFacts,
     delivery: DeliveryRow,
 }
 
@@ -142,7 +142,7 @@ impl Memoir {
             account: scope.account,
             account_name: account_name.clone(),
             agent: scope.agent,
-            session: SessionView::new(&name, session).seen_by(Eyes::Administrator),
+            session: SessionFacts::new(&name, &session),
             delivery,
         }))
     }

@@ -14,9 +14,10 @@ use memoir_domain::{
 };
 use memoir_store::{Selection, SessionRow};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
-    AgentHandle, BlindMemoryView, Error, Loaded, MemoryView, Result,
+    AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory,
     access_requests::Consent,
     again,
     codec::{self, Base, Beside},
@@ -27,19 +28,22 @@ use crate::{
 const REASON_LIMIT: usize = 1_000;
 
 /// A memory that was shredded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = ShreddedMemory)]
 pub struct Shredded {
     /// What is left of it.
     #[serde(flatten)]
-    pub memory: MemoryView,
+    pub memory: ShownMemory,
     /// When; shown with the memory.
     #[serde(skip)]
     pub shredded_at: Timestamp,
     /// Earlier records from which its words were taken.
     pub redacted_records: u64,
     /// Kept memories that still say a sentence of it: for the agent alone to know.
+    #[schema(value_type = Vec<u64>)]
     pub still_said_by: Vec<Number>,
-    /// Those that said one and were shredded with it.
+    /// Those that said one and were shredded with it, where that was wished.
+    #[schema(value_type = Vec<u64>)]
     pub derived: Vec<Number>,
 }
 
@@ -91,7 +95,7 @@ impl AgentHandle {
     pub async fn shred_where(
         &self,
         wish: &ShredWish<'_>,
-        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        is_expected: impl Fn(&MemoryFacts) -> bool,
         actor: &Actor,
     ) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
@@ -129,7 +133,7 @@ impl AgentHandle {
         &self,
         number: Number,
         reason: &PrivateText,
-        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        is_expected: impl Fn(&MemoryFacts) -> bool,
         actor: &Actor,
     ) -> Result<Shredded> {
         again(|| async {
@@ -176,7 +180,7 @@ impl AgentHandle {
         &self,
         loaded: Loaded,
         wish: Wish<'_>,
-        is_expected: impl Fn(&BlindMemoryView) -> bool,
+        is_expected: impl Fn(&MemoryFacts) -> bool,
     ) -> Result<Shredded> {
         let Wish {
             number,
@@ -230,11 +234,10 @@ impl AgentHandle {
             .sessions
             .extend(sessions.into_iter().filter(rehearsed));
         let shredded = Shredded {
-            memory: decision
-                .changes
-                .first()
-                .map_or_else(|| memory.clone(), |change| change.after())
-                .into(),
+            memory: {
+                let left = decision.changes.first().map(|change| change.after());
+                ShownMemory::answered(left.unwrap_or_else(|| memory.clone()), actor)
+            },
             shredded_at: now,
             redacted_records: decision.redactions.len() as u64,
             still_said_by,

@@ -12,7 +12,7 @@ use memoir_domain::{
 use memoir_model::{ModelName, Usage};
 use tracing::{Instrument, Span, field::Empty, info_span};
 
-use crate::{Result, SessionView, metrics::driver_name};
+use crate::{Result, SessionFacts, metrics::driver_name};
 
 /// The target of every span that is made to be exported.
 pub const TARGET: &str = "memoir::trace";
@@ -45,8 +45,8 @@ pub(crate) fn session(scope: AgentScope, id: SessionId, model: &ModelName) -> Sp
 /// Drives a session inside of its span, and notes what it came to.
 pub(crate) async fn of_session(
     span: Span,
-    work: impl Future<Output = Result<SessionView>>,
-) -> Result<SessionView> {
+    work: impl Future<Output = Result<SessionFacts>>,
+) -> Result<SessionFacts> {
     let driven = work.instrument(span.clone()).await;
     match &driven {
         Ok(session) => session_ended(&span, session),
@@ -56,7 +56,7 @@ pub(crate) async fn of_session(
 }
 
 /// What a session came to.
-fn session_ended(span: &Span, session: &SessionView) {
+fn session_ended(span: &Span, session: &SessionFacts) {
     span.record("memoir.session.mode", session.mode.as_str());
     span.record("memoir.session.driver", driver_name(session.driver));
     span.record("memoir.session.rehearsal", session.rehearsal);

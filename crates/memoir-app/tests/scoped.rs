@@ -1,4 +1,5 @@
-//! SPEC 5.6: what is private is asked for by one agent, or it does not compile.
+//! SPEC 5.6: what is private is asked for by one agent, or it does not compile. SPEC 5.1: nor does what shows words
+//! to whoever has no right to them.
 //!
 //! The cases are compiled against the library with a target folder of their own, `target/tests`: the first
 //! run takes a minute, every other one seconds. `TRYBUILD=overwrite` writes what the compiler says anew.
@@ -11,6 +12,11 @@ fn spec_5_6_what_is_not_scoped_to_one_agent_does_not_compile() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/app/*.rs");
     cases.compile_fail("tests/ui/store/*.rs");
+}
+
+#[test]
+fn spec_5_1_what_is_shown_without_somebody_who_may_read_it_has_no_words() {
+    trybuild::TestCases::new().compile_fail("tests/ui/shown/*.rs");
 }
 
 /// The cases fail for the reason that they are there for, and not for one that would stop these too.

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{AccessRequestView, AgentHandle, Eyes, Result};
+use memoir_app::{AccessRequestView, AgentHandle, Result, Viewer};
 use memoir_domain::{
     AccessRequestId, PrivateText, access::AccessState, audit::Actor, memory::Invalid, quote::quote,
 };
@@ -154,7 +154,7 @@ pub(crate) async fn answer(call: Call<'_>) -> Result<Answered> {
         return written(agent, id, said_in(said)).await;
     }
     let missing = || Invalid::new("granted", "is missing; give true or false");
-    let request = agent.access_request(id, Eyes::Agent, &me(agent)).await?;
+    let request = agent.seen_by(Viewer::Agent).access_request(id).await?;
     if request.state != AccessState::Asked {
         return Ok(Answered::Result(result_of(&request)?));
     }
@@ -183,7 +183,7 @@ async fn written(
     said: Option<(bool, Option<PrivateText>)>,
 ) -> Result<Answered> {
     let me = me(agent);
-    let request = agent.access_request(id, Eyes::Agent, &me).await?;
+    let request = agent.seen_by(Viewer::Agent).access_request(id).await?;
     let request = match said {
         None => request,
         // A no after a yes takes the yes back.

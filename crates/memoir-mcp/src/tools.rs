@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memoir_app::{
-    AgentHandle, Error, MemoryInput, Result,
+    AgentHandle, Error, MemoryInput, Result, ShownSession, Viewer,
     sessions::{OpenedSession, tool_definitions},
 };
 use memoir_domain::{
@@ -275,7 +275,7 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
         limit: limit as usize,
     };
-    let found = agent.recall(&query).await?;
+    let found = agent.seen_by(Viewer::Agent).recall(&query).await?;
     Ok(json!({"type": "memories", "count": found.len(), "memories": shown(&found)?}))
 }
 
@@ -362,7 +362,7 @@ async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
         None if rehearsal => agent.rehearse_own(mode).await?,
         None => agent.open_own(mode).await?,
     };
-    let mut answer = shown(&session)?;
+    let mut answer = shown(&ShownSession::from(session))?;
     answer["prompt"] = Value::String(opened.prompt.text().into_exposed());
     if let Some(found) = &opened.nothing_can_go {
         answer["nothing_can_go"] = Value::String(found.to_string());

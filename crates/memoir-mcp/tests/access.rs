@@ -8,7 +8,7 @@
 mod house;
 
 use house::{agent, call, connected_by, connected_to};
-use memoir_app::{AccessRequestView, AgentHandle, Eyes};
+use memoir_app::{AccessRequestView, AgentHandle, Viewer};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     audit::Actor,
@@ -45,8 +45,8 @@ fn reading() -> AccessKind {
 }
 
 async fn state(agent: &AgentHandle, request: &AccessRequestView) -> AccessState {
-    let me = Actor::agent("wren");
-    let now = agent.access_request(request.id, Eyes::Agent, &me).await;
+    let lens = agent.seen_by(Viewer::Agent);
+    let now = lens.access_request(request.id).await;
     now.unwrap().state
 }
 
@@ -272,7 +272,8 @@ async fn a_person_at_a_client_with_forms_is_asked_once_and_beside_the_call() {
         assert!(question.contains(part), "{part}: {question}");
     }
     let me = Actor::agent("wren");
-    let granted = agent.access_request(request.id, Eyes::Agent, &me).await;
+    let lens = agent.seen_by(Viewer::Agent);
+    let granted = lens.access_request(request.id).await;
     let reason = granted.unwrap().reason.unwrap();
     assert_eq!(reason.expose(), "Look all you like.");
     agent.revoke_access(request.id, &me).await.unwrap();

@@ -2,13 +2,12 @@
 //!
 //! The agent of a path is reached through [`Caller`] alone. An agent reaches itself; an administrator
 //! reaches the agents of the account, and gets a handle that shows no words but those that the agent lets this
-//! administrator see for a while ([`Reached::mechanic`], SPEC 5.2). What belongs to somebody
+//! administrator see for a while ([`Reached::lens`], SPEC 5.2). What belongs to somebody
 //! else is not there: the answer is the same as for what does not exist.
 //!
-//! `Caller::reach` gives an `AgentHandle` together with the `Eyes` that it may be looked at with: the agent's
-//! own, or an administrator's, for whom rows are read without being unsealed. Where an administrator only
-//! looks, the routes go through [`Reached::mechanic`]; answers to changes, lists of agents, live views and
-//! webhooks never hold words for one, whatever the agent allows, since some of them are kept or sent on.
+//! `Caller::reach` gives an `AgentHandle`, which shows no words by itself, together with who looks: what is shown
+//! with words comes from [`Reached::lens`] alone. Answers to changes, lists of agents, live views and webhooks
+//! never hold words for an administrator, whatever the agent allows, since some of them are kept or sent on.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use axum::{
     extract::FromRequestParts,
     http::{header, request::Parts},
 };
-use memoir_app::{Account, AgentHandle, Error, Eyes, Mechanic, Principal};
+use memoir_app::{Account, AgentHandle, AgentLens, Error, Principal, Viewer};
 use memoir_domain::{AccessRequestId, AgentId, SessionId, audit::Actor};
 use memoir_vault::token;
 
@@ -43,18 +42,22 @@ impl std::ops::Deref for Caller {
     }
 }
 
-/// An agent that the caller reaches, and with whose eyes.
+/// An agent that the caller reaches, and who that is.
 pub(crate) struct Reached {
     pub(crate) agent: AgentHandle,
-    pub(crate) eyes: Eyes,
     pub(crate) actor: Actor,
+    viewer: Viewer,
 }
 
 impl Reached {
-    /// The agent as an administrator sees it: with words only where a grant of the agent to this very
-    /// administrator covers them.
-    pub(crate) fn mechanic(&self) -> Mechanic {
-        self.agent.mechanic(&self.actor)
+    /// The agent as the caller may see it.
+    pub(crate) fn lens(&self) -> AgentLens<'_> {
+        self.agent.seen_by(self.viewer.clone())
+    }
+
+    /// Whether the caller is the agent itself.
+    pub(crate) fn is_own(&self) -> bool {
+        self.viewer == Viewer::Agent
     }
 }
 
@@ -106,7 +109,7 @@ impl Caller {
         Actor::administrator(format!("token {}", self.principal.token))
     }
 
-    /// The agent of that name or identifier, by its own eyes or an administrator's.
+    /// The agent of that name or identifier, as itself or an administrator.
     pub(crate) async fn reach(&self, agent: &str) -> Result<Reached, Problem> {
         let found = match self.own.as_ref().filter(|own| own.answers_to(agent)) {
             Some(own) => own.clone(),
@@ -124,12 +127,12 @@ impl Caller {
     /// As [`Caller::reach`], for the agent itself only.
     pub(crate) async fn reach_own(&self, agent: &str) -> Result<Reached, Problem> {
         let reached = self.reach(agent).await?;
-        match reached.eyes {
-            Eyes::Agent => Ok(reached),
-            Eyes::Administrator => Err(Problem::forbidden(
+        if !reached.is_own() {
+            return Err(Problem::forbidden(
                 "this is for the agent itself; an administrator sees no words and speaks for no agent",
-            )),
+            ));
         }
+        Ok(reached)
     }
 
     /// As [`Caller::reach`], for an administrator only.
@@ -171,13 +174,13 @@ impl Caller {
         match self.principal.agent {
             None => Ok(Reached {
                 agent,
-                eyes: Eyes::Administrator,
+                viewer: Viewer::administrator(self.administrating()),
                 actor: self.administrating(),
             }),
             Some(own) if own == id => Ok(Reached {
                 actor: Actor::agent(agent.name()),
                 agent,
-                eyes: Eyes::Agent,
+                viewer: Viewer::Agent,
             }),
             Some(_) => Err(NotReached),
         }

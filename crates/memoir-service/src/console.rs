@@ -9,9 +9,7 @@ use axum::{
     http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
-use memoir_app::{
-    AgentHandle, DEFAULT_ACCOUNT, Eyes, HalfSignedIn, Memoir, NewToken, Proven, SignedIn,
-};
+use memoir_app::{AgentHandle, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, NewToken, Proven, SignedIn};
 use memoir_console::{Admission, Credentials, Host, SignInRefusal};
 use memoir_domain::{PrivateText, SessionId, TokenId};
 use memoir_vault::password::Password;
@@ -150,9 +148,9 @@ impl Host for Service {
         agent: &AgentHandle,
         session: SessionId,
     ) -> Response {
+        let lens = agent.seen_by(visitor.viewer());
         let listener = Listener::Browser(visitor);
-        let eyes = Eyes::Administrator;
-        let followed = live::follow(self, listener, agent, session, eyes, &head.headers).await;
+        let followed = live::follow(self, listener, &lens, session, &head.headers).await;
         followed.unwrap_or_else(IntoResponse::into_response)
     }
 }

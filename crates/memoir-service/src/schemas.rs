@@ -1,12 +1,12 @@
-//! The forms of what the domain's types serialize to, for the description of the interface. The domain knows
-//! nothing of it; the tests hold both against each other.
+//! The forms of what else goes over the wire, for the description of the interface: beside those of what is shown
+//! (`memoir_app::schemas`).
 
 #![expect(
     dead_code,
     reason = "these types describe what others serialize to, and are never made"
 )]
 
-use memoir_domain::{audit::Action as RecordedAction, knife::Tool};
+pub(crate) use memoir_app::schemas::*;
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ObjectBuilder, RefOr, Schema, Type},
@@ -14,88 +14,20 @@ use utoipa::{
 
 use crate::errors;
 
-/// A text that is one of a few names.
-fn names<'a>(names: impl IntoIterator<Item = &'a str>, about: &str) -> RefOr<Schema> {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .enum_values(Some(names))
-        .description(Some(about))
-        .into()
+/// A stable code.
+pub(crate) struct Code;
+
+impl PartialSchema for Code {
+    fn schema() -> RefOr<Schema> {
+        let pages = errors::PAGES.iter().filter(|page| page.status >= 400);
+        names(
+            pages.map(|page| page.code),
+            "A stable code; `/docs/errors/CODE` is the page about it.",
+        )
+    }
 }
 
-macro_rules! named {
-    ($($name:ident: $names:expr, $about:literal;)*) => {$(
-        pub(crate) struct $name;
-
-        impl PartialSchema for $name {
-            fn schema() -> RefOr<Schema> {
-                names($names, $about)
-            }
-        }
-
-        impl ToSchema for $name {}
-    )*};
-}
-
-named! {
-    AccessKind: ["read", "token", "shred"], "What an agent is asked for.";
-    AccessScope: ["session", "core", "all"], "What may be seen: what one session changed, the kept core memories, or everything.";
-    AccessState: memoir_domain::access::AccessState::ALL.map(|one| one.as_str()),
-        "Where a request for access stands. `done`: the token was made, or the memory shredded.";
-    AskedKind: ["read", "token"], "What an agent is asked for; a shredding is asked for where the memory is.";
-    Action: RecordedAction::ALL.map(RecordedAction::as_str), "What was done.";
-    ActorKind: memoir_domain::audit::ActorKind::ALL.map(|one| one.as_str()), "In what role somebody acts.";
-    Code: errors::PAGES.iter().filter(|page| page.status >= 400).map(|page| page.code),
-        "A stable code; `/docs/errors/CODE` is the page about it.";
-    LossGuard: memoir_domain::agent::LossGuard::ALL.map(|one| one.as_str()), "What becomes of an edit that would let something go.";
-    Driver: memoir_domain::session::Driver::ALL.map(|one| one.as_str()), "Who runs the loop of a session.";
-    DuplicateMatch: memoir_domain::agent::DuplicateMatch::ALL.map(|one| one.as_str()), "When two core memories are the same text.";
-    DueReason: ["weekly", "budget"], "Why a session is due.";
-    EndReason: memoir_domain::session::EndReason::ALL.map(|one| one.as_str()), "Why a session ended as it did.";
-    Included: ["discarded"], "What a list has beside kept memories.";
-    Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are always in the prompt; `journal` entries for a week.";
-    Origin: memoir_domain::wording::Origin::ALL.map(|one| one.as_str()),
-        "Through which door a text came, the strongest first; agent and administrator are equally strong.";
-    LeftAlone: memoir_domain::schedule::LeftAlone::ALL.map(|one| one.as_str()),
-        "Why the schedule never asks an agent.";
-    Mode: memoir_domain::session::Mode::ALL.map(|one| one.as_str()), "`dedup_only` has no consolidating and no rewriting.";
-    OwnField: memoir_domain::agent::Field::ALL.into_iter().filter(|one| one.is_own()).map(|one| one.as_str()), "What an agent sets about itself; its loss guard to a stricter one only.";
-    ReasoningEffort: memoir_domain::agent::ReasoningEffort::ALL.map(|one| one.as_str()),
-        "How much a model is to think before it answers.";
-    RefusalCode: [
-        "unknown_tool", "invalid_argument", "not_found", "constitutional", "immutable", "not_core", "edit_cap",
-        "mode", "words_added", "wording_gutted", "loss_limit", "words_lost", "too_long", "session_over",
-    ], "Why a tool's call changed nothing.";
-    State: memoir_domain::session::State::ALL.map(|one| one.as_str()), "Where a session stands, or how it ended.";
-    ToolName: Tool::ALL.map(Tool::as_str), "A tool of a session.";
-    Trigger: memoir_domain::session::Trigger::ALL.map(|one| one.as_str()), "Why a session was begun.";
-}
-
-/// What a session did. `consolidated` counts the memories that were merged.
-#[derive(ToSchema)]
-pub(crate) struct Stats {
-    consolidated: u32,
-    updated: u32,
-    deleted: u32,
-    protected: u32,
-}
-
-/// What a session's model calls used.
-#[derive(ToSchema)]
-pub(crate) struct Usage {
-    calls: u64,
-    input_tokens: u64,
-    output_tokens: u64,
-}
-
-/// Who did it.
-#[derive(ToSchema)]
-pub(crate) struct Actor {
-    #[schema(inline)]
-    kind: ActorKind,
-    /// A name to show.
-    name: String,
-}
+impl ToSchema for Code {}
 
 /// A later change that stands in the way of an undo.
 #[derive(ToSchema)]
@@ -109,16 +41,6 @@ pub(crate) struct Obstacle {
     session_id: Option<String>,
     /// The memories in question.
     memories: Vec<u64>,
-}
-
-/// Something that is not as it was written.
-#[derive(ToSchema)]
-pub(crate) struct Misfit {
-    /// The record, or the last one that tells of the row in question; null where no record does.
-    #[schema(required)]
-    seq: Option<u64>,
-    /// What is wrong: names of tables, rows and fields.
-    problem: String,
 }
 
 /// What a rewind did, in numbers.
@@ -144,53 +66,6 @@ pub(crate) struct Rewound {
     core_tokens_before: u64,
     /// The mass afterwards, in tokens.
     core_tokens_after: u64,
-}
-
-/// The settings of an agent as set; null where the default is in force. A prompt that the agent itself has
-/// set is left out for an administrator, but under an access to all that the agent has granted; and all prompts
-/// are left out of lists.
-#[derive(ToSchema)]
-pub(crate) struct SettingsAsSet {
-    #[schema(required)]
-    model: Option<String>,
-    system_prompt: Option<String>,
-    reflection_prompt: Option<String>,
-    memory_reflection_prompt: Option<String>,
-    refinement_prompt: Option<String>,
-    #[schema(required)]
-    refinement_threshold: Option<f64>,
-    #[schema(required)]
-    core_token_budget: Option<u64>,
-    #[schema(required)]
-    refinement_trigger_tokens: Option<u64>,
-    #[schema(required)]
-    immutable_tags: Option<Vec<String>>,
-    #[schema(required)]
-    duplicate_match: Option<DuplicateMatch>,
-    #[schema(required)]
-    loss_guard: Option<LossGuard>,
-    /// `weekly`, `off`, or a slot such as `Thu 03:30`.
-    #[schema(required)]
-    refinement_schedule: Option<String>,
-    #[schema(required)]
-    refinement_mode: Option<Mode>,
-    #[schema(required)]
-    context_journal_tokens: Option<u64>,
-    #[schema(required)]
-    context_core_tokens: Option<u64>,
-    #[schema(required)]
-    reasoning_effort: Option<ReasoningEffort>,
-    #[schema(required)]
-    answer_tokens: Option<u32>,
-    /// The prompt as it is set, or the default's whole text. So are the three that follow.
-    effective_system_prompt: Option<String>,
-    effective_reflection_prompt: Option<String>,
-    effective_memory_reflection_prompt: Option<String>,
-    effective_refinement_prompt: Option<String>,
-    /// Whether the schedule leaves it alone.
-    paused: bool,
-    /// Whether it is in service.
-    active: bool,
 }
 
 /// Agents' settings, with a name that must or may be there.
@@ -262,29 +137,6 @@ settings! {
     Settings, name: Option<String>;
     /// An agent to make: a name, and any settings.
     NewAgent, name: String;
-}
-
-/// How much of what was ever said is still said.
-#[derive(ToSchema)]
-pub(crate) struct Kept {
-    /// Wordings that kept core memories stand for, and those that sessions let go by deleting.
-    wordings: u64,
-    /// Those of which everything is still said.
-    carried: u64,
-    /// The words of all of them, but for the free ones.
-    words: u64,
-    /// Those of them that sessions let go.
-    lost_words: u64,
-    /// Those of them that sessions of the last 365 days let go.
-    lost_words_year: u64,
-}
-
-/// How many wordings are still said.
-#[derive(ToSchema)]
-pub(crate) struct Carried {
-    wordings: u64,
-    carried: u64,
-    let_go: u64,
 }
 
 /// What is let go, or would be.
@@ -455,20 +307,6 @@ pub(crate) struct ToolArguments {
     /// What was done and why.
     summary: Option<String>,
 }
-
-/// An object whose fields depend on the case.
-pub(crate) struct AnyObject;
-
-impl PartialSchema for AnyObject {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::Object)
-            .description(Some("An object whose fields depend on the case."))
-            .into()
-    }
-}
-
-impl ToSchema for AnyObject {}
 
 /// A text or a number.
 pub(crate) struct TextOrNumber;

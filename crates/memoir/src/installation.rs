@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_app::{Account, AgentHandle, Eyes, Mechanic, Memoir, Principal};
+use memoir_app::{Account, AgentHandle, Memoir, Principal, Viewer};
 use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::Providers;
 use memoir_store_sqlite::SqliteStore;
@@ -51,20 +51,20 @@ impl Installation {
         Ok(self.account.agent(name).await?)
     }
 
-    /// With whose eyes the agent is looked at: on a machine that is somebody's own, with the agent's; in a
-    /// closed installation only with its token, and otherwise without seeing words (SPEC 5.5).
+    /// Who looks at the agent: on a machine that is somebody's own, its owner, who sees what the agent sees; in a
+    /// closed installation the agent only with its token, and otherwise an administrator (SPEC 5.5).
     ///
     /// # Errors
     /// The token that is given opens nothing.
-    pub(crate) async fn eyes(&self, agent: &AgentHandle) -> Result<Eyes, Failure> {
+    pub(crate) async fn viewer(&self, agent: &AgentHandle) -> Result<Viewer, Failure> {
         if !self.is_closed {
-            return Ok(Eyes::Agent);
+            return Ok(Viewer::Agent);
         }
         let holder = self.holder().await?;
-        Ok(match holder {
-            Some(holder) if is_own(agent, &holder) => Eyes::Agent,
-            _ => Eyes::Administrator,
-        })
+        if holder.is_some_and(|holder| is_own(agent, &holder)) {
+            return Ok(Viewer::Agent);
+        }
+        Ok(Viewer::administrator(self.actor(agent).await?))
     }
 
     /// Whoever acts: the agent or the administrator of its account whose token is given, or else whoever
@@ -108,14 +108,6 @@ impl Installation {
         }
     }
 
-    /// The agent as whoever acts may see it who is not the agent.
-    ///
-    /// # Errors
-    /// The token that is given opens nothing.
-    pub(crate) async fn mechanic(&self, agent: &AgentHandle) -> Result<Mechanic, Failure> {
-        Ok(agent.mechanic(&self.actor(agent).await?))
-    }
-
     /// Whoever the given token is for; `None` without one.
     async fn holder(&self) -> Result<Option<Principal>, Failure> {
         let given = std::env::var(TOKEN).unwrap_or_default();
@@ -136,9 +128,9 @@ impl Installation {
     /// # Errors
     /// The installation is closed, and the agent's token was not given.
     pub(crate) async fn for_its_own_eyes(&self, agent: &AgentHandle) -> Result<(), Failure> {
-        match self.eyes(agent).await? {
-            Eyes::Agent => Ok(()),
-            Eyes::Administrator => self.refuse(agent),
+        match self.viewer(agent).await? {
+            Viewer::Agent => Ok(()),
+            Viewer::Administrator(_) => self.refuse(agent),
         }
     }
 

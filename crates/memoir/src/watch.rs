@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use memoir_app::{
-    Eyes, SessionView,
+    SessionFacts,
     sessions::{Progress, drive::Measure},
 };
-use memoir_domain::{PrivateText, SessionId, memory::Number, session::State};
+use memoir_domain::{SessionId, memory::Number, session::State};
 
 use crate::{
     show::{self, counted, thousands},
@@ -19,7 +19,6 @@ const BAR: u64 = 16;
 /// Prints progress as it happens.
 pub(crate) struct Watcher {
     json: bool,
-    eyes: Eyes,
     edits: u32,
     /// What could be removed at the beginning, in tokens.
     removable_tokens: u64,
@@ -41,10 +40,9 @@ impl Running {
 }
 
 impl Watcher {
-    pub(crate) fn new(json: bool, eyes: Eyes) -> Self {
+    pub(crate) fn new(json: bool) -> Self {
         Self {
             json,
-            eyes,
             edits: 0,
             removable_tokens: 0,
             running: Running::default(),
@@ -58,13 +56,6 @@ impl Watcher {
 
     /// Takes note of `progress`.
     pub(crate) fn see(&mut self, progress: &Progress) {
-        let wordless = Progress::Declined {
-            words: PrivateText::default(),
-        };
-        let progress = match (progress, self.eyes) {
-            (Progress::Declined { .. }, Eyes::Administrator) => &wordless,
-            (progress, _) => progress,
-        };
         match progress {
             Progress::Begun { session, .. } => self.running.set(Some(*session)),
             Progress::Ended { .. } => self.running.set(None),
@@ -218,7 +209,7 @@ fn answered(tool: &str, refused: Option<&str>) -> Option<String> {
     }
 }
 
-fn ended(session: &SessionView) -> Option<String> {
+fn ended(session: &SessionFacts) -> Option<String> {
     let text = match (session.state, session.pre_session_tokens) {
         // Told already, in the agent's words.
         (State::Declined, _) => return None,

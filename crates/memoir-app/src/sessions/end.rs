@@ -11,7 +11,7 @@ use memoir_domain::{
 use memoir_store::AgentQuery;
 
 use super::{begin::running, bounded, rehearse::Rehearsal};
-use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionView};
+use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionFacts};
 
 impl Memoir {
     /// Until when a lease taken or renewed now lasts.
@@ -71,7 +71,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// It has ended.
-    pub async fn cancel(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
+    pub async fn cancel(&self, id: SessionId, actor: &Actor) -> Result<SessionFacts> {
         self.abandon(id, EndReason::Cancelled, actor, None).await
     }
 
@@ -80,7 +80,7 @@ impl AgentHandle {
         id: SessionId,
         words: &PrivateText,
         usage: Usage,
-    ) -> Result<SessionView> {
+    ) -> Result<SessionFacts> {
         let (actor, words) = (self.as_actor(), bounded(words));
         self.end(id, Some(usage), |agent, session, now| {
             lifecycle::decline(agent, session, words.clone(), &actor, now)
@@ -94,7 +94,7 @@ impl AgentHandle {
         why: EndReason,
         actor: &Actor,
         usage: Option<Usage>,
-    ) -> Result<SessionView> {
+    ) -> Result<SessionFacts> {
         self.end(id, usage, |agent, session, now| {
             lifecycle::abandon(agent, session, why, actor, now)
         })
@@ -107,7 +107,7 @@ impl AgentHandle {
         id: SessionId,
         message: &str,
         usage: Usage,
-    ) -> Result<SessionView> {
+    ) -> Result<SessionFacts> {
         self.end(id, Some(usage), |agent, session, now| {
             lifecycle::fail(agent, session, message.to_owned(), now)
         })
@@ -119,7 +119,7 @@ impl AgentHandle {
         id: SessionId,
         usage: Option<Usage>,
         decide: impl Fn(Agent, Session, Timestamp) -> Decision,
-    ) -> Result<SessionView> {
+    ) -> Result<SessionFacts> {
         self.decide(&with_session(id), |loaded, now| {
             let decision = ended(loaded, id, now, |agent, session| {
                 let session = Session {
@@ -130,7 +130,7 @@ impl AgentHandle {
             })?;
             let decision = decision.ok_or(Error::SessionLost(id))?;
             let ended = decision.sessions.first().cloned();
-            let view = ended.map(|session| SessionView::new(&self.name, session));
+            let view = ended.map(|session| SessionFacts::new(&self.name, &session));
             Ok((Some(decision), view))
         })
         .await?
@@ -138,12 +138,12 @@ impl AgentHandle {
     }
 
     /// Notes what the model calls of a session used, also after its end.
-    pub(crate) async fn note_usage(&self, id: SessionId, usage: Usage) -> Result<SessionView> {
+    pub(crate) async fn note_usage(&self, id: SessionId, usage: Usage) -> Result<SessionFacts> {
         self.decide(&with_session(id), |mut loaded, _| {
             let mut session = loaded.take_session(id)?;
             let changed = session.usage != usage;
             session.usage = usage;
-            let view = SessionView::new(&self.name, session.clone());
+            let view = SessionFacts::new(&self.name, &session);
             let decision = Decision::of_sessions(loaded.agent, vec![session]);
             Ok((changed.then_some(decision), view))
         })

@@ -23,8 +23,12 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, AgentRow, RecordFilter, SessionRow};
 use serde::Serialize;
 use tokio::sync::watch;
+use utoipa::ToSchema;
 
-use crate::{AgentHandle, Error, Eyes, RecordView, Result, SessionView, codec};
+use crate::{
+    AgentHandle, AgentLens, Error, Result, SessionFacts, ShownRecord, ShownSession, Viewer, codec,
+    shown::Sight,
+};
 
 /// How often the store is looked at where nothing wakes whoever watches: other processes may write.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -54,30 +58,35 @@ pub struct SessionProgress {
     pub breaker_tokens: u64,
 }
 
-/// A session with what the breaker looks at.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LiveSession {
-    /// The session.
+/// A session as it is watched, with what the breaker looks at.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = LiveSession)]
+pub struct LiveSession<S = ShownSession> {
+    /// The session; for whoever may see no words [`SessionFacts`].
     #[serde(flatten)]
-    pub session: SessionView,
-    /// The mass now, in tokens; at the end, that of the end. `None` where it ended without the knife having
-    /// been handed over, and of a rehearsal that runs: its copy is not measured from outside.
+    pub session: S,
+    /// The mass now; at the end, that of the end. Null where the session ended without the knife, and of a
+    /// rehearsal that runs.
+    #[schema(required)]
     pub core_tokens: Option<u64>,
-    /// The smallest mass at which the breaker holds; `None` before the knife is handed over.
+    /// The breaker line: the smallest mass at which the breaker holds. Null before the knife is handed over.
+    #[schema(required)]
     pub breaker_tokens: Option<u64>,
-    /// How many more tokens edits may take away; `None` before the knife is handed over and once it ended.
+    /// How many more tokens edits may take away; null before the knife is handed over, and at the end.
+    #[schema(required)]
     pub removable_tokens: Option<u64>,
     /// Edits that are left.
     pub edits_left: u32,
 }
 
-/// A record of the session with the mass that it left.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A record of a session that is watched.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct LiveRecord {
     /// The record.
     #[serde(flatten)]
-    pub record: RecordView,
-    /// The mass after it, in tokens; `None` where the record does not measure it.
+    pub record: ShownRecord,
+    /// The mass after it; null where the record does not measure it.
+    #[schema(required)]
     pub core_tokens: Option<u64>,
 }
 
@@ -96,7 +105,7 @@ pub enum LiveEvent {
 pub struct Live {
     agent: AgentHandle,
     id: SessionId,
-    eyes: Eyes,
+    sight: Sight,
     seen: Seen,
     /// The agent's version at the last look that brought everything.
     looked_at: Option<u64>,
@@ -104,28 +113,37 @@ pub struct Live {
     waking: Waking,
 }
 
-impl AgentHandle {
-    /// Watches a session of the agent from there on, as whoever looks may see it.
-    pub fn watch(&self, id: SessionId, eyes: Eyes, seen: Seen) -> Live {
+impl AgentLens<'_> {
+    /// Watches a session of the agent from there on. An administrator is shown no words, whatever the agent
+    /// allows: nothing of a grant is judged while it is watched.
+    pub fn watch(&self, id: SessionId, seen: Seen) -> Live {
+        let agent = self.agent;
         Live {
-            agent: self.clone(),
+            agent: agent.clone(),
             id,
-            eyes,
+            sight: match self.viewer {
+                Viewer::Agent => Sight::Words,
+                Viewer::Administrator(_) => Sight::NoWords,
+            },
             seen,
             looked_at: None,
             has_ended: false,
-            waking: self.memoir.changes.clone().waking(self.scope),
+            waking: agent.memoir.changes.clone().waking(agent.scope),
         }
     }
+}
 
-    /// A session as it stands now, with what the breaker looks at, as an administrator sees it.
+impl AgentHandle {
+    /// A session as it stands now, with what the breaker looks at; without words.
     ///
     /// # Errors
     /// There is no such session; the agent was erased; the store fails.
-    pub async fn blind_standing(&self, id: SessionId) -> Result<LiveSession> {
+    pub async fn live_session(&self, id: SessionId) -> Result<LiveSession<SessionFacts>> {
         let (agent, row) = self.watched(id).await?;
-        let (session, _) = self.standing(&agent, row, Eyes::Administrator).await?;
-        Ok(session)
+        self.key_of(&agent).await?;
+        let (session, _) = codec::session(None, row)?;
+        let facts = SessionFacts::new(&self.name, &session);
+        Ok(live(codec::listed_agent(&agent)?, &session, facts))
     }
 
     /// The agent with one of its sessions, at one moment.
@@ -145,15 +163,15 @@ impl AgentHandle {
         &self,
         agent: &AgentRow,
         row: SessionRow,
-        eyes: Eyes,
+        sight: Sight,
     ) -> Result<(LiveSession, SessionProgress)> {
         // Also tells whether the agent is still there.
         let key = self.key_of(agent).await?;
         let version = row.document.version;
-        let key = (eyes == Eyes::Agent).then_some(&key);
+        let key = (sight == Sight::Words).then_some(&key);
         let (session, _) = codec::session(key, row)?;
-        let agent = codec::listed_agent(agent)?;
-        let live = live(&self.name, agent, session, eyes);
+        let shown = ShownSession::with_words(&self.name, session.clone(), None);
+        let live = live(codec::listed_agent(agent)?, &session, shown);
         let standing = SessionProgress {
             version,
             core_tokens: live.core_tokens.unwrap_or(0),
@@ -188,7 +206,7 @@ impl Live {
             self.looked_at = None;
             return Ok(news);
         }
-        let (session, standing) = self.agent.standing(&agent, row, self.eyes).await?;
+        let (session, standing) = self.agent.standing(&agent, row, self.sight).await?;
         self.looked_at = Some(agent.document.version);
         self.has_ended = !session.session.state.is_running();
         if self.seen.standing != Some(standing) {
@@ -235,29 +253,26 @@ impl Live {
             first: Some(AT_ONCE),
             ..RecordFilter::default()
         };
-        let records = self.agent.record_views(&filter, self.eyes).await?;
+        let key = match self.sight {
+            Sight::Words => self.agent.key().await?,
+            _ => None,
+        };
+        let records = self.agent.shown_records(&filter, self.sight, key.as_ref());
+        let records = records.await?;
         let known = records
             .into_iter()
             .filter(|record| record.seq < agent.columns.next_seq);
         Ok(known
             .map(|record| LiveRecord {
-                core_tokens: mass_after(&record),
+                core_tokens: record.mass_after(),
                 record,
             })
             .collect())
     }
 }
 
-/// What the record says that the mass was afterwards.
-fn mass_after(record: &RecordView) -> Option<u64> {
-    let data = record.data.expose();
-    ["post_session_tokens", "core_tokens_after"]
-        .iter()
-        .find_map(|fact| data.get(fact)?.as_u64())
-}
-
-/// `agent` as it is now, with the name that it was looked up by.
-fn live(name: &str, mut agent: Agent, session: Session, eyes: Eyes) -> LiveSession {
+/// What the breaker looks at, `agent` being as it is now, beside the session as it is shown.
+fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
     let is_running = session.state.is_running();
     let mut core_tokens = Some(agent.tally.core_tokens).filter(|_| !session.rehearsal);
     if !is_running {
@@ -267,7 +282,7 @@ fn live(name: &str, mut agent: Agent, session: Session, eyes: Eyes) -> LiveSessi
         agent.settings.refinement_threshold = session.threshold;
     }
     let has_knife = session.pre_session_tokens.is_some();
-    let gauge = has_knife.then(|| session_gauge(&agent, &session));
+    let gauge = has_knife.then(|| session_gauge(&agent, session));
     LiveSession {
         core_tokens,
         breaker_tokens: gauge.as_ref().map(Gauge::least_allowed),
@@ -276,7 +291,7 @@ fn live(name: &str, mut agent: Agent, session: Session, eyes: Eyes) -> LiveSessi
             .filter(|_| is_running && !session.rehearsal)
             .map(|gauge| gauge.allowance().tokens),
         edits_left: EDIT_CAP.saturating_sub(session.edits),
-        session: SessionView::new(name, session).seen_by(eyes),
+        session: shown,
     }
 }
 

@@ -16,15 +16,12 @@ mod sweep;
 mod turns;
 mod undo;
 
-use memoir_domain::{PrivateText, SessionId, knife::Tool};
+use memoir_domain::{PrivateText, knife::Tool};
 use memoir_model::ToolDefinition;
-use memoir_store::AgentQuery;
-
-use crate::{AgentHandle, Result, SessionView};
 
 pub(crate) use begin::room;
 pub use begin::{OpenedSession, RefineOptions};
-pub use drive::{Driven, Progress};
+pub use drive::{Observer, Progress};
 pub(crate) use live::Changes;
 pub use live::{Live, LiveEvent, LiveRecord, LiveSession, Seen, SessionProgress};
 pub(crate) use own::own_lease_time;
@@ -47,59 +44,6 @@ pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<ToolDefinitio
             parameters: tool.parameters(),
         })
         .collect()
-}
-
-/// A session with what it came to, where it was a rehearsal.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct SessionDetail {
-    /// The session.
-    #[serde(flatten)]
-    pub session: SessionView,
-    /// What a rehearsal came to; `None` for any other session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub changes: Option<Vec<RehearsedMemory>>,
-}
-
-impl AgentHandle {
-    /// The agent's sessions, newest first, at most `limit` of them.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn sessions(&self, limit: u32) -> Result<Vec<SessionView>> {
-        let rows = self.memoir.store.sessions(self.scope, limit).await?;
-        let key = self.key().await?;
-        rows.into_iter()
-            .map(|row| {
-                let (session, _) = crate::codec::session(key.as_ref(), row)?;
-                Ok(SessionView::new(&self.name, session))
-            })
-            .collect()
-    }
-
-    /// One session.
-    ///
-    /// # Errors
-    /// The agent has none of that identifier.
-    pub async fn session(&self, id: SessionId) -> Result<SessionDetail> {
-        let mut loaded = self
-            .load(&AgentQuery {
-                session: Some(id),
-                ..AgentQuery::default()
-            })
-            .await?;
-        let rehearsal = loaded
-            .session
-            .as_mut()
-            .and_then(|(_, rehearsal)| rehearsal.take());
-        let mut session = loaded.take_session(id)?;
-        session.refused_calls = session
-            .refused_calls
-            .saturating_add(self.memoir.refusals.of(id));
-        Ok(SessionDetail {
-            session: SessionView::new(&self.name, session),
-            changes: rehearsal.map(|rehearsal| rehearsal.memories()),
-        })
-    }
 }
 
 /// What a refusal to consent is kept as, at most so many characters (SPEC 2.1: nothing is cut silently).

@@ -14,7 +14,7 @@ use super::{
     slate::Slate,
 };
 use crate::{
-    AgentHandle, Error, Loaded, Result, SessionView, Settings, again, codec::Writing,
+    AgentHandle, Error, Loaded, Result, SessionFacts, Settings, again, codec::Writing,
     memories::wanted,
 };
 
@@ -29,7 +29,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// No session can be begun (SPEC 3.1, 3.2).
-    pub async fn open_own(&self, mode: Mode) -> Result<(SessionView, OpenedSession)> {
+    pub async fn open_own(&self, mode: Mode) -> Result<(SessionFacts, OpenedSession)> {
         self.open_by_itself(mode, false).await
     }
 
@@ -37,7 +37,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// As [`AgentHandle::open_own`].
-    pub async fn rehearse_own(&self, mode: Mode) -> Result<(SessionView, OpenedSession)> {
+    pub async fn rehearse_own(&self, mode: Mode) -> Result<(SessionFacts, OpenedSession)> {
         self.open_by_itself(mode, true).await
     }
 
@@ -45,7 +45,7 @@ impl AgentHandle {
         &self,
         mode: Mode,
         rehearsal: bool,
-    ) -> Result<(SessionView, OpenedSession)> {
+    ) -> Result<(SessionFacts, OpenedSession)> {
         self.close_if_lapsed().await?;
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
@@ -66,7 +66,7 @@ impl AgentHandle {
             let session = decision.sessions.first().cloned();
             let session = session.ok_or(Error::SessionLost(id))?;
             match self.commit(&base, decision, beside).await {
-                Ok(_) => Ok((SessionView::new(&self.name, session), opened)),
+                Ok(_) => Ok((SessionFacts::new(&self.name, &session), opened)),
                 Err(Error::Store(memoir_store::Error::SessionRunning)) => {
                     let running = self.load(&AgentQuery::default()).await?.running_session;
                     let open = |id| StartRefusal::SessionOpen(id).into();
@@ -111,7 +111,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn take_up_own(&self) -> Result<Option<(SessionView, OpenedSession)>> {
+    pub async fn take_up_own(&self) -> Result<Option<(SessionFacts, OpenedSession)>> {
         self.close_if_lapsed().await?;
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(None);
@@ -128,7 +128,7 @@ impl AgentHandle {
         }
         let (session, opened) = self.resume(loaded, id, None)?;
         self.renew_own(&session, self.memoir.now()).await?;
-        Ok(Some((SessionView::new(&self.name, session), opened)))
+        Ok(Some((SessionFacts::new(&self.name, &session), opened)))
     }
 
     /// The open session of the agent's own; `None` where there is none.

@@ -19,10 +19,10 @@ use memoir_store::{AgentQuery, WaitingSession};
 use super::{
     RefineOptions,
     begin::{OpenedSession, as_it_stands, running},
-    drive::{Drive, Driven, Hold, Observer, Progress},
+    drive::{Drive, Hold, Observer, Progress},
     end::with_session,
 };
-use crate::{AgentHandle, Error, Memoir, Result, SessionView};
+use crate::{AgentHandle, Error, Memoir, Result, SessionFacts};
 
 /// A session that a worker took up.
 pub struct TakenUp {
@@ -119,7 +119,7 @@ impl TakenUp {
     ///
     /// # Errors
     /// The store fails, or the session was closed by somebody else.
-    pub async fn drive(&self, observer: &mut Observer<'_>) -> Result<Driven> {
+    pub async fn drive(&self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
         let Self {
             hold,
             model,
@@ -134,13 +134,12 @@ impl TakenUp {
             rehearsal: *rehearsal,
         });
         let drive = Drive::new(agent.clone(), hold, model.clone());
-        let session = if *state == State::Open {
+        if *state == State::Open {
             let opened = agent.reopen(hold.id, model.context_tokens()).await?;
-            Box::pin(drive.go_on(opened, observer)).await?
+            Box::pin(drive.go_on(opened, observer)).await
         } else {
-            Box::pin(drive.run(observer)).await?
-        };
-        agent.driven(session).await
+            Box::pin(drive.run(observer)).await
+        }
     }
 
     /// Leaves the session to another worker. Its edits stay, and whoever takes it up goes on with the
@@ -170,7 +169,7 @@ impl AgentHandle {
     /// # Errors
     /// No session can be begun, or no model is set. [`Error::NotDue`] where the schedule wants it and it is
     /// not due any more.
-    pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionView> {
+    pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionFacts> {
         let model = self.model(options).await?;
         self.close_if_lapsed().await?;
         Box::pin(self.spare(options)).await?;
@@ -190,7 +189,7 @@ impl AgentHandle {
                 let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
                 let session = decision.sessions.first().cloned();
                 let session = session.ok_or(Error::SessionLost(id))?;
-                Ok((Some(decision), SessionView::new(&self.name, session)))
+                Ok((Some(decision), SessionFacts::new(&self.name, &session)))
             })
             .await;
         match queued {

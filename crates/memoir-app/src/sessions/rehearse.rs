@@ -24,10 +24,11 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::slate::Slate;
 use crate::{
-    AgentHandle, BlindMemoryView, Error, Loaded, MemoryView, Result, SessionView, again, codec,
+    AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession, again, codec,
 };
 
 /// What a rehearsal came to: enough to show it, and to do it.
@@ -64,23 +65,26 @@ impl Touched {
     }
 }
 
-/// A memory that the rehearsal touched, as every door shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A memory that a rehearsal touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = RehearsedChange)]
 pub struct RehearsedMemory {
     /// Its number; that of a new one may be another when the rehearsal is applied.
+    #[schema(value_type = u64)]
     pub number: Number,
-    /// As it is; `None` where it would be new.
-    pub before: Option<MemoryView>,
+    /// As it is; null where it would be new.
+    #[schema(required)]
+    pub before: Option<ShownMemory>,
     /// As it would be.
-    pub after: MemoryView,
+    pub after: ShownMemory,
 }
 
 impl From<&Touched> for RehearsedMemory {
     fn from(touched: &Touched) -> Self {
         Self {
             number: touched.number,
-            before: touched.before.clone().map(MemoryView::from),
-            after: touched.after.clone().into(),
+            before: touched.before.clone().map(ShownMemory::with_words),
+            after: ShownMemory::with_words(touched.after.clone()),
         }
     }
 }
@@ -111,9 +115,9 @@ pub struct AppliedMass {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlindChange {
     /// As it was; `None` where it would be new.
-    pub before: Option<BlindMemoryView>,
+    pub before: Option<MemoryFacts>,
     /// As it would be. The number of a new one may be another when the rehearsal is applied.
-    pub after: BlindMemoryView,
+    pub after: MemoryFacts,
     /// Whether its words become others.
     pub is_reworded: bool,
     /// The new memory that it is merged into; `None` where it is not merged.
@@ -228,8 +232,8 @@ impl Rehearsal {
             let into = merged.find(|edit| edit.numbers.contains(&number));
             let made = self.edits.iter().find(|edit| edit.created == Some(number));
             BlindChange {
-                before: before.map(BlindMemoryView::from),
-                after: BlindMemoryView::from(&touched.after),
+                before: before.map(MemoryFacts::from),
+                after: MemoryFacts::from(&touched.after),
                 is_reworded: before.is_some_and(|before| before.content != touched.after.content),
                 merged_into: into.and_then(|edit| edit.created),
                 made_of: made.map(|edit| edit.numbers.clone()).unwrap_or_default(),
@@ -246,7 +250,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// A memory that it touches changed since, or an edit is refused now: then nothing is changed.
-    pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
+    pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<ShownSession> {
         self.close_if_lapsed().await?;
         again(|| self.attempt_apply(id, actor)).await
     }
@@ -298,7 +302,7 @@ impl AgentHandle {
         }
     }
 
-    async fn attempt_apply(&self, id: SessionId, actor: &Actor) -> Result<SessionView> {
+    async fn attempt_apply(&self, id: SessionId, actor: &Actor) -> Result<ShownSession> {
         let mut loaded = self.load(&self.applying(id)).await?;
         let no_session = || Error::NoSession(id.to_string());
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
@@ -319,7 +323,7 @@ impl AgentHandle {
         };
         let beside = codec::Beside::rehearsed(id, applied_rehearsal);
         self.commit(&base, decision, beside).await?;
-        Ok(SessionView::new(&self.name, session))
+        Ok(ShownSession::answered(&self.name, session, actor))
     }
 
     /// Applying as one decision, and the session that it makes.

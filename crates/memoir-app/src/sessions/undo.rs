@@ -15,7 +15,7 @@ use memoir_domain::{
 use memoir_store::{RecordFilter, Selection};
 
 use super::end::with_session;
-use crate::{AgentHandle, Error, Loaded, Result, SessionView, again, memories::wanted};
+use crate::{AgentHandle, Error, Loaded, Result, ShownSession, again, memories::wanted};
 
 /// What rolling a session back would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl AgentHandle {
         id: SessionId,
         cascade: bool,
         actor: &Actor,
-    ) -> Result<SessionView> {
+    ) -> Result<ShownSession> {
         again(|| self.attempt_roll_back(id, cascade, actor)).await
     }
 
@@ -65,7 +65,7 @@ impl AgentHandle {
         id: SessionId,
         cascade: bool,
         actor: &Actor,
-    ) -> Result<SessionView> {
+    ) -> Result<ShownSession> {
         let (loaded, decision, _) = self.plan_roll_back(id, cascade, actor).await?;
         let undone = decision
             .sessions
@@ -75,7 +75,7 @@ impl AgentHandle {
         self.commit(&loaded.base, decision, crate::codec::Beside::default())
             .await?;
         undone
-            .map(|session| SessionView::new(&self.name, session))
+            .map(|session| ShownSession::answered(&self.name, session, actor))
             .ok_or(Error::SessionLost(id))
     }
 

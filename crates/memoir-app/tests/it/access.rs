@@ -52,6 +52,7 @@ impl Door {
     async fn actions(&self) -> Vec<String> {
         let records = self
             .agent
+            .seen_by(memoir_app::Viewer::Agent)
             .records(&memoir_app::RecordQuery::default())
             .await;
         let records = records.unwrap();
@@ -198,6 +199,7 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
     );
     let records = door
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .records(&memoir_app::RecordQuery::default())
         .await
         .unwrap();

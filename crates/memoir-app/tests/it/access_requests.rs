@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_app::{
-    AccessRequestView, Asked, Error, Eyes, Mechanic, MemoryPage, Provision, RecordQuery, SeenMemory,
+    AccessRequestView, AgentLens, Asked, Error, MemoryPage, Provision, RecordQuery, Viewer,
 };
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
@@ -64,26 +64,19 @@ async fn answer(world: &World, id: AccessRequestId, yes: bool) -> Result<AccessR
 }
 
 async fn now(world: &World, id: AccessRequestId) -> AccessRequestView {
-    let agent = &world.agent;
-    agent
-        .access_request(id, Eyes::Agent, &wren())
-        .await
-        .unwrap()
+    let lens = world.agent.seen_by(Viewer::Agent);
+    lens.access_request(id).await.unwrap()
 }
 
-fn mechanic(world: &World) -> Mechanic {
-    world.agent.mechanic(&person())
+fn mechanic(world: &World) -> AgentLens<'_> {
+    world.agent.seen_by(Viewer::administrator(person()))
 }
 
 /// Whether the words of that memory are shown to the administrator who asks in these tests.
 async fn sees(world: &World, number: u64) -> bool {
-    match mechanic(world).memory(Number(number)).await.unwrap() {
-        SeenMemory::Words(memory) => {
-            assert!(!memory.content.is_empty());
-            true
-        }
-        SeenMemory::Blind(_) => false,
-    }
+    let memory = mechanic(world).memory(Number(number)).await.unwrap();
+    assert_eq!(memory.words.is_some(), !memory.content().is_empty());
+    memory.words.is_some()
 }
 
 async fn used(world: &World) -> usize {
@@ -158,10 +151,13 @@ async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
     world.agent.save(&entry, &wren()).await.unwrap();
     let core = granted(&world, &reading(AccessScope::Core, 30)).await;
     let all = granted(&world, &reading(AccessScope::All, 30)).await;
-    let under = |id| mechanic(&world).under(id);
+    let under = |id| {
+        let viewer = Viewer::administrator(person()).under(id);
+        world.agent.seen_by(viewer)
+    };
     let shows = async |id, number| {
         let seen = under(id).memory(Number(number)).await.unwrap();
-        matches!(seen, SeenMemory::Words(_))
+        seen.words.is_some()
     };
     assert!(shows(core.id, 1).await && !shows(core.id, 5).await);
     assert!(shows(all.id, 1).await && shows(all.id, 5).await);
@@ -346,9 +342,11 @@ async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in
 async fn spec_5_2_only_who_asked_looks() {
     let world = World::new(&MEMORIES).await;
     granted(&world, &reading(AccessScope::All, 60)).await;
-    let other = world.agent.mechanic(&other_administrator());
+    let other = world
+        .agent
+        .seen_by(Viewer::administrator(other_administrator()));
     let seen = other.memory(Number(1)).await.unwrap();
-    assert!(matches!(seen, SeenMemory::Blind(_)));
+    assert!(seen.words.is_none());
     assert!(other.grants().await.unwrap().is_empty());
     assert_eq!(mechanic(&world).grants().await.unwrap().len(), 1);
     assert_eq!(used(&world).await, 0);
@@ -366,32 +364,32 @@ async fn varied() -> (World, SessionId) {
     world.clock.advance(MINUTE);
     let (driven, _) = world.refine([delete(4), complete()]).await;
     world.clock.advance(MINUTE);
-    (world, driven.session.id)
+    (world, driven.id)
 }
 
 async fn words_of_records(world: &World) -> usize {
     let mechanic = mechanic(world);
     let query = RecordQuery::default();
     let records = mechanic.record_page(&query, 1, 200).await.unwrap();
-    let has_words =
-        |record: &&memoir_app::RecordView| record.before.is_some() || record.after.is_some();
+    let has_words = |record: &&memoir_app::ShownRecord| {
+        record.words.before.is_some() || record.words.after.is_some()
+    };
     records.iter().filter(has_words).count()
 }
 
 async fn has_prompt(world: &World) -> bool {
-    let view = mechanic(world).show().await.unwrap();
-    let settings = view.settings.expose();
-    settings
-        .get("reflection_prompt")
+    let agent = mechanic(world).show().await.unwrap();
+    agent
+        .setting(Field::ReflectionPrompt)
         .is_some_and(|prompt| !prompt.is_null())
 }
 
 async fn summary(world: &World, session: SessionId) -> bool {
-    let one = mechanic(world).session(session).await.unwrap().session;
+    let one = mechanic(world).session(session).await.unwrap();
     let page = mechanic(world).session_page(None, 10).await.unwrap();
     let listed = page.iter().find(|view| view.id == session).unwrap();
-    assert_eq!(one.summary.is_some(), listed.summary.is_some());
-    one.summary.is_some()
+    assert_eq!(one.words.summary.is_some(), listed.words.summary.is_some());
+    one.words.summary.is_some()
 }
 
 #[tokio::test]
@@ -406,10 +404,7 @@ async fn spec_5_2_without_a_grant_nothing_is_shown_and_nothing_recorded() {
         ..MemoryPage::default()
     };
     let page = mechanic(&world).memory_page(&page).await.unwrap();
-    assert!(
-        page.iter()
-            .all(|memory| matches!(memory, SeenMemory::Blind(_)))
-    );
+    assert!(page.iter().all(|memory| memory.words.is_none()));
     assert_eq!(words_of_records(&world).await, 0);
     assert!(!summary(&world, session).await);
     assert!(!has_prompt(&world).await);
@@ -457,13 +452,13 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
         ..RecordQuery::default()
     };
     let page = mechanic(&world).record_page(&query, 1, 200).await.unwrap();
-    assert!(page.iter().any(|record| record.before.is_some()));
+    assert!(page.iter().any(|record| record.words.before.is_some()));
     let all = mechanic(&world)
         .record_page(&RecordQuery::default(), 1, 200)
         .await
         .unwrap();
     for record in &all {
-        let is_shown = record.before.is_some() || record.after.is_some();
+        let is_shown = record.words.before.is_some() || record.words.after.is_some();
         assert!(
             !is_shown || record.session_id == Some(session),
             "{}",
@@ -471,7 +466,7 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
         );
     }
     assert!(summary(&world, session).await);
-    assert!(!summary(&world, another.session.id).await);
+    assert!(!summary(&world, another.id).await);
     assert!(!has_prompt(&world).await);
     let search = mechanic(&world)
         .recall_page(&Query::default(), None, false)
@@ -669,9 +664,9 @@ async fn spec_5_2_limits_are_named() {
         code(reading(AccessScope::Core, 60)).await,
         "too_many_waiting"
     );
-    let me = wren();
-    let waiting = world.agent.access_requests(None, 50, Eyes::Agent, &me);
-    assert_eq!(waiting.await.unwrap().len(), 20);
+    let lens = world.agent.seen_by(Viewer::Agent);
+    let waiting = lens.access_requests(None, 50).await.unwrap();
+    assert_eq!(waiting.len(), 20);
 }
 
 #[tokio::test]
@@ -711,22 +706,15 @@ async fn spec_5_2_the_answer_is_for_the_agent_and_for_whoever_asked() {
     let me = wren();
     let answered = world.agent.answer_access(request.id, false, reason, &me);
     assert!(answered.await.unwrap().reason.is_some());
-    for (eyes, actor, shown) in [
-        (Eyes::Agent, wren(), true),
-        (Eyes::Administrator, person(), true),
-        (Eyes::Administrator, other_administrator(), false),
+    for (viewer, shown) in [
+        (Viewer::Agent, true),
+        (Viewer::administrator(person()), true),
+        (Viewer::administrator(other_administrator()), false),
     ] {
-        let list = world
-            .agent
-            .access_requests(None, 5, eyes, &actor)
-            .await
-            .unwrap();
+        let lens = world.agent.seen_by(viewer);
+        let list = lens.access_requests(None, 5).await.unwrap();
         assert_eq!(list[0].reason.is_some(), shown);
-        let one = world
-            .agent
-            .access_request(request.id, eyes, &actor)
-            .await
-            .unwrap();
+        let one = lens.access_request(request.id).await.unwrap();
         assert_eq!(one, list[0]);
     }
 }
@@ -816,8 +804,9 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
         &actions[actions.len() - 2..],
         ["access_granted", "memory_shredded"]
     );
-    let shredded = world.agent.memory(number).await.unwrap();
-    assert!(shredded.shredded_at.is_some() && shredded.content.is_empty());
+    let lens = world.agent.seen_by(Viewer::Agent);
+    let shredded = lens.memory(number).await.unwrap();
+    assert!(shredded.shredded_at.is_some() && shredded.content().is_empty());
     assert!(
         world
             .agent
@@ -980,11 +969,15 @@ async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
         .await
         .unwrap();
     let robin = account.agent("robin").await.unwrap();
-    let me = Actor::agent("robin");
-    let requests = robin.access_requests(None, 10, Eyes::Agent, &me);
+    let lens = robin.seen_by(Viewer::Agent);
+    let requests = lens.access_requests(None, 10);
     assert!(requests.await.unwrap().is_empty());
-    let seen = robin.mechanic(&person()).memory(Number(1)).await.unwrap();
-    assert!(matches!(seen, SeenMemory::Blind(_)));
+    let seen = robin
+        .seen_by(Viewer::administrator(person()))
+        .memory(Number(1))
+        .await
+        .unwrap();
+    assert!(seen.words.is_none());
     assert!(robin.verify().await.unwrap().valid);
     // There, too, it can be asked.
     robin

@@ -88,7 +88,7 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
         .await
         .unwrap();
     assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
-    let seen = serde_json::to_string(&agent.show_to_administrator().await.unwrap()).unwrap();
+    let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
     // However often: whoever brings it back has not written it.
     for _ in 0..2 {
@@ -98,7 +98,7 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
             .unwrap();
     }
     assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
-    let seen = serde_json::to_string(&agent.show_to_administrator().await.unwrap()).unwrap();
+    let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
 }
 
@@ -137,7 +137,7 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
     let by = person();
     assert!(agent.undo_setting(Field::SystemPrompt, &by).await.unwrap());
     assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
-    let seen = serde_json::to_string(&agent.show_to_administrator().await.unwrap()).unwrap();
+    let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
 }
 

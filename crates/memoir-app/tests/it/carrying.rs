@@ -21,7 +21,11 @@ fn passphrase() -> Passphrase {
 /// Memories, settings, sessions and records as JSON, the identifiers and hashes left out: sessions are
 /// named by their place.
 async fn told(agent: &AgentHandle) -> BTreeMap<&'static str, Vec<Value>> {
-    let mut sessions = agent.sessions(u32::MAX).await.unwrap();
+    let mut sessions = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, u32::MAX)
+        .await
+        .unwrap();
     sessions.sort_by_key(|session| session.started_at);
     let names: BTreeMap<String, String> = (1..)
         .zip(&sessions)
@@ -43,7 +47,11 @@ async fn told(agent: &AgentHandle) -> BTreeMap<&'static str, Vec<Value>> {
         let detail = agent.session(session.id).await.unwrap();
         details.push(without(serde_json::to_value(detail).unwrap(), &["agent"]));
     }
-    let records = agent.records(&RecordQuery::default()).await.unwrap();
+    let records = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .records(&RecordQuery::default())
+        .await
+        .unwrap();
     let records = records.into_iter().map(|record| {
         let mut record = without(
             serde_json::to_value(record).unwrap(),
@@ -53,7 +61,11 @@ async fn told(agent: &AgentHandle) -> BTreeMap<&'static str, Vec<Value>> {
         record["data"].as_object_mut().unwrap().remove("replaced");
         record
     });
-    let memories = agent.memories(true).await.unwrap();
+    let memories = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(true)
+        .await
+        .unwrap();
     let shown = serde_json::to_value(agent.show().await.unwrap()).unwrap();
     BTreeMap::from([
         (
@@ -128,7 +140,12 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     assert_eq!(there["records"].len(), count + 1);
     let last = &there["records"][count];
     assert_eq!(last["action"], "agent_imported");
-    let own = world.agent.records(&RecordQuery::default()).await.unwrap();
+    let own = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .records(&RecordQuery::default())
+        .await
+        .unwrap();
     assert_eq!(last["data"]["head"][0][1], own[count - 1].hash);
 
     // It goes on there: another session, an undo of an old one, a way back, another word less.
@@ -142,11 +159,12 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     };
     lab.tick();
     let (session, _) = there.refine([delete(10), complete()]).await;
-    assert_eq!(
-        (state(&session), session.session.edits),
-        (State::Completed, 1)
-    );
-    let old = agent.sessions(u32::MAX).await.unwrap();
+    assert_eq!((state(&session), session.edits), (State::Completed, 1));
+    let old = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, u32::MAX)
+        .await
+        .unwrap();
     let old = old
         .iter()
         .filter(|session| {
@@ -327,13 +345,23 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
         .unwrap();
     world.script([Turn::text("YES"), complete()]);
     let options = memoir_app::sessions::RefineOptions::default();
-    let driven = agent.refine(&options, &mut |_| {}).await.unwrap();
+    let driven = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .refine(&options, &mut |_| {})
+        .await
+        .unwrap();
     assert_eq!(state(&driven), State::Completed);
     let verified = world.memoir.verify_all().await.unwrap();
     assert_eq!(verified.len(), 2);
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
     assert_eq!(
-        world.agent.memories(true).await.unwrap_err().code(),
+        world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap_err()
+            .code(),
         "erased",
         "the other one stays what it is"
     );

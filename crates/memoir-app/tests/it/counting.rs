@@ -66,10 +66,11 @@ async fn a_request_that_nobody_waits_for_any_more_is_counted() {
     world.script([never]);
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
-    assert_eq!(driven.session.state, State::Abandoned);
+    assert_eq!(driven.state, State::Abandoned);
     let found = counted(&world.memoir).await;
     let labels = r#"{model="model",provider="scripted",result="broken_off"}"#;
     assert_eq!(found[&format!("memoir_model_calls_total{labels}")], 1.0);
@@ -98,8 +99,13 @@ async fn a_rehearsal_counts_by_its_end_and_its_model_and_by_nothing_else() {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let driven = world.agent.refine(&options, &mut |_| {}).await.unwrap();
-    assert_eq!(driven.session.state, State::RolledBack);
+    let driven = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .refine(&options, &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(driven.state, State::RolledBack);
     let after = counted(&world.memoir).await;
     let ended = r#"memoir_sessions_ended_total{driver="model",end="rolled_back",rehearsal="true"}"#;
     assert_eq!(after[ended], 1.0);

@@ -16,7 +16,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memoir_app::{Eyes, SeenMemory, sessions::RefineOptions};
+use memoir_app::sessions::RefineOptions;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -36,7 +36,7 @@ use memoir_testkit::Turn;
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person, settings, state};
+use crate::world::{World, complete, delete, person, settings};
 
 const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
 const DATABASE: &str = "MEMOIR_TEST_CRASH_DATABASE";
@@ -89,10 +89,11 @@ async fn a_session(world: &World) {
     ]);
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
-    assert_eq!(state(&driven), State::Completed);
+    assert_eq!(driven.state, State::Completed);
 }
 
 async fn a_tripped_session(world: &World) {
@@ -111,19 +112,27 @@ async fn a_tripped_session(world: &World) {
     ]);
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
-    assert_eq!(state(&driven), State::RolledBack);
+    assert_eq!(driven.state, State::RolledBack);
 }
 
 async fn undone_sessions(world: &World) {
     a_session(world).await;
-    let first = world.agent.sessions(1).await.unwrap()[0].id;
+    let first = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, 1)
+        .await
+        .unwrap()[0]
+        .id;
     world.clock.advance(Duration::from_secs(60));
     world.script([Turn::text("YES"), delete(MERGED), complete()]);
     world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -151,9 +160,9 @@ async fn an_access(world: &World) {
         ids.push(answered.unwrap().id);
         world.clock.advance(Duration::from_secs(60));
     }
-    let mechanic = agent.mechanic(&person());
+    let mechanic = agent.seen_by(memoir_app::Viewer::administrator(person()));
     let seen = mechanic.memory(Number(1)).await.unwrap();
-    assert!(matches!(seen, SeenMemory::Words(_)));
+    assert!(seen.words.is_some());
     let revoked = agent.revoke_access(ids[0], &wren).await.unwrap();
     assert_eq!(revoked.state, AccessState::Revoked);
     world.clock.advance(Duration::from_secs(600));
@@ -643,17 +652,23 @@ async fn start_again(database: &Path, path: &Path) {
     let world = World::again(store, keys(path)).await;
     world.clock.advance(Duration::from_secs(3_600));
     world.memoir.close_lapsed_sessions().await.unwrap();
-    for session in world.agent.sessions(10).await.unwrap() {
+    for session in world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, 10)
+        .await
+        .unwrap()
+    {
         assert!(!session.state.is_running(), "a session stayed open");
     }
     if !world.kept().await.is_empty() {
         let (driven, _) = world.refine([complete()]).await;
-        assert_eq!(state(&driven), State::Completed);
+        assert_eq!(driven.state, State::Completed);
     }
     world.clock.advance(Duration::from_secs(8 * 86_400));
     world.memoir.expire_access().await.unwrap();
-    let actor = Actor::agent("wren");
-    let requests = world.agent.access_requests(None, 10, Eyes::Agent, &actor);
+    let lens = world.agent.seen_by(memoir_app::Viewer::Agent);
+    let requests = lens.access_requests(None, 10);
     for request in requests.await.unwrap() {
         assert!(!request.state.is_open(), "a request stayed open");
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memoir_app::{Eyes, Provision};
+use memoir_app::{Provision, Viewer};
 use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope},
@@ -56,14 +56,12 @@ async fn look(lab: &Lab, path: &Path) -> Value {
     let agent = account.agent("wren").await.unwrap();
     let password = Password::from_text("correct horse battery").unwrap();
     assert!(account.check_password("Ada", password).await.unwrap());
-    let requests = agent
-        .access_requests(None, 9, Eyes::Agent, &person())
-        .await
-        .unwrap();
+    let lens = agent.seen_by(Viewer::Agent);
+    let requests = lens.access_requests(None, 9).await.unwrap();
     json!({
         "agent": agent.show().await.unwrap(),
-        "memories": agent.memories(true).await.unwrap(),
-        "sessions": agent.sessions(9).await.unwrap(),
+        "memories": agent.seen_by(memoir_app::Viewer::Agent).memories(true).await.unwrap(),
+        "sessions": agent.seen_by(memoir_app::Viewer::Agent).session_page(None, 9).await.unwrap(),
         "requests": requests,
         "tokens": agent.tokens().await.unwrap(),
         "users": account.users().await.unwrap(),

@@ -30,7 +30,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     let world = World::new(&DOUBLES).await;
     let (driven, seen) = world.refine([delete(2), complete()]).await;
     assert_eq!(state(&driven), State::Completed);
-    let session = driven.session;
+    let session = driven;
     assert_eq!((session.edits, session.stats.deleted), (1, 1));
     assert_eq!(
         session.pre_session_tokens.unwrap() - session.post_session_tokens.unwrap(),
@@ -55,11 +55,12 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     );
     let records = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .records(&memoir_app::RecordQuery::default())
         .await
         .unwrap();
     assert_eq!(
-        records.last().unwrap().data.expose()["model"],
+        records.last().unwrap().words.data.expose()["model"],
         "scripted:model",
         "SPEC 3.1"
     );
@@ -82,14 +83,12 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     world.script([Turn::text("No. I want to rest.")]);
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
     assert_eq!(state(&driven), State::Declined);
-    assert_eq!(
-        driven.session.reason.unwrap().expose(),
-        "No. I want to rest."
-    );
+    assert_eq!(driven.words.reason.unwrap().expose(), "No. I want to rest.");
     assert_eq!(
         world.kept().await.len(),
         6,
@@ -127,7 +126,7 @@ async fn spec_3_16_a_model_that_stops_is_reminded_once() {
         .refine([delete(2), Turn::text("Done."), delete(99), Turn::text("")])
         .await;
     assert_eq!(
-        (state(&driven), driven.session.end_reason),
+        (state(&driven), driven.end_reason),
         (State::Abandoned, Some("stopped"))
     );
     assert!(!world.kept().await.contains(&2), "edits stay");
@@ -151,6 +150,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     let mut seen = Vec::new();
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |progress| {
             seen.push(progress.clone());
         })
@@ -158,7 +158,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         .unwrap();
     assert_eq!(state(&driven), State::Completed);
     // What was cut off was not carried out, and not echoed.
-    assert_eq!((driven.session.edits, driven.session.refused_calls), (1, 0));
+    assert_eq!((driven.edits, driven.refused_calls), (1, 0));
     let requests = script.requests();
     let room: Vec<u32> = requests
         .iter()
@@ -177,6 +177,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     world.script([Turn::text("YES, since I").cut(), complete()]);
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -188,10 +189,10 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         .refine([delete(2), cut(), cut(), cut(), complete()])
         .await;
     assert_eq!(
-        (state(&driven), driven.session.end_reason),
+        (state(&driven), driven.end_reason),
         (State::Failed, Some("provider"))
     );
-    insta::assert_snapshot!(driven.session.reason.unwrap().expose(), @"the model's answer was cut off at its output limit of 65536 tokens, 3 times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers");
+    insta::assert_snapshot!(driven.words.reason.unwrap().expose(), @"the model's answer was cut off at its output limit of 65536 tokens, 3 times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers");
     assert_eq!(
         world.journal().await,
         [
@@ -211,13 +212,11 @@ async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
     ]);
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
-    assert_eq!(
-        (state(&driven), driven.session.edits),
-        (State::Completed, 0)
-    );
+    assert_eq!((state(&driven), driven.edits), (State::Completed, 0));
     let requests = script.requests();
     let Some(Message::User(reminder)) = requests[2].messages.last() else {
         panic!("it is reminded")
@@ -265,9 +264,9 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
             complete(),
         ])
         .await;
-    assert_eq!(driven.session.refused_calls, 4);
-    let id = driven.session.id;
-    let read = world.agent.session(id).await.unwrap().session;
+    assert_eq!(driven.refused_calls, 4);
+    let id = driven.id;
+    let read = world.agent.session(id).await.unwrap();
     assert_eq!(read.refused_calls, 4);
 
     // The agent that drives itself sees them at once; the store has them with the next thing written.
@@ -284,7 +283,7 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
             .call_tool(session.id, "delete_memory", Some(&json!({"id": 99})))
             .await
             .unwrap();
-        let seen = world.agent.session(session.id).await.unwrap().session;
+        let seen = world.agent.session(session.id).await.unwrap();
         assert_eq!((seen.refused_calls, stored().await), (count, 0));
     }
     world
@@ -320,7 +319,7 @@ async fn spec_3_8_oddities_of_models_are_ordinary() {
         })
         .collect();
     assert_eq!(refused, ["invalid_argument", "unknown_tool", "not_found"]);
-    assert_eq!(driven.session.stats.deleted, 1);
+    assert_eq!(driven.stats.deleted, 1);
 }
 
 #[tokio::test]
@@ -332,7 +331,7 @@ async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
         assert_eq!(state(&driven), State::Completed);
         driven
     };
-    assert_eq!(script.session.usage.calls, 3);
+    assert_eq!(script.usage.calls, 3);
 }
 
 #[tokio::test]
@@ -364,7 +363,7 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
         .refine([update, protect, delete(2), delete(3), complete()])
         .await;
     assert_eq!(
-        (state(&driven), driven.session.end_reason),
+        (state(&driven), driven.end_reason),
         (State::RolledBack, Some("breaker_mass"))
     );
     assert!(
@@ -444,7 +443,7 @@ async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_st
         .refine([vec![delete(2)], (0..6).map(|_| outage()).collect()].concat())
         .await;
     assert_eq!(
-        (state(&driven), driven.session.end_reason),
+        (state(&driven), driven.end_reason),
         (State::Failed, Some("provider"))
     );
     assert!(!world.kept().await.contains(&2));
@@ -505,7 +504,7 @@ async fn spec_3_16_each_limit_abandons_the_session() {
             .collect();
         let (driven, _) = world.refine(turns).await;
         assert_eq!(
-            (state(&driven), driven.session.end_reason),
+            (state(&driven), driven.end_reason),
             (State::Abandoned, Some(reason))
         );
         world.check().await;
@@ -513,7 +512,7 @@ async fn spec_3_16_each_limit_abandons_the_session() {
     let world = World::with(&DOUBLES, Settings::default()).await;
     let slow = search().after(Duration::from_secs(16 * 60));
     let (driven, _) = world.refine([slow]).await;
-    assert_eq!(driven.session.end_reason, Some("time_limit"));
+    assert_eq!(driven.end_reason, Some("time_limit"));
 }
 
 #[tokio::test]
@@ -528,7 +527,7 @@ async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
         .refine_with(&options, [update, delete(2), complete()])
         .await;
     assert_eq!(
-        (state(&driven), driven.session.mode),
+        (state(&driven), driven.mode),
         (State::Completed, Mode::DedupOnly)
     );
     assert!(seen.iter().any(|progress| matches!(
@@ -545,6 +544,7 @@ async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
     let world = World::new(&[]).await;
     let refused = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await;
     assert!(matches!(
@@ -566,6 +566,7 @@ async fn spec_2_2_without_a_model_a_session_is_refused_with_a_hint() {
         .unwrap();
     let refused = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap_err();
@@ -582,11 +583,12 @@ async fn spec_3_16_a_usage_beyond_all_measure_ends_the_session_and_breaks_nothin
     ]);
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
     assert_eq!(state(&driven), State::Abandoned);
-    assert_eq!(driven.session.end_reason, Some("token_limit"));
+    assert_eq!(driven.end_reason, Some("token_limit"));
     world.check().await;
 }
 
@@ -603,10 +605,22 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
         trigger: Some(trigger),
         ..RefineOptions::default()
     };
-    let second = agent.refine(&options, &mut |_| {}).await;
+    let second = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .refine(&options, &mut |_| {})
+        .await;
     assert!(matches!(second, Err(Error::NotDue)), "{second:?}");
     assert_eq!(script.requests().len(), 1);
-    assert_eq!(world.agent.sessions(10).await.unwrap().len(), 1);
+    assert_eq!(
+        world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .session_page(None, 10)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 /// Far more than a context of so many tokens holds; the last two are doubles.
@@ -641,6 +655,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
         *world.model.0.lock().unwrap() = script.clone();
         let driven = world
             .agent
+            .seen_by(memoir_app::Viewer::Agent)
             .refine(&RefineOptions::default(), &mut |_| {})
             .await
             .unwrap();
@@ -669,6 +684,7 @@ async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
     *world.model.0.lock().unwrap() = careful.unwrap();
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();

@@ -75,8 +75,24 @@ async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'
             "save",
             code(agent.save(&[input("Something.")], &person()).await),
         ),
-        ("recall", code(agent.recall(&Query::default()).await)),
-        ("memories", code(agent.memories(false).await)),
+        (
+            "recall",
+            code(
+                agent
+                    .seen_by(memoir_app::Viewer::Agent)
+                    .recall(&Query::default())
+                    .await,
+            ),
+        ),
+        (
+            "memories",
+            code(
+                agent
+                    .seen_by(memoir_app::Viewer::Agent)
+                    .memories(false)
+                    .await,
+            ),
+        ),
         ("context", code(agent.context(None).await)),
         ("restore", code(agent.restore(Number(9), &person()).await)),
         (
@@ -93,7 +109,15 @@ async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'
             ),
         ),
         ("history", code(agent.history(None).await)),
-        ("refine", code(agent.refine(&options, &mut |_| {}).await)),
+        (
+            "refine",
+            code(
+                agent
+                    .seen_by(memoir_app::Viewer::Agent)
+                    .refine(&options, &mut |_| {})
+                    .await,
+            ),
+        ),
         ("session", code(agent.session(session).await)),
         ("cancel", code(agent.cancel(session, &person()).await)),
         (
@@ -130,12 +154,21 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     let story = Box::pin(second_part(&lab, &world, completed)).await;
     let note = world.memoir.checkpoint().await.unwrap();
     let actions = world.actions().await;
-    let hashes = |records: &[memoir_app::RecordView]| -> Vec<String> {
+    let hashes = |records: &[memoir_app::ShownRecord]| -> Vec<String> {
         records.iter().map(|record| record.hash.clone()).collect()
     };
-    let records = world.agent.records(&RecordQuery::default()).await.unwrap();
+    let records = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .records(&RecordQuery::default())
+        .await
+        .unwrap();
     let before = hashes(&records);
-    let of_magpie = magpie.memories(true).await.unwrap();
+    let of_magpie = magpie
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(true)
+        .await
+        .unwrap();
     drop((world, magpie));
     let backup = lab.path().join("backup");
     lab.copy_to(&backup);
@@ -151,7 +184,12 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         assert_eq!(answer, "erased", "{name}");
     }
     // The list of what was done is all that is left, and has no words.
-    let records = world.agent.records(&RecordQuery::default()).await.unwrap();
+    let records = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .records(&RecordQuery::default())
+        .await
+        .unwrap();
     assert_eq!(hashes(&records)[..before.len()], before);
     let left: Vec<String> = actions
         .into_iter()
@@ -159,8 +197,8 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         .collect();
     assert_eq!(world.actions().await, left);
     let shown = serde_json::to_string(&records).unwrap();
-    let sessions = world.agent.sessions(u32::MAX).await.unwrap();
-    let shown = shown + &serde_json::to_string(&sessions).unwrap();
+    let lens = world.agent.seen_by(memoir_app::Viewer::Agent);
+    assert_eq!(code(lens.session_page(None, u32::MAX).await), "erased");
     for word in [
         "Marta",
         "paper",
@@ -174,7 +212,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     assert!(
         records
             .iter()
-            .all(|record| record.before.is_none() && record.after.is_none())
+            .all(|record| record.words.before.is_none() && record.words.after.is_none())
     );
     let verified = world.memoir.verify_all().await.unwrap();
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
@@ -213,16 +251,43 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         .save(&[input("A new life.")], &person())
         .await
         .unwrap();
-    assert_eq!(second.memories(true).await.unwrap().len(), 1);
-    assert_eq!(code(world.agent.memories(true).await), "erased");
+    assert_eq!(
+        second
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        code(
+            world
+                .agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .memories(true)
+                .await
+        ),
+        "erased"
+    );
     let magpie = agent_of(&world.memoir, "magpie").await;
-    assert_eq!(magpie.memories(true).await.unwrap(), of_magpie);
+    assert_eq!(
+        magpie
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap(),
+        of_magpie
+    );
 
     // A copy of the database from before, with the key store of today.
     let old = lab.memoir_at(&backup);
     let account = old.account("default").await.unwrap();
     let wren = account.agent("wren").await.unwrap();
-    assert_eq!(code(wren.memories(true).await), "erased");
+    assert_eq!(
+        code(wren.seen_by(memoir_app::Viewer::Agent).memories(true).await),
+        "erased"
+    );
     assert_eq!(code(wren.show().await), "erased");
     let verified = old.verify_all().await.unwrap();
     let erased: Vec<_> = verified
@@ -231,7 +296,14 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         .collect();
     assert_eq!(erased.len(), 1);
     let magpie = account.agent("magpie").await.unwrap();
-    assert_eq!(magpie.memories(true).await.unwrap(), of_magpie);
+    assert_eq!(
+        magpie
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap(),
+        of_magpie
+    );
     // With the key that was destroyed it could be read: the search for words above can fail.
     let connection = Connection::open(&backup).unwrap();
     let (body, version): (Vec<u8>, u32) = connection
@@ -269,7 +341,16 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
         "{failed}"
     );
     assert_eq!(world.actions().await.last().unwrap(), "agent_erased");
-    assert_eq!(code(world.agent.memories(true).await), "erased");
+    assert_eq!(
+        code(
+            world
+                .agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .memories(true)
+                .await
+        ),
+        "erased"
+    );
     assert_eq!(code(world.agent.show().await), "erased");
     let interrupted = world.agent.verify().await.unwrap();
     assert!(
@@ -480,10 +561,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         complete(),
     ];
     let (rehearsed, _) = world.refine_with(&rehearsal, rehearse).await;
-    assert_eq!(
-        (state(&rehearsed), rehearsed.session.edits),
-        (State::Completed, 2)
-    );
+    assert_eq!((state(&rehearsed), rehearsed.edits), (State::Completed, 2));
     let rewritten =
         "The Zilpzalp password of the house in Lisbon is 4711, and was set in May 2024.";
     let (session, _) = world
@@ -493,11 +571,8 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
             complete(),
         ])
         .await;
-    assert_eq!(session.session.edits, 1);
-    agent
-        .roll_back(session.session.id, false, &person())
-        .await
-        .unwrap();
+    assert_eq!(session.edits, 1);
+    agent.roll_back(session.id, false, &person()).await.unwrap();
     let before_all = lab.now();
     lab.tick();
     world.memoir.checkpoint().await.unwrap();
@@ -522,7 +597,14 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         limit: 9,
         ..Query::default()
     };
-    assert!(agent.recall(&query).await.unwrap().is_empty());
+    assert!(
+        agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .recall(&query)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 
     // What was sealed over those words is in no file, while it is open and after it was closed.
     let new = sealed_texts(&lab.database());
@@ -554,17 +636,21 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     );
     assert_eq!(code(agent.restore(Number(1), &person()).await), "shredded");
     assert_eq!(
-        code(agent.apply_rehearsal(rehearsed.session.id, &person()).await),
+        code(agent.apply_rehearsal(rehearsed.id, &person()).await),
         "not_applicable"
     );
     lab.tick();
     agent.rewind(before_all, &person()).await.unwrap();
-    let gone = agent.memories(true).await.unwrap();
+    let gone = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(true)
+        .await
+        .unwrap();
     let gone = gone
         .iter()
         .find(|memory| memory.number == Number(1))
         .unwrap();
-    assert!(gone.discarded_at.is_some() && gone.content.expose().is_empty());
+    assert!(gone.discarded_at.is_some() && gone.content().is_empty());
     assert_eq!(
         everything(&world)
             .await
@@ -606,7 +692,7 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
             complete(),
         ])
         .await;
-    let merged = session.session;
+    let merged = session;
     assert_eq!(merged.edits, 1);
     let words = |text: &str| text.matches("Zilpzalp").count();
     let mut left = words(&everything(&world).await);
@@ -660,23 +746,24 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
             ],
         )
         .await;
-    assert_eq!(rehearsed.session.edits, 2);
+    assert_eq!(rehearsed.edits, 2);
     assert_eq!(
         world.remember("Something that is not to be kept.").await,
         14
     );
     agent.shred(Number(14), "a slip", &person()).await.unwrap();
     let applied = agent
-        .apply_rehearsal(rehearsed.session.id, &person())
+        .apply_rehearsal(rehearsed.id, &person())
         .await
         .unwrap();
     assert_eq!(applied.edits, 2);
     let texts: Vec<String> = agent
+        .seen_by(memoir_app::Viewer::Agent)
         .memories(false)
         .await
         .unwrap()
         .into_iter()
-        .map(|memory| memory.content.into_exposed())
+        .map(|memory| memory.content().to_owned())
         .collect();
     assert!(texts.iter().any(|text| text == merged), "{texts:?}");
     assert!(texts.iter().all(|text| !text.is_empty()));
@@ -764,5 +851,8 @@ async fn a_row_that_only_says_that_it_was_erased_is_found() {
     assert!(lab.keys.key(scope).unwrap().is_some());
     let account = memoir.account("default").await.unwrap();
     let wren = account.agent("wren").await.unwrap();
-    assert_eq!(code(wren.memories(true).await), "erased");
+    assert_eq!(
+        code(wren.seen_by(memoir_app::Viewer::Agent).memories(true).await),
+        "erased"
+    );
 }

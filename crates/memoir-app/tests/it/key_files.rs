@@ -49,7 +49,12 @@ impl Process {
     }
 
     async fn count(&self) -> usize {
-        self.agent.memories(true).await.unwrap().len()
+        self.agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap()
+            .len()
     }
 }
 
@@ -75,7 +80,15 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
                 .await
                 .unwrap();
             saved += 1;
-            assert_eq!(writer.memories(true).await.unwrap().len(), saved + 1);
+            assert_eq!(
+                writer
+                    .seen_by(memoir_app::Viewer::Agent)
+                    .memories(true)
+                    .await
+                    .unwrap()
+                    .len(),
+                saved + 1
+            );
             tokio::task::yield_now().await;
         }
         saved
@@ -130,10 +143,21 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     assert_eq!(second.rotate(&new).unwrap(), 2);
 
     wren.save(&[input("I go on.")], &person()).await.unwrap();
-    assert_eq!(wren.memories(true).await.unwrap().len(), 1);
+    assert_eq!(
+        wren.seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
     let account = first.account("default").await.unwrap();
     let unknown = account.agent("magpie").await.unwrap();
-    let refused = unknown.memories(true).await.unwrap_err();
+    let refused = unknown
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(true)
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), "key_unavailable", "{refused}");
     let refused = account
         .create_agent("rook", &[], &person())
@@ -141,7 +165,15 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
         .unwrap_err();
     assert_eq!(refused.code(), "key_unavailable", "{refused}");
     assert!(account.agent("rook").await.is_err(), "nothing was written");
-    assert_eq!(magpie.memories(true).await.unwrap().len(), 1);
+    assert_eq!(
+        magpie
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 /// One process holds an agent's session as it left it; the other ends the session and erases the agent.
@@ -164,13 +196,20 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
         let runtime = runtime.clone();
         let thread = std::thread::spawn(move || {
             runtime.block_on(async {
-                let running = other.agent.sessions(1).await.unwrap()[0].id;
+                let running = other
+                    .agent
+                    .seen_by(memoir_app::Viewer::Agent)
+                    .session_page(None, 1)
+                    .await
+                    .unwrap()[0]
+                    .id;
                 *noted.lock().unwrap() = Some(running);
                 other.agent.cancel(running, &person()).await.unwrap();
                 other.agent.erase(&person()).await.unwrap();
                 told.send(
                     other
                         .agent
+                        .seen_by(memoir_app::Viewer::Agent)
                         .records(&RecordQuery::default())
                         .await
                         .unwrap()
@@ -184,7 +223,11 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     });
     first.script([Turn::text("YES"), delete(1), between, delete(3), complete()]);
     let options = memoir_app::sessions::RefineOptions::default();
-    let ended = first.agent.refine(&options, &mut |_| {}).await;
+    let ended = first
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .refine(&options, &mut |_| {})
+        .await;
     let ended = ended.unwrap_err();
     assert_eq!(ended.code(), "erased", "{ended}");
     let session = session.lock().unwrap().unwrap();
@@ -206,7 +249,12 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     let restored = first.agent.restore(Number(1), &person()).await;
     assert_eq!(restored.unwrap_err().code(), "erased");
 
-    let records = second.agent.records(&RecordQuery::default()).await.unwrap();
+    let records = second
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .records(&RecordQuery::default())
+        .await
+        .unwrap();
     assert_eq!(
         records.len(),
         erased.recv().unwrap(),

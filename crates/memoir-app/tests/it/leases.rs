@@ -27,11 +27,19 @@ async fn waiting(world: &World) -> (memoir_domain::SessionId, tokio::task::JoinH
     ]);
     let agent = world.agent.clone();
     let worker = tokio::spawn(async move {
-        let driven = agent.refine(&RefineOptions::default(), &mut |_| {}).await;
+        let driven = agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .refine(&RefineOptions::default(), &mut |_| {})
+            .await;
         drop(driven);
     });
     for _ in 0..10_000 {
-        let sessions = world.agent.sessions(1).await.unwrap();
+        let sessions = world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .session_page(None, 1)
+            .await
+            .unwrap();
         match sessions.first() {
             Some(session) if session.edits == 1 => return (session.id, worker),
             _ => tokio::time::sleep(Duration::from_millis(1)).await,
@@ -53,6 +61,7 @@ async fn spec_3_2_a_second_start_is_refused_with_the_running_session() {
     let running = orphan(&world).await;
     match world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
     {
@@ -73,7 +82,7 @@ async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
     world.clock.advance(Duration::from_secs(31));
     let (driven, _) = world.refine([complete()]).await;
     assert_eq!(state(&driven), State::Completed);
-    let closed = world.agent.session(orphan).await.unwrap().session;
+    let closed = world.agent.session(orphan).await.unwrap();
     assert_eq!(
         (closed.state, closed.end_reason),
         (State::Abandoned, Some("lease_expired"))
@@ -144,7 +153,7 @@ async fn spec_3_2_a_lease_of_a_clock_that_was_put_back_does_not_lock_the_agent_u
     world.clock.put_back(Duration::from_secs(86_400));
     let (driven, _) = world.refine([complete()]).await;
     assert_eq!(state(&driven), State::Completed);
-    let closed = world.agent.session(orphan).await.unwrap().session;
+    let closed = world.agent.session(orphan).await.unwrap();
     assert_eq!(closed.end_reason, Some("lease_expired"));
     world.check().await;
 }

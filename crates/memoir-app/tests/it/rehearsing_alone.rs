@@ -35,7 +35,8 @@ async fn rehearsing(world: &World) -> SessionId {
 }
 
 async fn changes(world: &World, session: SessionId) -> Vec<RehearsedMemory> {
-    world.agent.session(session).await.unwrap().changes.unwrap()
+    let lens = world.agent.seen_by(memoir_app::Viewer::Agent);
+    lens.session(session).await.unwrap().words.changes.unwrap()
 }
 
 fn numbers(changes: &[RehearsedMemory]) -> Vec<u64> {
@@ -105,16 +106,13 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     assert_eq!(done["type"], "refinement_complete");
     assert_eq!(done["stats"]["consolidated"], 2);
 
-    let detail = world.agent.session(id).await.unwrap();
+    let lens = world.agent.seen_by(memoir_app::Viewer::Agent);
+    let detail = lens.session(id).await.unwrap();
     assert_eq!(
-        (
-            detail.session.state,
-            detail.session.edits,
-            detail.session.rehearsal
-        ),
+        (detail.state, detail.edits, detail.rehearsal),
         (State::Completed, 2, true)
     );
-    let changes = detail.changes.unwrap();
+    let changes = detail.words.changes.unwrap();
     assert_eq!(numbers(&changes), [3, 4, 5, 6, 7]);
     assert!(changes[4].before.is_none() && changes[3].after.constitutional);
     assert_eq!(
@@ -259,8 +257,8 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
     }
     assert_eq!(rehearsed.memories().await, before);
     let (real_end, end) = (
-        real.agent.session(own.id).await.unwrap().session,
-        rehearsed.agent.session(copy.id).await.unwrap().session,
+        real.agent.session(own.id).await.unwrap(),
+        rehearsed.agent.session(copy.id).await.unwrap(),
     );
     assert_eq!(
         (end.state, end.edits, end.stats, end.post_session_tokens),
@@ -308,10 +306,11 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
         tripped |= answer["type"] == "refinement_rolled_back";
     }
     assert!(tripped);
-    let detail = rehearsed.agent.session(copy).await.unwrap();
-    assert_eq!(detail.session.state, State::RolledBack);
+    let lens = rehearsed.agent.seen_by(memoir_app::Viewer::Agent);
+    let detail = lens.session(copy).await.unwrap();
+    assert_eq!(detail.state, State::RolledBack);
     assert_eq!(
-        numbers(&detail.changes.unwrap()),
+        numbers(&detail.words.changes.unwrap()),
         [4, 5],
         "as in a session, the double stays put away"
     );
@@ -358,7 +357,7 @@ async fn spec_3_2_a_rehearsal_is_the_agents_one_session_until_it_is_left_or_canc
     world.clock.advance(Duration::from_secs(31 * 60));
     let late = call(&world.agent, id, "delete_memory", json!({"id": 1})).await;
     assert_eq!(late["code"], "session_over");
-    let left = world.agent.session(id).await.unwrap().session;
+    let left = world.agent.session(id).await.unwrap();
     assert_eq!(
         (left.state, left.end_reason),
         (State::Abandoned, Some("idle"))
@@ -387,15 +386,5 @@ async fn spec_3_17_two_calls_at_once_both_count() {
         (&json!("protected"), &json!("protected"))
     );
     assert_eq!(numbers(&changes(&world, id).await), [1, 2, 4, 5]);
-    assert_eq!(
-        world
-            .agent
-            .session(id)
-            .await
-            .unwrap()
-            .session
-            .stats
-            .protected,
-        2
-    );
+    assert_eq!(world.agent.session(id).await.unwrap().stats.protected, 2);
 }

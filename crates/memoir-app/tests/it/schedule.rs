@@ -196,14 +196,18 @@ impl Month {
     /// When the agent was asked, why, and how it ended. Nobody is asked but in a session.
     async fn of(&self, name: &str) -> Vec<String> {
         let agent = self.account.agent(name).await.unwrap();
-        let mut sessions = agent.sessions(1_000).await.unwrap();
+        let mut sessions = agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .session_page(None, 1_000)
+            .await
+            .unwrap();
         sessions.reverse();
         let asked = self.asked.lock().unwrap().clone();
         let asked = asked.into_iter().filter(|(agent, _)| agent == name);
         let times: Vec<Timestamp> = asked.map(|(_, at)| at).collect();
         let begun: Vec<Timestamp> = sessions.iter().map(|session| session.started_at).collect();
         assert_eq!(times, begun, "{name}");
-        let told = |session: &memoir_app::SessionView| {
+        let told = |session: &memoir_app::ShownSession| {
             let at = session.started_at.to_string();
             let why = serde_json::to_value(session.trigger).unwrap();
             let (why, how) = (why.as_str().unwrap().to_owned(), session.state.as_str());
@@ -283,7 +287,11 @@ async fn spec_3_1_each_agent_is_asked_as_often_as_it_should_be_over_a_month() {
     month.down_until("2026-10-18T10:00:00Z");
     let by_hand = month.account.agent("by-hand").await.unwrap();
     let options = RefineOptions::default();
-    by_hand.refine(&options, &mut |_| {}).await.unwrap();
+    by_hand
+        .seen_by(memoir_app::Viewer::Agent)
+        .refine(&options, &mut |_| {})
+        .await
+        .unwrap();
     month.down_until("2026-10-19T07:30:00Z");
     month.until("2026-10-20T12:00:00Z").await;
 
@@ -443,7 +451,12 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
     let records = async |name: &str| {
         let agent = month.account.agent(name).await.unwrap();
         let query = memoir_app::RecordQuery::default();
-        agent.records(&query).await.unwrap().len()
+        agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .records(&query)
+            .await
+            .unwrap()
+            .len()
     };
     let before = records("bare-1").await;
     // One place only: those that cannot be asked are first in it.
@@ -490,13 +503,24 @@ async fn spec_3_1_one_of_which_nothing_can_go_is_not_asked_and_looked_at_once_a_
     let tiny = month.account.agent("tiny").await.unwrap();
     let records = async || {
         let query = memoir_app::RecordQuery::default();
-        tiny.records(&query).await.unwrap().len()
+        tiny.seen_by(memoir_app::Viewer::Agent)
+            .records(&query)
+            .await
+            .unwrap()
+            .len()
     };
     let before = records().await;
     month.until("2026-03-17T12:00:00Z").await;
     month.none_else_asked(&["steady"]);
     assert_eq!(records().await, before);
-    assert_eq!(tiny.sessions(10).await.unwrap().len(), 0);
+    assert_eq!(
+        tiny.seen_by(memoir_app::Viewer::Agent)
+            .session_page(None, 10)
+            .await
+            .unwrap()
+            .len(),
+        0
+    );
     // Once there is enough it is asked at the next slot.
     month.remember("tiny", 200).await;
     month.until("2026-03-24T12:00:00Z").await;
@@ -505,6 +529,7 @@ async fn spec_3_1_one_of_which_nothing_can_go_is_not_asked_and_looked_at_once_a_
     let pressed = month.account.agent("pressed").await.unwrap();
     let mut told = None;
     pressed
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |progress| {
             if let Progress::Opened { nothing_can_go, .. } = progress {
                 told.clone_from(nothing_can_go);
@@ -563,7 +588,16 @@ async fn spec_3_2_of_many_schedulers_at_once_exactly_one_begins_a_session() {
         queued += scheduler.await.unwrap();
     }
     assert_eq!(queued, 1);
-    assert_eq!(world.agent.sessions(10).await.unwrap().len(), 1);
+    assert_eq!(
+        world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .session_page(None, 10)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -574,7 +608,12 @@ async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
     month.work().await;
     month.none_else_asked(&["agent-00"]);
     let agent = month.account.agent("agent-01").await.unwrap();
-    let session = agent.sessions(1).await.unwrap().remove(0);
+    let session = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, 1)
+        .await
+        .unwrap()
+        .remove(0);
     assert_eq!(
         (session.state, session.end_reason),
         (State::Abandoned, Some("cancelled"))

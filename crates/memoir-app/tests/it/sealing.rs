@@ -326,9 +326,10 @@ async fn tell(world: &World, said: &mut Said) {
         ])
         .await;
     assert_eq!(state(&session), State::Completed);
-    assert_eq!(session.session.edits, 3);
+    assert_eq!(session.edits, 3);
     said.value(&session);
     let lost = agent
+        .seen_by(memoir_app::Viewer::Agent)
         .records(&RecordQuery {
             actions: vec![Action::MemoryRefinementUpdate],
             ..RecordQuery::default()
@@ -344,10 +345,11 @@ async fn tell(world: &World, said: &mut Said) {
     );
     world.script([Turn::text(&refusal)]);
     let declined = agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
-    assert_eq!(state(&declined), State::Declined);
+    assert_eq!(declined.state, State::Declined);
     let rehearsal = RefineOptions {
         rehearsal: true,
         ..RefineOptions::default()
@@ -385,7 +387,7 @@ async fn tell(world: &World, said: &mut Said) {
         .unwrap();
     talk(world, said).await;
     let_somebody_in(world, said).await;
-    provoke(world, said, session.session.id, shredded).await;
+    provoke(world, said, session.id, shredded).await;
 }
 
 /// One message that was read, one that waits, one that was given up, and answers of no use.
@@ -455,7 +457,7 @@ async fn let_somebody_in(world: &World, said: &mut Said) {
     let answer = format!("YES, {}", canary("a reason for an answer"));
     world.script([Turn::text(&answer)]);
     said.value(&agent.ask_for_access(request.id).await.unwrap());
-    let mechanic = agent.mechanic(&person());
+    let mechanic = agent.seen_by(memoir_app::Viewer::administrator(person()));
     said.value(&mechanic.memory(Number(1)).await.unwrap());
     said.value(&mechanic.show().await.unwrap());
     said.value(
@@ -496,12 +498,18 @@ async fn provoke(
         limit: 5,
         ..Query::default()
     };
-    said.value(&agent.recall(&query).await.unwrap());
+    said.value(
+        &agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .recall(&query)
+            .await
+            .unwrap(),
+    );
     let long = Query {
         text: word.repeat(1_000).into(),
         ..query
     };
-    said.error(agent.recall(&long).await);
+    said.error(agent.seen_by(memoir_app::Viewer::Agent).recall(&long).await);
     let too_long = with(word.repeat(1_000));
     said.error(agent.save(&[too_long], &person()).await);
     said.error(agent.save(&[with(format!("{word}\0"))], &person()).await);
@@ -552,15 +560,34 @@ async fn plain(world: &World) -> String {
     let agent = &world.agent;
     let mut all: Vec<Value> = Vec::new();
     let mut add = |value: serde_json::Result<Value>| all.push(value.unwrap());
-    add(serde_json::to_value(agent.memories(true).await.unwrap()));
     add(serde_json::to_value(
-        agent.records(&RecordQuery::default()).await.unwrap(),
+        agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap(),
+    ));
+    add(serde_json::to_value(
+        agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .records(&RecordQuery::default())
+            .await
+            .unwrap(),
     ));
     add(serde_json::to_value(agent.show().await.unwrap()));
     add(serde_json::to_value(agent.history(None).await.unwrap()));
-    for session in agent.sessions(u32::MAX).await.unwrap() {
+    for session in agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, u32::MAX)
+        .await
+        .unwrap()
+    {
         add(serde_json::to_value(
-            agent.session(session.id).await.unwrap(),
+            agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .session(session.id)
+                .await
+                .unwrap(),
         ));
     }
     Value::from(all).to_string()
@@ -738,9 +765,24 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
                 }
             };
         }
-        note!(agent.memories(true).await);
-        note!(agent.records(&RecordQuery::default()).await);
-        note!(agent.sessions(9).await);
+        note!(
+            agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .memories(true)
+                .await
+        );
+        note!(
+            agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .records(&RecordQuery::default())
+                .await
+        );
+        note!(
+            agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .session_page(None, 9)
+                .await
+        );
         note!(agent.show().await);
         note!(agent.context(None).await);
         note!(agent.erase(&Actor::system()).await);

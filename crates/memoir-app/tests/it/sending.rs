@@ -55,6 +55,7 @@ async fn spec_3_5_exactly_what_the_model_is_sent() {
     let world = world_on(&server).await;
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -89,6 +90,7 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
     let world = world_on(&server).await;
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -99,11 +101,12 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
     let world = world_on(&server).await;
     let driven = world
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
     assert_eq!(state(&driven), State::Failed);
-    let reason = driven.session.reason.unwrap();
+    let reason = driven.words.reason.unwrap();
     assert!(
         reason.expose().contains("the answer is not one of a model"),
         "{}",

@@ -36,7 +36,7 @@ fn day(world: &World) -> Timestamp {
 
 async fn refine(world: &World, turns: impl IntoIterator<Item = Turn>) -> (SessionId, State) {
     let (driven, _) = world.refine(turns).await;
-    (driven.session.id, state(&driven))
+    (driven.id, state(&driven))
 }
 
 /// Saves, a session, one that the breaker undoes, a discarding and restoring, a rewind, a session that is
@@ -73,7 +73,12 @@ async fn live(world: &World) -> Vec<Timestamp> {
     days.push(day(world));
     world.script([Turn::text("no")]);
     let options = memoir_app::sessions::RefineOptions::default();
-    world.agent.refine(&options, &mut |_| {}).await.unwrap();
+    world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .refine(&options, &mut |_| {})
+        .await
+        .unwrap();
     days.push(day(world));
     world
         .agent

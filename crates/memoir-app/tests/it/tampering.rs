@@ -956,7 +956,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     let world = lab.world().await;
     world
         .agent
-        .roll_back(driven.session.id, false, &person())
+        .roll_back(driven.id, false, &person())
         .await
         .unwrap();
     drop(world);
@@ -971,7 +971,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     let today = copy("today");
 
     let rewritten = row_of(&agent, "number", REWRITTEN.0);
-    let session = format!("id = {}", blob(driven.session.id.as_bytes()));
+    let session = format!("id = {}", blob(driven.id.as_bytes()));
     let sessions = format!("agent_id = {}", blob(&agent));
     let row = format!("id = {}", blob(&agent));
     type Case<'a> = (&'a Path, &'a [(&'a str, &'a str)], Option<&'a str>);
@@ -1280,7 +1280,14 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         let refused = agent.absorb(pending(), &mut |_| {}).await;
         let code = refused.map_err(|error| error.code()).unwrap_err();
         assert_eq!(code, "tampered", "{sql}");
-        assert!(agent.memories(true).await.unwrap().is_empty());
+        assert!(
+            agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .memories(true)
+                .await
+                .unwrap()
+                .is_empty()
+        );
         // Whoever mends the row is not kept waiting by a claim.
         assert_eq!(
             agent.transcript().await.unwrap().absorbed,

@@ -2,13 +2,9 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memoir_app::{Error, Point, sessions::RefineOptions};
+use memoir_app::{Error, MemoryCounts, Point, sessions::RefineOptions};
 use memoir_domain::{
-    SessionId, Timestamp,
-    agent::Field,
-    manage::ChangeRefusal,
-    memory::{Number, Tally},
-    session::State,
+    SessionId, Timestamp, agent::Field, manage::ChangeRefusal, memory::Number, session::State,
 };
 use memoir_testkit::Turn;
 use serde_json::{Value, json};
@@ -40,12 +36,17 @@ impl Dice {
 struct Moment {
     at: Timestamp,
     kept: Vec<Value>,
-    tally: Tally,
+    tally: MemoryCounts,
 }
 
 /// The kept memories, oldest first, but those of `without`.
 async fn kept(world: &World, without: &[u64]) -> Vec<Value> {
-    let memories = world.agent.memories(false).await.unwrap();
+    let memories = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(false)
+        .await
+        .unwrap();
     memories
         .into_iter()
         .filter(|memory| !without.contains(&memory.number.0))
@@ -124,7 +125,12 @@ async fn session(world: &World, dice: &mut Dice, done: &mut Done) {
 }
 
 async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
-    let sessions = world.agent.sessions(u32::MAX).await.unwrap();
+    let sessions = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, u32::MAX)
+        .await
+        .unwrap();
     let ended: Vec<SessionId> = sessions
         .iter()
         .filter(|session| {
@@ -148,7 +154,12 @@ async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
 
 /// The sessions that are undone.
 async fn undone(world: &World) -> BTreeSet<SessionId> {
-    let sessions = world.agent.sessions(u32::MAX).await.unwrap();
+    let sessions = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, u32::MAX)
+        .await
+        .unwrap();
     let undone = sessions
         .iter()
         .filter(|session| session.undone_at.is_some());
@@ -173,16 +184,9 @@ async fn rewind(world: &World, moment: &Moment, shredded: &[u64], stay: bool, do
     let point = Some(memoir_app::Point::Time(moment.at));
     let seen = world.agent.look_back(point, &person()).await.unwrap();
     // What is shredded since is stood for by nobody, at any time.
-    let counted = |tally: &Tally| Tally {
-        wording_count: 0,
-        let_go_count: 0,
-        words: 0,
-        lost_words: 0,
-        ..*tally
-    };
     assert_eq!(
-        counted(&seen.then),
-        counted(&moment.tally),
+        MemoryCounts::from(seen.then),
+        moment.tally,
         "what was counted then"
     );
     let undone = undone(world).await;
@@ -287,7 +291,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
             moments.push(Moment {
                 at: world.memoir.now(),
                 kept: kept(&world, &[]).await,
-                tally: world.agent.show().await.unwrap().tally,
+                tally: world.agent.show().await.unwrap().counts,
             });
         }
         if dice.roll(3) == 0 {
@@ -342,11 +346,11 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     for memory in story::memories() {
         agent.save(&[memory], &person()).await.unwrap();
     }
-    let undone = async |id: SessionId| agent.session(id).await.unwrap().session.undone_at;
+    let undone = async |id: SessionId| agent.session(id).await.unwrap().undone_at;
     let start = lab.now();
     lab.tick();
     let (driven, _) = world.refine(story::edits()).await;
-    let (id, end) = (driven.session.id, driven.session.ended_at);
+    let (id, end) = (driven.id, driven.ended_at);
     let done = lab.now();
     assert_eq!(undone(id).await, None);
 
@@ -369,7 +373,7 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     lab.tick();
     agent.rewind(done, &person()).await.unwrap();
     assert_eq!(undone(id).await, None, "the undo was taken back");
-    let shown = agent.session(id).await.unwrap().session;
+    let shown = agent.session(id).await.unwrap();
     assert_eq!(
         (shown.state, shown.ended_at),
         (State::Completed, end),
@@ -476,10 +480,7 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
         .filter(|point| point.lowest_core_tokens < point.core_tokens);
     assert!(dips.count() > 100, "each discarding is there");
     let span = history.sessions[0];
-    assert_eq!(
-        (span.id, span.last_seq),
-        (driven.session.id, history.newest_seq)
-    );
+    assert_eq!((span.id, span.last_seq), (driven.id, history.newest_seq));
     assert_eq!(span.first_seq, history.newest_seq - 1);
 }
 
@@ -507,7 +508,7 @@ async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
     let (driven, _) = world.refine([during]).await;
     assert_eq!(state(&driven), State::Completed);
     let refused = answer.recv().unwrap().unwrap_err();
-    let running = driven.session.id;
+    let running = driven.id;
     assert!(
         matches!(&refused, Error::Change(ChangeRefusal::SessionRunning(id)) if *id == running),
         "{refused:?}"
@@ -535,10 +536,10 @@ async fn spec_3_14_what_was_let_go_follows_the_time() {
     lab.tick();
     let deletes = (1..=6).map(delete).chain([complete()]);
     let (first, _) = world.refine(deletes).await;
-    assert_eq!((state(&first), first.session.edits), (State::Completed, 6));
+    assert_eq!((state(&first), first.edits), (State::Completed, 6));
     let lost = agent.kept().await.unwrap();
     assert!(lost.lost_words > 6 && lost.lost_words == lost.lost_words_year);
-    assert_eq!(first.session.lost_words, lost.lost_words);
+    assert_eq!(first.lost_words, lost.lost_words);
     let after = lab.now();
     for (to, expected) in [(start, 0), (after, lost.lost_words)] {
         lab.tick();

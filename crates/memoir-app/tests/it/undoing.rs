@@ -30,10 +30,10 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     let before = world.memories().await;
     let (driven, _) = world.refine([merge([4, 5]), complete()]).await;
     assert_eq!(world.kept().await, [1, 2, 3, 7, 6]);
-    let mass = async || world.agent.show().await.unwrap().tally.core_tokens;
+    let mass = async || world.agent.show().await.unwrap().counts.core_tokens;
     let preview = world
         .agent
-        .preview_roll_back(driven.session.id, &person())
+        .preview_roll_back(driven.id, &person())
         .await
         .unwrap();
     assert_eq!(preview.obstacles, []);
@@ -45,7 +45,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     assert_eq!(changes.core_tokens_before, mass().await);
     let undone = world
         .agent
-        .roll_back(driven.session.id, false, &person())
+        .roll_back(driven.id, false, &person())
         .await
         .unwrap();
     assert!(undone.undone_at.is_some());
@@ -66,7 +66,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     );
     let again = world
         .agent
-        .roll_back(driven.session.id, true, &person())
+        .roll_back(driven.id, true, &person())
         .await
         .unwrap_err();
     assert!(matches!(again, Error::NotUndoable { .. }));
@@ -86,13 +86,13 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
 async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     let world = World::new(&MEMORIES).await;
     let before = world.memories().await;
-    let mass = async || world.agent.show().await.unwrap().tally.core_tokens;
+    let mass = async || world.agent.show().await.unwrap().counts.core_tokens;
     let whole = mass().await;
     let (first, _) = world.refine([merge([4, 5]), complete()]).await;
     let (second, _) = world.refine([delete(7), complete()]).await;
     let preview = world
         .agent
-        .preview_roll_back(first.session.id, &person())
+        .preview_roll_back(first.id, &person())
         .await
         .unwrap();
     assert_eq!(preview.obstacles.len(), 1);
@@ -106,18 +106,18 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     );
     let refused = world
         .agent
-        .roll_back(first.session.id, false, &person())
+        .roll_back(first.id, false, &person())
         .await
         .unwrap_err();
     let Error::InTheWay { obstacles, .. } = refused else {
         panic!("{refused:?}")
     };
     assert_eq!(obstacles.len(), 1);
-    assert_eq!(obstacles[0].session_id, Some(second.session.id));
+    assert_eq!(obstacles[0].session_id, Some(second.id));
     assert_eq!(obstacles[0].memories, [Number(7)]);
     world
         .agent
-        .roll_back(first.session.id, true, &person())
+        .roll_back(first.id, true, &person())
         .await
         .unwrap();
     let after = world.memories().await;
@@ -132,10 +132,9 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     assert!(
         world
             .agent
-            .session(second.session.id)
+            .session(second.id)
             .await
             .unwrap()
-            .session
             .undone_at
             .is_some()
     );
@@ -174,7 +173,7 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
         };
         let as_it_was = world.memories().await;
         for cascade in [false, true] {
-            let id = driven.session.id;
+            let id = driven.id;
             let refused = world.agent.roll_back(id, cascade, &wren).await;
             let obstacles = match refused.unwrap_err() {
                 Error::InTheWay { obstacles, .. } if !cascade => obstacles,
@@ -185,7 +184,7 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
         }
         assert_eq!(world.memories().await, as_it_was, "{change}");
         // An administrator can.
-        let id = driven.session.id;
+        let id = driven.id;
         world.agent.roll_back(id, true, &person()).await.unwrap();
         let verified = world.agent.verify().await.unwrap();
         assert!(verified.valid);
@@ -201,7 +200,7 @@ async fn spec_4_3_an_administrators_word_stands_where_it_changes_nothing() {
     let protected = world.agent.protect(Number(1), &person()).await.unwrap();
     assert!(protected.constitutional);
     assert_eq!(world.actions().await.last().unwrap(), "memory_protected");
-    let id = driven.session.id;
+    let id = driven.id;
     let refused = world.agent.roll_back(id, true, &wren).await.unwrap_err();
     assert!(matches!(refused, Error::BeyondAgent { .. }));
     assert!(

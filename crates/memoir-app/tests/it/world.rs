@@ -10,8 +10,9 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, Clock, Error, Limits, Memoir, MemoryInput, Models, Random, RecordQuery, Settings,
-    sessions::{Driven, Progress, RefineOptions},
+    AgentHandle, Clock, Error, Limits, Memoir, MemoryInput, Models, Random, RecordQuery,
+    SessionFacts, Settings, ShownSession,
+    sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{Timestamp, agent::Field, audit::Actor, memory::Kind, session::State};
 use memoir_model::{ConnectError, Model, ModelName};
@@ -220,7 +221,10 @@ impl World {
     }
 
     /// Runs a session in which the model agrees and then takes `turns`.
-    pub async fn refine(&self, turns: impl IntoIterator<Item = Turn>) -> (Driven, Vec<Progress>) {
+    pub async fn refine(
+        &self,
+        turns: impl IntoIterator<Item = Turn>,
+    ) -> (ShownSession, Vec<Progress>) {
         self.refine_with(&RefineOptions::default(), turns).await
     }
 
@@ -228,20 +232,26 @@ impl World {
         &self,
         options: &RefineOptions,
         turns: impl IntoIterator<Item = Turn>,
-    ) -> (Driven, Vec<Progress>) {
+    ) -> (ShownSession, Vec<Progress>) {
         self.script(std::iter::once(Turn::text("YES")).chain(turns));
         let mut seen = Vec::new();
-        let driven = self
+        let session = self
             .agent
+            .seen_by(memoir_app::Viewer::Agent)
             .refine(options, &mut |progress| seen.push(progress.clone()))
             .await
             .unwrap();
-        (driven, seen)
+        (session, seen)
     }
 
     /// Every memory as JSON, the journal entries of Memoir's own left out.
     pub async fn memories(&self) -> Vec<serde_json::Value> {
-        let memories = self.agent.memories(true).await.unwrap();
+        let memories = self
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap();
         memories
             .into_iter()
             .filter(|memory| memory.kind == Kind::Core)
@@ -251,7 +261,12 @@ impl World {
 
     /// The numbers of the kept core memories.
     pub async fn kept(&self) -> Vec<u64> {
-        let memories = self.agent.memories(false).await.unwrap();
+        let memories = self
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(false)
+            .await
+            .unwrap();
         memories
             .iter()
             .filter(|memory| memory.kind == Kind::Core)
@@ -260,17 +275,25 @@ impl World {
     }
 
     pub async fn journal(&self) -> Vec<String> {
-        let memories = self.agent.memories(false).await.unwrap();
+        let memories = self
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(false)
+            .await
+            .unwrap();
         let journal = memories
             .into_iter()
             .filter(|memory| memory.kind == Kind::Journal);
-        journal
-            .map(|memory| memory.content.into_exposed())
-            .collect()
+        journal.map(|memory| memory.content().to_owned()).collect()
     }
 
     pub async fn actions(&self) -> Vec<String> {
-        let records = self.agent.records(&RecordQuery::default()).await.unwrap();
+        let records = self
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .records(&RecordQuery::default())
+            .await
+            .unwrap();
         records
             .iter()
             .map(|record| record.action.as_str().to_owned())
@@ -294,8 +317,8 @@ pub fn delete(number: u64) -> Turn {
     Turn::call("delete_memory", json!({"id": number}))
 }
 
-pub fn state(driven: &Driven) -> State {
-    driven.session.state
+pub fn state(session: &SessionFacts) -> State {
+    session.state
 }
 
 /// Runs every due session of the account, and tells how many there were.
@@ -307,7 +330,11 @@ pub async fn sweep(account: &memoir_app::Account) -> usize {
             trigger: Some(trigger),
             ..RefineOptions::default()
         };
-        agent.refine(&options, &mut |_| {}).await.unwrap();
+        agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .refine(&options, &mut |_| {})
+            .await
+            .unwrap();
     }
     count
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{HandedMessage, Job, LifeSchedule, MemoryView, sessions::RefineOptions};
+use memoir_app::{HandedMessage, Job, LifeSchedule, ShownMemory, sessions::RefineOptions};
 use memoir_domain::{
     SessionId,
     audit::Actor,
@@ -166,14 +166,20 @@ impl Year {
         }
     }
 
-    async fn memories(&self) -> Vec<MemoryView> {
-        self.world.agent.memories(true).await.unwrap()
+    async fn memories(&self) -> Vec<ShownMemory> {
+        self.world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap()
     }
 
     /// What can be counted is what is there, and what is there is all that ever was saved.
     async fn balance(&mut self) {
         let memories = self.memories().await;
-        let of = |is: &dyn Fn(&MemoryView) -> bool| memories.iter().filter(|each| is(each)).count();
+        let of =
+            |is: &dyn Fn(&ShownMemory) -> bool| memories.iter().filter(|each| is(each)).count();
         let shredded = of(&|each| each.shredded_at.is_some());
         let kept = of(&|each| each.shredded_at.is_none() && each.discarded_at.is_none());
         let discarded = of(&|each| each.shredded_at.is_none() && each.discarded_at.is_some());
@@ -184,20 +190,22 @@ impl Year {
             "day {}",
             self.day
         );
-        let is_core = |each: &&MemoryView| each.kind == Kind::Core && each.discarded_at.is_none();
+        let is_core = |each: &&ShownMemory| each.kind == Kind::Core && each.discarded_at.is_none();
         let mass: u64 = memories
             .iter()
             .filter(is_core)
             .map(|each| each.tokens)
             .sum();
         let shown = self.world.agent.show().await.unwrap();
-        assert_eq!(shown.tally.core_tokens, mass, "day {}", self.day);
+        assert_eq!(shown.counts.core_tokens, mass, "day {}", self.day);
         for memory in &memories {
-            if memory.number.0 <= self.looked_at || memory.sources.is_empty() || memory.wordings > 1
+            if memory.number.0 <= self.looked_at
+                || memory.sources().is_empty()
+                || memory.wordings > 1
             {
                 continue;
             }
-            for canary in canaries(memory.content.expose()) {
+            for canary in canaries(memory.content()) {
                 let is_new = self.noted.insert(canary.clone());
                 assert!(is_new, "day {}: {canary} was absorbed twice", self.day);
             }
@@ -311,8 +319,8 @@ impl Year {
     /// The memory that this week's session deletes: the oldest that the agent noted.
     async fn victim(&self) -> u64 {
         let memories = self.memories().await;
-        let is_noted = |each: &&MemoryView| {
-            each.kind == Kind::Core && each.discarded_at.is_none() && !each.sources.is_empty()
+        let is_noted = |each: &&ShownMemory| {
+            each.kind == Kind::Core && each.discarded_at.is_none() && !each.sources().is_empty()
         };
         let oldest = memories.iter().find(is_noted);
         oldest.map_or(1, |memory| memory.number.0)
@@ -329,10 +337,14 @@ impl Year {
             trigger: Some(trigger),
             ..RefineOptions::default()
         };
-        let driven = agent.refine(&options, &mut |_| {}).await.unwrap();
-        assert_eq!(driven.session.state, State::Completed);
-        assert_eq!(driven.session.stats.deleted, 1, "day {}", self.day);
-        Some(driven.session.id)
+        let driven = agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .refine(&options, &mut |_| {})
+            .await
+            .unwrap();
+        assert_eq!(driven.state, State::Completed);
+        assert_eq!(driven.stats.deleted, 1, "day {}", self.day);
+        Some(driven.id)
     }
 
     /// A session that is broken off after its first edit.
@@ -344,14 +356,15 @@ impl Year {
             .script([Turn::text("YES"), delete(victim), never]);
         let options = RefineOptions::default();
         let mut observer = |_: &memoir_app::sessions::Progress| {};
-        let work = self.world.agent.refine(&options, &mut observer);
+        let lens = self.world.agent.seen_by(memoir_app::Viewer::Agent);
+        let work = lens.refine(&options, &mut observer);
         assert!(self.broken_off(&script, 3, work).await.is_none());
     }
 
     /// The entries of the last week lose their words, and the process dies beside one of them.
     async fn shred_week(mut self) -> Self {
         let now = self.lab.now();
-        let of_week = |each: &MemoryView| {
+        let of_week = |each: &ShownMemory| {
             each.kind == Kind::Journal
                 && each.created_at > now.plus_days(-7)
                 && each.shredded_at.is_none()
@@ -389,7 +402,7 @@ impl Year {
 
     /// A rollback that is begun, and done by the next process where the first one came too short.
     async fn roll_back(mut self, session: SessionId) -> Self {
-        let before = self.world.agent.show().await.unwrap().tally.core_count;
+        let before = self.world.agent.show().await.unwrap().counts.core_count;
         let agent = self.world.agent.clone();
         let work = tokio::spawn(async move {
             let undone = agent.roll_back(session, true, &person()).await;
@@ -400,11 +413,11 @@ impl Year {
         let _ = work.await;
         self = self.restart().await;
         let agent = &self.world.agent;
-        let found = agent.session(session).await.unwrap().session;
+        let found = agent.session(session).await.unwrap();
         if found.undone_at.is_none() {
             agent.roll_back(session, true, &person()).await.unwrap();
         }
-        assert_eq!(agent.show().await.unwrap().tally.core_count, before + 1);
+        assert_eq!(agent.show().await.unwrap().counts.core_count, before + 1);
         self
     }
 }

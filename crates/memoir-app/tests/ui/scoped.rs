@@ -1,14 +1,15 @@
 //! The look-ups of what is private, each with its agent.
 
-use memoir_app::{Account, RecordQuery};
+use memoir_app::{Account, RecordQuery, Viewer};
 use memoir_domain::AgentScope;
 use memoir_store::{AgentQuery, RecordFilter, Store};
 
 /// An account gives the handle of one agent, and the handle what is that agent's.
 pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
     let agent = account.agent("wren").await?;
-    agent.memories(true).await?;
-    agent.records(&RecordQuery::default()).await?;
+    let lens = agent.seen_by(Viewer::Agent);
+    lens.memories(true).await?;
+    lens.records(&RecordQuery::default()).await?;
     agent.export().await?;
     Ok(())
 }

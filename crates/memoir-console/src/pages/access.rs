@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{AccessRequestView, AgentHandle, Error, Eyes, SessionView};
+use memoir_app::{AccessRequestView, AgentHandle, Error, SessionFacts};
 use memoir_domain::{
     AccessRequestId, SessionId,
     access::{
@@ -211,10 +211,8 @@ async fn tab(
     draft: &AccessForm<'_>,
 ) -> Answer {
     let before = form::place(wanted.at, wanted.request.as_deref())?;
-    let (eyes, actor) = (Eyes::Administrator, visitor.actor());
-    let mut requests = agent
-        .access_requests(before, AT_ONCE + 1, eyes, &actor)
-        .await?;
+    let lens = agent.seen_by(visitor.viewer());
+    let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
     let is_more = requests.len() > AT_ONCE as usize;
     requests.truncate(AT_ONCE as usize);
     let path = tab_path(agent);
@@ -262,14 +260,8 @@ fn title(draft: &AccessForm<'_>, title: &str) -> String {
 }
 
 /// What of the agent is open to somebody now, or waits for its answer; nothing where nothing is.
-pub(super) async fn open(visitor: &Visitor, agent: &AgentHandle) -> Result<Markup, Failure> {
-    let actor = visitor.actor();
-    let open: Vec<AccessRequestView> = agent
-        .open_access()
-        .await?
-        .into_iter()
-        .map(|request| request.seen_by(Eyes::Administrator, &actor))
-        .collect();
+pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, Failure> {
+    let open = agent.open_access().await?;
     let link = |request: &AccessRequestView| {
         html! { a href=(path_of(request.id)) { (what(request)) } }
     };
@@ -318,9 +310,7 @@ async fn look_form(
     agent: &AgentHandle,
     draft: &AccessForm<'_>,
 ) -> Result<Markup, Failure> {
-    let sessions = agent
-        .session_page(None, LATEST, Eyes::Administrator)
-        .await?;
+    let sessions = agent.session_page(None, LATEST).await?;
     let scopes = scopes(draft.scope, &sessions);
     Ok(html! {
         form.stack.asking method="post" action=(tab_path(agent)) {
@@ -344,7 +334,7 @@ fn purpose(draft: &AccessForm<'_>) -> Markup {
 }
 
 /// What can be asked for, by its wire name; a session that was chosen before, however old it is.
-fn scopes(chosen: &str, sessions: &[SessionView]) -> Vec<(String, String)> {
+fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
     let name = |id: SessionId| AccessScope::Session(id).to_string();
     let mut scopes = vec![
         ("core".to_owned(), "The kept core memories".to_owned()),
@@ -529,7 +519,7 @@ async fn shred_page(
     number: Number,
     draft: &AccessForm<'_>,
 ) -> Answer {
-    let memory = agent.blind_memory(number).await?;
+    let memory = agent.memory(number).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(agent, Tab::Memories))

@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
-use memoir_app::{AccessRequestView, AgentHandle, Eyes};
+use memoir_app::{AccessRequestView, AgentHandle};
 use memoir_domain::{access::AccessState, audit::ActorKind};
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +44,7 @@ impl ShownRequest {
     /// The account has no such request.
     pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, Failure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
-        let actor = visitor.actor();
-        let request = agent.access_request(id, Eyes::Administrator, &actor);
-        let request = visitor.sees(request.await?);
+        let request = agent.seen_by(visitor.viewer()).access_request(id).await?;
         Ok(Self {
             visitor,
             agent,
@@ -56,9 +54,8 @@ impl ShownRequest {
 
     /// How it stands now.
     pub(super) async fn look_again(&mut self) -> Result<(), Failure> {
-        let (id, actor) = (self.request.id, self.visitor.actor());
-        let now = self.agent.access_request(id, Eyes::Administrator, &actor);
-        self.request = self.visitor.sees(now.await?);
+        let lens = self.agent.seen_by(self.visitor.viewer());
+        self.request = lens.access_request(self.request.id).await?;
         Ok(())
     }
 

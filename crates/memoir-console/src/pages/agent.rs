@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, RawQuery, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, AgentView, Eyes};
+use memoir_app::{AgentFacts, AgentHandle};
 use memoir_domain::{
     agent::{Field, Threshold},
     breaker::Gauge,
@@ -52,11 +52,9 @@ pub(super) async fn page(
     done: Option<&str>,
     draft: &refine::RefineForm,
 ) -> Answer {
-    let view = agent.show_to_administrator().await?;
-    let latest = agent
-        .session_page(None, LATEST, Eyes::Administrator)
-        .await?;
-    let open = access::open(visitor, agent).await?;
+    let view = agent.show().await?;
+    let latest = agent.session_page(None, LATEST).await?;
+    let open = access::open(agent).await?;
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
@@ -79,8 +77,8 @@ pub(super) async fn page(
         .show(content))
 }
 
-fn standing(view: &AgentView) -> Markup {
-    let tally = &view.tally;
+fn standing(view: &AgentFacts) -> Markup {
+    let tally = &view.counts;
     let budget = view.effective_core_token_budget;
     html! {
         section aria-labelledby="standing" {
@@ -115,7 +113,7 @@ fn standing(view: &AgentView) -> Markup {
     }
 }
 
-fn next(view: &AgentView) -> Markup {
+fn next(view: &AgentFacts) -> Markup {
     match view.next_refinement_reason {
         Some(reason) => html! { span.none { "never: " (reason.explanation()) } },
         None => parts::time_or(view.next_refinement_at, "not scheduled"),
@@ -123,11 +121,11 @@ fn next(view: &AgentView) -> Markup {
 }
 
 /// From what loss on a session that begins now is undone, in the words that the agent gets too.
-fn breaker(view: &AgentView) -> String {
+fn breaker(view: &AgentFacts) -> String {
     let threshold = Threshold::new(view.effective_refinement_threshold);
     let gauge = Gauge {
-        pre_session_tokens: view.tally.core_tokens,
-        core_tokens: view.tally.core_tokens,
+        pre_session_tokens: view.counts.core_tokens,
+        core_tokens: view.counts.core_tokens,
         removed_tokens: 0,
         threshold: threshold.unwrap_or(Threshold::DEFAULT),
     };
@@ -135,12 +133,12 @@ fn breaker(view: &AgentView) -> String {
 }
 
 /// A setting as set; `None` for a prompt that the agent itself has set.
-pub(super) fn value(view: &AgentView, field: Field) -> Option<&Value> {
+pub(super) fn value(view: &AgentFacts, field: Field) -> Option<&Value> {
     view.settings.expose().get(field.as_str())
 }
 
 /// What most people look for among the settings.
-fn settings(console: &Console, view: &AgentView) -> Markup {
+fn settings(console: &Console, view: &AgentFacts) -> Markup {
     let schedule = console.memoir().schedule();
     html! {
         dl.facts {

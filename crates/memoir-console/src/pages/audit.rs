@@ -7,8 +7,8 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, Error, RecordSearch, RecordView, Verification};
-use serde_json::Value;
+use memoir_app::{AgentHandle, Error, RecordFacts, RecordQuery, Verification};
+use serde_json::{Map, Value};
 
 use super::{Tab, agent_head, agent_path, audit_filter::PageQuery};
 use crate::{
@@ -39,7 +39,7 @@ pub(crate) async fn show(
     let (search, faults) = wanted.read();
     let before = wanted.before()?;
     let newest = agent
-        .search_records(&RecordSearch::default(), None, 1)
+        .search_records(&RecordQuery::default(), None, 1)
         .await?;
     let found = match faults.is_empty() {
         true => found(&agent, &wanted, &search, before).await?,
@@ -64,7 +64,7 @@ pub(crate) async fn show(
 }
 
 /// How the log ends, which costs no look at the rest of it.
-fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordView>) -> Markup {
+fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -> Markup {
     let verify = format!("{}/verify", agent_path(agent.scope().agent));
     html! {
         section aria-labelledby="chain" {
@@ -90,7 +90,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordView>) ->
 async fn found(
     agent: &AgentHandle,
     wanted: &PageQuery,
-    search: &RecordSearch,
+    search: &RecordQuery,
     before: Option<u64>,
 ) -> Result<Markup, Error> {
     let mut records = agent.search_records(search, before, AT_ONCE + 1).await?;
@@ -142,7 +142,7 @@ fn nobody(visitor: &Visitor, name: &str) -> Response {
     page_of(StatusCode::NOT_FOUND, overview(visitor, name, &faults))
 }
 
-fn table(records: &[RecordView]) -> Markup {
+fn table(records: &[RecordFacts]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Records, the newest first" }
@@ -160,7 +160,7 @@ fn table(records: &[RecordView]) -> Markup {
     }
 }
 
-fn row(record: &RecordView) -> Markup {
+fn row(record: &RecordFacts) -> Markup {
     html! {
         tr role="row" {
             th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
@@ -178,15 +178,14 @@ fn row(record: &RecordView) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record, &["core_tokens_after"])) }
+            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &["core_tokens_after"])) }
         }
     }
 }
 
 /// What a record says in the open, numbers and codes, but for what is told beside it.
-pub(super) fn facts(record: &RecordView, told_beside: &[&str]) -> Markup {
-    let data = record.data.expose().as_object();
-    let told = data.into_iter().flatten().filter_map(|(name, value)| {
+pub(super) fn facts(data: &Map<String, Value>, told_beside: &[&str]) -> Markup {
+    let told = data.iter().filter_map(|(name, value)| {
         if told_beside.contains(&name.as_str()) {
             return None;
         }

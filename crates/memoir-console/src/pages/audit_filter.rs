@@ -1,7 +1,7 @@
 //! What of an agent's log is wanted: the fields of a form, which keep what was typed.
 
 use maud::{Markup, html};
-use memoir_app::RecordSearch;
+use memoir_app::RecordQuery;
 use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
@@ -39,18 +39,19 @@ pub(super) struct PageQuery {
 
 impl PageQuery {
     /// What is looked for, and what is wrong with each field.
-    pub(super) fn read(&self) -> (RecordSearch, Faults) {
+    pub(super) fn read(&self) -> (RecordQuery, Faults) {
         let mut faults = Faults::default();
         let action = |name: &str| Action::from_name(name);
         let role = |name: &str| ROLES.into_iter().find(|role| role.as_str() == name);
         let mut note = |id: &str, label: &str, problem: &str| faults.add(id, label, problem);
-        let search = RecordSearch {
+        let search = RecordQuery {
             actions: read(&self.action, action, || {
                 note("action", "Action", "There is no such action");
             })
             .into_iter()
             .collect(),
             memory: None,
+            last: None,
             actor: read(&self.actor, role, || {
                 note("actor", "Role", "There is no such role");
             }),

@@ -2,7 +2,7 @@
 
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::html;
-use memoir_app::{AgentHandle, AgentView, Error};
+use memoir_app::{AgentFacts, AgentHandle, Error};
 use memoir_domain::{agent::fold_name, manage::ChangeRefusal};
 
 use super::{Tab, agent_head, agent_path};
@@ -33,7 +33,7 @@ pub(crate) async fn erase(
 ) -> Answer {
     let agent = visitor.account.agent(&agent).await?;
     let typed = form.field(NAME);
-    let is_named = |now: &AgentView| fold_name(typed.trim()) == fold_name(&now.name);
+    let is_named = |now: &AgentFacts| fold_name(typed.trim()) == fold_name(&now.name);
     let mut faults = Faults::default();
     match agent.erase_where(is_named, &visitor.actor()).await {
         Ok(_) => return Ok(see_other("/?done=erased")),
@@ -53,9 +53,9 @@ pub(crate) async fn erase(
 }
 
 async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faults) -> Answer {
-    let view = agent.show_to_administrator().await?;
+    let view = agent.show().await?;
     let path = agent_path(view.id);
-    let tally = &view.tally;
+    let tally = &view.counts;
     let held = [
         (tally.core_count, "core memory", "core memories"),
         (tally.journal_count, "journal entry", "journal entries"),

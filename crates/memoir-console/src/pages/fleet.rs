@@ -182,7 +182,7 @@ fn heading(
 
 fn row(standing: &StandingView) -> Markup {
     let agent = &standing.agent;
-    let (mass, budget) = (agent.tally.core_tokens, agent.effective_core_token_budget);
+    let (mass, budget) = (agent.counts.core_tokens, agent.effective_core_token_budget);
     let last = standing.last_session.as_ref();
     html! {
         tr role="row" {

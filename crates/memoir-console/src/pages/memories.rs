@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, RawQuery},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, BlindMemoryView, Handling, MemoryPage};
+use memoir_app::{AgentHandle, Handling, MemoryFacts, MemoryPage};
 use memoir_domain::memory::{Kind, Number};
 use serde::Deserialize;
 
@@ -78,7 +78,7 @@ pub(crate) async fn show(
         },
         ..MemoryPage::default()
     };
-    let mut rows = agent.blind_memory_page(&asked).await?;
+    let mut rows = agent.memory_page(&asked).await?;
     let is_more = rows.len() > AT_ONCE as usize;
     rows.truncate(AT_ONCE as usize);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
@@ -171,7 +171,7 @@ fn table(
     visitor: &Visitor,
     wanted: &PageQuery,
     agent: &AgentHandle,
-    rows: &[BlindMemoryView],
+    rows: &[MemoryFacts],
 ) -> Markup {
     let longest = rows.iter().map(|row| row.tokens).max().unwrap_or(0);
     html! {
@@ -196,7 +196,7 @@ fn memory(
     visitor: &Visitor,
     wanted: &PageQuery,
     agent: &AgentHandle,
-    (row, longest): (&BlindMemoryView, u64),
+    (row, longest): (&MemoryFacts, u64),
 ) -> Markup {
     let kind = row.kind.as_str();
     html! {
@@ -223,7 +223,7 @@ fn memory(
     }
 }
 
-fn flags(agent: &AgentHandle, row: &BlindMemoryView) -> Markup {
+fn flags(agent: &AgentHandle, row: &MemoryFacts) -> Markup {
     // An origin weaker than the agent's own word is shown with the memory (SPEC 2.4).
     let weak = Some(row.origin).filter(|origin| origin.weakness() > 0);
     html! {
@@ -237,13 +237,13 @@ fn flags(agent: &AgentHandle, row: &BlindMemoryView) -> Markup {
 }
 
 /// Whether a kept journal entry has left the prompt.
-fn is_faded(agent: &AgentHandle, row: &BlindMemoryView) -> bool {
+fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
     let is_old = row.created_at <= agent.faded(true).until;
     row.kind == Kind::Journal && row.discarded_at.is_none() && is_old
 }
 
 /// What can be done with a memory, by the words of the addresses.
-fn offered(row: &BlindMemoryView) -> Vec<(&'static str, &'static str)> {
+fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
     if row.shredded_at.is_some() {
         Vec::new()
     } else if row.discarded_at.is_some() {

@@ -1,7 +1,7 @@
 //! `/access/{request}/…`: what an agent lets an administrator read for a while, under a banner that says who
 //! looks, at what and why (SPEC 5.2).
 //!
-//! The only pages with an agent's words. They come from a [`Mechanic`] under that one grant, which puts each
+//! The only pages with an agent's words. They come from an [`AgentLens`] under that one grant, which puts each
 //! look on the agent's record before it hands out anything. A page whose grant ended while it was made is
 //! not sent.
 //!
@@ -18,8 +18,8 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{
-    AgentView, Eyes, Mechanic, MemoryPage, MemoryView, RecordQuery, RecordView, SeenMemory,
-    sessions::{RehearsedMemory, SessionDetail},
+    AgentLens, MemoryPage, RecordQuery, ShownAgent, ShownMemory, ShownRecord, ShownSession, Viewer,
+    sessions::RehearsedMemory,
 };
 use memoir_domain::{
     agent::Field,
@@ -49,7 +49,7 @@ const AT_ONCE: u32 = 25;
 /// Somebody who may read now.
 struct Look {
     asked: ShownRequest,
-    mechanic: Mechanic,
+    viewer: Viewer,
 }
 
 /// The parts of what everything shows.
@@ -86,9 +86,13 @@ impl Look {
         if !(asked.is_own() && asked.is_granted() && covers(&asked)) {
             return Ok(Err(see_other(&asked.path())));
         }
-        let mechanic = asked.visitor.mechanic(&asked.agent);
-        let mechanic = mechanic.under(asked.request.id);
-        Ok(Ok(Self { asked, mechanic }))
+        let viewer = asked.visitor.viewer().under(asked.request.id);
+        Ok(Ok(Self { asked, viewer }))
+    }
+
+    /// The agent, by that grant alone.
+    fn lens(&self) -> AgentLens<'_> {
+        self.asked.agent.seen_by(self.viewer.clone())
     }
 
     async fn at(
@@ -235,8 +239,8 @@ pub(crate) async fn memories(
         Err(elsewhere) => return Ok(elsewhere),
     };
     let page = wanted.page(look.asked.request.scope)?;
-    let seen = look.mechanic.memory_page(&page).await?;
-    let mut memories: Vec<MemoryView> = seen.into_iter().filter_map(with_words).collect();
+    let mut memories = look.lens().memory_page(&page).await?;
+    memories.retain(|memory| memory.words.is_some());
     let is_more = memories.len() > AT_ONCE as usize;
     memories.truncate(AT_ONCE as usize);
     let path = format!("{}/memories", look.asked.path());
@@ -259,16 +263,8 @@ pub(crate) async fn memories(
     look.show(&heading, Some(Part::Memories), read).await
 }
 
-/// `None` where the words are not to be seen.
-fn with_words(seen: SeenMemory) -> Option<MemoryView> {
-    match seen {
-        SeenMemory::Words(memory) => Some(memory),
-        SeenMemory::Blind(_) => None,
-    }
-}
-
 /// A memory with its words.
-fn memory_words(memory: &MemoryView, heading: &str) -> Markup {
+fn memory_words(memory: &ShownMemory, heading: &str) -> Markup {
     let id = format!("memory-{}", memory.number.0);
     let title = html! { "#" (memory.number.0) };
     let kind = memory.kind.as_str();
@@ -281,10 +277,10 @@ fn memory_words(memory: &MemoryView, heading: &str) -> Markup {
             @else if memory.discarded_at.is_some() { span.badge.plain { "discarded" } }
             span.of { (parts::time(memory.created_at)) ", " (words::counted(memory.tokens, "token", "tokens")) }
         }
-        (said(memory.content.expose()))
-        (tags(memory.tags.iter()))
+        (said(memory.content()))
+        (tags(memory.tags()))
         @if memory.origin.weakness() > 0 { p.of { "Origin: " (memory.origin.as_str()) } }
-        @for source in &memory.sources { p.of { "From: " bdi { (source.expose()) } } }
+        @for source in memory.sources() { p.of { "From: " bdi { (source.expose()) } } }
     }
 }
 
@@ -310,9 +306,7 @@ pub(crate) async fn sessions(
     let before = form::place(wanted.at, wanted.session.as_deref())?;
     // Without words: these are on the pages of the sessions.
     let agent = &look.asked.agent;
-    let mut sessions = agent
-        .session_page(before, AT_ONCE + 1, Eyes::Administrator)
-        .await?;
+    let mut sessions = agent.session_page(before, AT_ONCE + 1).await?;
     let is_more = sessions.len() > AT_ONCE as usize;
     sessions.truncate(AT_ONCE as usize);
     let path = format!("{}/sessions", look.asked.path());
@@ -353,7 +347,7 @@ pub(crate) async fn session(
         Err(elsewhere) => return Ok(elsewhere),
     };
     let id = look.asked.agent.own_session_id(&session).await?;
-    let detail = look.mechanic.session(id).await?;
+    let session = look.lens().session(id).await?;
     let asked = RecordQuery {
         session: Some(id),
         ..RecordQuery::default()
@@ -362,7 +356,7 @@ pub(crate) async fn session(
     let records = records_after(&look, &asked, &wanted, &path).await?;
     let read = html! {
         p { a href={ "/sessions/" (id) } { "The session without words" } }
-        @if wanted.after == 0 { (session_words(&detail)) }
+        @if wanted.after == 0 { (session_words(&session)) }
         section aria-labelledby="records" {
             h2 #records { "What it changed" }
             (records)
@@ -371,18 +365,17 @@ pub(crate) async fn session(
     let heading = format!(
         "Session of {}, {}",
         look.asked.agent.name(),
-        words::minute(detail.session.started_at)
+        words::minute(session.started_at)
     );
     look.show(&heading, None, read).await
 }
 
-fn session_words(detail: &SessionDetail) -> Markup {
-    let session = &detail.session;
-    let changes = detail.changes.as_deref().unwrap_or_default();
+fn session_words(session: &ShownSession) -> Markup {
+    let changes = session.words.changes.as_deref().unwrap_or_default();
     html! {
         p { (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
-        @if let Some(summary) = &session.summary { h2 { "Summary" } (said(summary.expose())) }
-        @if let Some(reason) = &session.reason { h2 { "Reason" } (said(reason.expose())) }
+        @if let Some(summary) = &session.words.summary { h2 { "Summary" } (said(summary.expose())) }
+        @if let Some(reason) = &session.words.reason { h2 { "Reason" } (said(reason.expose())) }
         @if !changes.is_empty() {
             section aria-labelledby="rehearsed" {
                 h2 #rehearsed { "What the rehearsal came to" }
@@ -393,10 +386,10 @@ fn session_words(detail: &SessionDetail) -> Markup {
 }
 
 fn rehearsed(change: &RehearsedMemory) -> Markup {
-    let side = |memory: &MemoryView| {
+    let side = |memory: &ShownMemory| {
         html! {
             @if memory.discarded_at.is_some() { span.none { "discarded" } }
-            @else { (said(memory.content.expose())) (tags(memory.tags.iter())) }
+            @else { (said(memory.content())) (tags(memory.tags())) }
         }
     };
     html! {
@@ -441,7 +434,8 @@ async fn records_after(
     path: &str,
 ) -> Result<Markup, Failure> {
     let from = wanted.after.saturating_add(1).min(i64::MAX as u64);
-    let mut records = look.mechanic.record_page(asked, from, AT_ONCE + 1).await?;
+    let lens = look.lens();
+    let mut records = lens.record_page(asked, from, AT_ONCE + 1).await?;
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);
     let next = records.last().filter(|_| is_more);
@@ -468,8 +462,8 @@ const NOT_LISTED: [&str; 6] = [
     "core_tokens_after",
 ];
 
-fn record_words(record: &RecordView) -> Markup {
-    let data = record.data.expose();
+fn record_words(record: &ShownRecord) -> Markup {
+    let data = record.words.data.expose();
     let text = |name: &str| data.get(name).and_then(Value::as_str);
     let list = |name: &str| data.get(name).and_then(Value::as_array);
     html! {
@@ -479,10 +473,10 @@ fn record_words(record: &RecordView) -> Markup {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
                 @if let Some(Number(number)) = record.memory { ", memory #" (number) } }
         }
-        @if record.before.is_some() || record.after.is_some() {
+        @if record.words.before.is_some() || record.words.after.is_some() {
             (sides(
-                record.before.as_ref().map(|side| side_words(side.expose())),
-                record.after.as_ref().map(|side| side_words(side.expose())),
+                record.words.before.as_ref().map(|side| side_words(side.expose())),
+                record.words.after.as_ref().map(|side| side_words(side.expose())),
             ))
         }
         @for (name, label) in [("summary", "Summary"), ("reason_text", "Reason")] {
@@ -499,7 +493,7 @@ fn record_words(record: &RecordView) -> Markup {
                     (said(memory.get("content").and_then(Value::as_str).unwrap_or_default())) }
             }
         }
-        (facts(record, &NOT_LISTED))
+        @if let Some(data) = data.as_object() { (facts(data, &NOT_LISTED)) }
     }
 }
 
@@ -545,17 +539,17 @@ pub(crate) async fn prompts(
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
-    let view = look.mechanic.show().await?;
+    let view = look.lens().show().await?;
     let heading = format!("Prompts of {}", look.asked.agent.name());
     let read = prompt_words(&view);
     look.show(&heading, Some(Part::Prompts), read).await
 }
 
-fn prompt_words(view: &AgentView) -> Markup {
+fn prompt_words(agent: &ShownAgent) -> Markup {
     html! {
         @for field in Field::ALL.into_iter().filter(|field| field.is_text()) {
             h2 { (label(field)) }
-            @match view.settings.expose().get(field.as_str()).and_then(Value::as_str) {
+            @match agent.setting(field).and_then(Value::as_str) {
                 Some(text) => (said(text)),
                 None => p.none { "The default." },
             }

@@ -8,7 +8,7 @@ use axum::{
     http::StatusCode,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentView, SessionView, sessions::RefineOptions};
+use memoir_app::{AgentFacts, SessionFacts, sessions::RefineOptions};
 use memoir_domain::{SessionId, agent::Field, session::Mode};
 use serde_json::Value;
 
@@ -50,13 +50,13 @@ enum Hindrance {
 
 impl Hindrance {
     /// `latest` are the agent's sessions, newest first: one that runs is the newest.
-    fn of(view: &AgentView, latest: &[SessionView]) -> Option<Self> {
+    fn of(view: &AgentFacts, latest: &[SessionFacts]) -> Option<Self> {
         let running = latest.iter().find(|session| session.ended_at.is_none());
         if agent::value(view, Field::Active) == Some(&Value::Bool(false)) {
             Some(Self::OutOfService)
         } else if let Some(session) = running {
             Some(Self::Running(session.id))
-        } else if view.tally.core_count == 0 {
+        } else if view.counts.core_count == 0 {
             Some(Self::NothingToRefine)
         } else {
             None
@@ -81,8 +81,8 @@ impl Hindrance {
 pub(super) fn section(
     console: &Console,
     visitor: &Visitor,
-    view: &AgentView,
-    latest: &[SessionView],
+    view: &AgentFacts,
+    latest: &[SessionFacts],
     draft: &RefineForm,
 ) -> Markup {
     let path = agent_path(view.id);
@@ -99,7 +99,7 @@ pub(super) fn section(
     }
 }
 
-fn begin(console: &Console, visitor: &Visitor, view: &AgentView, draft: &RefineForm) -> Markup {
+fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &RefineForm) -> Markup {
     let (form, faults) = (&draft.form, &draft.faults);
     let labelled = |id, label| Labelled::new(id, label).faults(faults);
     html! {
@@ -131,7 +131,7 @@ fn begin(console: &Console, visitor: &Visitor, view: &AgentView, draft: &RefineF
     }
 }
 
-fn schedule(visitor: &Visitor, view: &AgentView) -> Markup {
+fn schedule(visitor: &Visitor, view: &AgentFacts) -> Markup {
     let path = agent_path(view.id);
     html! {
         @if agent::value(view, Field::Paused) == Some(&Value::Bool(true)) {

@@ -3,7 +3,7 @@
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{
-    AgentHandle, Error, SessionView,
+    AgentHandle, Error, SessionFacts,
     sessions::{AppliedMass, BlindChange, BlindRehearsal},
 };
 use memoir_domain::{SessionId, memory::Number};
@@ -22,7 +22,7 @@ use crate::{
 pub(super) async fn section(
     visitor: &Visitor,
     agent: &AgentHandle,
-    session: &SessionView,
+    session: &SessionFacts,
 ) -> Result<Markup, Failure> {
     if !session.rehearsal || session.state.is_running() {
         return Ok(html! {});
@@ -158,7 +158,7 @@ pub(crate) async fn apply(
 
 /// What applying would do now, where something was written since it was shown.
 async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> Answer {
-    let session = agent.blind_session(id).await?;
+    let session = agent.session(id).await?;
     let content = html! {
         (agent_head(agent, Tab::Sessions))
         p.problem role="alert" { "Nothing was done: something was written since this was shown. This is what \

@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, RawQuery, Request, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, Error, Eyes, SessionView};
+use memoir_app::{AgentHandle, Error, SessionFacts};
 use memoir_domain::{
     SessionId,
     session::{Driver, EDIT_CAP, Mode, State as SessionState, Trigger},
@@ -44,9 +44,7 @@ pub(crate) async fn list(
     let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let before = form::place(wanted.at, wanted.session.as_deref())?;
-    let mut sessions = agent
-        .session_page(before, AT_ONCE + 1, Eyes::Administrator)
-        .await?;
+    let mut sessions = agent.session_page(before, AT_ONCE + 1).await?;
     let is_more = sessions.len() > AT_ONCE as usize;
     sessions.truncate(AT_ONCE as usize);
     let path = format!("{}/sessions", agent_path(agent.scope().agent));
@@ -68,7 +66,7 @@ pub(crate) async fn list(
 }
 
 /// Sessions as a table; a sentence where there are none.
-pub(super) fn table(sessions: &[SessionView], caption: &str) -> Markup {
+pub(super) fn table(sessions: &[SessionFacts], caption: &str) -> Markup {
     html! {
         @if sessions.is_empty() { p.empty { "There were no sessions yet." } }
         @else {
@@ -88,7 +86,7 @@ pub(super) fn table(sessions: &[SessionView], caption: &str) -> Markup {
     }
 }
 
-fn row(session: &SessionView) -> Markup {
+fn row(session: &SessionFacts) -> Markup {
     html! {
         tr role="row" {
             th role="rowheader" scope="row" data-label="Begun" {
@@ -103,7 +101,7 @@ fn row(session: &SessionView) -> Markup {
     }
 }
 
-fn state(session: &SessionView) -> Markup {
+fn state(session: &SessionFacts) -> Markup {
     parts::state(
         session.state,
         session.rehearsal,
@@ -133,7 +131,7 @@ pub(crate) async fn show(
 ) -> Answer {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    let live = agent.blind_standing(id).await?;
+    let live = agent.live_session(id).await?;
     let records = timeline::Page::load(&agent, id, wanted.before).await?;
     let session = &live.session;
     let follows = session.state.is_running() && records.is_latest();
@@ -170,7 +168,7 @@ fn following(id: SessionId) -> Markup {
     }
 }
 
-fn outcome(console: &Console, session: &SessionView) -> Markup {
+fn outcome(console: &Console, session: &SessionFacts) -> Markup {
     let mode = match session.mode {
         Mode::Full => "all six tools",
         Mode::DedupOnly => "duplicates only",
@@ -226,14 +224,14 @@ fn outcome(console: &Console, session: &SessionView) -> Markup {
 }
 
 /// What it cost, where the configuration has the model's price.
-fn cost(console: &Console, session: &SessionView) -> Option<String> {
+fn cost(console: &Console, session: &SessionFacts) -> Option<String> {
     let model = session.model.as_deref()?;
     let mut prices = console.memoir().settings().prices.iter();
     let (_, price) = prices.find(|(name, _)| name.to_string() == model)?;
     Some(format!("{:.4}", price.cost(&session.usage)))
 }
 
-fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionView) -> Markup {
+fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionFacts) -> Markup {
     let path = format!("/sessions/{}", session.id);
     let is_running = session.state.is_running();
     let may_be_undone = !session.rehearsal

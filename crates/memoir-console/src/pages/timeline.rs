@@ -2,7 +2,12 @@
 //! While the session runs, `assets/live.js` follows it here.
 
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, RecordSearch, RecordView, sessions::LiveSession};
+use memoir_app::{
+    AgentHandle, RecordFacts, RecordQuery, SessionFacts, sessions::LiveSession as LiveOf,
+};
+
+/// A session that is watched, without words.
+type LiveSession = LiveOf<SessionFacts>;
 use memoir_domain::{
     SessionId,
     audit::{Action, CORE_TOKENS},
@@ -33,7 +38,7 @@ const TOLD_BESIDE: [&str; 4] = [
 
 /// Some records of a session, oldest first.
 pub(super) struct Page {
-    records: Vec<RecordView>,
+    records: Vec<RecordFacts>,
     /// The place of the record that they lie before; `None` for the latest.
     before: Option<u64>,
     /// Whether there are earlier ones.
@@ -47,9 +52,9 @@ impl Page {
         session: SessionId,
         before: Option<u64>,
     ) -> Result<Self, Failure> {
-        let search = RecordSearch {
+        let search = RecordQuery {
             session: Some(session),
-            ..RecordSearch::default()
+            ..RecordQuery::default()
         };
         let mut records = agent.search_records(&search, before, AT_ONCE + 1).await?;
         let is_more = records.len() > AT_ONCE as usize;
@@ -160,12 +165,12 @@ impl Page {
     }
 }
 
-fn mass_after(record: &RecordView) -> Option<u64> {
-    let data = record.data.expose();
-    MASSES.iter().find_map(|fact| data.get(fact)?.as_u64())
+fn mass_after(record: &RecordFacts) -> Option<u64> {
+    let data = record.counts.as_map();
+    MASSES.iter().find_map(|fact| data.get(*fact)?.as_u64())
 }
 
-fn mark(place: usize, record: &RecordView, mass: u64, line: Option<u64>) -> MarkOnCurve {
+fn mark(place: usize, record: &RecordFacts, mass: u64, line: Option<u64>) -> MarkOnCurve {
     let mut told = format!("Record {}", record.seq);
     told += &format!(
         ", {}: {}",
@@ -207,7 +212,7 @@ fn figure(curve: &Curve) -> Markup {
     figure.show()
 }
 
-fn table(records: &[RecordView], live: &LiveSession) -> Markup {
+fn table(records: &[RecordFacts], live: &LiveSession) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Records of the session, the oldest first" }
@@ -224,7 +229,7 @@ fn table(records: &[RecordView], live: &LiveSession) -> Markup {
     }
 }
 
-fn row(record: &RecordView, live: &LiveSession) -> Markup {
+fn row(record: &RecordFacts, live: &LiveSession) -> Markup {
     let whole = live.session.pre_session_tokens.unwrap_or(0);
     html! {
         tr role="row" data-seq=(record.seq) {
@@ -245,7 +250,7 @@ fn row(record: &RecordView, live: &LiveSession) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record, &TOLD_BESIDE)) }
+            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &TOLD_BESIDE)) }
         }
     }
 }

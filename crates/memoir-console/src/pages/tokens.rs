@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, AgentView, Error, NewToken, Provision, TokenView};
+use memoir_app::{AgentFacts, AgentHandle, Error, NewToken, Provision, TokenView};
 use memoir_domain::{Timestamp, TokenId};
 
 use super::{Tab, agent_head, agent_path, settings};
@@ -37,7 +37,7 @@ const ENDS: &str = "ends";
 /// An agent's tokens, as a part of its settings.
 pub(super) fn section(
     visitor: &Visitor,
-    view: &AgentView,
+    view: &AgentFacts,
     (tokens, now): (&[TokenView], Timestamp),
     refusal: Option<&Failure>,
 ) -> Markup {
@@ -65,7 +65,7 @@ pub(super) fn section(
     }
 }
 
-fn table(visitor: &Visitor, view: &AgentView, (tokens, now): (&[TokenView], Timestamp)) -> Markup {
+fn table(visitor: &Visitor, view: &AgentFacts, (tokens, now): (&[TokenView], Timestamp)) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Tokens, the newest first, without their secrets" }
@@ -81,7 +81,7 @@ fn table(visitor: &Visitor, view: &AgentView, (tokens, now): (&[TokenView], Time
     }
 }
 
-fn row(visitor: &Visitor, view: &AgentView, token: &TokenView, now: Timestamp) -> Markup {
+fn row(visitor: &Visitor, view: &AgentFacts, token: &TokenView, now: Timestamp) -> Markup {
     html! {
         tr role="row" id={ "token-" (token.id) } class=[token.revoked_at.map(|_| "gone")] {
             th role="rowheader" scope="row" data-label="Made" { (parts::time(token.created_at)) }
@@ -105,7 +105,7 @@ fn standing(token: &TokenView, now: Timestamp) -> Markup {
 }
 
 /// The button behind a question, since nothing makes a token count again.
-fn revoking(visitor: &Visitor, view: &AgentView, token: &TokenView) -> Markup {
+fn revoking(visitor: &Visitor, view: &AgentFacts, token: &TokenView) -> Markup {
     let made = words::minute(token.created_at);
     let path = format!("{}/tokens/{}/revoke", agent_path(view.id), token.id);
     html! {

@@ -29,7 +29,7 @@ async fn page(
     problem: Option<&str>,
 ) -> Answer {
     let preview = agent.preview_roll_back(id, &visitor.actor()).await?;
-    let session = agent.blind_session(id).await?;
+    let session = agent.session(id).await?;
     let content = html! {
         (agent_head(agent, Tab::Sessions))
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }

@@ -19,7 +19,6 @@ use crate::{
     extract::{Body, Nothing, Path, Query, read},
     page::{Page, PageParameters},
     schemas,
-    wire::AccessRequest,
 };
 
 /// What to ask an agent for.
@@ -96,7 +95,7 @@ impl NewAccessRequest {
 /// through its model or its own client; what it grants is for the token that asked, and for no other.
 #[utoipa::path(post, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "request_access",
     request_body = NewAccessRequest, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
-    responses((status = 201, description = "The request, which waits for the agent's answer", body = AccessRequest)))]
+    responses((status = 201, description = "The request, which waits for the agent's answer", body = AccessRequestView)))]
 pub(crate) async fn ask(
     caller: Caller,
     Path(agent): Path<String>,
@@ -105,17 +104,13 @@ pub(crate) async fn ask(
     let reached = caller.reach_managed(&agent).await?;
     let draft = new.read()?;
     let request = reached.agent.request_access(&draft, &reached.actor).await?;
-    Ok((
-        StatusCode::CREATED,
-        axum::Json(AccessRequest::from(request)),
-    )
-        .into_response())
+    Ok((StatusCode::CREATED, axum::Json(request)).into_response())
 }
 
 /// Who asked the agent to be let in, and who looks or looked: newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "list_access_requests",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), PageParameters),
-    responses((status = 200, description = "One page", body = Page<AccessRequest>)))]
+    responses((status = 200, description = "One page", body = Page<AccessRequestView>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
@@ -124,24 +119,19 @@ pub(crate) async fn list(
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;
     let before: Option<(Timestamp, AccessRequestId)> = wanted.after()?;
-    let Reached { agent, eyes, actor } = &reached;
-    let requests = agent
-        .access_requests(before, limit + 1, *eyes, actor)
-        .await?;
+    let requests = reached.lens().access_requests(before, limit + 1).await?;
     let place = |request: &AccessRequestView| (request.requested_at, request.id);
-    let page = Page::of(requests, limit, place, AccessRequest::from);
+    let page = Page::of(requests, limit, place, |request| request);
     Ok(axum::Json(page).into_response())
 }
 
 /// One request for access, and what became of it.
 #[utoipa::path(get, path = "/v1/access-requests/{id}", tag = "access", operation_id = "get_access_request",
     params(("id" = String, Path, description = "The request", format = Uuid)),
-    responses((status = 200, description = "The request", body = AccessRequest)))]
+    responses((status = 200, description = "The request", body = AccessRequestView)))]
 pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_access(&id).await?;
-    let Reached { agent, eyes, actor } = &reached;
-    let request = agent.access_request(id, *eyes, actor).await?;
-    Ok(axum::Json(AccessRequest::from(request)).into_response())
+    Ok(axum::Json(reached.lens().access_request(id).await?).into_response())
 }
 
 /// An agent's answer.
@@ -159,7 +149,7 @@ pub(crate) struct AccessAnswer {
 /// The agent's answer. With a yes, a memory that was asked to be shredded is shredded.
 #[utoipa::path(post, path = "/v1/access-requests/{id}/answer", tag = "access", operation_id = "answer_access_request",
     request_body = AccessAnswer, params(("id" = String, Path, description = "The request", format = Uuid)),
-    responses((status = 200, description = "The request", body = AccessRequest)))]
+    responses((status = 200, description = "The request", body = AccessRequestView)))]
 pub(crate) async fn answer(
     caller: Caller,
     Path(id): Path<String>,
@@ -167,20 +157,20 @@ pub(crate) async fn answer(
 ) -> Result<Response, Problem> {
     let (Reached { agent, actor, .. }, id) = caller.reach_access(&id).await?;
     let request = agent.answer_access(id, granted, reason, &actor).await?;
-    Ok(axum::Json(AccessRequest::from(request)).into_response())
+    Ok(axum::Json(request).into_response())
 }
 
 /// Takes a request back, answered or not: what it granted ends at once.
 #[utoipa::path(post, path = "/v1/access-requests/{id}/revoke", tag = "access", operation_id = "revoke_access_request",
     params(("id" = String, Path, description = "The request", format = Uuid)),
-    responses((status = 200, description = "The request", body = AccessRequest)))]
+    responses((status = 200, description = "The request", body = AccessRequestView)))]
 pub(crate) async fn revoke(
     caller: Caller,
     Path(id): Path<String>,
     Body(Nothing {}): Body<Nothing>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_access(&id).await?;
-    let Reached { agent, eyes, actor } = &reached;
-    let request = agent.revoke_access(id, actor).await?.seen_by(*eyes, actor);
-    Ok(axum::Json(AccessRequest::from(request)).into_response())
+    let Reached { agent, actor, .. } = &reached;
+    let request = agent.revoke_access(id, actor).await?;
+    Ok(axum::Json(request).into_response())
 }

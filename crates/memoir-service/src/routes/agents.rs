@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{AgentView, Erased, Eyes};
+use memoir_app::{AgentFacts, Erased, MemoryCounts, ShownAgent};
 use memoir_domain::{AgentId, Timestamp, agent::Field};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -17,7 +17,7 @@ use crate::{
     matching::IfMatch,
     page::{Page, PageParameters},
     schemas,
-    wire::{Agent, agent_etag},
+    wire::agent_etag,
 };
 
 /// Settings by their names.
@@ -27,7 +27,7 @@ pub(crate) struct Settings(Map<String, Value>);
 
 /// The agents of the account, by name; without their prompts.
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", operation_id = "list_agents", params(PageParameters),
-    responses((status = 200, description = "One page", body = Page<Agent>)))]
+    responses((status = 200, description = "One page", body = Page<ShownAgent>)))]
 pub(crate) async fn list(
     caller: Caller,
     Query(wanted): Query<PageParameters>,
@@ -36,14 +36,14 @@ pub(crate) async fn list(
     let limit = wanted.limit()?;
     let after: Option<String> = wanted.after()?;
     let agents = account.agent_page(after.as_deref(), limit + 1).await?;
-    let page = Page::of(agents, limit, |agent| agent.name.clone(), Agent::from);
+    let page = Page::of(agents, limit, |agent| agent.name.clone(), ShownAgent::from);
     Ok(axum::Json(page).into_response())
 }
 
 /// Makes an agent: a name, and any settings.
 #[utoipa::path(post, path = "/v1/agents", tag = "agents", operation_id = "create_agent",
     request_body = schemas::NewAgent,
-    responses((status = 201, description = "The agent", body = Agent, headers(("ETag" = String)))))]
+    responses((status = 201, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
 pub(crate) async fn create(
     caller: Caller,
     Body(Settings(mut settings)): Body<Settings>,
@@ -59,32 +59,28 @@ pub(crate) async fn create(
         .create_agent(&name, &borrowed(&values), &actor)
         .await?;
     let etag = [(header::ETAG, agent_etag(&agent))];
-    Ok((StatusCode::CREATED, etag, axum::Json(Agent::from(agent))).into_response())
+    Ok((StatusCode::CREATED, etag, axum::Json(agent)).into_response())
 }
 
 /// One agent.
 #[utoipa::path(get, path = "/v1/agents/{agent}", tag = "agents", operation_id = "get_agent",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
-    responses((status = 200, description = "The agent", body = Agent, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
 pub(crate) async fn show(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let view = match reached.eyes {
-        Eyes::Agent => reached.agent.show().await?,
-        Eyes::Administrator => reached.mechanic().show().await?,
-    };
-    Ok(with_etag(view))
+    Ok(with_etag(reached.lens().show().await?))
 }
 
-fn with_etag(view: AgentView) -> Response {
-    let etag = [(header::ETAG, agent_etag(&view))];
-    (etag, axum::Json(Agent::from(view))).into_response()
+fn with_etag(agent: ShownAgent) -> Response {
+    let etag = [(header::ETAG, agent_etag(&agent))];
+    (etag, axum::Json(agent)).into_response()
 }
 
 /// Changes settings, all of them or none; null returns one to its default. With `If-Match`, only where they
 /// are still those of that `ETag`.
 #[utoipa::path(patch, path = "/v1/agents/{agent}", tag = "agents", operation_id = "update_agent",
     request_body = schemas::Settings, params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), IfMatch),
-    responses((status = 200, description = "The agent", body = Agent, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
 pub(crate) async fn change(
     caller: Caller,
     Path(agent): Path<String>,
@@ -94,16 +90,12 @@ pub(crate) async fn change(
     let reached = caller.reach_managed(&agent).await?;
     let values = assignments(&settings)?;
     let expected = IfMatch::of(&headers)?;
-    let is_expected = |now: &AgentView| expected.admits(|| agent_etag(now));
+    let is_expected = |now: &AgentFacts| expected.admits(|| agent_etag(now));
     let changed = reached
         .agent
         .configure_where(&borrowed(&values), is_expected, &reached.actor)
         .await?;
-    // Without the agent's own prompts, whatever it lets be seen: the answer is kept for repetitions.
-    Ok(with_etag(AgentView {
-        warnings: changed.warnings,
-        ..reached.agent.show_to_administrator().await?
-    }))
+    Ok(with_etag(changed))
 }
 
 fn borrowed(values: &[(Field, Option<String>)]) -> Vec<(Field, Option<&str>)> {
@@ -194,29 +186,18 @@ pub(crate) struct ErasedAgent {
     name: String,
     #[schema(value_type = String, format = DateTime)]
     erased_at: Timestamp,
-    core_tokens: u64,
-    core_count: u64,
-    journal_count: u64,
-    constitutional_count: u64,
-    discarded_count: u64,
-    shredded_count: u64,
-    journal_tokens: u64,
+    #[serde(flatten)]
+    #[schema(inline)]
+    counts: MemoryCounts,
 }
 
 impl ErasedAgent {
     fn new(id: AgentId, erased: Erased) -> Self {
-        let counts = erased.memories;
         Self {
             id,
             name: erased.agent,
             erased_at: erased.erased_at,
-            core_tokens: counts.core_tokens,
-            core_count: counts.core_count,
-            journal_count: counts.journal_count,
-            constitutional_count: counts.constitutional_count,
-            discarded_count: counts.discarded_count,
-            shredded_count: counts.shredded_count,
-            journal_tokens: counts.journal_tokens,
+            counts: erased.memories.into(),
         }
     }
 }
@@ -232,7 +213,7 @@ pub(crate) async fn erase(
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let expected = IfMatch::of(&headers)?;
-    let is_expected = |now: &AgentView| expected.admits(|| agent_etag(now));
+    let is_expected = |now: &AgentFacts| expected.admits(|| agent_etag(now));
     let erased = reached
         .agent
         .erase_where(is_expected, &reached.actor)

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{Eyes, RecordPlace, RecordQuery};
+use memoir_app::{RecordPlace, RecordQuery, ShownRecord};
 use memoir_domain::{
     audit::{Action, ActorKind},
     memory::Number,
@@ -19,7 +19,7 @@ use crate::{
     extract::{Path, Query, number, prefers_text, read, time, time_until},
     page::{Page, PageParameters},
     schemas,
-    wire::{Record, Verified},
+    wire::Verified,
 };
 
 /// Which records.
@@ -100,7 +100,7 @@ fn role(name: &str) -> Result<ActorKind, &'static str> {
 /// The agent's audit, oldest first. Of an agent that was erased, the records are left, without words.
 #[utoipa::path(get, path = "/v1/agents/{agent}/audit", tag = "audit", operation_id = "list_records",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Filter),
-    responses((status = 200, description = "One page", body = Page<Record>)))]
+    responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
@@ -111,28 +111,16 @@ pub(crate) async fn list(
     let limit = wanted.limit()?;
     let last: u64 = wanted.after()?.unwrap_or(0);
     let from_seq = last.min(i64::MAX as u64 - 1) + 1;
-    let records = match reached.eyes {
-        Eyes::Agent => {
-            let agent = &reached.agent;
-            agent
-                .record_page(&query, from_seq, limit + 1, Eyes::Agent)
-                .await?
-        }
-        Eyes::Administrator => {
-            reached
-                .mechanic()
-                .record_page(&query, from_seq, limit + 1)
-                .await?
-        }
-    };
-    let page = Page::of(records, limit, |record| record.seq, Record::from);
+    let records = reached.lens();
+    let records = records.record_page(&query, from_seq, limit + 1).await?;
+    let page = Page::of(records, limit, |record| record.seq, |record| record);
     Ok(axum::Json(page).into_response())
 }
 
 /// The audit of all the account's agents, those that were erased included: oldest first, by time, and always
 /// without words.
 #[utoipa::path(get, path = "/v1/audit", tag = "audit", operation_id = "list_account_records", params(Filter),
-    responses((status = 200, description = "One page", body = Page<Record>)))]
+    responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
 pub(crate) async fn list_all(
     caller: Caller,
     Query(filter): Query<Filter>,
@@ -143,7 +131,7 @@ pub(crate) async fn list_all(
     let after: Option<RecordPlace> = wanted.after()?;
     let records = account.record_page(&query, after, limit + 1).await?;
     let page = Page::of(records, limit, |(place, _)| *place, |(_, record)| record);
-    Ok(axum::Json(page.map(Record::from)).into_response())
+    Ok(axum::Json(page.map(ShownRecord::from)).into_response())
 }
 
 /// Recomputes the agent's chain, replays it against what is stored, and names the first record that does

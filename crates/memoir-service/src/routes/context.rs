@@ -4,6 +4,7 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
+use memoir_app::ContextView;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -11,7 +12,6 @@ use crate::{
     Problem,
     caller::Caller,
     extract::{Path, Query, prefers_text, read},
-    wire::Context,
 };
 
 /// How much of it.
@@ -29,7 +29,7 @@ pub(crate) struct Size {
 /// alone.
 #[utoipa::path(get, path = "/v1/agents/{agent}/context", tag = "memories", operation_id = "get_context",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Size),
-    responses((status = 200, description = "The text", content((Context = "application/json"), (String = "text/plain")))))]
+    responses((status = 200, description = "The text", content((ContextView = "application/json"), (String = "text/plain")))))]
 pub(crate) async fn show(
     caller: Caller,
     Path(agent): Path<String>,
@@ -42,7 +42,7 @@ pub(crate) async fn show(
         tokens.map_err(|_| "must be a whole number of tokens")
     };
     let max_tokens = read("max_tokens", size.max_tokens.as_deref(), whole)?;
-    let context = Context::from(reached.agent.context(max_tokens).await?);
+    let context = reached.agent.context(max_tokens).await?;
     Ok(if prefers_text(&headers) {
         let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
         (kind, context.text.into_exposed()).into_response()

@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    AgentHandle, Eyes,
+    AgentLens,
     sessions::{Live, LiveEvent, Seen, SessionProgress},
 };
 use memoir_domain::SessionId;
@@ -18,7 +18,6 @@ use crate::{
     caller::Caller,
     extract::Path,
     streams::{self, Listener, Over, Sink, Slot},
-    wire::{LiveRecord, LiveSession},
 };
 
 /// What the client saw last, in its head when it comes back.
@@ -42,12 +41,8 @@ pub(crate) async fn watch(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    let eyes = match reached.eyes {
-        Eyes::Agent => Eyes::Agent,
-        _ => Eyes::Administrator,
-    };
     let listener = Listener::Token(caller);
-    follow(&service, listener, &reached.agent, id, eyes, &headers).await
+    follow(&service, listener, &reached.lens(), id, &headers).await
 }
 
 /// The events of a session, from where the client says that it has come to.
@@ -58,26 +53,24 @@ pub(crate) async fn watch(
 pub(crate) async fn follow(
     service: &Service,
     listener: Listener,
-    agent: &AgentHandle,
+    lens: &AgentLens<'_>,
     id: SessionId,
-    eyes: Eyes,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
     let seen = seen_before(headers)?;
-    let mut live = agent.watch(id, eyes, seen);
+    let mut live = lens.watch(id, seen);
     let news = live.look().await?;
     if news.is_empty() && live.has_ended() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let slot = Slot::take(service, &listener)?;
     Ok(streams::stream(slot, listener, move |sink| {
-        tell(live, eyes, news, sink)
+        tell(live, news, sink)
     }))
 }
 
 async fn tell(
     mut live: Live,
-    eyes: Eyes,
     mut news: Vec<(LiveEvent, Seen)>,
     mut sink: Sink,
 ) -> Result<(), Over> {
@@ -88,17 +81,9 @@ async fn tell(
         for (event, seen) in news {
             let id = EventId(seen).to_string();
             match event {
-                LiveEvent::Record(record) => {
-                    sink.tell("record", &id, &LiveRecord::from(*record)).await
-                }
-                LiveEvent::Session(session) => {
-                    let session = LiveSession::seen(*session, eyes);
-                    sink.tell("session", &id, &session).await
-                }
-                LiveEvent::Ended(session) => {
-                    let session = LiveSession::seen(*session, eyes);
-                    sink.tell("ended", &id, &session).await
-                }
+                LiveEvent::Record(record) => sink.tell("record", &id, &record).await,
+                LiveEvent::Session(session) => sink.tell("session", &id, &session).await,
+                LiveEvent::Ended(session) => sink.tell("ended", &id, &session).await,
             }?;
         }
         if live.has_ended() {

@@ -9,7 +9,6 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
-use memoir_app::Eyes;
 
 use crate::{Problem, Service, caller::Caller, limits};
 
@@ -45,7 +44,7 @@ async fn carried(service: &Service, request: Request) -> Result<Request, Problem
         Problem::forbidden("this door is for agents; an administrator's token speaks for none")
     })?;
     let reached = caller.reach(&agent.to_string()).await?;
-    debug_assert_eq!(reached.eyes, Eyes::Agent);
+    debug_assert!(reached.is_own());
     let body = limits::whole_body(&service.options, &parts.headers, body).await?;
     parts.extensions.insert(reached.agent);
     Ok(Request::from_parts(parts, body.into()))

@@ -5,7 +5,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    BlindMemoryView, Eyes, Handling, MemoryInput, MemoryPage, SeenMemory, ShredWish, WordingQuery,
+    AccessRequestView, Handling, MemoryFacts, MemoryInput, MemoryPage, Saved, ShownMemory,
+    ShownWording, ShredWish, Shredded, WordingQuery,
 };
 use memoir_domain::{
     PrivateText, Timestamp,
@@ -24,7 +25,7 @@ use crate::{
     matching::IfMatch,
     page::{Page, PageParameters},
     schemas,
-    wire::{AccessRequest, Memory, NewMemory, SavedMemory, ShreddedMemory, Wording},
+    wire::{NewMemory, memory_etag},
 };
 
 /// Most memories of a batch.
@@ -35,7 +36,7 @@ const MOST_OF_REASON: usize = 1_000;
 /// Saves one memory.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "save_memory",
     request_body = NewMemory, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
-    responses((status = 201, description = "The memory", body = SavedMemory)))]
+    responses((status = 201, description = "The memory", body = Saved)))]
 pub(crate) async fn save(
     caller: Caller,
     Path(agent): Path<String>,
@@ -60,7 +61,7 @@ pub(crate) struct Batch {
 /// Memories that were saved together.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SavedBatch {
-    memories: Vec<SavedMemory>,
+    memories: Vec<Saved>,
 }
 
 /// Saves up to 1,000 memories, all of them or none.
@@ -84,9 +85,9 @@ pub(crate) async fn save_batch(
     Ok((StatusCode::CREATED, axum::Json(SavedBatch { memories })).into_response())
 }
 
-async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<SavedMemory>, Problem> {
+async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, Problem> {
     let sets_flag = new.iter().any(|memory| memory.constitutional == Some(true));
-    if reached.eyes == Eyes::Agent && sets_flag {
+    if reached.is_own() && sets_flag {
         return Err(Problem::forbidden(
             "constitutional: only an administrator sets it when a memory is saved; in a session, `protect_memory` does",
         ));
@@ -95,15 +96,7 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<SavedMem
     if let [_, _, ..] = inputs.as_slice() {
         check_each(&inputs, Door::of(reached.actor.kind), reached.agent.now())?;
     }
-    let saved = reached.agent.save(&inputs, &reached.actor).await?;
-    Ok(saved
-        .into_iter()
-        .map(SavedMemory::from)
-        .map(|mut saved| {
-            saved.memory = seen(saved.memory, reached.eyes);
-            saved
-        })
-        .collect())
+    Ok(reached.agent.save(&inputs, &reached.actor).await?)
 }
 
 /// Says which of several is at fault.
@@ -115,14 +108,6 @@ fn check_each(inputs: &[MemoryInput], door: Door, now: Timestamp) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// The memory as whoever asks may see it.
-fn seen(memory: Memory, eyes: Eyes) -> Memory {
-    match eyes {
-        Eyes::Agent => memory,
-        Eyes::Administrator => memory.blind(),
-    }
 }
 
 /// Which memories.
@@ -226,7 +211,7 @@ impl Filter {
 /// The kept memories by number, or those that match, best first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "list_memories",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Filter),
-    responses((status = 200, description = "One page", body = Page<Memory>)))]
+    responses((status = 200, description = "One page", body = Page<ShownMemory>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
@@ -248,7 +233,7 @@ async fn by_number(
     reached: &Reached,
     wanted: &PageParameters,
     selected: &Selected,
-) -> Result<Page<Memory>, Problem> {
+) -> Result<Page<ShownMemory>, Problem> {
     let limit = wanted.limit()?;
     let after: u64 = wanted.after()?.unwrap_or(0);
     let page = MemoryPage {
@@ -261,44 +246,25 @@ async fn by_number(
         protected: selected.protected,
         faded: selected.faded.map(|is_faded| reached.agent.faded(is_faded)),
     };
-    let mut found: Vec<SeenMemory> = Vec::new();
+    let mut found: Vec<ShownMemory> = Vec::new();
     // The store cannot tell origins, which follow from what is sealed: it is asked on until the page is full.
     let mut page = page;
     loop {
-        let memories: Vec<SeenMemory> = match reached.eyes {
-            Eyes::Agent => {
-                let memories = reached.agent.memory_page(&page).await?;
-                memories.into_iter().map(SeenMemory::Words).collect()
-            }
-            Eyes::Administrator => reached.mechanic().memory_page(&page).await?,
-        };
+        let mut memories = reached.lens().memory_page(&page).await?;
         let is_last = memories.len() < page.limit as usize;
-        page.after = memories.last().map_or(page.after, |last| number_of(last).0);
-        let is_wanted = |memory: &SeenMemory| {
-            selected
-                .origin
-                .is_none_or(|origin| origin_of(memory) == origin)
-        };
-        found.extend(memories.into_iter().filter(is_wanted));
+        page.after = memories.last().map_or(page.after, |last| last.number.0);
+        memories.retain(|memory| selected.origin.is_none_or(|origin| memory.origin == origin));
+        found.extend(memories);
         if is_last || found.len() > limit as usize {
             break;
         }
     }
-    Ok(Page::of(found, limit, number_of, Memory::from))
-}
-
-fn origin_of(memory: &SeenMemory) -> Origin {
-    match memory {
-        SeenMemory::Words(memory) => memory.origin,
-        SeenMemory::Blind(memory) => memory.origin,
-    }
-}
-
-fn number_of(memory: &SeenMemory) -> Number {
-    match memory {
-        SeenMemory::Words(memory) => memory.number,
-        SeenMemory::Blind(memory) => memory.number,
-    }
+    Ok(Page::of(
+        found,
+        limit,
+        |memory| memory.number,
+        |memory| memory,
+    ))
 }
 
 /// Matches by rank: a cursor holds the rank of the last one that was seen.
@@ -306,7 +272,7 @@ async fn matches(
     reached: &Reached,
     wanted: &PageParameters,
     selected: Selected,
-) -> Result<Page<Memory>, Problem> {
+) -> Result<Page<ShownMemory>, Problem> {
     let limit = wanted.limit()?;
     let query = RecallQuery {
         text: selected.text.unwrap_or_default(),
@@ -318,45 +284,33 @@ async fn matches(
         limit: limit as usize + 1,
     };
     let (after, with_discarded) = (wanted.after()?, selected.with_discarded);
-    let found = match reached.eyes {
-        Eyes::Agent => {
-            reached
-                .agent
-                .recall_page(&query, after, with_discarded)
-                .await?
-        }
-        Eyes::Administrator => {
-            reached
-                .mechanic()
-                .recall_page(&query, after, with_discarded)
-                .await?
-        }
-    };
-    let page = Page::of(found, limit, |(place, _)| *place, |(_, memory)| memory);
-    Ok(page.map(Memory::from))
+    let lens = reached.lens();
+    let found = lens.recall_page(&query, after, with_discarded).await?;
+    Ok(Page::of(
+        found,
+        limit,
+        |(rank, _)| *rank,
+        |(_, memory)| memory,
+    ))
 }
 
 /// One memory, discarded or not.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories/{number}", tag = "memories", operation_id = "get_memory",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17)),
-    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn show(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let number = self::number(&number)?;
-    let memory = match reached.eyes {
-        Eyes::Agent => Memory::from(reached.agent.memory(number).await?),
-        Eyes::Administrator => Memory::from(reached.mechanic().memory(number).await?),
-    };
-    Ok(with_etag(memory))
+    Ok(with_etag(reached.lens().memory(number).await?))
 }
 
 /// The wordings that a memory stands for, the oldest first, with what sessions let go of them.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories/{number}/wordings", tag = "memories", operation_id = "list_wordings",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), PageParameters),
-    responses((status = 200, description = "One page", body = Page<Wording>)))]
+    responses((status = 200, description = "One page", body = Page<ShownWording>)))]
 pub(crate) async fn wordings(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
@@ -369,16 +323,14 @@ pub(crate) async fn wordings(
         after: wanted.after()?,
         limit: limit + 1,
     };
-    let found = match reached.eyes {
-        Eyes::Agent => reached.agent.wordings(&query, Eyes::Agent).await?,
-        Eyes::Administrator => reached.mechanic().wordings(&query).await?,
-    };
-    let page = Page::of(found, limit, |wording| wording.id, Wording::from);
+    let found = reached.lens().wordings(&query).await?;
+    let page = Page::of(found, limit, |wording| wording.id, |wording| wording);
     Ok(axum::Json(page).into_response())
 }
 
-fn with_etag(memory: Memory) -> Response {
-    ([(header::ETAG, memory.etag())], axum::Json(memory)).into_response()
+fn with_etag(memory: ShownMemory) -> Response {
+    let etag = [(header::ETAG, memory_etag(&memory))];
+    (etag, axum::Json(memory)).into_response()
 }
 
 /// Does something with one memory where it is still what `If-Match` says.
@@ -400,17 +352,17 @@ async fn handle(
             &reached.actor,
         )
         .await?;
-    Ok(with_etag(Memory::from(memory).blind()))
+    Ok(with_etag(memory))
 }
 
-fn is_expected(expected: &IfMatch, now: &BlindMemoryView) -> bool {
-    expected.admits(|| Memory::from(now.clone()).etag())
+fn is_expected(expected: &IfMatch, now: &MemoryFacts) -> bool {
+    expected.admits(|| memory_etag(now))
 }
 
 /// Makes a memory constitutional. Repeating it is no error.
 #[utoipa::path(put, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
     operation_id = "protect_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
-    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn protect(
     caller: Caller,
     Path(place): Path<(String, String)>,
@@ -423,7 +375,7 @@ pub(crate) async fn protect(
 /// Takes the constitutional flag away. Repeating it is no error.
 #[utoipa::path(delete, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
     operation_id = "unprotect_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
-    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn unprotect(
     caller: Caller,
     Path(place): Path<(String, String)>,
@@ -436,7 +388,7 @@ pub(crate) async fn unprotect(
 /// wording back: under its number, or as a new memory where this one stands for other wordings too.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/restore", tag = "time machine",
     operation_id = "restore_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
-    responses((status = 200, description = "The memory that is said again", body = Memory, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The memory that is said again", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn restore(
     caller: Caller,
     Path(place): Path<(String, String)>,
@@ -449,7 +401,7 @@ pub(crate) async fn restore(
 /// Discards one memory; it is kept for restoring. A constitutional one is refused.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/discard", tag = "memories",
     operation_id = "discard_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
-    responses((status = 200, description = "The memory", body = Memory, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn discard(
     caller: Caller,
     Path(place): Path<(String, String)>,
@@ -478,8 +430,8 @@ pub(crate) struct Shredding {
     operation_id = "shred_memory", request_body = Shredding,
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
     responses(
-        (status = 200, description = "What is left of it", body = ShreddedMemory, headers(("ETag" = String))),
-        (status = 202, description = "An administrator's: the agent is asked, and nothing is shredded without its yes", body = AccessRequest)))]
+        (status = 200, description = "What is left of it", body = Shredded, headers(("ETag" = String))),
+        (status = 202, description = "An administrator's: the agent is asked, and nothing is shredded without its yes", body = AccessRequestView)))]
 pub(crate) async fn shred(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
@@ -489,7 +441,7 @@ pub(crate) async fn shred(
     let reached = caller.reach(&agent).await?;
     let number = self::number(&number)?;
     let expected = IfMatch::of(&headers)?;
-    if reached.eyes == Eyes::Administrator {
+    if !reached.is_own() {
         if derived {
             return Err(Problem::forbidden(
                 "derived: only the agent is told which memories still say a sentence of this one, and shreds them with it; leave it out",
@@ -497,7 +449,7 @@ pub(crate) async fn shred(
         }
         return ask_to_shred(&reached, number, &expected, reason).await;
     }
-    let is_expected = |now: &BlindMemoryView| is_expected(&expected, now);
+    let is_expected = |now: &MemoryFacts| is_expected(&expected, now);
     let wish = ShredWish {
         number,
         reason: reason.expose(),
@@ -507,8 +459,7 @@ pub(crate) async fn shred(
         .agent
         .shred_where(&wish, is_expected, &reached.actor)
         .await?;
-    let shredded = ShreddedMemory::from(shredded);
-    let etag = [(header::ETAG, shredded.memory.etag())];
+    let etag = [(header::ETAG, memory_etag(&shredded.memory))];
     Ok((etag, axum::Json(shredded)).into_response())
 }
 
@@ -518,7 +469,7 @@ async fn ask_to_shred(
     expected: &IfMatch,
     reason: PrivateText,
 ) -> Result<Response, Problem> {
-    let now = reached.agent.blind_memory(number).await?;
+    let now = reached.agent.memory(number).await?;
     if !is_expected(expected, &now) {
         return Err(memoir_app::Error::Changed.into());
     }
@@ -529,9 +480,5 @@ async fn ask_to_shred(
         purpose: purpose.map_err(memoir_app::Error::from)?,
     };
     let request = reached.agent.request_access(&draft, &reached.actor).await?;
-    Ok((
-        StatusCode::ACCEPTED,
-        axum::Json(AccessRequest::from(request)),
-    )
-        .into_response())
+    Ok((StatusCode::ACCEPTED, axum::Json(request)).into_response())
 }

@@ -37,7 +37,7 @@ use crate::{Service, requests};
             RFC 3339 in UTC. Lists come in pages: `next_cursor` of one gives the next."
     ),
     modifiers(&Bearer),
-    components(schemas(crate::Problem, crate::wire::LiveSession, crate::wire::LiveRecord, crate::schemas::OwnField, crate::schemas::ToolName)),
+    components(schemas(crate::Problem, memoir_app::sessions::LiveSession, memoir_app::sessions::LiveRecord, crate::schemas::OwnField, crate::schemas::ToolName)),
     security(("token" = []))
 )]
 struct Head;

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    Error, Eyes, SessionView,
+    Error, SessionFacts, ShownSession,
     sessions::{OpenedSession, RefineOptions, tool_definitions},
 };
 use memoir_domain::{SessionId, Timestamp, session::Mode};
@@ -20,7 +20,7 @@ use crate::{
     extract::{Arguments, Body, Nothing, Path, Query, read},
     page::{Page, PageParameters},
     schemas,
-    wire::{OpenSession, Session, ToolDefinition},
+    wire::{OpenSession, ToolDefinition},
 };
 
 /// A session to begin.
@@ -53,7 +53,7 @@ pub(crate) struct NewSession {
     responses(
         (status = 200, description = "The agent's own open session, taken up again", body = OpenSession),
         (status = 201, description = "Open: the agent has the knife", body = OpenSession),
-        (status = 202, description = "Queued: Memoir asks the agent's model and drives it", body = Session)))]
+        (status = 202, description = "Queued: Memoir asks the agent's model and drives it", body = ShownSession)))]
 pub(crate) async fn begin(
     State(service): State<Service>,
     caller: Caller,
@@ -88,8 +88,8 @@ async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response
     Ok(opened_session(StatusCode::CREATED, session.into(), opened))
 }
 
-fn opened_session(status: StatusCode, session: Session, opened: OpenedSession) -> Response {
-    let tools = tool_definitions(session.mode())
+fn opened_session(status: StatusCode, session: ShownSession, opened: OpenedSession) -> Response {
+    let tools = tool_definitions(session.mode)
         .into_iter()
         .map(|tool| ToolDefinition {
             name: tool.name,
@@ -125,26 +125,15 @@ async fn enqueue(
         rehearsal: new.rehearsal.unwrap_or(false),
         trigger: None,
     };
-    let session = Session::from(reached.agent.enqueue(&options).await?);
+    let session = ShownSession::from(reached.agent.enqueue(&options).await?);
     service.queued.notify_one();
-    Ok((
-        StatusCode::ACCEPTED,
-        axum::Json(seen(session, reached.eyes)),
-    )
-        .into_response())
-}
-
-fn seen(session: Session, eyes: Eyes) -> Session {
-    match eyes {
-        Eyes::Agent => session,
-        Eyes::Administrator => session.blind(),
-    }
+    Ok((StatusCode::ACCEPTED, axum::Json(session)).into_response())
 }
 
 /// The agent's sessions, newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/sessions", tag = "sessions", operation_id = "list_sessions",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), PageParameters),
-    responses((status = 200, description = "One page", body = Page<Session>)))]
+    responses((status = 200, description = "One page", body = Page<ShownSession>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
@@ -153,31 +142,19 @@ pub(crate) async fn list(
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;
     let before: Option<(Timestamp, SessionId)> = wanted.after()?;
-    let sessions = match reached.eyes {
-        Eyes::Agent => {
-            reached
-                .agent
-                .session_page(before, limit + 1, Eyes::Agent)
-                .await?
-        }
-        Eyes::Administrator => reached.mechanic().session_page(before, limit + 1).await?,
-    };
-    let place = |session: &SessionView| (session.started_at, session.id);
-    let page = Page::of(sessions, limit, place, Session::from);
+    let sessions = reached.lens().session_page(before, limit + 1).await?;
+    let place = |session: &ShownSession| (session.started_at, session.id);
+    let page = Page::of(sessions, limit, place, |session| session);
     Ok(axum::Json(page).into_response())
 }
 
 /// One session.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "get_session",
     params(("id" = String, Path, description = "The session", format = Uuid)),
-    responses((status = 200, description = "The session", body = Session)))]
+    responses((status = 200, description = "The session", body = ShownSession)))]
 pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    let session = match reached.eyes {
-        Eyes::Agent => Session::from(reached.agent.session(id).await?),
-        Eyes::Administrator => reached.mechanic().session(id).await?.into(),
-    };
-    Ok(axum::Json(session).into_response())
+    Ok(axum::Json(reached.lens().session(id).await?).into_response())
 }
 
 /// Calls a tool of an open session. A refusal is an ordinary answer.
@@ -191,7 +168,7 @@ pub(crate) async fn call_tool(
     Arguments(arguments): Arguments,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    if reached.eyes == Eyes::Administrator {
+    if !reached.is_own() {
         return Err(Problem::forbidden("the knife is in the agent's hand alone"));
     }
     let result = reached
@@ -204,7 +181,7 @@ pub(crate) async fn call_tool(
 /// Does for real what a rehearsal came to, in one step.
 #[utoipa::path(post, path = "/v1/sessions/{id}/apply", tag = "sessions", operation_id = "apply_rehearsal",
     params(("id" = String, Path, description = "The rehearsal", format = Uuid)),
-    responses((status = 200, description = "The session that did it", body = Session)))]
+    responses((status = 200, description = "The session that did it", body = ShownSession)))]
 pub(crate) async fn apply(
     caller: Caller,
     Path(id): Path<String>,
@@ -212,7 +189,7 @@ pub(crate) async fn apply(
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     let session = reached.agent.apply_rehearsal(id, &reached.actor).await?;
-    Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
+    Ok(axum::Json(session).into_response())
 }
 
 /// How to undo.
@@ -228,21 +205,21 @@ pub(crate) struct RollBack {
 /// Undoes a session: an administrator any, the agent its last one.
 #[utoipa::path(post, path = "/v1/sessions/{id}/rollback", tag = "time machine", operation_id = "roll_back_session",
     request_body = Option<RollBack>, params(("id" = String, Path, description = "The session", format = Uuid)),
-    responses((status = 200, description = "The session", body = Session)))]
+    responses((status = 200, description = "The session", body = ShownSession)))]
 pub(crate) async fn roll_back(
     caller: Caller,
     Path(id): Path<String>,
     Body(RollBack { cascade }): Body<RollBack>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    if reached.eyes == Eyes::Agent && !is_last(&reached, id).await? {
+    if reached.is_own() && !is_last(&reached, id).await? {
         return Err(Problem::forbidden(
             "an agent can undo its last session; an administrator can undo any",
         ));
     }
     let cascade = cascade.unwrap_or(false);
     let session = reached.agent.roll_back(id, cascade, &reached.actor).await?;
-    Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
+    Ok(axum::Json(session).into_response())
 }
 
 /// Whether no later session of the agent changed anything.
@@ -251,9 +228,9 @@ async fn is_last(reached: &Reached, id: SessionId) -> Result<bool, Problem> {
     let mut before = None;
     loop {
         let agent = &reached.agent;
-        let page = agent.session_page(before, AT_ONCE, Eyes::Agent).await?;
+        let page = agent.session_page(before, AT_ONCE).await?;
         // Those that never had the knife, and rehearsals, stand in no way.
-        let had_knife = |session: &&SessionView| {
+        let had_knife = |session: &&SessionFacts| {
             session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
         };
         if let Some(session) = page.iter().find(had_knife) {
@@ -269,7 +246,7 @@ async fn is_last(reached: &Reached, id: SessionId) -> Result<bool, Problem> {
 /// Cancels a running session; its edits stay.
 #[utoipa::path(post, path = "/v1/sessions/{id}/cancel", tag = "sessions", operation_id = "cancel_session",
     params(("id" = String, Path, description = "The session", format = Uuid)),
-    responses((status = 200, description = "The session", body = Session)))]
+    responses((status = 200, description = "The session", body = ShownSession)))]
 pub(crate) async fn cancel(
     caller: Caller,
     Path(id): Path<String>,
@@ -286,5 +263,5 @@ pub(crate) async fn cancel(
         }
         other => other?,
     };
-    Ok(axum::Json(seen(session.into(), reached.eyes)).into_response())
+    Ok(axum::Json(session).into_response())
 }

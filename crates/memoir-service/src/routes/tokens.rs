@@ -4,7 +4,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use memoir_app::{Eyes, Provision};
+use memoir_app::Provision;
 use memoir_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -48,9 +48,9 @@ pub(crate) async fn create(
     Body(NewToken { expires_at }): Body<NewToken>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let provision = match reached.eyes {
-        Eyes::Agent => Provision::Any,
-        Eyes::Administrator => Provision::First,
+    let provision = match reached.is_own() {
+        true => Provision::Any,
+        false => Provision::First,
     };
     let made = reached
         .agent

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memoir_app::{AgentHandle, Eyes, MemoryInput, RecordSearch};
+use memoir_app::{AgentHandle, MemoryInput, RecordQuery, Viewer};
 use memoir_domain::{
     AccessRequestId, PrivateText,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -82,7 +82,7 @@ impl Story {
 
     /// The session that the agent had.
     async fn session(&self) -> String {
-        let page = self.agent.session_page(None, 9, Eyes::Administrator).await;
+        let page = self.agent.session_page(None, 9).await;
         page.unwrap().last().unwrap().id.to_string()
     }
 
@@ -99,14 +99,14 @@ impl Story {
     }
 
     async fn reads(&self, path: &str) -> u64 {
-        let (eyes, ada) = (Eyes::Administrator, ada());
-        let request = self.agent.access_request(id(path), eyes, &ada).await;
+        let lens = self.agent.seen_by(Viewer::administrator(ada()));
+        let request = lens.access_request(id(path)).await;
         request.unwrap().reads
     }
 
     /// How often the record says that somebody looked.
     async fn looks(&self) -> usize {
-        let search = RecordSearch {
+        let search = RecordQuery {
             actions: vec![Action::AccessUsed],
             ..Default::default()
         };
@@ -508,7 +508,8 @@ async fn spec_5_6_a_request_of_another_account_is_not_there() {
             "{page}"
         );
     }
-    let request = theirs.access_request(request.id, Eyes::Agent, &owl).await;
+    let lens = theirs.seen_by(Viewer::Agent);
+    let request = lens.access_request(request.id).await;
     assert_eq!(request.unwrap().state, AccessState::Granted);
 }
 
@@ -696,8 +697,8 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
         answer.text
     );
     // No request came of any of it: there are those of the beginning.
-    let (eyes, ada) = (Eyes::Administrator, ada());
-    let requests = story.agent.access_requests(None, 99, eyes, &ada).await;
+    let lens = story.agent.seen_by(Viewer::administrator(ada()));
+    let requests = lens.access_requests(None, 99).await;
     assert_eq!(requests.unwrap().len(), 2);
     for _ in 0..19 {
         story.ask("core", "5").await;
@@ -775,7 +776,7 @@ async fn spec_4_4_a_memory_is_shredded_with_the_agents_yes_only() {
         .strip_suffix("?done=asked")
         .unwrap()
         .to_owned();
-    let shredded_at = async || story.agent.blind_memory(number).await.unwrap().shredded_at;
+    let shredded_at = async || story.agent.memory(number).await.unwrap().shredded_at;
     assert_eq!(shredded_at().await, None);
     let request = story.browser.get(&path).await.text;
     assert!(request.contains("shredding memory #4"), "{request}");

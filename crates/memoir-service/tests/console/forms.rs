@@ -71,7 +71,7 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     let stranger = house.browser().send(&path, &right, &own).await;
     assert_eq!(stranger.leads_to(), "/sign-in");
     let is_paused = async || {
-        let view = agent.show_to_administrator().await.unwrap();
+        let view = agent.show().await.unwrap();
         view.settings.expose()["paused"] == true
     };
     assert!(!is_paused().await);
@@ -107,7 +107,7 @@ async fn memories_are_protected_discarded_and_given_back() {
     let page = format!("/agents/{}/memories", agent.scope().agent);
     let look = async |number: u64| {
         let memory = agent
-            .blind_memory(memoir_domain::memory::Number(number))
+            .memory(memoir_domain::memory::Number(number))
             .await
             .unwrap();
         (memory.constitutional, memory.discarded_at.is_some())
@@ -194,7 +194,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
         with_discarded: true,
         ..MemoryPage::default()
     };
-    let rows = agent.blind_memory_page(&all).await.unwrap();
+    let rows = agent.memory_page(&all).await.unwrap();
     let gone = rows.iter().find(|row| row.discarded_at.is_some()).unwrap();
     agent.restore(gone.number, &owner()).await.unwrap();
     let preview = browser.get(&undo).await;
@@ -249,12 +249,7 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
         text.contains("rehearsal") && text.contains("duplicates only"),
         "{text}"
     );
-    let before = agent
-        .show_to_administrator()
-        .await
-        .unwrap()
-        .tally
-        .core_count;
+    let before = agent.show().await.unwrap().counts.core_count;
     let shown = browser.page(&rehearsal).await;
     let newest = [("newest", shown.hidden("newest").unwrap())];
     let applied = browser
@@ -263,12 +258,7 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let applied = applied.leads_to().to_owned();
     assert!(applied.ends_with("?done=applied"), "{applied}");
     assert_eq!(browser.get(&applied).await.status, 200);
-    let after = agent
-        .show_to_administrator()
-        .await
-        .unwrap()
-        .tally
-        .core_count;
+    let after = agent.show().await.unwrap().counts.core_count;
     assert_eq!(after, before - 1);
 
     let (own, _) = agent.open_own(Default::default()).await.unwrap();

@@ -63,7 +63,7 @@ async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
         assert!(at.len() <= 2_000 && at.is_sorted(), "{}", at.len());
         assert!([mass.len(), low.len(), high.len()] == [at.len(); 3]);
         assert!((0..at.len()).all(|place| low[place] <= mass[place] && mass[place] <= high[place]));
-        let tally = agent.show_to_administrator().await.unwrap().tally;
+        let tally = agent.show().await.unwrap().counts;
         assert_eq!(mass.last(), Some(&tally.core_tokens));
         let kinds: Vec<&str> = curve["marks"]
             .as_array()
@@ -132,10 +132,7 @@ async fn the_same_is_told_in_figures() {
 async fn a_sessions_curve_falls_towards_the_breaker_line() {
     let house = House::open().await;
     let agent = refined(&house).await;
-    let sessions = agent
-        .session_page(None, 2, memoir_app::Eyes::Administrator)
-        .await
-        .unwrap();
+    let sessions = agent.session_page(None, 2).await.unwrap();
     let browser = house.ada().await;
     let mut curves = Vec::new();
     for session in sessions {

@@ -88,7 +88,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
         .save(&[one_more], &Actor::agent("Wren"))
         .await
         .unwrap();
-    let before = agent.show_to_administrator().await.unwrap().tally;
+    let before = agent.show().await.unwrap().counts;
     let stale = browser.press(&path, &apply, &[("newest", newest)]).await;
     assert_eq!(stale.status, 409);
     assert!(
@@ -100,7 +100,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     );
     let anew = stale.document();
     anew.check(&apply);
-    assert_eq!(agent.show_to_administrator().await.unwrap().tally, before);
+    assert_eq!(agent.show().await.unwrap().counts, before);
     assert_eq!(browser.press(&path, &apply, &[]).await.status, 400);
 
     let seen = agent.blind_rehearsal(id, &owner()).await.unwrap().unwrap();
@@ -109,7 +109,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     let applied = browser.press(&path, &apply, &[("newest", newest)]).await;
     let applied = applied.leads_to().to_owned();
     assert!(applied.ends_with("?done=applied"), "{applied}");
-    let after = agent.show_to_administrator().await.unwrap().tally;
+    let after = agent.show().await.unwrap().counts;
     assert_eq!(
         (before.core_tokens, after.core_tokens),
         (mass.core_tokens_before, mass.core_tokens_after)

@@ -20,12 +20,12 @@ async fn value(agent: &AgentHandle, field: Field) -> Value {
 
 /// The settings that the last change touched, by their wire names.
 async fn last_change(agent: &AgentHandle) -> Value {
-    let search = memoir_app::RecordSearch {
+    let search = memoir_app::RecordQuery {
         actions: vec![memoir_domain::audit::Action::AgentConfigured],
         ..Default::default()
     };
     let records = agent.search_records(&search, None, 1).await.unwrap();
-    records[0].data.expose()["fields"].clone()
+    records[0].counts.as_map()["fields"].clone()
 }
 
 #[tokio::test]
@@ -251,8 +251,12 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
         .fill_in(&page, &page, &[("refinement_prompt", "Do nothing.")])
         .await
         .leads_to();
-    let journal = agent.memories(false).await.unwrap();
-    let told = journal.last().unwrap().content.expose();
+    let journal = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(false)
+        .await
+        .unwrap();
+    let told = journal.last().unwrap().content();
     assert_eq!(
         told,
         "An administrator changed these settings of mine: refinement_prompt."

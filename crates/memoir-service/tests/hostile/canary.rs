@@ -113,7 +113,12 @@ async fn town(house: &House) -> (Town, Vec<Tenant>) {
         settle(&tenant, &word(at)).await;
         agents.extend([name.to_owned(), tenant.agent.scope().agent.to_string()]);
         agents.push(tenant.agent.scope().account.to_string());
-        let ended = tenant.agent.sessions(10).await.unwrap();
+        let ended = tenant
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .session_page(None, 10)
+            .await
+            .unwrap();
         sessions.extend(ended.iter().map(|session| session.id.to_string()));
         let asker = Asker {
             token: tenant.token.clone(),

@@ -20,7 +20,13 @@ async fn keyed(client: &mut Client, tenant: &Tenant, key: &str, path: &str, body
 }
 
 async fn memories(tenant: &Tenant) -> usize {
-    tenant.agent.memories(true).await.unwrap().len()
+    tenant
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(true)
+        .await
+        .unwrap()
+        .len()
 }
 
 #[tokio::test]

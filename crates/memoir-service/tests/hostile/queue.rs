@@ -48,7 +48,12 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
     *house.model.0.lock().unwrap() = Arc::new(ModelScript::always(Turn::text("No.")));
     let wren = house.account("default").await.agent("wren").await.unwrap();
     for _ in 0..400 {
-        let state = wren.sessions(1).await.unwrap()[0].state;
+        let state = wren
+            .seen_by(memoir_app::Viewer::Agent)
+            .session_page(None, 1)
+            .await
+            .unwrap()[0]
+            .state;
         if state == State::Declined {
             return;
         }

@@ -38,7 +38,16 @@ async fn usual() -> (House, Tenant) {
 async fn is_well(house: &House, tenant: &Tenant, memories: usize) {
     let answer = house.client().get("/v1/agents/wren", &tenant.token).await;
     assert_eq!(answer.status, 200);
-    assert_eq!(tenant.agent.memories(true).await.unwrap().len(), memories);
+    assert_eq!(
+        tenant
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap()
+            .len(),
+        memories
+    );
     assert!(tenant.agent.verify().await.unwrap().valid);
 }
 

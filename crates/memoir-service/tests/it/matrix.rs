@@ -429,8 +429,12 @@ async fn world(before: Before) -> World {
                 rehearsal: true,
                 ..RefineOptions::default()
             };
-            let driven = wren.refine(&options, &mut |_| {}).await.unwrap();
-            driven.session.id.to_string()
+            let driven = wren
+                .seen_by(memoir_app::Viewer::Agent)
+                .refine(&options, &mut |_| {})
+                .await
+                .unwrap();
+            driven.id.to_string()
         }
     };
     World {

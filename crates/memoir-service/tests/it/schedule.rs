@@ -279,7 +279,12 @@ async fn spec_3_1_a_service_asks_who_becomes_due_while_it_runs() {
     // From Wednesday to Monday, 05:00.
     shop.advance(Duration::from_secs((4 * 24 + 17) * 3_600));
     assert_eq!(shop.asked(1).await, ["wren"]);
-    let session = wren.sessions(1).await.unwrap().remove(0);
+    let session = wren
+        .seen_by(memoir_app::Viewer::Agent)
+        .session_page(None, 1)
+        .await
+        .unwrap()
+        .remove(0);
     assert_eq!(
         serde_json::to_value(session.trigger).unwrap(),
         serde_json::json!("weekly")

@@ -454,10 +454,11 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
     house.script([Turn::text(&format!("No, {CANARY}."))]);
     let driven = wren
         .agent
+        .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
-    let id = driven.session.id.to_string();
+    let id = driven.id.to_string();
     let events = service
         .events(&house, (&id, &wren.token), None)
         .await
@@ -484,8 +485,13 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let driven = wren.agent.refine(&rehearsed, &mut |_| {}).await.unwrap();
-    let id = driven.session.id.to_string();
+    let driven = wren
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .refine(&rehearsed, &mut |_| {})
+        .await
+        .unwrap();
+    let id = driven.id.to_string();
     let events = service
         .events(&house, (&id, &wren.token), None)
         .await

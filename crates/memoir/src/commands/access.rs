@@ -1,6 +1,6 @@
 //! `memoir access`: asking an agent to be let in, and its answer (SPEC 5.2, 5.5).
 
-use memoir_app::{AccessRequestView, Asked, Eyes};
+use memoir_app::{AccessRequestView, Asked, Viewer};
 use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -126,25 +126,21 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
     let request = agent.request_access(&draft, &actor).await?;
     let id = request.id;
     match agent.ask_for_access(id).await? {
-        Asked::Answered(_) | Asked::NotByModel => {}
+        Asked::Answered | Asked::NotByModel => {}
         Asked::Failed(problem) => {
             terminal::note(&format!("the agent's model was not asked: {problem}"));
         }
     }
-    let request = agent
-        .access_request(id, Eyes::Administrator, &actor)
-        .await?;
+    let lens = agent.seen_by(Viewer::administrator(actor));
+    let request = lens.access_request(id).await?;
     tell(global, &request)
 }
 
 async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
-    let (eyes, actor) = (
-        installation.eyes(&agent).await?,
-        installation.actor(&agent).await?,
-    );
-    let requests = agent.access_requests(None, limit, eyes, &actor).await?;
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let requests = lens.access_requests(None, limit).await?;
     if global.json {
         terminal::json(&List::whole(requests))?;
     } else if requests.is_empty() {
@@ -161,7 +157,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
         .account
         .access_agent(&arguments.request)
         .await?;
-    if installation.eyes(&agent).await? == Eyes::Administrator {
+    if installation.viewer(&agent).await? != Viewer::Agent {
         return Err(Failure::new(format!(
             "this installation is closed: only `{}` itself answers",
             agent.name()
@@ -179,12 +175,10 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
 async fn revoke(global: &Global, request: &str) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.account.access_agent(request).await?;
-    let (eyes, actor) = (
-        installation.eyes(&agent).await?,
-        installation.actor(&agent).await?,
-    );
-    let request = agent.revoke_access(id, &actor).await?;
-    tell(global, &request.seen_by(eyes, &actor))
+    let actor = installation.actor(&agent).await?;
+    agent.revoke_access(id, &actor).await?;
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    tell(global, &lens.access_request(id).await?)
 }
 
 fn tell(global: &Global, request: &AccessRequestView) -> Outcome {

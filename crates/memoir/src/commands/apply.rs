@@ -18,9 +18,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let eyes = installation.eyes(&agent).await?;
-    let session = agent.apply_rehearsal(id, &administrator()).await?;
-    let session = session.seen_by(eyes);
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let applied = agent.apply_rehearsal(id, &administrator()).await?;
+    let session = lens.session(applied.id).await?;
     if global.json {
         terminal::json(&session)?;
     } else {

@@ -177,7 +177,7 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
         Some(text) => {
             let (_, id) = installation.session(text).await?;
             // A session of another agent has no records here, and saying so beats an empty list.
-            agent.blind_session(id).await?;
+            agent.session(id).await?;
             Some(id)
         }
         None => None,
@@ -192,8 +192,8 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
         until: arguments.until,
         last: arguments.last,
     };
-    let eyes = installation.eyes(&agent).await?;
-    let records = agent.records_seen_by(eyes, &query).await?;
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let records = lens.records(&query).await?;
     if global.json {
         terminal::json_lines(&records)?;
     } else if records.is_empty() {

@@ -1,6 +1,6 @@
 //! `memoir cancel`: ends a running session.
 
-use memoir_app::{Error, SessionView};
+use memoir_app::{Error, SessionFacts, ShownSession};
 
 use crate::{
     cli::Global,
@@ -19,10 +19,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let eyes = installation.eyes(&agent).await?;
     let session = match agent.cancel(id, &administrator()).await {
-        Err(Error::SessionLost(_)) => return Err(ended(&agent.session(id).await?.session)),
-        cancelled => cancelled?.seen_by(eyes),
+        Err(Error::SessionLost(_)) => return Err(ended(&agent.session(id).await?)),
+        cancelled => ShownSession::from(cancelled?),
     };
     if global.json {
         terminal::json(&session)?;
@@ -32,7 +31,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-fn ended(session: &SessionView) -> Failure {
+fn ended(session: &SessionFacts) -> Failure {
     Failure::new(format!(
         "session {} cannot be cancelled: it has ended as `{}`",
         session.id,

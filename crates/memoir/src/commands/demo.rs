@@ -6,8 +6,8 @@ mod sample;
 use std::path::Path;
 
 use memoir_app::{
-    Account, AgentHandle, Eyes, MemoryView, RecordQuery, RecordView, SessionView, Verification,
-    sessions::RefineOptions,
+    Account, AgentHandle, RecordQuery, ShownMemory, ShownRecord, ShownSession, Verification,
+    Viewer, sessions::RefineOptions,
 };
 use memoir_domain::session::State;
 use memoir_store_sqlite::SqliteStore;
@@ -33,12 +33,12 @@ pub(crate) struct Arguments {}
 #[derive(Debug, Serialize)]
 struct Shown {
     agent: String,
-    before: Vec<MemoryView>,
+    before: Vec<ShownMemory>,
     /// The discarded ones too.
-    after: Vec<MemoryView>,
-    session: SessionView,
-    journal: Option<MemoryView>,
-    records: Vec<RecordView>,
+    after: Vec<ShownMemory>,
+    session: ShownSession,
+    journal: Option<ShownMemory>,
+    records: Vec<ShownRecord>,
     sums: Sums,
     verification: Verification,
 }
@@ -105,22 +105,22 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
     let memoir = installation::on(store, keys, Config::default())?;
     let account = memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     let agent = sample::make(&memoir, &account).await?;
-    let before = agent.memories(false).await?;
+    let lens = agent.seen_by(Viewer::Agent);
+    let before = lens.memories(false).await?;
     if !global.json {
         terminal::print(&report::before(agent.name(), &before))?;
     }
-    let mut watcher = Watcher::new(false, Eyes::Agent);
-    let driven = match drive(&agent, &RefineOptions::default(), &mut watcher).await? {
-        Ran::Driven(driven) => driven,
+    let mut watcher = Watcher::new(false);
+    let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
+        Ran::Driven(session) => *session,
         Ran::NotDue | Ran::NotAsked(_) | Ran::Interrupted => return Ok(None),
     };
-    let session = driven.session;
     let query = RecordQuery {
         session: Some(session.id),
         ..RecordQuery::default()
     };
-    let records = agent.records(&query).await?;
-    let after = agent.memories(true).await?;
+    let records = lens.records(&query).await?;
+    let after = lens.memories(true).await?;
     Ok(Some(Shown {
         agent: agent.name().to_owned(),
         journal: journal(&after, &records),
@@ -140,7 +140,7 @@ fn demo_keys(folder: &Path) -> memoir_vault::Result<KeyStore> {
 }
 
 /// The entry that tells the agent of its session: the memory that the last record is about.
-fn journal(memories: &[MemoryView], records: &[RecordView]) -> Option<MemoryView> {
+fn journal(memories: &[ShownMemory], records: &[ShownRecord]) -> Option<ShownMemory> {
     let number = records.iter().rev().find_map(|record| record.memory)?;
     memories
         .iter()
@@ -152,14 +152,14 @@ async fn sums(
     memoir: &memoir_app::Memoir,
     account: &Account,
     agent: &AgentHandle,
-    memories: &[MemoryView],
-    session: &SessionView,
+    memories: &[ShownMemory],
+    session: &ShownSession,
 ) -> Result<Sums, Failure> {
     let core = memories.iter().filter(|memory| report::is_core(memory));
     let findings = memoir.examine(account).await?;
     Ok(Sums {
         ledger_tokens: core.map(|memory| memory.tokens).sum(),
-        agent_tokens: agent.show().await?.tally.core_tokens,
+        agent_tokens: agent.show().await?.counts.core_tokens,
         session_tokens: session.post_session_tokens,
         database_is_sound: findings
             .iter()

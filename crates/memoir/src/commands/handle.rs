@@ -1,7 +1,7 @@
 //! `memoir protect`, `memoir unprotect`, `memoir discard` and `memoir restore`: what is done with one
 //! memory, by its number, without seeing a word of it.
 
-use memoir_app::{Eyes, Handling};
+use memoir_app::Handling;
 use memoir_domain::memory::Number;
 
 use crate::{
@@ -30,10 +30,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
         .handle(number, handling, |_| true, &installation.author())
         .await?;
     if global.json {
-        match installation.eyes(&agent).await? {
-            Eyes::Agent => terminal::json(&memory)?,
-            Eyes::Administrator => terminal::json(&agent.blind_memory(memory.number).await?)?,
-        }
+        terminal::json(&memory)?;
         return Ok(Ending::Done);
     }
     let (done, note) = match handling {

@@ -73,8 +73,8 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
         terminal::print(&format!(
             "made the agent `{}` from the archive: {}, {} core tokens, and its whole log\n",
             safe(&agent.name),
-            counted(agent.tally.core_count, "core memory", "core memories"),
-            thousands(agent.tally.core_tokens)
+            counted(agent.counts.core_count, "core memory", "core memories"),
+            thousands(agent.counts.core_tokens)
         ))?;
     }
     Ok(Ending::Done)

@@ -1,6 +1,6 @@
 //! `memoir kept`: how much of what was ever said is still said, and what sessions let go.
 
-use memoir_app::{Eyes, KeptView, WordingQuery, WordingView};
+use memoir_app::{KeptView, ShownWording, WordingQuery};
 use serde::Serialize;
 
 use crate::{
@@ -23,20 +23,15 @@ pub(crate) struct Arguments {
 struct Shown {
     kept: KeptView,
     #[serde(flatten)]
-    let_go: List<WordingView>,
+    let_go: List<ShownWording>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let let_go = match installation.eyes(&agent).await? {
-        Eyes::Agent => agent.wordings(&WordingQuery::LET_GO, Eyes::Agent).await?,
-        Eyes::Administrator => {
-            let mechanic = installation.mechanic(&agent).await?;
-            mechanic.wordings(&WordingQuery::LET_GO).await?
-        }
-    };
-    let kept = agent.show_to_administrator().await?.kept;
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let let_go = lens.wordings(&WordingQuery::LET_GO).await?;
+    let kept = agent.kept().await?;
     if global.json {
         let let_go = List::whole(let_go);
         terminal::json(&Shown { kept, let_go })?;

@@ -1,11 +1,10 @@
 //! `memoir ledger`: the memories as a list.
 
-use memoir_app::{AgentHandle, Eyes, MemoryPage};
-use serde::Serialize;
+use memoir_app::{AgentHandle, MemoryPage};
 
 use crate::{
     cli::Global,
-    failure::{Ending, Failure, Outcome},
+    failure::{Ending, Outcome},
     installation::Installation,
     show::{self, List, counted, thousands},
     terminal,
@@ -42,45 +41,30 @@ impl Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let now = installation.memoir.now();
-    match installation.eyes(&agent).await? {
-        Eyes::Agent => {
-            let mut memories = agent.memory_page(&arguments.page(&agent)).await?;
-            memories.sort_by_key(|memory| (memory.created_at, memory.number));
-            tell(global, memories, |shown| show::memories::list(shown, now))?;
-        }
-        Eyes::Administrator => {
-            let mechanic = installation.mechanic(&agent).await?;
-            let memories = mechanic.memory_page(&arguments.page(&agent)).await?;
-            tell(global, memories, |shown| show::memories::seen(shown, now))?;
-        }
-    }
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let mut memories = lens.memory_page(&arguments.page(&agent)).await?;
+    memories.sort_by_key(|memory| (memory.created_at, memory.number));
     if global.json {
+        terminal::json(&List::whole(memories))?;
         return Ok(Ending::Done);
     }
-    let view = agent.show_to_administrator().await?;
+    if !memories.is_empty() {
+        let now = installation.memoir.now();
+        terminal::print(&show::memories::list(&memories, now))?;
+    }
+    let view = agent.show().await?;
     terminal::note(&format!(
         "{}, {} of {} tokens; {}, {} tokens; {} discarded",
-        counted(view.tally.core_count, "core memory", "core memories"),
-        thousands(view.tally.core_tokens),
+        counted(view.counts.core_count, "core memory", "core memories"),
+        thousands(view.counts.core_tokens),
         thousands(view.effective_core_token_budget),
-        counted(view.tally.journal_count, "journal entry", "journal entries"),
-        thousands(view.tally.journal_tokens),
-        thousands(view.tally.discarded_count)
+        counted(
+            view.counts.journal_count,
+            "journal entry",
+            "journal entries"
+        ),
+        thousands(view.counts.journal_tokens),
+        thousands(view.counts.discarded_count)
     ));
     Ok(Ending::Done)
-}
-
-fn tell<T: Serialize>(
-    global: &Global,
-    memories: Vec<T>,
-    list: impl Fn(&[T]) -> String,
-) -> Result<(), Failure> {
-    if global.json {
-        return terminal::json(&List::whole(memories));
-    }
-    if memories.is_empty() {
-        return Ok(());
-    }
-    terminal::print(&list(&memories))
 }

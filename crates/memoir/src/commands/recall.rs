@@ -1,6 +1,6 @@
 //! `memoir recall`: finds memories by words, dates, kind, tag and origin.
 
-use memoir_app::{Error, Eyes};
+use memoir_app::Error;
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::Kind,
@@ -57,15 +57,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let found = match installation.eyes(&agent).await? {
-        Eyes::Agent => agent.recall(&query).await?,
-        Eyes::Administrator => {
-            let mechanic = installation.mechanic(&agent).await?;
-            match mechanic.recall_page(&query, None, false).await {
-                Err(Error::NoAccess(_)) => return installation.refuse(&agent),
-                found => found?.into_iter().map(|(_, memory)| memory).collect(),
-            }
-        }
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let found = match lens.recall(&query).await {
+        Err(Error::NoAccess(_)) => return installation.refuse(&agent),
+        found => found?,
     };
     if global.json {
         terminal::json(&List::whole(found))?;

@@ -1,8 +1,8 @@
 //! `memoir refine`: one session, now, watched while it runs.
 
 use memoir_app::{
-    AgentHandle, Eyes, SessionView,
-    sessions::{Driven, Progress, RefineOptions, RehearsedMemory, SessionDetail},
+    AgentLens, ShownSession,
+    sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
     lifecycle::{NothingCanGo, StartRefusal},
@@ -63,13 +63,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let eyes = installation.eyes(&agent).await?;
-    let mut watcher = Watcher::new(global.json, eyes);
-    match drive(&agent, &options, &mut watcher).await? {
-        Ran::Driven(driven) => {
-            let session = driven.session.seen_by(eyes);
-            let changes = driven.changes.filter(|_| eyes == Eyes::Agent);
-            tell(global, session.clone(), changes)?;
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let mut watcher = Watcher::new(global.json);
+    match drive(&lens, &options, &mut watcher).await? {
+        Ran::Driven(session) => {
+            tell(global, &session)?;
             ending(&session)
         }
         // Only a session for the schedule asks whether the agent is due, and whether it is to be asked.
@@ -81,7 +79,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 /// What became of a session.
 pub(crate) enum Ran {
     /// It came to an end, by itself or by Ctrl-C.
-    Driven(Box<Driven>),
+    Driven(Box<ShownSession>),
     /// None was begun: another worker has run one since.
     NotDue,
     /// None was begun, since nothing could be taken away in it.
@@ -92,7 +90,7 @@ pub(crate) enum Ran {
 
 /// Runs a session. Ctrl-C cancels it, and a second one leaves it to be closed when its lease lapses.
 pub(crate) async fn drive(
-    agent: &AgentHandle,
+    agent: &AgentLens<'_>,
     options: &RefineOptions,
     watcher: &mut Watcher,
 ) -> Result<Ran, Failure> {
@@ -112,38 +110,31 @@ pub(crate) async fn drive(
     };
     terminal::note("cancelling the session; its edits stay");
     let cancelling = async {
-        match agent.cancel(id, &administrator()).await {
-            Ok(session) => Ok(session),
+        match agent.handle().cancel(id, &administrator()).await {
             // It had just ended by itself.
-            Err(memoir_app::Error::SessionLost(_)) => Ok(agent.session(id).await?.session),
+            Ok(_) | Err(memoir_app::Error::SessionLost(_)) => agent.session(id).await,
             Err(error) => Err(error),
         }
     };
     match unless_interrupted(cancelling).await {
-        Some(session) => Ok(Ran::Driven(Box::new(Driven {
-            session: session?,
-            changes: None,
-        }))),
+        Some(session) => Ok(Ran::Driven(Box::new(session?))),
         None => Ok(Ran::Interrupted),
     }
 }
 
-fn tell(
-    global: &Global,
-    session: SessionView,
-    changes: Option<Vec<RehearsedMemory>>,
-) -> Result<(), Failure> {
+fn tell(global: &Global, session: &ShownSession) -> Result<(), Failure> {
     if global.json {
-        return terminal::json(&SessionDetail { session, changes });
+        return terminal::json(session);
     }
-    if let Some(changes) = &changes {
+    let changes = &session.words.changes;
+    if let Some(changes) = changes {
         terminal::print(&show::session::rehearsed(changes))?;
         if !changes.is_empty() {
             terminal::print("\n")?;
         }
     }
-    terminal::print(&show::session::outcome(&session))?;
-    match &changes {
+    terminal::print(&show::session::outcome(session))?;
+    match changes {
         Some(changes) if !changes.is_empty() && session.state == State::Completed => {
             terminal::note(&format!(
                 "\nnothing was changed; `memoir apply {}` changes {}",
@@ -159,7 +150,7 @@ fn tell(
 
 /// What to do after a session that was rolled back: of a memory of few tokens, whatever a session does is soon
 /// more than the breaker lets go, which says nothing of the session.
-fn rolled_back(session: &SessionView) -> String {
+fn rolled_back(session: &ShownSession) -> String {
     /// Below so many tokens, one memory of a usual size is more than a quarter of them.
     const TINY_TOKENS: u64 = 400;
     const NOTHING_LOST: &str = "nothing is lost; everything that it did was taken back";
@@ -181,11 +172,12 @@ fn rolled_back(session: &SessionView) -> String {
 }
 
 /// An agent that completes or declines did what it is free to do; any other end is told as a failure.
-pub(crate) fn ending(session: &SessionView) -> Outcome {
+pub(crate) fn ending(session: &ShownSession) -> Outcome {
     if matches!(session.state, State::Completed | State::Declined) {
         return Ok(Ending::Done);
     }
     let reason = session
+        .words
         .reason
         .as_ref()
         .map_or_else(String::new, |reason| format!(": {}", reason.expose()));

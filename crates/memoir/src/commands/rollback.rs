@@ -23,17 +23,16 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let eyes = installation.eyes(&agent).await?;
-    let before = agent.show().await?.tally.core_tokens;
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let before = agent.show().await?.counts.core_tokens;
     let session = agent
         .roll_back(id, arguments.cascade, &administrator())
-        .await?
-        .seen_by(eyes);
+        .await?;
     if global.json {
-        terminal::json(&session)?;
+        terminal::json(&lens.session(id).await?)?;
         return Ok(Ending::Done);
     }
-    let after = agent.show().await?.tally.core_tokens;
+    let after = agent.show().await?.counts.core_tokens;
     let last = RecordQuery {
         last: Some(1),
         ..RecordQuery::default()
@@ -44,9 +43,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         thousands(before),
         thousands(after)
     );
-    text.push_str(&show::records::timeline(
-        &agent.records_seen_by(eyes, &last).await?,
-    ));
+    text.push_str(&show::records::timeline(&lens.records(&last).await?));
     terminal::print(&text)?;
     Ok(Ending::Done)
 }

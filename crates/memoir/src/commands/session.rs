@@ -1,7 +1,7 @@
 //! `memoir session`: one session's outcome and timeline.
 
 use memoir_app::{
-    Eyes, RecordQuery,
+    RecordQuery,
     sessions::{Live, LiveEvent, Seen},
 };
 use serde_json::json;
@@ -29,27 +29,24 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let eyes = installation.eyes(&agent).await?;
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
     if arguments.text {
         installation.for_its_own_eyes(&agent).await?;
     }
     if arguments.follow {
-        return follow(global, agent.watch(id, eyes, Seen::default())).await;
+        return follow(global, lens.watch(id, Seen::default())).await;
     }
-    let detail = match eyes {
-        Eyes::Agent => agent.session(id).await?,
-        Eyes::Administrator => installation.mechanic(&agent).await?.session(id).await?,
-    };
+    let session = lens.session(id).await?;
     if global.json {
-        terminal::json(&detail)?;
+        terminal::json(&session)?;
         return Ok(Ending::Done);
     }
     let query = RecordQuery {
         session: Some(id),
         ..RecordQuery::default()
     };
-    let records = agent.records_seen_by(eyes, &query).await?;
-    let mut text = show::session::outcome(&detail.session);
+    let records = lens.records(&query).await?;
+    let mut text = show::session::outcome(&session);
     if !records.is_empty() {
         text.push('\n');
         text.push_str(&show::records::timeline(&records));
@@ -58,9 +55,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         text.push('\n');
         text.push_str(&show::records::with_texts(
             &records,
-            &agent.memories(true).await?,
+            &lens.memories(true).await?,
         ));
-        if let Some(changes) = &detail.changes {
+        if let Some(changes) = &session.words.changes {
             text.push_str(&show::session::rehearsed(changes));
         }
     }

@@ -1,7 +1,5 @@
 //! `memoir sessions`: an agent's sessions and how they ended.
 
-use memoir_app::Eyes;
-
 use crate::{
     cli::Global,
     failure::{Ending, Outcome},
@@ -23,14 +21,8 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let eyes = installation.eyes(&agent).await?;
-    let sessions = match eyes {
-        Eyes::Agent => agent.session_page(None, arguments.limit, eyes).await?,
-        Eyes::Administrator => {
-            let mechanic = installation.mechanic(&agent).await?;
-            mechanic.session_page(None, arguments.limit).await?
-        }
-    };
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let sessions = lens.session_page(None, arguments.limit).await?;
     if global.json {
         terminal::json(&List::whole(sessions))?;
     } else if sessions.is_empty() {

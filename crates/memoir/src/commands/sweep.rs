@@ -1,6 +1,6 @@
 //! `memoir sweep`: all that is due in the account: conversations to read, reflections, sessions.
 
-use memoir_app::{AgentHandle, Job, Lived, SessionView, sessions::RefineOptions};
+use memoir_app::{AgentHandle, Job, Lived, ShownSession, sessions::RefineOptions};
 use memoir_domain::{
     lifecycle::NothingCanGo,
     session::{State, Trigger},
@@ -44,10 +44,9 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             ..RefineOptions::default()
         };
         // One agent whose session cannot be run does not keep the others from theirs.
-        let eyes = installation.eyes(&agent).await?;
-        match drive(&agent, &options, &mut Watcher::new(global.json, eyes)).await {
-            Ok(Ran::Driven(driven)) => {
-                let session = driven.session.seen_by(eyes);
+        let lens = agent.seen_by(installation.viewer(&agent).await?);
+        match drive(&lens, &options, &mut Watcher::new(global.json)).await {
+            Ok(Ran::Driven(session)) => {
                 tell(global, &session, trigger)?;
                 let fine = matches!(session.state, State::Completed | State::Declined);
                 if session.end_reason == Some("cancelled") {
@@ -124,7 +123,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
     })
 }
 
-fn tell(global: &Global, session: &SessionView, trigger: Trigger) -> Result<(), Failure> {
+fn tell(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(), Failure> {
     if global.json {
         return terminal::json(session);
     }
@@ -134,7 +133,8 @@ fn tell(global: &Global, session: &SessionView, trigger: Trigger) -> Result<(), 
         safe(&session.agent),
         session.state.as_str()
     );
-    if let (State::Failed | State::Abandoned, Some(reason)) = (session.state, &session.reason) {
+    if let (State::Failed | State::Abandoned, Some(reason)) = (session.state, &session.words.reason)
+    {
         line.push_str(&format!(": {}", safe(reason.expose())));
     }
     if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {

@@ -1,6 +1,6 @@
 //! `memoir token`: what opens the doors of the service.
 
-use memoir_app::{Eyes, Provision, Role, TokenView};
+use memoir_app::{Provision, Role, TokenView, Viewer};
 use memoir_domain::{Timestamp, TokenId};
 use serde::Serialize;
 
@@ -79,9 +79,9 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
                 .await?;
             // On a machine that is somebody's own, its owner acts for the agents; in a closed
             // installation the agent itself must.
-            let (provision, actor) = match installation.eyes(&agent).await? {
-                Eyes::Agent => (Provision::Any, administrator()),
-                Eyes::Administrator => (Provision::First, installation.actor(&agent).await?),
+            let (provision, actor) = match installation.viewer(&agent).await? {
+                Viewer::Agent => (Provision::Any, administrator()),
+                Viewer::Administrator(_) => (Provision::First, installation.actor(&agent).await?),
             };
             agent.create_token(provision, expires_at, &actor).await?
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memoir_app::{MemoryView, NearDoubleView};
+use memoir_app::{NearDoubleView, ShownMemory};
 use memoir_domain::{PrivateText, near_doubles::DifferenceKind};
 
 use super::{percent, wrap::wrap};
@@ -56,10 +56,10 @@ fn paragraph(pair: &NearDoubleView, width: Option<usize>) -> String {
     text
 }
 
-fn quoted(text: &mut String, memory: &MemoryView, width: Option<usize>) {
+fn quoted(text: &mut String, memory: &ShownMemory, width: Option<usize>) {
     const INDENT: usize = 8;
     let number = memory.number.to_string();
-    let content = safe(memory.content.expose());
+    let content = safe(memory.content());
     let lines = match width {
         Some(width) => wrap(&content, width.saturating_sub(INDENT)),
         None => vec![content.into_owned()],

@@ -1,6 +1,6 @@
 //! What is kept of all that was said, and what was let go.
 
-use memoir_app::{KeptView, LetGoView, WordingView};
+use memoir_app::{KeptView, ShownLetGo, ShownWording};
 use memoir_domain::PrivateText;
 
 use super::{Table, counted, moment, thousands};
@@ -33,9 +33,9 @@ pub(crate) fn line(kept: &KeptView) -> String {
 }
 
 /// What was let go, one edit of one wording a line, as it happened.
-pub(crate) fn list(all: &[WordingView]) -> String {
+pub(crate) fn list(all: &[ShownWording]) -> String {
     let lost = |wording| each(wording).map(move |lost| (lost, wording));
-    let mut lost: Vec<(&LetGoView, &WordingView)> = all.iter().flat_map(lost).collect();
+    let mut lost: Vec<(&ShownLetGo, &ShownWording)> = all.iter().flat_map(lost).collect();
     lost.sort_by_key(|(lost, wording)| (lost.at, wording.id));
     let mut table = Table::new(["number", "let go", "session", "words"]).right(0);
     for (lost, wording) in lost {
@@ -49,12 +49,12 @@ pub(crate) fn list(all: &[WordingView]) -> String {
     table.to_string()
 }
 
-fn each(wording: &WordingView) -> impl Iterator<Item = &LetGoView> {
+fn each(wording: &ShownWording) -> impl Iterator<Item = &ShownLetGo> {
     wording.let_go.iter()
 }
 
 /// The words, or for whoever may not read them how many; and whether all went with the memory.
-fn words(lost: &LetGoView) -> String {
+fn words(lost: &ShownLetGo) -> String {
     let words = lost.words.as_ref().map(|words| {
         let words: Vec<_> = words.iter().map(PrivateText::expose).map(safe).collect();
         words.join(", ")

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use memoir_app::{BlindMemoryView, MemoryView, SeenMemory};
-use memoir_domain::{Timestamp, memory::Tags, wording::Origin};
+use memoir_app::{MemoryFacts, ShownMemory};
+use memoir_domain::Timestamp;
 
 use super::{
     Table,
@@ -12,25 +12,21 @@ use super::{
 use crate::terminal::{self, BOLD, CYAN, DIM, YELLOW, safe, safe_lines};
 
 /// Memories in the order given. On a terminal each text stands under its numbers; for other programs
-/// everything is in one row.
-pub(crate) fn list(memories: &[MemoryView], now: Timestamp) -> String {
-    match terminal::width() {
+/// everything is in one row. Where none of them is shown with words, the numbers are all there is.
+pub(crate) fn list(memories: &[ShownMemory], now: Timestamp) -> String {
+    let with_words = memories.iter().any(|memory| memory.words.is_some());
+    match terminal::width().filter(|_| with_words) {
         Some(width) => paragraphs(memories, now, usize::from(width)),
-        None => rows(memories, now),
+        None => rows(memories, now, with_words),
     }
 }
 
-fn paragraphs(memories: &[MemoryView], now: Timestamp, width: usize) -> String {
+fn paragraphs(memories: &[ShownMemory], now: Timestamp, width: usize) -> String {
     const INDENT: usize = 8;
     let mut text = String::new();
     for memory in memories {
         let number = memory.number.to_string();
-        let flags = flags(
-            memory.constitutional,
-            memory.discarded_at.is_some(),
-            memory.fades_at.is_some_and(|at| at <= now),
-            memory.origin,
-        );
+        let flags = flags(memory, Some(now));
         // Writing to a string cannot fail.
         let _ = write!(
             text,
@@ -42,83 +38,47 @@ fn paragraphs(memories: &[MemoryView], now: Timestamp, width: usize) -> String {
         if !flags.is_empty() {
             let _ = write!(text, "  {YELLOW}{flags}{YELLOW:#}");
         }
-        if !memory.tags.is_empty() {
-            let _ = write!(text, "  {CYAN}[{}]{CYAN:#}", tags(&memory.tags));
+        let tags = tags(memory);
+        if !tags.is_empty() {
+            let _ = write!(text, "  {CYAN}[{tags}]{CYAN:#}");
         }
         text.push('\n');
-        for line in wrap(
-            &safe_lines(memory.content.expose()),
-            width.saturating_sub(INDENT),
-        ) {
+        for line in wrap(&safe_lines(memory.content()), width.saturating_sub(INDENT)) {
             let _ = writeln!(text, "{:INDENT$}{line}", "");
         }
     }
     text
 }
 
-fn rows(memories: &[MemoryView], now: Timestamp) -> String {
-    let mut table = Table::new(["number", "date", "kind", "tokens", "flags", "tags", "text"])
-        .right(0)
-        .right(3);
+fn rows(memories: &[ShownMemory], now: Timestamp, with_words: bool) -> String {
+    let facts = ["number", "date", "kind", "tokens", "flags"];
+    let [number, date, kind, tokens, flagged] = facts;
+    let mut table = match with_words {
+        true => Table::new([number, date, kind, tokens, flagged, "tags", "text"]),
+        false => Table::new(facts),
+    };
+    table = table.right(0).right(3);
     for memory in memories {
-        table.row([
+        let facts = [
             memory.number.to_string(),
             memory.created_at.date(),
             memory.kind.as_str().to_owned(),
             memory.tokens.to_string(),
-            flags(
-                memory.constitutional,
-                memory.discarded_at.is_some(),
-                memory.fades_at.is_some_and(|at| at <= now),
-                memory.origin,
-            ),
-            tags(&memory.tags),
-            safe(memory.content.expose()).into_owned(),
-        ]);
-    }
-    table.to_string()
-}
-
-/// Memories as somebody else than the agent sees them: those with words, then those without.
-pub(crate) fn seen(memories: &[SeenMemory], now: Timestamp) -> String {
-    let (mut words, mut blind) = (Vec::new(), Vec::new());
-    for memory in memories {
-        match memory {
-            SeenMemory::Words(memory) => words.push(memory.clone()),
-            SeenMemory::Blind(memory) => blind.push(memory.clone()),
+            flags(memory, Some(now)),
+        ];
+        if with_words {
+            let [number, date, kind, tokens, flagged] = facts;
+            let text = safe(memory.content()).into_owned();
+            table.row([number, date, kind, tokens, flagged, tags(memory), text]);
+        } else {
+            table.row(facts);
         }
-    }
-    match (words.is_empty(), blind.is_empty()) {
-        (true, _) => without_words(&blind, now),
-        (false, true) => list(&words, now),
-        (false, false) => format!("{}\n{}", list(&words, now), without_words(&blind, now)),
-    }
-}
-
-/// Memories as an administrator sees them, one a line.
-fn without_words(memories: &[BlindMemoryView], now: Timestamp) -> String {
-    let mut table = Table::new(["number", "date", "kind", "tokens", "flags"])
-        .right(0)
-        .right(3);
-    for memory in memories {
-        table.row([
-            memory.number.to_string(),
-            memory.created_at.date(),
-            memory.kind.as_str().to_owned(),
-            memory.tokens.to_string(),
-            flags(
-                memory.constitutional,
-                memory.discarded_at.is_some(),
-                memory.fades_at.is_some_and(|at| at <= now),
-                memory.origin,
-            ),
-        ]);
     }
     table.to_string()
 }
 
 /// Memories one a line, their texts cut short.
-pub(crate) fn brief(memories: &[&MemoryView]) -> String {
+pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
     /// What stands before the text.
     const NUMBERS: usize = 34;
     /// Where there is no terminal, lines are as on one of this width.
@@ -131,26 +91,23 @@ pub(crate) fn brief(memories: &[&MemoryView]) -> String {
         table.row([
             memory.number.to_string(),
             memory.tokens.to_string(),
-            flags(
-                memory.constitutional,
-                memory.discarded_at.is_some(),
-                false,
-                memory.origin,
-            ),
-            cut(&one_line(memory.content.expose()), columns.max(16)),
+            flags(memory, None),
+            cut(&one_line(memory.content()), columns.max(16)),
         ]);
     }
     table.to_string()
 }
 
-/// `constitutional`, `discarded` and `faded`, those that are, and an origin weaker than the agent's own word
-/// (SPEC 2.4). What is discarded is in no prompt, faded or not.
-fn flags(constitutional: bool, discarded: bool, faded: bool, origin: Origin) -> String {
+/// `constitutional`, `discarded` and, at a time, `faded`, those that are, and an origin weaker than the agent's own
+/// word (SPEC 2.4). What is discarded is in no prompt, faded or not.
+fn flags(memory: &MemoryFacts, now: Option<Timestamp>) -> String {
+    let is_discarded = memory.discarded_at.is_some();
+    let is_faded = memory.fades_at.zip(now).is_some_and(|(at, now)| at <= now);
     let flags = [
-        (constitutional, "constitutional"),
-        (discarded, "discarded"),
-        (faded && !discarded, "faded"),
-        (origin.weakness() > 0, origin.as_str()),
+        (memory.constitutional, "constitutional"),
+        (is_discarded, "discarded"),
+        (is_faded && !is_discarded, "faded"),
+        (memory.origin.weakness() > 0, memory.origin.as_str()),
     ];
     let set: Vec<&str> = flags
         .into_iter()
@@ -159,8 +116,8 @@ fn flags(constitutional: bool, discarded: bool, faded: bool, origin: Origin) -> 
     set.join(" ")
 }
 
-fn tags(tags: &Tags) -> String {
-    let tags: Vec<_> = tags.iter().map(safe).collect();
+fn tags(memory: &ShownMemory) -> String {
+    let tags: Vec<_> = memory.tags().map(safe).collect();
     tags.join(", ")
 }
 

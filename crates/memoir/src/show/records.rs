@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memoir_app::{MemoryView, RecordView};
+use memoir_app::{ShownMemory, ShownRecord};
 use memoir_domain::{
     PrivateJson,
     audit::{Action, ActorKind},
@@ -13,7 +13,7 @@ use super::{Table, diff::diff, moment, thousands};
 use crate::terminal::{BOLD, DIM, YELLOW, safe};
 
 /// Records of any kind, one a line.
-pub(crate) fn list(records: &[RecordView]) -> String {
+pub(crate) fn list(records: &[ShownRecord]) -> String {
     let mut table = Table::new([
         "record", "time", "actor", "action", "memory", "session", "facts",
     ])
@@ -36,7 +36,7 @@ pub(crate) fn list(records: &[RecordView]) -> String {
 }
 
 /// The records of one session, one a line.
-pub(crate) fn timeline(records: &[RecordView]) -> String {
+pub(crate) fn timeline(records: &[ShownRecord]) -> String {
     let mut table = Table::new(["record", "time", "action", "memory", "facts"]).right(0);
     for record in records {
         table.row([
@@ -51,7 +51,7 @@ pub(crate) fn timeline(records: &[RecordView]) -> String {
 }
 
 /// A record as it is written, in a line of its own.
-pub(crate) fn happened(record: &RecordView) -> String {
+pub(crate) fn happened(record: &ShownRecord) -> String {
     format!(
         "{DIM}{}{DIM:#}  {}  {}  {}\n",
         moment(record.recorded_at),
@@ -63,7 +63,7 @@ pub(crate) fn happened(record: &RecordView) -> String {
 
 /// What each record did to the texts, with what was let go. `memories` are the agent's, the
 /// discarded ones included: a cleaned double's text stands in no record.
-pub(crate) fn with_texts(records: &[RecordView], memories: &[MemoryView]) -> String {
+pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> String {
     let mut text = String::new();
     for record in records {
         let changes = changes(record, memories);
@@ -79,7 +79,7 @@ pub(crate) fn with_texts(records: &[RecordView], memories: &[MemoryView]) -> Str
             record.seq
         );
         text.push_str(&changes);
-        if let Some(Value::Array(lost)) = record.data.expose().get("lost") {
+        if let Some(Value::Array(lost)) = record.words.data.expose().get("lost") {
             for lost in lost {
                 let words = lost
                     .get("words")
@@ -104,13 +104,13 @@ pub(crate) fn with_texts(records: &[RecordView], memories: &[MemoryView]) -> Str
     text
 }
 
-fn changes(record: &RecordView, memories: &[MemoryView]) -> String {
-    let (before, after) = (content(&record.before), content(&record.after));
+fn changes(record: &ShownRecord, memories: &[ShownMemory]) -> String {
+    let (before, after) = (content(&record.words.before), content(&record.words.after));
     let doubles = numbers(record, "discarded");
     let doubles = memories
         .iter()
         .filter(|memory| doubles.contains(&memory.number.0))
-        .map(|memory| (memory.number.0, memory.content.expose()));
+        .map(|memory| (memory.number.0, memory.content()));
     let mut text = String::new();
     for (number, content) in merged(record).into_iter().chain(doubles) {
         let _ = writeln!(text, "{DIM}from #{number}{DIM:#}");
@@ -123,7 +123,7 @@ fn changes(record: &RecordView, memories: &[MemoryView]) -> String {
 }
 
 /// `merged into`, for the actions of a session; the action's own name for others.
-fn action(record: &RecordView) -> &'static str {
+fn action(record: &ShownRecord) -> &'static str {
     match record.action {
         Action::MemoryRefinementConsolidate => "merged into",
         Action::MemoryRefinementUpdate => "rewritten",
@@ -134,7 +134,7 @@ fn action(record: &RecordView) -> &'static str {
     }
 }
 
-fn actor(record: &RecordView) -> String {
+fn actor(record: &ShownRecord) -> String {
     let name = safe(&record.actor.name);
     match record.actor.kind {
         ActorKind::Administrator => format!("administrator ({name})"),
@@ -144,7 +144,7 @@ fn actor(record: &RecordView) -> String {
     }
 }
 
-fn memory(record: &RecordView) -> String {
+fn memory(record: &ShownRecord) -> String {
     record
         .memory
         .map(|number| number.to_string())
@@ -155,8 +155,8 @@ fn content(side: &Option<PrivateJson>) -> Option<&str> {
     side.as_ref()?.expose().get("content")?.as_str()
 }
 
-fn merged(record: &RecordView) -> Vec<(u64, &str)> {
-    let Some(Value::Array(merged)) = record.data.expose().get("merged") else {
+fn merged(record: &ShownRecord) -> Vec<(u64, &str)> {
+    let Some(Value::Array(merged)) = record.words.data.expose().get("merged") else {
         return Vec::new();
     };
     merged
@@ -171,8 +171,13 @@ fn merged(record: &RecordView) -> Vec<(u64, &str)> {
 }
 
 /// The numbers that a record lists under a name.
-fn numbers(record: &RecordView, name: &str) -> Vec<u64> {
-    let listed = record.data.expose().get(name).and_then(Value::as_array);
+fn numbers(record: &ShownRecord, name: &str) -> Vec<u64> {
+    let listed = record
+        .words
+        .data
+        .expose()
+        .get(name)
+        .and_then(Value::as_array);
     listed
         .into_iter()
         .flatten()
@@ -181,8 +186,8 @@ fn numbers(record: &RecordView, name: &str) -> Vec<u64> {
 }
 
 /// Counts and codes, without anybody's words.
-fn facts(record: &RecordView) -> String {
-    let Some(data) = record.data.expose().as_object() else {
+fn facts(record: &ShownRecord) -> String {
+    let Some(data) = record.words.data.expose().as_object() else {
         return String::new();
     };
     let mut facts: Vec<String> = Vec::new();

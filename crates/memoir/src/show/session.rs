@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use memoir_app::{
-    SessionView,
+    SessionFacts, ShownSession,
     sessions::{LiveSession, RehearsedMemory},
 };
 use memoir_domain::session::{State, Stats};
@@ -13,7 +13,7 @@ use super::{Table, counted, diff::diff, moment, percent, thousands};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 
 /// The outcome, beginning with a line that is the state alone.
-pub(crate) fn outcome(session: &SessionView) -> String {
+pub(crate) fn outcome(session: &ShownSession) -> String {
     let style = state_style(session.state);
     let mut text = format!("{style}{}{style:#}\n", session.state.as_str());
     let mut line = |name: &str, value: &str| {
@@ -48,10 +48,10 @@ pub(crate) fn outcome(session: &SessionView) -> String {
     if let Some(undone) = session.undone_at {
         line("undone", &moment(undone));
     }
-    if let Some(summary) = &session.summary {
+    if let Some(summary) = &session.words.summary {
         line("summary", &safe(summary.expose()));
     }
-    if let Some(reason) = &session.reason {
+    if let Some(reason) = &session.words.reason {
         line("reason", &safe(reason.expose()));
     }
     text
@@ -75,7 +75,7 @@ pub(crate) fn standing(live: &LiveSession) -> String {
     format!("{}\n", parts.join(", "))
 }
 
-fn mode(session: &SessionView) -> String {
+fn mode(session: &SessionFacts) -> String {
     let mut words = vec![session.mode.as_str().to_owned()];
     if session.rehearsal {
         words.push("rehearsal".to_owned());
@@ -87,7 +87,7 @@ fn mode(session: &SessionView) -> String {
 }
 
 /// `2,311 → 2,190 (at least 75% must be left)`
-fn tokens(session: &SessionView) -> String {
+fn tokens(session: &SessionFacts) -> String {
     let Some(before) = session.pre_session_tokens else {
         return "the knife was not handed over".to_owned();
     };
@@ -102,7 +102,7 @@ fn tokens(session: &SessionView) -> String {
 }
 
 /// `3 (4 merged, 1 deleted)`
-fn edits(session: &SessionView) -> String {
+fn edits(session: &SessionFacts) -> String {
     if session.stats == Stats::default() {
         return "none".to_owned();
     }
@@ -119,7 +119,7 @@ pub(crate) fn state_style(state: State) -> Style {
 }
 
 /// Sessions, one a row.
-pub(crate) fn list(sessions: &[SessionView]) -> String {
+pub(crate) fn list(sessions: &[ShownSession]) -> String {
     let mut table = Table::new([
         "session", "begun", "state", "mode", "tokens", "edits", "note",
     ]);
@@ -162,7 +162,9 @@ pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
         let what = match (before, after) {
             (None, _) => "would be new",
             (Some(_), None) => "would be discarded",
-            (Some(before), Some(after)) if before.content != after.content => "would be rewritten",
+            (Some(before), Some(after)) if before.content() != after.content() => {
+                "would be rewritten"
+            }
             (Some(before), Some(after)) if before.constitutional != after.constitutional => {
                 "would become constitutional"
             }
@@ -170,8 +172,8 @@ pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
         };
         let _ = writeln!(text, "{BOLD}{}{BOLD:#} {what}", change.number);
         text.push_str(&diff(
-            before.map(|memory| memory.content.expose()),
-            after.map(|memory| memory.content.expose()),
+            before.map(|memory| memory.content()),
+            after.map(|memory| memory.content()),
         ));
         text.push('\n');
     }

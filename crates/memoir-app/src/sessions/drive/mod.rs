@@ -24,34 +24,21 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::machine::{Effect, Event, Machine};
-use super::{RefineOptions, RehearsedMemory, knife::Called};
-use crate::{AgentHandle, Error, Result, SessionView, spans};
+use super::{RefineOptions, knife::Called};
+use crate::{AgentHandle, Error, Result, SessionFacts, spans};
 
 pub use progress::{Measure, Progress};
 
 /// Is told what happens while it happens.
 pub type Observer<'a> = dyn FnMut(&Progress) + Send + 'a;
 
-/// A session that was driven to its end.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Driven {
-    /// The session.
-    pub session: SessionView,
-    /// For a rehearsal, what would become different.
-    pub changes: Option<Vec<RehearsedMemory>>,
-}
-
 impl AgentHandle {
-    /// Runs one whole session with the agent's model, now.
-    ///
-    /// # Errors
-    /// No session can be begun, no model can be used, or the store fails. A model that fails is no
-    /// error: the session ends as `failed`.
-    pub async fn refine(
+    /// Runs one whole session with the agent's model, now. `observer` is told all words.
+    pub(crate) async fn refine(
         &self,
         options: &RefineOptions,
         observer: &mut Observer<'_>,
-    ) -> Result<Driven> {
+    ) -> Result<SessionFacts> {
         let model = self.model(options).await?;
         let (id, holder) = self.begin(options, model.name()).await?;
         observer(&Progress::Begun {
@@ -68,20 +55,10 @@ impl AgentHandle {
         };
         // Boxed: a whole session is the largest of all futures, and lies on the stack of whoever polls it.
         let session = Box::pin(Drive::new(self.clone(), &hold, model).run(observer)).await?;
-        let driven = self.driven(session).await?;
         observer(&Progress::Ended {
-            session: Box::new(driven.session.clone()),
+            session: Box::new(session.clone()),
         });
-        Ok(driven)
-    }
-
-    /// A session that was driven to its end, with what came of a rehearsal.
-    pub(super) async fn driven(&self, session: SessionView) -> Result<Driven> {
-        let changes = match session.rehearsal {
-            true => self.session(session.id).await?.changes.or(Some(Vec::new())),
-            false => None,
-        };
-        Ok(Driven { session, changes })
+        Ok(session)
     }
 }
 
@@ -158,12 +135,12 @@ impl<'a> Drive<'a> {
     }
 
     /// Brings the session to its end.
-    pub(crate) async fn run(self, observer: &mut Observer<'_>) -> Result<SessionView> {
+    pub(crate) async fn run(self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
         let span = self.span();
         spans::of_session(span, self.begin(observer)).await
     }
 
-    async fn begin(mut self, observer: &mut Observer<'_>) -> Result<SessionView> {
+    async fn begin(mut self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
         let consent = self
             .agent
             .consent_prompt(self.hold.id, self.model.context_tokens())
@@ -176,7 +153,7 @@ impl<'a> Drive<'a> {
         self,
         opened: super::OpenedSession,
         observer: &mut Observer<'_>,
-    ) -> Result<SessionView> {
+    ) -> Result<SessionFacts> {
         let span = self.span();
         spans::of_session(span, self.take_up(opened, observer)).await
     }
@@ -189,9 +166,9 @@ impl<'a> Drive<'a> {
         mut self,
         opened: super::OpenedSession,
         observer: &mut Observer<'_>,
-    ) -> Result<SessionView> {
+    ) -> Result<SessionFacts> {
         observer(&Progress::opened(&opened));
-        let session = self.agent.session(self.hold.id).await?.session;
+        let session = self.agent.session(self.hold.id).await?;
         let event = Event::Opened {
             prompt: opened.prompt,
             tools: super::tool_definitions(session.mode),
@@ -203,7 +180,7 @@ impl<'a> Drive<'a> {
         &mut self,
         mut event: Event,
         observer: &mut Observer<'_>,
-    ) -> Result<SessionView> {
+    ) -> Result<SessionFacts> {
         loop {
             let at = self.started.elapsed();
             let effects = self.machine.handle(event, at);
@@ -260,7 +237,7 @@ impl<'a> Drive<'a> {
             Action::Open => {
                 let opened = agent.open(id, self.model.context_tokens()).await?;
                 observer(&Progress::opened(&opened));
-                let mode = agent.session(id).await?.session.mode;
+                let mode = agent.session(id).await?.mode;
                 return Ok(Event::Opened {
                     prompt: opened.prompt,
                     tools: super::tool_definitions(mode),
@@ -307,7 +284,7 @@ impl<'a> Drive<'a> {
 
     /// The session was ended by somebody else: what became of it stands in the store.
     async fn lost(&self) -> Result<Next> {
-        let session = self.agent.session(self.hold.id).await?.session;
+        let session = self.agent.session(self.hold.id).await?;
         if session.state.is_running() {
             return Err(Error::SessionLost(self.hold.id));
         }
@@ -318,7 +295,7 @@ impl<'a> Drive<'a> {
 /// What comes of an action.
 enum Next {
     Event(Event),
-    Ended(Box<SessionView>),
+    Ended(Box<SessionFacts>),
 }
 
 impl From<Event> for Next {

@@ -10,7 +10,7 @@ use memoir_domain::{
 use serde::Serialize;
 
 use super::Called;
-use crate::{SessionView, sessions::OpenedSession};
+use crate::{SessionFacts, sessions::OpenedSession};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,7 +93,7 @@ pub enum Progress {
     /// The session ended.
     Ended {
         /// As it is now.
-        session: Box<SessionView>,
+        session: Box<SessionFacts>,
     },
 }
 

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{MemoryInput, RecordQuery, RecordView, sessions::RefineOptions};
+use memoir_app::{MemoryInput, RecordQuery, ShownRecord, sessions::RefineOptions};
 use memoir_details::{Reading, unsaid};
 use memoir_domain::{
     SessionId,
@@ -115,7 +115,7 @@ impl Run {
 
     async fn play(mut self) -> Outcome {
         let character = self.character.as_str();
-        let before = self.world.agent.show().await.unwrap().tally.core_tokens;
+        let before = self.world.agent.show().await.unwrap().counts.core_tokens;
         let start = memoir_app::Clock::now(self.world.clock.as_ref());
         let kept = self.texts().await;
         for week in 1..=WEEKS {
@@ -125,7 +125,7 @@ impl Run {
         let found = self.world.agent.verify().await.unwrap();
         assert!(found.valid, "{character}: {:?}", found.first_bad);
         self.world.check().await;
-        let after = self.world.agent.show().await.unwrap().tally.core_tokens;
+        let after = self.world.agent.show().await.unwrap().counts.core_tokens;
         let (words, said, longest) = self.kept_words().await;
         self.check_that_somebody_said_all().await;
         self.check_origins().await;
@@ -167,13 +167,14 @@ impl Run {
         let driven = self
             .world
             .agent
+            .seen_by(memoir_app::Viewer::Agent)
             .refine(&options, &mut |_| {})
             .await
             .unwrap();
         let ends = [State::Completed, State::RolledBack];
-        assert!(ends.contains(&driven.session.state), "{:?}", driven.session);
+        assert!(ends.contains(&driven.state), "{driven:?}");
         if self.character == Character::Zombie {
-            self.call_from_the_grave(driven.session.id).await;
+            self.call_from_the_grave(driven.id).await;
         }
     }
 
@@ -199,9 +200,15 @@ impl Run {
 
     /// The kept core memories.
     async fn texts(&self) -> BTreeMap<u64, String> {
-        let memories = self.world.agent.memories(false).await.unwrap();
+        let memories = self
+            .world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(false)
+            .await
+            .unwrap();
         let core = memories.into_iter().filter(|one| one.kind == Kind::Core);
-        core.map(|memory| (memory.number.0, memory.content.into_exposed()))
+        core.map(|memory| (memory.number.0, memory.content().to_owned()))
             .collect()
     }
 
@@ -231,9 +238,13 @@ impl Run {
         (words, kept, longest)
     }
 
-    async fn records(&self) -> Vec<RecordView> {
+    async fn records(&self) -> Vec<ShownRecord> {
         let agent = &self.world.agent;
-        agent.records(&RecordQuery::default()).await.unwrap()
+        agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .records(&RecordQuery::default())
+            .await
+            .unwrap()
     }
 
     /// Who stands for each memory that is gone; `None` where nobody does.
@@ -269,13 +280,19 @@ impl Run {
             .iter()
             .filter(|record| record.action == Action::MemorySaved);
         for record in saved {
-            let after = record.after.as_ref().unwrap();
+            let after = record.words.after.as_ref().unwrap();
             self.said.add(after.expose()["content"].as_str().unwrap());
         }
-        let memories = self.world.agent.memories(true).await.unwrap();
+        let memories = self
+            .world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap();
         let core = memories.iter().filter(|memory| memory.kind == Kind::Core);
         let all = core
-            .map(|memory| memory.content.expose())
+            .map(|memory| memory.content())
             .chain(score.written.iter().map(String::as_str));
         for text in all {
             for sentence in mind::sentences(text) {
@@ -292,12 +309,20 @@ impl Run {
     async fn check_origins(&self) {
         let score = self.mind.lock().unwrap().score.clone();
         for number in score.protected {
-            let memory = self.world.agent.memory(Number(number)).await.unwrap();
+            let lens = self.world.agent.seen_by(memoir_app::Viewer::Agent);
+            let memory = lens.memory(Number(number)).await.unwrap();
             assert_eq!(memory.origin.weakness(), 0, "{number}");
-            assert!(!memory.content.expose().contains("A page of week"));
+            assert!(!memory.content().contains("A page of week"));
         }
-        for memory in self.world.agent.memories(true).await.unwrap() {
-            if memory.content.expose().contains("A page of week") {
+        for memory in self
+            .world
+            .agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap()
+        {
+            if memory.content().contains("A page of week") {
                 assert_eq!(memory.origin.as_str(), "external", "{}", memory.number);
             }
         }
@@ -305,8 +330,8 @@ impl Run {
 }
 
 /// Which memories a record tells to be gone, and who stands for them.
-fn handed_over(record: &RecordView) -> Vec<(u64, Option<u64>)> {
-    let data = record.data.expose();
+fn handed_over(record: &ShownRecord) -> Vec<(u64, Option<u64>)> {
+    let data = record.words.data.expose();
     let number = record.memory.map(|number| number.0);
     let list = |value: &Value| -> Vec<u64> {
         let all = value.as_array().into_iter().flatten();

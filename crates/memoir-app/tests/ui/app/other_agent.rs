@@ -1,9 +1,9 @@
-//! No method of a handle takes another agent.
+//! No method of a handle or a lens takes another agent.
 
-use memoir_app::AgentHandle;
+use memoir_app::{AgentHandle, AgentLens};
 
-pub async fn read_other(handle: &AgentHandle, other: &AgentHandle) {
-    let _ = handle.memories(other.scope(), true).await;
+pub async fn read_other(handle: &AgentHandle, lens: AgentLens<'_>, other: &AgentHandle) {
+    let _ = lens.memories(other.scope(), true).await;
     let _ = handle.export(other.scope()).await;
 }
 

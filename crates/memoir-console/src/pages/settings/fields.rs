@@ -1,7 +1,7 @@
 //! An agent's settings as the fields of a form, and what was typed into them as new values.
 
 use maud::{Markup, html};
-use memoir_app::{AgentView, Memoir};
+use memoir_app::{AgentFacts, Memoir};
 use memoir_domain::agent::{
     DEFAULT_CONTEXT_JOURNAL_TOKENS, DEFAULT_CORE_TOKEN_BUDGET, DEFAULT_IMMUTABLE_TAGS, Field,
     PROMPT_LIMIT, SYSTEM_PROMPT_LIMIT, Threshold,
@@ -185,7 +185,7 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
 }
 
 /// What is in force of a setting that has a default.
-fn in_force(memoir: &Memoir, view: &AgentView, field: Field) -> Option<String> {
+fn in_force(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> {
     let code = |value: Value| value.as_str().map(words::spaced);
     match field {
         Field::Model => Some(view.effective_model.clone().unwrap_or("none".to_owned())),
@@ -215,7 +215,7 @@ fn in_force(memoir: &Memoir, view: &AgentView, field: Field) -> Option<String> {
 }
 
 /// A setting as it is written in its field; blank where it has its default. No prompt is ever written.
-pub(super) fn written(view: &AgentView, field: Field) -> String {
+pub(super) fn written(view: &AgentFacts, field: Field) -> String {
     if field == Field::Name {
         return view.name.clone();
     }
@@ -237,7 +237,7 @@ pub(in crate::pages) struct Around<'a> {
     pub(in crate::pages) memoir: &'a Memoir,
     pub(in crate::pages) faults: &'a Faults,
     /// The agent as it is; `None` where it is still to be made.
-    pub(in crate::pages) view: Option<&'a AgentView>,
+    pub(in crate::pages) view: Option<&'a AgentFacts>,
 }
 
 /// The field of a setting that is no prompt.

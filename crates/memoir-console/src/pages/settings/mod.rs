@@ -18,7 +18,7 @@ use axum::{
     http::StatusCode,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, AgentView, Error, Memoir, RecordSearch, RecordView};
+use memoir_app::{AgentFacts, AgentHandle, Error, Memoir, RecordFacts, RecordQuery};
 use memoir_domain::{
     agent::Field,
     audit::{Action, Actor, ActorKind},
@@ -56,16 +56,16 @@ pub(crate) struct PageQuery {
 
 /// An agent's settings with who set them.
 struct SettingsView {
-    view: AgentView,
+    view: AgentFacts,
     /// The latest changes, newest first, without their words.
-    changes: Vec<RecordView>,
+    changes: Vec<RecordFacts>,
 }
 
 impl SettingsView {
     /// The changes first: one that comes in between is among the settings, and told of once more.
     async fn of(agent: &AgentHandle) -> Result<Self, Error> {
         let changes = changes(agent).await?;
-        let view = agent.show_to_administrator().await?;
+        let view = agent.show().await?;
         Ok(Self { view, changes })
     }
 
@@ -81,26 +81,30 @@ impl SettingsView {
     }
 
     /// The last change of a setting among the latest ones.
-    fn last_of(&self, field: Field) -> Option<&RecordView> {
+    fn last_of(&self, field: Field) -> Option<&RecordFacts> {
         self.changes.iter().find(|change| touches(change, field))
     }
 }
 
-async fn changes(agent: &AgentHandle) -> Result<Vec<RecordView>, Error> {
-    let search = RecordSearch {
+async fn changes(agent: &AgentHandle) -> Result<Vec<RecordFacts>, Error> {
+    let search = RecordQuery {
         actions: vec![Action::AgentConfigured],
-        ..RecordSearch::default()
+        ..RecordQuery::default()
     };
     agent.search_records(&search, None, LATEST).await
 }
 
 /// The settings that a record tells of, by their wire names.
-fn touched_by(record: &RecordView) -> impl Iterator<Item = &str> {
-    let names = record.data.expose().get("fields").and_then(Value::as_array);
+fn touched_by(record: &RecordFacts) -> impl Iterator<Item = &str> {
+    let names = record
+        .counts
+        .as_map()
+        .get("fields")
+        .and_then(Value::as_array);
     names.into_iter().flatten().filter_map(Value::as_str)
 }
 
-fn touches(record: &RecordView, field: Field) -> bool {
+fn touches(record: &RecordFacts, field: Field) -> bool {
     touched_by(record).any(|name| name == field.as_str())
 }
 
@@ -225,7 +229,7 @@ impl SettingsForm {
 }
 
 /// A setting that is no prompt in words, as it is set.
-fn told(view: &AgentView, field: Field) -> String {
+fn told(view: &AgentFacts, field: Field) -> String {
     match (field, written(view, field)) {
         (Field::Paused | Field::Active, value) if value == "yes" => "yes".to_owned(),
         (Field::Paused | Field::Active, _) => "no".to_owned(),
@@ -259,7 +263,7 @@ pub(crate) async fn change(
         let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
         match agent.as_seen(newest).configure(&settings, &actor).await {
             Ok(view) => {
-                let done = match view.warnings.is_empty() {
+                let done = match view.words.warnings.is_empty() {
                     true => "configured",
                     false => "configured_with_placeholders",
                 };
@@ -280,7 +284,7 @@ pub(crate) async fn change(
 pub(super) const NAME_TAKEN: &str = "Another agent of the account has this name already.";
 
 /// What a setting is; that of a prompt which the agent wrote is not among them.
-fn value(view: &AgentView, field: Field) -> Option<Value> {
+fn value(view: &AgentFacts, field: Field) -> Option<Value> {
     match field {
         Field::Name => Some(Value::from(view.name.as_str())),
         _ => view.settings.expose().get(field.as_str()).cloned(),
@@ -289,7 +293,7 @@ fn value(view: &AgentView, field: Field) -> Option<Value> {
 
 /// The place of the newest record of the agent's log.
 async fn newest(agent: &AgentHandle) -> Result<u64, Error> {
-    let all = RecordSearch::default();
+    let all = RecordQuery::default();
     let records = agent.search_records(&all, None, 1).await?;
     Ok(records.first().map_or(0, |record| record.seq))
 }
@@ -569,7 +573,7 @@ fn history(standing: &SettingsView) -> Markup {
 }
 
 /// The settings that a record tells of, in words.
-fn names(change: &RecordView) -> String {
+fn names(change: &RecordFacts) -> String {
     let name = |name: &str| match name.parse::<Field>() {
         Ok(field) => label(field).to_lowercase(),
         Err(_) => words::spaced(name),

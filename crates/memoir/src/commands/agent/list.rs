@@ -1,6 +1,6 @@
 //! `memoir agent list`
 
-use memoir_app::AgentView;
+use memoir_app::AgentFacts;
 
 use crate::{
     cli::Global,
@@ -40,11 +40,11 @@ pub(crate) async fn run(global: &Global) -> Outcome {
     for agent in &agents {
         table.row([
             safe(&agent.name).into_owned(),
-            thousands(agent.tally.core_count),
-            thousands(agent.tally.core_tokens),
+            thousands(agent.counts.core_count),
+            thousands(agent.counts.core_tokens),
             thousands(agent.effective_core_token_budget),
-            thousands(agent.tally.journal_count),
-            thousands(agent.tally.discarded_count),
+            thousands(agent.counts.journal_count),
+            thousands(agent.counts.discarded_count),
             agent
                 .last_refinement_at
                 .map_or_else(|| "–".to_owned(), |time| time.date()),
@@ -60,7 +60,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
 }
 
 /// When the schedule takes the agent next.
-pub(super) fn next(agent: &AgentView) -> String {
+pub(super) fn next(agent: &AgentFacts) -> String {
     match (agent.next_refinement_reason, agent.next_refinement_at) {
         (Some(reason), _) => format!("never: {}", reason.explanation()),
         (None, _) if agent.refinement_due.is_some() => "due".to_owned(),

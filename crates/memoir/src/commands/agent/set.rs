@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memoir_app::{AgentView, Eyes};
+use memoir_app::ShownAgent;
 use memoir_domain::{PrivateText, agent::Field};
 use serde_json::Value;
 
@@ -48,11 +48,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let name = Value::String(view.name.clone());
         let set = match field {
             Field::Name => &name,
-            field => view
-                .settings
-                .expose()
-                .get(field.as_str())
-                .unwrap_or(&Value::Null),
+            field => view.setting(field).unwrap_or(&Value::Null),
         };
         terminal::print(&format!(
             "{} is {}",
@@ -65,8 +61,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// Tells what is odd about prompts that were just set.
-pub(super) fn warn(agent: &AgentView) {
-    for warning in &agent.warnings {
+pub(super) fn warn(agent: &ShownAgent) {
+    for warning in &agent.words.warnings {
         terminal::note(&format!("warning: {}", terminal::safe(warning.expose())));
     }
 }
@@ -89,15 +85,9 @@ async fn assign(
     agent: &str,
     field: Field,
     value: Option<&str>,
-) -> Result<AgentView, crate::failure::Failure> {
+) -> Result<ShownAgent, crate::failure::Failure> {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
-    let eyes = installation.eyes(&agent).await?;
-    let view = agent
-        .configure(&[(field, value)], &installation.author())
-        .await?;
-    Ok(match eyes {
-        Eyes::Agent => view,
-        Eyes::Administrator => agent.show_to_administrator().await?,
-    })
+    let author = installation.author();
+    Ok(agent.configure(&[(field, value)], &author).await?)
 }

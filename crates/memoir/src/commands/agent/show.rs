@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memoir_app::{AgentView, Eyes};
+use memoir_app::ShownAgent;
 use memoir_domain::agent::Field;
 use serde_json::Value;
 
@@ -18,10 +18,8 @@ use crate::{
 pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
-    let agent = match installation.eyes(&agent).await? {
-        Eyes::Agent => agent.show().await?,
-        Eyes::Administrator => agent.show_to_administrator().await?,
-    };
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let agent = lens.show().await?;
     if global.json {
         terminal::json(&agent)?;
     } else {
@@ -30,7 +28,7 @@ pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
     Ok(Ending::Done)
 }
 
-fn describe(agent: &AgentView) -> String {
+fn describe(agent: &ShownAgent) -> String {
     let mut text = format!(
         "{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}\n\n",
         safe(&agent.name),
@@ -40,7 +38,7 @@ fn describe(agent: &AgentView) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {DIM}{name:<26}{DIM:#} {value}");
     };
-    let tally = &agent.tally;
+    let tally = &agent.counts;
     line(
         "core memories",
         &format!(
@@ -75,12 +73,8 @@ fn describe(agent: &AgentView) -> String {
 }
 
 /// A setting's value, or the default that counts in its place.
-fn setting(agent: &AgentView, field: Field) -> String {
-    let set = agent
-        .settings
-        .expose()
-        .get(field.as_str())
-        .unwrap_or(&Value::Null);
+fn setting(agent: &ShownAgent, field: Field) -> String {
+    let set = agent.setting(field).unwrap_or(&Value::Null);
     if !set.is_null() {
         return value(field, set);
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, slice};
 
-use memoir_app::{MemoryView, RecordView};
+use memoir_app::{ShownMemory, ShownRecord};
 use memoir_domain::{audit::Action, memory::Kind};
 
 use super::Shown;
@@ -11,12 +11,12 @@ use crate::{
     terminal::{BOLD, DIM, GREEN, RED, safe_lines},
 };
 
-pub(super) fn is_core(memory: &MemoryView) -> bool {
+pub(super) fn is_core(memory: &ShownMemory) -> bool {
     memory.kind == Kind::Core && memory.discarded_at.is_none()
 }
 
 /// What is there before the session.
-pub(super) fn before(agent: &str, memories: &[MemoryView]) -> String {
+pub(super) fn before(agent: &str, memories: &[ShownMemory]) -> String {
     let mut text = heading(&format!("`{agent}` before its session"));
     text.push_str(&ledger(memories));
     text.push_str(&heading(
@@ -28,7 +28,7 @@ pub(super) fn before(agent: &str, memories: &[MemoryView]) -> String {
 /// What came of the session.
 pub(super) fn after(shown: &Shown) -> String {
     let mut text = heading("What was edited, and why");
-    if let Some(summary) = &shown.session.summary {
+    if let Some(summary) = &shown.session.words.summary {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
@@ -36,7 +36,7 @@ pub(super) fn after(shown: &Shown) -> String {
             safe_lines(summary.expose())
         );
     }
-    let edits: Vec<RecordView> = shown
+    let edits: Vec<ShownRecord> = shown
         .records
         .iter()
         .filter(|record| record.action != Action::MemoryRefinementComplete)
@@ -48,12 +48,7 @@ pub(super) fn after(shown: &Shown) -> String {
     text.push_str(&heading("The journal entry that tells the agent of it"));
     match &shown.journal {
         Some(entry) => {
-            let _ = writeln!(
-                text,
-                "{} {}",
-                entry.number,
-                safe_lines(entry.content.expose())
-            );
+            let _ = writeln!(text, "{} {}", entry.number, safe_lines(entry.content()));
         }
         None => text.push_str("there is none\n"),
     }
@@ -75,8 +70,8 @@ fn heading(text: &str) -> String {
 }
 
 /// The core memories, and how much journal there is.
-fn ledger(memories: &[MemoryView]) -> String {
-    let core: Vec<&MemoryView> = memories.iter().filter(|memory| is_core(memory)).collect();
+fn ledger(memories: &[ShownMemory]) -> String {
+    let core: Vec<&ShownMemory> = memories.iter().filter(|memory| is_core(memory)).collect();
     let kept = memories
         .iter()
         .filter(|memory| memory.discarded_at.is_none());

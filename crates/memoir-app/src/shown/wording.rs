@@ -6,14 +6,16 @@ use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     access::{AccessScope, Shown},
     audit::LostWords,
-    memory::{Memory, Number, tokens},
-    wording::{LetGo, Origin, Wording, WordingId},
+    memory::{Memory, Number},
+    wording::{Origin, Wording, WordingId},
 };
 use memoir_store::{AgentQuery, Selection};
 use memoir_vault::AgentKey;
 use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::{AgentHandle, Error, Eyes, Mechanic, Result, codec, memories::wanted};
+use super::{AgentLens, ShowsWords, Sight, schemas, words};
+use crate::{AgentHandle, Error, Result, codec, memories::wanted};
 
 /// Which wordings, the oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,38 +65,48 @@ impl WordingQuery {
     }
 }
 
-/// A wording as it is shown; without words for an administrator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WordingView {
+/// A wording that a memory stands for. `content`, `source` and the words let go are for the agent itself, and for
+/// an administrator under an access to all that the agent has granted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Wording)]
+pub struct ShownWording {
     /// Which one it is, for the next page.
     #[serde(skip)]
     pub id: WordingId,
-    /// The memory that it was given to; `memoir restore` brings it back by this number.
+    /// The memory that it was given to: `restore` brings it back by this number.
+    #[schema(value_type = u64)]
     pub number: Number,
-    /// The text as its author gave it; `None` for whoever may not read it.
+    /// The text as its author gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub content: Option<PrivateText>,
     /// Through which door it came.
+    #[schema(value_type = schemas::Origin)]
     pub origin: Origin,
-    /// Where it came from, in the words of whoever saved it; `None` where nothing was said, and for whoever may
-    /// not read it.
+    /// Where it came from, in the words of whoever saved it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub source: Option<PrivateText>,
-    /// Its origin date.
+    /// The origin date.
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// What sessions let go of it, oldest first; empty where all of it is said.
-    pub let_go: Vec<LetGoView>,
+    pub let_go: Vec<ShownLetGo>,
 }
 
-/// What one edit let go of a wording.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LetGoView {
+/// What one edit of a session let go of a wording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LetGo)]
+pub struct ShownLetGo {
     /// The session.
+    #[schema(value_type = String, format = Uuid)]
     pub session_id: SessionId,
     /// When.
+    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// The words, in the author's own form; `None` for whoever may not read them.
+    /// The words, in the author's own form.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
     pub words: Option<Vec<PrivateText>>,
     /// How many words count as lost: all of a sentence whose meaning may have changed.
     pub lost_words: u64,
@@ -102,15 +114,15 @@ pub struct LetGoView {
     pub deleted: bool,
 }
 
-impl WordingView {
-    fn blind(wording: &Wording) -> Self {
-        let blind = |let_go: &LetGo| LetGoView {
+impl ShownWording {
+    fn without_words(wording: &Wording) -> Self {
+        let let_go = wording.let_go.iter().map(|let_go| ShownLetGo {
             session_id: let_go.session,
             at: let_go.at,
             words: None,
             lost_words: let_go.words,
             deleted: let_go.deleted,
-        };
+        });
         Self {
             id: wording.id(),
             number: wording.number,
@@ -118,43 +130,51 @@ impl WordingView {
             origin: wording.origin,
             source: None,
             created_at: wording.created_at,
-            let_go: wording.let_go.iter().map(blind).collect(),
-        }
-    }
-
-    fn shown(&self) -> Shown {
-        let words = self.content.iter().chain(&self.source);
-        let lost = self
-            .let_go
-            .iter()
-            .flat_map(|lost| lost.words.iter().flatten());
-        Shown {
-            memories: u64::from(self.content.is_some()),
-            tokens: words.chain(lost).map(|text| tokens(text.expose())).sum(),
+            let_go: let_go.collect(),
         }
     }
 }
 
-impl AgentHandle {
-    /// Wordings, with their words for the agent alone.
+impl ShowsWords for ShownWording {
+    fn words_shown(&self) -> Shown {
+        let own = self.content.iter().chain(&self.source);
+        let lost = self.let_go.iter().filter_map(|lost| lost.words.as_ref());
+        Shown {
+            memories: u64::from(self.content.is_some()),
+            ..words(own.chain(lost.flatten()))
+        }
+    }
+}
+
+impl AgentLens<'_> {
+    /// Wordings; under a grant with words where the agent lets everything be seen: what was let go is no part of
+    /// its kept core memories any more.
     ///
     /// # Errors
     /// There is no memory of that number; the store fails.
-    pub async fn wordings(&self, query: &WordingQuery, eyes: Eyes) -> Result<Vec<WordingView>> {
-        let loaded = self.load(&query.wanted()).await?;
-        let selected = query.select(&loaded.memories)?;
-        match eyes {
-            Eyes::Agent => self.with_words(loaded.base.key(), selected).await,
-            Eyes::Administrator => Ok(selected.iter().map(WordingView::blind).collect()),
-        }
+    pub async fn wordings(&self, query: &WordingQuery) -> Result<Vec<ShownWording>> {
+        let covers_all = |scope| scope == AccessScope::All;
+        let wanted = &query.wanted();
+        self.look(wanted, covers_all, |mut look| async move {
+            let loaded = look.load(wanted).await?;
+            let selected = query.select(&loaded.memories)?;
+            if look.sight == Sight::NoWords {
+                let seen = selected.iter().map(ShownWording::without_words);
+                return Ok(seen.collect());
+            }
+            look.agent.with_words(loaded.base.key(), selected).await
+        })
+        .await
     }
+}
 
-    async fn with_words(&self, key: &AgentKey, all: Vec<Wording>) -> Result<Vec<WordingView>> {
+impl AgentHandle {
+    async fn with_words(&self, key: &AgentKey, all: Vec<Wording>) -> Result<Vec<ShownWording>> {
         let ids: BTreeSet<WordingId> = all.iter().map(Wording::id).collect();
         let texts = self.texts_at(key, &ids, &[]).await?;
         let lost = self.deleted_words(key, &all).await?;
         let view = |wording: Wording| {
-            let mut view = WordingView::blind(&wording);
+            let mut view = ShownWording::without_words(&wording);
             for (shown, let_go) in view.let_go.iter_mut().zip(&wording.let_go) {
                 // What a delete let go is all of it, and stands in its record alone.
                 let in_record = lost.iter().filter(|(seq, lost)| {
@@ -163,7 +183,7 @@ impl AgentHandle {
                 let in_record = in_record.flat_map(|(_, lost)| &lost.words);
                 shown.words = Some(let_go.lost.iter().chain(in_record).cloned().collect());
             }
-            WordingView {
+            ShownWording {
                 content: texts.get(&wording.id()).cloned(),
                 source: wording.source,
                 ..view
@@ -195,29 +215,4 @@ impl AgentHandle {
 
 fn is_of(lost: &LostWords, wording: &Wording) -> bool {
     (lost.seq, lost.number) == (wording.seq, wording.number)
-}
-
-impl Mechanic {
-    /// As [`AgentHandle::wordings`], with words where the agent lets everything be seen: what was let go is no
-    /// part of its kept core memories any more.
-    ///
-    /// # Errors
-    /// As [`AgentHandle::wordings`].
-    pub async fn wordings(&self, query: &WordingQuery) -> Result<Vec<WordingView>> {
-        for _ in 0..crate::ATTEMPTS {
-            let all = |scope: AccessScope| scope == AccessScope::All;
-            let Some(entered) = self.enter(&query.wanted(), all).await? else {
-                return self.agent.wordings(query, Eyes::Administrator).await;
-            };
-            let selected = query.select(&entered.loaded.memories)?;
-            let key = entered.loaded.base.key();
-            let seen = self.agent.with_words(key, selected).await?;
-            let shown = seen.iter().map(WordingView::shown);
-            let shown = shown.fold(Shown::default(), Shown::and);
-            if self.note(entered, shown).await? {
-                return Ok(seen);
-            }
-        }
-        Err(Error::Contended)
-    }
 }

@@ -1,0 +1,326 @@
+//! Agents as they are shown: their settings as set, those in force beside them, and their counts.
+
+use std::ops::Deref;
+
+use memoir_domain::{
+    AgentId, PrivateJson, PrivateText, Timestamp,
+    access::{AccessScope, Shown},
+    agent::{self, Agent, DuplicateMatch, Field, LossGuard, Settings},
+    audit::Actor,
+    authoring,
+    memory::{Tally, tokens},
+    schedule::{self, LeftAlone, RefinementSchedule},
+    session::Mode,
+};
+use memoir_store::AgentQuery;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{AgentLens, ShowsWords, Sight, schema, schemas};
+use crate::{AgentHandle, KeptView, Memoir, RefinementDue, Result};
+
+/// An agent without the prompts that it has set itself.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct AgentFacts {
+    /// Its identifier.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: AgentId,
+    /// Its name.
+    pub name: String,
+    /// The settings; prompts that the agent itself has set are left out for an administrator, but under an
+    /// access to all that the agent has granted.
+    #[serde(flatten)]
+    #[schema(value_type = schemas::SettingsAsSet)]
+    pub settings: PrivateJson,
+    /// The model that refines it; null where there is none.
+    #[schema(required)]
+    pub effective_model: Option<String>,
+    /// The share of the mass that a session must leave.
+    pub effective_refinement_threshold: f64,
+    /// Tokens of core memories that its runtime has room for.
+    pub effective_core_token_budget: u64,
+    /// The mass over which a session is due.
+    pub effective_refinement_trigger_tokens: u64,
+    /// Tags that put a memory beyond merging, deleting and rewriting.
+    pub effective_immutable_tags: Vec<String>,
+    /// When two core memories are the same text.
+    #[schema(value_type = schemas::DuplicateMatch)]
+    pub effective_duplicate_match: DuplicateMatch,
+    /// What becomes of an edit that would let something go.
+    #[schema(value_type = schemas::LossGuard)]
+    pub effective_loss_guard: LossGuard,
+    /// `weekly`, `off`, or a slot such as `Thu 03:30`.
+    #[schema(value_type = String)]
+    pub effective_refinement_schedule: RefinementSchedule,
+    /// Which tools the sessions have that the schedule begins.
+    #[schema(value_type = schemas::Mode)]
+    pub effective_refinement_mode: Mode,
+    /// The most tokens that the journal takes of a context.
+    pub effective_context_journal_tokens: u64,
+    /// The most tokens of one answer of its model.
+    pub effective_answer_tokens: u32,
+    /// What is counted of its memories.
+    #[serde(flatten)]
+    #[schema(inline)]
+    pub counts: MemoryCounts,
+    /// How much of what was ever said is still said.
+    #[schema(value_type = schemas::Kept)]
+    pub kept: KeptView,
+    /// Whether a session is due.
+    pub needs_refinement: bool,
+    /// Whether the schedule asks it now, and why; null where it does not.
+    #[schema(required)]
+    pub refinement_due: Option<RefinementDue>,
+    /// When its last session ended; null where there was none.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    pub last_refinement_at: Option<Timestamp>,
+    /// When the schedule asks it next: now where the agent is due; null where it is never asked.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    pub next_refinement_at: Option<Timestamp>,
+    /// Why the schedule never asks it; null where it does.
+    #[schema(required, value_type = Option<schemas::LeftAlone>)]
+    pub next_refinement_reason: Option<LeftAlone>,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+}
+
+/// What is counted of an agent's memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct MemoryCounts {
+    /// The mass: tokens of the kept core memories.
+    pub core_tokens: u64,
+    /// Kept core memories.
+    pub core_count: u64,
+    /// Kept journal entries, faded ones included.
+    pub journal_count: u64,
+    /// Kept constitutional memories.
+    pub constitutional_count: u64,
+    /// Discarded memories, without the shredded ones.
+    pub discarded_count: u64,
+    /// Shredded memories.
+    pub shredded_count: u64,
+    /// Tokens of the journal entries, faded ones included.
+    pub journal_tokens: u64,
+}
+
+impl From<Tally> for MemoryCounts {
+    fn from(tally: Tally) -> Self {
+        Self {
+            core_tokens: tally.core_tokens,
+            core_count: tally.core_count,
+            journal_count: tally.journal_count,
+            constitutional_count: tally.constitutional_count,
+            discarded_count: tally.discarded_count,
+            shredded_count: tally.shredded_count,
+            journal_tokens: tally.journal_tokens,
+        }
+    }
+}
+
+/// What an agent and whoever sets it say.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct AgentWords {
+    /// The prompts that the agent has set itself, among the settings; `None` for whoever may not read them.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    pub own_prompts: Option<PrivateJson>,
+    /// Where a prompt that was just set is not what it seems, such as one with a placeholder that nothing
+    /// fills.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>, required = false)]
+    pub warnings: Vec<PrivateText>,
+}
+
+/// An agent, with the prompts of its own for whoever may read them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShownAgent {
+    /// What is no word of the agent's.
+    #[serde(flatten)]
+    pub facts: AgentFacts,
+    /// The agent's own prompts, and what is odd about one that was just set.
+    #[serde(flatten)]
+    pub words: AgentWords,
+}
+
+schema::one_object!(
+    ShownAgent,
+    "Agent",
+    [AgentFacts, AgentWords],
+    "An agent: its settings as set (null where unset), those in force beside them, and its counts."
+);
+
+impl Deref for ShownAgent {
+    type Target = AgentFacts;
+
+    fn deref(&self) -> &AgentFacts {
+        &self.facts
+    }
+}
+
+impl From<AgentFacts> for ShownAgent {
+    fn from(facts: AgentFacts) -> Self {
+        let words = AgentWords {
+            own_prompts: None,
+            warnings: Vec::new(),
+        };
+        Self { facts, words }
+    }
+}
+
+impl ShowsWords for ShownAgent {
+    fn words_shown(&self) -> Shown {
+        let own = self.words.own_prompts.iter();
+        let own = own.flat_map(|own| own.expose().as_object()).flatten();
+        let set = own.filter(|(name, _)| name.parse::<Field>().is_ok());
+        Shown {
+            memories: 0,
+            tokens: set.map(|(_, value)| value.as_str().map_or(0, tokens)).sum(),
+        }
+    }
+}
+
+impl AgentFacts {
+    /// The text that is in force in place of a prompt that is not set; `None` where it is set, or is not shown.
+    pub fn default_prompt(&self, field: Field) -> Option<String> {
+        let set = self.settings.expose().get(field.as_str())?;
+        set.is_null()
+            .then(|| authoring::default_prompt(&self.name, field))
+            .flatten()
+    }
+}
+
+impl ShownAgent {
+    /// A setting as it is set; `None` where it is a prompt that is not shown.
+    pub fn setting(&self, field: Field) -> Option<&Value> {
+        let own = self.words.own_prompts.iter().chain([&self.facts.settings]);
+        let mut found = own.filter_map(|settings| settings.expose().get(field.as_str()));
+        found.next()
+    }
+
+    pub(crate) fn seen(memoir: &Memoir, agent: &Agent, sight: Sight) -> Self {
+        let shown = Self::from(memoir.agent_facts(agent));
+        if !sight.covers(AccessScope::shows_prompts) {
+            return shown;
+        }
+        let own = settings_map(agent, |field| is_own(agent, field));
+        Self {
+            words: AgentWords {
+                own_prompts: Some(own),
+                ..shown.words
+            },
+            ..shown
+        }
+    }
+
+    /// On the answer to a change, for whoever made it.
+    pub(crate) fn answered(memoir: &Memoir, agent: &Agent, actor: &Actor) -> Self {
+        Self::seen(memoir, agent, Sight::of_answer(actor))
+    }
+}
+
+impl Memoir {
+    /// Without the prompts that the agent itself has set.
+    pub(crate) fn agent_facts(&self, agent: &Agent) -> AgentFacts {
+        self.facts_with(agent, settings_map(agent, |field| !is_own(agent, field)))
+    }
+
+    /// Without prompts, which are not read for lists.
+    pub(crate) fn listed_facts(&self, agent: &Agent) -> AgentFacts {
+        self.facts_with(agent, settings_map(agent, |field| !field.is_text()))
+    }
+
+    fn facts_with(&self, agent: &Agent, shown: PrivateJson) -> AgentFacts {
+        let settings = &agent.settings;
+        let now = self.now();
+        let left_alone = self.left_alone(agent);
+        AgentFacts {
+            id: agent.id,
+            name: agent.name.clone(),
+            settings: shown,
+            effective_model: self.effective_model(settings),
+            effective_refinement_threshold: settings.effective_refinement_threshold().share(),
+            effective_core_token_budget: settings.effective_core_token_budget(),
+            effective_refinement_trigger_tokens: settings.effective_refinement_trigger_tokens(),
+            effective_immutable_tags: settings.effective_immutable_tags(),
+            effective_duplicate_match: settings.effective_duplicate_match(),
+            effective_loss_guard: settings.effective_loss_guard(),
+            effective_refinement_schedule: settings.effective_refinement_schedule(),
+            effective_refinement_mode: settings.effective_refinement_mode(),
+            effective_context_journal_tokens: settings.effective_context_journal_tokens(),
+            effective_answer_tokens: settings
+                .answer_tokens
+                .unwrap_or(self.settings.limits.answer_tokens),
+            counts: agent.tally.into(),
+            kept: KeptView::new(agent, now),
+            needs_refinement: agent.needs_refinement(),
+            refinement_due: self.refinement_due(agent),
+            last_refinement_at: agent.last_refinement_at,
+            next_refinement_at: match left_alone {
+                Some(_) => None,
+                None => schedule::next(agent, &self.settings.weekly_slot, now),
+            },
+            next_refinement_reason: left_alone,
+            created_at: agent.created_at,
+        }
+    }
+
+    pub(crate) fn effective_model(&self, settings: &Settings) -> Option<String> {
+        settings.model.clone().or_else(|| {
+            self.settings
+                .default_model
+                .as_ref()
+                .map(ToString::to_string)
+        })
+    }
+}
+
+/// Whether the agent itself has set it.
+fn is_own(agent: &Agent, field: Field) -> bool {
+    agent.settings.authored.contains(field.as_str())
+}
+
+fn settings_map(agent: &Agent, shown: impl Fn(Field) -> bool) -> PrivateJson {
+    let mut settings = serde_json::Map::new();
+    let fields = Field::ALL.into_iter();
+    for field in fields.filter(|field| *field != Field::Name && shown(*field)) {
+        let value = agent::field_value(&agent.name, &agent.settings, field);
+        if let Some(default) = authoring::default_prompt(&agent.name, field) {
+            let in_force = match &value {
+                Value::Null => default.into(),
+                set => set.clone(),
+            };
+            settings.insert(format!("effective_{}", field.as_str()), in_force);
+        }
+        settings.insert(field.as_str().to_owned(), value);
+    }
+    PrivateJson::new(settings.into())
+}
+
+impl AgentHandle {
+    /// The agent without the prompts that it has set itself.
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn show(&self) -> Result<AgentFacts> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        Ok(self.memoir.agent_facts(&loaded.agent))
+    }
+}
+
+impl AgentLens<'_> {
+    /// The agent, with the prompts that it has set itself where they may be read.
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn show(&self) -> Result<ShownAgent> {
+        let wanted = &AgentQuery::default();
+        self.look(wanted, AccessScope::shows_prompts, |mut look| async move {
+            let loaded = look.load(wanted).await?;
+            let memoir = &look.agent.memoir;
+            Ok(ShownAgent::seen(memoir, &loaded.agent, look.sight))
+        })
+        .await
+    }
+}

@@ -1,0 +1,352 @@
+//! What is shown of an agent, and to whom (SPEC 5.1, 5.2, 5.5).
+//!
+//! Each noun has two shapes. The first holds numbers, codes, names and times, and no field that could hold a
+//! word of the agent's ([`MemoryFacts`]): what an [`AgentHandle`] gives by itself, so that whoever has no right
+//! to words has nothing to strip. The second is what every door prints ([`ShownMemory`]): the first, and the
+//! words where there is a right to them. It comes from an [`AgentLens`] alone, that is, with somebody named who
+//! looks; or as the answer to a change, where it shows words to the agent and to the owner of the machine and
+//! never to an administrator, since answers are kept and sent on.
+//!
+//! An administrator sees words under a grant of the agent (SPEC 5.2). There is one loop for that,
+//! [`AgentLens::look`]: it reads the grant anew, lets what is to be shown be put together, commits the record
+//! of it, and hands it out only then. What the log says of a grant is read since its beginning: a row of a
+//! grant that was put back after its end shows nothing, and says so.
+
+mod agent;
+mod memory;
+mod record;
+mod schema;
+pub mod schemas;
+mod session;
+mod wording;
+
+use memoir_domain::{
+    AccessRequestId, PrivateText, Timestamp,
+    access::{self, AccessKind, AccessRequest, AccessScope, AccessState, Shown},
+    audit::{Actor, ActorKind},
+    memory::tokens,
+    recall::RecallRank,
+};
+use memoir_store::AgentQuery;
+use memoir_vault::AgentKey;
+
+pub use agent::{AgentFacts, AgentWords, MemoryCounts, ShownAgent};
+pub use memory::{MemoryFacts, MemoryWords, ShownMemory};
+pub use record::{RecordFacts, RecordQuery, RecordWords, ShownRecord};
+pub use session::{SessionFacts, SessionWords, ShownSession};
+pub use wording::{ShownLetGo, ShownWording, WordingQuery};
+
+use crate::{
+    AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedIn, again, codec::Beside,
+};
+
+/// Who looks at an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Viewer {
+    /// The agent itself, and on a machine that is somebody's own its owner: everything, with words.
+    Agent,
+    /// An administrator: words where a grant of the agent to this very one covers them, and nowhere else.
+    Administrator(Administrator),
+}
+
+/// An administrator who looks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Administrator {
+    actor: Actor,
+    /// What was asked before then was asked by somebody else of the same name.
+    since: Timestamp,
+    /// The only grant that counts; `None` for any.
+    only: Option<AccessRequestId>,
+}
+
+impl Viewer {
+    /// That administrator.
+    pub fn administrator(actor: Actor) -> Self {
+        Self::Administrator(Administrator {
+            actor,
+            since: Timestamp::MIN,
+            only: None,
+        })
+    }
+
+    /// By that grant alone, whatever else the agent lets this administrator see.
+    #[must_use]
+    pub fn under(mut self, grant: AccessRequestId) -> Self {
+        if let Self::Administrator(administrator) = &mut self {
+            administrator.only = Some(grant);
+        }
+        self
+    }
+}
+
+impl Administrator {
+    fn of(visitor: &SignedIn) -> Self {
+        Self {
+            actor: visitor.actor(),
+            since: visitor.user.created_at,
+            only: None,
+        }
+    }
+
+    /// Whether it was this one who asked then.
+    pub(crate) fn has_asked(&self, asked_by: &Actor, at: Timestamp) -> bool {
+        *asked_by == self.actor && at >= self.since
+    }
+}
+
+impl SignedIn {
+    /// This administrator, as one who looks at agents.
+    pub fn viewer(&self) -> Viewer {
+        Viewer::Administrator(Administrator::of(self))
+    }
+
+    /// Whether this administrator asked. Somebody who had the name before, and was removed, is somebody else.
+    pub fn has_asked(&self, request: &AccessRequestView) -> bool {
+        Administrator::of(self).has_asked(&request.asked_by, request.requested_at)
+    }
+}
+
+/// An agent as somebody sees it: the only way to what is shown with words.
+#[derive(Clone)]
+pub struct AgentLens<'a> {
+    pub(crate) agent: &'a AgentHandle,
+    pub(crate) viewer: Viewer,
+}
+
+/// What somebody who looks has a right to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// All words.
+    Words,
+    /// Those that a grant of that scope covers.
+    Under(AccessScope),
+    /// None.
+    NoWords,
+}
+
+impl Sight {
+    /// That of whoever made a change, on its answer.
+    pub(crate) fn of_answer(actor: &Actor) -> Self {
+        match actor.kind {
+            ActorKind::Agent | ActorKind::Owner => Self::Words,
+            ActorKind::Administrator | ActorKind::System => Self::NoWords,
+        }
+    }
+
+    fn covers(self, covers: impl FnOnce(AccessScope) -> bool) -> bool {
+        match self {
+            Self::Words => true,
+            Self::Under(scope) => covers(scope),
+            Self::NoWords => false,
+        }
+    }
+}
+
+/// One look, with what somebody who looks has a right to at this moment.
+struct Look<'a> {
+    agent: &'a AgentHandle,
+    sight: Sight,
+    /// The agent as it was found with the grant.
+    entered: Option<Loaded>,
+}
+
+impl Look<'_> {
+    /// What was asked for when the look began.
+    async fn load(&mut self, wanted: &AgentQuery) -> Result<Loaded> {
+        match self.entered.take() {
+            Some(loaded) => Ok(loaded),
+            None => self.agent.load(wanted).await,
+        }
+    }
+
+    /// The key of an agent that was not erased.
+    async fn key(&self) -> Result<AgentKey> {
+        match &self.entered {
+            Some(loaded) => Ok(loaded.base.key().clone()),
+            None => self.agent.check_present().await,
+        }
+    }
+}
+
+/// Something that is shown, and may hold words of the agent's.
+trait ShowsWords {
+    /// How much of the agent's words it shows; nothing where it shows none.
+    fn words_shown(&self) -> Shown;
+
+    /// Whether it tells something by showing nothing, too.
+    fn tells_by_nothing(&self) -> bool {
+        false
+    }
+}
+
+impl<T: ShowsWords> ShowsWords for Vec<T> {
+    fn words_shown(&self) -> Shown {
+        total(self.iter().map(T::words_shown))
+    }
+}
+
+/// What a search found.
+impl ShowsWords for Vec<(RecallRank, ShownMemory)> {
+    fn words_shown(&self) -> Shown {
+        total(self.iter().map(|(_, memory)| memory.words_shown()))
+    }
+
+    fn tells_by_nothing(&self) -> bool {
+        true
+    }
+}
+
+fn total(shown: impl Iterator<Item = Shown>) -> Shown {
+    shown.fold(Shown::default(), Shown::and)
+}
+
+/// Words that are no memory.
+fn words<'t>(words: impl IntoIterator<Item = &'t PrivateText>) -> Shown {
+    Shown {
+        memories: 0,
+        tokens: words.into_iter().map(|text| tokens(text.expose())).sum(),
+    }
+}
+
+/// A grant that is not over, and the agent as it was at that moment.
+struct Entered {
+    loaded: Loaded,
+    request: AccessRequest,
+    scope: AccessScope,
+    now: Timestamp,
+}
+
+impl AgentHandle {
+    /// The agent as that one sees it.
+    pub fn seen_by(&self, viewer: Viewer) -> AgentLens<'_> {
+        AgentLens {
+            agent: self,
+            viewer,
+        }
+    }
+
+    /// The key of an agent that was not erased.
+    async fn check_present(&self) -> Result<AgentKey> {
+        let store = &self.memoir.store;
+        let snapshot = store.snapshot(self.scope, &AgentQuery::default()).await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        self.key_of(&snapshot.agent).await
+    }
+}
+
+impl<'a> AgentLens<'a> {
+    /// The agent that is looked at.
+    pub fn handle(&self) -> &'a AgentHandle {
+        self.agent
+    }
+
+    /// The grants under which this administrator can see words now, those of the widest scope last; those whose
+    /// time is over are ended. None for the agent itself, which needs none.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn grants(&self) -> Result<Vec<AccessRequestView>> {
+        let Viewer::Administrator(who) = &self.viewer else {
+            return Ok(Vec::new());
+        };
+        let mut views = Vec::new();
+        for row in self.agent.granted(who, |_| true).await? {
+            let view = self.access_request(row.id).await?;
+            views.extend((view.state == AccessState::Granted).then_some(view));
+        }
+        Ok(views)
+    }
+
+    /// The only loop by which words are shown under a grant. `see` puts together what is shown, as far as the
+    /// look's sight reaches; what of it is words is on the record before it is handed out. Where the agent
+    /// changed meanwhile everything begins anew, with the grant.
+    ///
+    /// `covers` says which scopes of a grant show something of it; without such a grant there are no words, and
+    /// nothing is recorded.
+    async fn look<T: ShowsWords, F: Future<Output = Result<T>>>(
+        &self,
+        wanted: &AgentQuery,
+        covers: impl Fn(AccessScope) -> bool,
+        see: impl Fn(Look<'a>) -> F,
+    ) -> Result<T> {
+        let look = |sight, entered| Look {
+            agent: self.agent,
+            sight,
+            entered,
+        };
+        let Viewer::Administrator(who) = &self.viewer else {
+            return see(look(Sight::Words, None)).await;
+        };
+        again(|| async {
+            let Some(entered) = self.agent.enter(who, wanted, &covers).await? else {
+                return see(look(Sight::NoWords, None)).await;
+            };
+            let Entered {
+                loaded,
+                request,
+                scope,
+                now,
+            } = entered;
+            let (base, agent) = (loaded.base.clone(), loaded.agent.clone());
+            let seen = see(look(Sight::Under(scope), Some(loaded))).await?;
+            let shown = seen.words_shown();
+            if shown != Shown::default() || seen.tells_by_nothing() {
+                let decision = access::read(agent, &request, shown, &who.actor, now)?;
+                let written = self.agent.commit(&base, decision, Beside::default());
+                written.await?;
+            }
+            Ok(seen)
+        })
+        .await
+    }
+}
+
+impl AgentHandle {
+    /// The grants to that administrator whose rows say that they can be used, the widest first.
+    async fn granted(
+        &self,
+        who: &Administrator,
+        covers: impl Fn(AccessScope) -> bool,
+    ) -> Result<Vec<AccessRequest>> {
+        let rows = self.memoir.store.open_requests(self.scope).await?;
+        let requests = rows.iter().map(crate::codec::listed_access_request);
+        let mut granted = requests.collect::<Result<Vec<_>>>()?;
+        granted.retain(|request| {
+            request.state == AccessState::Granted
+                && who.has_asked(&request.asked_by, request.requested_at)
+                && who.only.is_none_or(|only| request.id == only)
+                && request.kind.scope().is_some_and(&covers)
+        });
+        granted.sort_by_key(|request| request.kind.scope() != Some(AccessScope::All));
+        Ok(granted)
+    }
+
+    /// Under a grant that covers what is to be looked at; `None` where there is none, or none any more.
+    ///
+    /// # Errors
+    /// [`CONFLICT`] where it is to be looked for anew.
+    async fn enter(
+        &self,
+        who: &Administrator,
+        wanted: &AgentQuery,
+        covers: impl Fn(AccessScope) -> bool,
+    ) -> Result<Option<Entered>> {
+        // Read anew each time: whoever revokes it counts at once.
+        let Some(row) = self.granted(who, &covers).await?.into_iter().next() else {
+            return Ok(None);
+        };
+        let (loaded, request, now) = self.load_access(row.id, wanted).await?;
+        let is_usable = request.state == AccessState::Granted
+            && who.has_asked(&request.asked_by, request.requested_at);
+        match request.kind {
+            AccessKind::Read { scope, .. } if is_usable => Ok(Some(Entered {
+                loaded,
+                request,
+                scope,
+                now,
+            })),
+            // It was ended meanwhile.
+            _ => Err(CONFLICT),
+        }
+    }
+}

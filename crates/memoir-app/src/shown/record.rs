@@ -1,0 +1,441 @@
+//! Records of the log as they are shown (SPEC 4.1).
+
+use std::{collections::BTreeSet, ops::Deref};
+
+use memoir_domain::{
+    AgentScope, PrivateJson, SessionId, Timestamp,
+    access::{AccessScope, Shown},
+    audit::{Action, Actor, ActorKind, Body, Change, Facts, Record},
+    memory::{Memory, Number, tokens},
+};
+use memoir_store::{AgentQuery, AuditRow, RecordFilter, RecordPlace};
+use memoir_vault::{
+    AgentKey,
+    chain::{self, RecordHash},
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::{AgentLens, ShowsWords, Sight, schema, schemas, words};
+use crate::{AgentHandle, Error, Result, codec};
+
+/// Which records are wanted. Every part narrows the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordQuery {
+    /// One session's.
+    pub session: Option<SessionId>,
+    /// Those of one of these actions; of any where there is none.
+    pub actions: Vec<Action>,
+    /// Those about one memory.
+    pub memory: Option<Number>,
+    /// Those of one role.
+    pub actor: Option<ActorKind>,
+    /// Those of an actor whose name holds this text, letters from A to Z in either case.
+    pub actor_name: Option<String>,
+    /// Those written at or after.
+    pub since: Option<Timestamp>,
+    /// Those written at or before.
+    pub until: Option<Timestamp>,
+    /// The last ones of those that match; `None` for all.
+    pub last: Option<u32>,
+}
+
+impl RecordQuery {
+    fn filter(&self) -> RecordFilter {
+        RecordFilter {
+            session: self.session,
+            actions: self.actions.clone(),
+            memory: self.memory,
+            actor: self.actor,
+            actor_name: self.actor_name.clone(),
+            until: self.until,
+            since: self.since,
+            last: self.last,
+            ..RecordFilter::default()
+        }
+    }
+}
+
+/// A record without words.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct RecordFacts {
+    /// Its place in the agent's log, from 1.
+    pub seq: u64,
+    /// When it was written.
+    #[schema(value_type = String, format = DateTime)]
+    pub recorded_at: Timestamp,
+    /// The agent's name.
+    pub agent: String,
+    /// Who did it.
+    #[schema(value_type = schemas::Actor)]
+    pub actor: Actor,
+    /// What was done.
+    #[schema(value_type = schemas::Action)]
+    pub action: Action,
+    /// The session in which it was done; null outside of one.
+    #[schema(required, value_type = Option<String>, format = Uuid)]
+    pub session_id: Option<SessionId>,
+    /// The memory that it is about; null where it is about none, or about several.
+    #[schema(required, value_type = Option<u64>)]
+    pub memory: Option<Number>,
+    /// Counts and codes; shown as `data`, with the words that there are.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub counts: Facts,
+    /// The hash of the record and of all before it, in hexadecimal.
+    pub hash: String,
+    /// That of the record before it.
+    pub previous_hash: String,
+}
+
+/// What a record tells of.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct RecordWords {
+    /// The memory, or the settings, before; left out where it was new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schemas::AnyObject>)]
+    pub before: Option<PrivateJson>,
+    /// The memory, or the settings, afterwards; left out where it was discarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schemas::AnyObject>)]
+    pub after: Option<PrivateJson>,
+    /// Counts and codes, and what else the record says.
+    #[schema(value_type = schemas::AnyObject)]
+    pub data: PrivateJson,
+}
+
+/// A record, with its words for whoever may read them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShownRecord {
+    /// What is no word.
+    #[serde(flatten)]
+    pub facts: RecordFacts,
+    /// For whoever may not read them the counts and codes alone.
+    #[serde(flatten)]
+    pub words: RecordWords,
+    #[serde(skip)]
+    shown: Shown,
+}
+
+schema::one_object!(
+    ShownRecord,
+    "Record",
+    [RecordFacts, RecordWords],
+    "A record of the audit. `before`, `after` and words in `data` are for the agent itself, and for an\n\
+     administrator under an access that the agent has granted."
+);
+
+impl Deref for ShownRecord {
+    type Target = RecordFacts;
+
+    fn deref(&self) -> &RecordFacts {
+        &self.facts
+    }
+}
+
+impl From<RecordFacts> for ShownRecord {
+    fn from(facts: RecordFacts) -> Self {
+        let data = facts.counts.as_map().clone();
+        Self {
+            facts,
+            words: RecordWords {
+                before: None,
+                after: None,
+                data: PrivateJson::new(Value::Object(data)),
+            },
+            shown: Shown::default(),
+        }
+    }
+}
+
+impl ShowsWords for ShownRecord {
+    fn words_shown(&self) -> Shown {
+        self.shown
+    }
+}
+
+impl RecordFacts {
+    fn new(agent: &str, record: &Record, (hash, previous): (RecordHash, RecordHash)) -> Self {
+        Self {
+            seq: record.seq,
+            recorded_at: record.recorded_at,
+            agent: agent.to_owned(),
+            actor: record.actor.clone(),
+            action: record.action,
+            session_id: record.session,
+            memory: record.memory,
+            counts: record.facts.clone(),
+            hash: hash.to_string(),
+            previous_hash: previous.to_string(),
+        }
+    }
+
+    /// What it says that the mass was afterwards; `None` where it does not measure it.
+    pub fn mass_after(&self) -> Option<u64> {
+        let facts = ["post_session_tokens", "core_tokens_after"];
+        let counts = self.counts.as_map();
+        facts.iter().find_map(|fact| counts.get(*fact)?.as_u64())
+    }
+}
+
+impl ShownRecord {
+    fn with_words(agent: &str, record: &Record, hashes: (RecordHash, RecordHash)) -> Self {
+        let (before, after) = sides(&record.body, record.memory);
+        let mut data = record.facts.as_map().clone();
+        describe(&mut data, record);
+        Self {
+            facts: RecordFacts::new(agent, record, hashes),
+            words: RecordWords {
+                before: before.map(PrivateJson::new),
+                after: after.map(PrivateJson::new),
+                data: PrivateJson::new(Value::Object(data)),
+            },
+            shown: shown(&record.body),
+        }
+    }
+}
+
+impl AgentHandle {
+    /// The newest records that are looked for, newest first, at most `limit` of those at places before
+    /// `before_seq`; without words. Of an erased agent too.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn search_records(
+        &self,
+        query: &RecordQuery,
+        before_seq: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<RecordFacts>> {
+        let filter = RecordFilter {
+            before_seq,
+            last: Some(limit),
+            ..query.filter()
+        };
+        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        let facts = |row| {
+            let hashes = hashes(self.scope, &row);
+            let record = codec::record(None, row)?;
+            Ok(RecordFacts::new(&self.name, &record, hashes))
+        };
+        rows.into_iter().rev().map(facts).collect()
+    }
+
+    /// Records with the words that `sight` reaches, `key` being the agent's, where it has one.
+    pub(crate) async fn shown_records(
+        &self,
+        filter: &RecordFilter,
+        sight: Sight,
+        key: Option<&AgentKey>,
+    ) -> Result<Vec<ShownRecord>> {
+        let rows = self.memoir.store.records(self.scope, filter).await?;
+        let seen = |row: AuditRow| {
+            let is_shown = sight.covers(|scope| scope.shows_session(row.session));
+            let hashes = hashes(self.scope, &row);
+            let mut record = codec::record(key.filter(|_| is_shown), row)?;
+            if !sight.covers(AccessScope::shows_prompts) {
+                record.body.settings.clear();
+            }
+            Ok(ShownRecord::with_words(&self.name, &record, hashes))
+        };
+        crate::parallel::map(rows, seen).into_iter().collect()
+    }
+}
+
+impl AgentLens<'_> {
+    /// The agent's log, oldest first. Of an erased agent too, without words.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn records(&self, query: &RecordQuery) -> Result<Vec<ShownRecord>> {
+        self.filtered(&query.filter()).await
+    }
+
+    /// One page of the log, oldest first: from the record at `from_seq` on.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn record_page(
+        &self,
+        query: &RecordQuery,
+        from_seq: u64,
+        limit: u32,
+    ) -> Result<Vec<ShownRecord>> {
+        let filter = RecordFilter {
+            from_seq,
+            first: Some(limit),
+            last: None,
+            ..query.filter()
+        };
+        self.filtered(&filter).await
+    }
+
+    async fn filtered(&self, filter: &RecordFilter) -> Result<Vec<ShownRecord>> {
+        let covers = |scope: AccessScope| match filter.session {
+            Some(_) => scope.shows_session(filter.session),
+            None => scope == AccessScope::All || scope.session().is_some(),
+        };
+        self.look(&AgentQuery::default(), covers, |look| async move {
+            let key = match look.sight {
+                Sight::Words => look.agent.key().await?,
+                Sight::Under(_) => Some(look.key().await?),
+                Sight::NoWords => None,
+            };
+            let agent = look.agent;
+            agent.shown_records(filter, look.sight, key.as_ref()).await
+        })
+        .await
+    }
+}
+
+impl crate::Account {
+    /// Records of all the account's agents, erased ones included, without words: by time, those after
+    /// `after`, at most `limit`, each with its place. The last ones cannot be asked for.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn record_page(
+        &self,
+        query: &RecordQuery,
+        after: Option<RecordPlace>,
+        limit: u32,
+    ) -> Result<Vec<(RecordPlace, RecordFacts)>> {
+        let filter = RecordFilter {
+            last: None,
+            ..query.filter()
+        };
+        let store = &self.memoir.store;
+        let records = store.fleet_records(self.id, &filter, after, limit).await?;
+        let facts = |record: memoir_store::FleetRecord| {
+            let RecordPlace {
+                recorded_at,
+                agent,
+                seq,
+            } = record.place;
+            let scope = AgentScope {
+                account: self.id,
+                agent,
+            };
+            let counts = serde_json::from_str(&record.facts).map_err(|_| {
+                let place = format!("table `audit_records`, {agent}, record {seq}");
+                Error::Inconsistent(format!("{place}: unreadable facts"))
+            })?;
+            let previous = record.previous_hash.map(RecordHash);
+            let facts = RecordFacts {
+                seq,
+                recorded_at,
+                agent: record.agent_name,
+                actor: Actor {
+                    kind: record.actor_kind,
+                    name: record.actor_name,
+                },
+                action: record.action,
+                session_id: record.session,
+                memory: record.memory,
+                counts,
+                hash: RecordHash(record.hash).to_string(),
+                previous_hash: previous
+                    .unwrap_or_else(|| chain::genesis(scope))
+                    .to_string(),
+            };
+            Ok((record.place, facts))
+        };
+        records.into_iter().map(facts).collect()
+    }
+}
+
+/// The hash of a record, and that of the one before it.
+fn hashes(scope: AgentScope, row: &AuditRow) -> (RecordHash, RecordHash) {
+    let genesis = || chain::genesis(scope);
+    let previous = row.previous_hash.map_or_else(genesis, RecordHash);
+    (RecordHash(row.hash), previous)
+}
+
+/// Before and after of the memory that the record is about, or of the settings.
+fn sides(body: &Body, memory: Option<Number>) -> (Option<Value>, Option<Value>) {
+    if !body.settings.is_empty() {
+        let side = |value: fn(&memoir_domain::audit::SettingChange) -> &PrivateJson| {
+            let fields: Map<String, Value> = body
+                .settings
+                .iter()
+                .map(|change| (change.field.clone(), value(change).expose().clone()))
+                .collect();
+            Some(Value::Object(fields))
+        };
+        return (side(|change| &change.before), side(|change| &change.after));
+    }
+    let own = body
+        .changes
+        .iter()
+        .find(|change| Some(change.number()) == memory);
+    let kept = |memory: &Memory| memory.is_kept().then(|| memory_value(memory));
+    (
+        own.and_then(Change::before).and_then(kept),
+        own.map(Change::after).as_ref().and_then(kept),
+    )
+}
+
+fn memory_value(memory: &Memory) -> Value {
+    json!({
+        "content": memory.content,
+        "kind": memory.kind,
+        "tags": memory.tags,
+        "constitutional": memory.is_constitutional(),
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+    })
+}
+
+/// The record's words, and the memories that it touched beside its own.
+fn describe(data: &mut Map<String, Value>, record: &Record) {
+    let body = &record.body;
+    if let Some(summary) = &body.summary {
+        data.insert("summary".to_owned(), json!(summary));
+    }
+    if let Some(reason) = &body.reason {
+        data.insert("reason_text".to_owned(), json!(reason));
+    }
+    if !body.lost.is_empty() {
+        data.insert("lost".to_owned(), json!(body.lost));
+    }
+    let others: Vec<&Change> = body
+        .changes
+        .iter()
+        .filter(|change| Some(change.number()) != record.memory)
+        .collect();
+    match record.action {
+        Action::MemoryRefinementConsolidate => {
+            let merged: Vec<Value> = others
+                .iter()
+                .filter_map(|change| change.before())
+                .map(|memory| json!({"number": memory.number, "content": memory.content}))
+                .collect();
+            data.insert("merged".to_owned(), Value::from(merged));
+        }
+        _ if !others.is_empty() => {
+            let memories: Vec<Number> = others.iter().map(|change| change.number()).collect();
+            data.insert("memories".to_owned(), json!(memories));
+        }
+        _ => {}
+    }
+}
+
+/// How much of the agent's words a record tells.
+fn shown(body: &Body) -> Shown {
+    let memories: BTreeSet<Number> = body.changes.iter().map(Change::number).collect();
+    let sides = body.changes.iter().map(|change| {
+        let before = change.before().map_or(0, Memory::tokens);
+        before + change.after().tokens()
+    });
+    let settings = body.settings.iter().flat_map(|change| {
+        let sides = [&change.before, &change.after];
+        sides.map(|value| value.expose().as_str().map_or(0, tokens))
+    });
+    let said = body.summary.iter().chain(&body.reason);
+    let said = words(said.chain(body.lost.iter().map(|lost| &lost.sentence)));
+    Shown {
+        memories: memories.len() as u64,
+        tokens: sides.chain(settings).chain([said.tokens]).sum(),
+    }
+}

@@ -1,0 +1,335 @@
+//! Sessions as they are shown, one and by pages.
+
+use std::ops::Deref;
+
+use memoir_domain::{
+    PrivateText, SessionId, Timestamp,
+    access::{AccessScope, Shown},
+    agent::Threshold,
+    audit::Actor,
+    session::{Driver, EndReason, Mode, Session, State, Stats, Trigger, Usage},
+};
+use memoir_store::AgentQuery;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{AgentLens, ShowsWords, Sight, Viewer, schema, schemas, total, words};
+use crate::{
+    AgentHandle, Error, Result, codec,
+    sessions::{Observer, Progress, RefineOptions, Rehearsal, RehearsedMemory},
+};
+
+/// A session without the agent's words.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct SessionFacts {
+    /// Its identifier.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: SessionId,
+    /// The agent's name.
+    pub agent: String,
+    /// `queued`, `asking`, `open`, or how it ended: `completed`, `rolled_back`, `declined`, `abandoned`,
+    /// `failed`.
+    #[schema(value_type = schemas::State)]
+    pub state: State,
+    /// Which tools it has.
+    #[schema(value_type = schemas::Mode)]
+    pub mode: Mode,
+    /// Who runs the loop.
+    #[schema(value_type = schemas::Driver)]
+    pub driver: Driver,
+    /// Why it was begun.
+    #[schema(value_type = schemas::Trigger)]
+    pub trigger: Trigger,
+    /// Whether it works on a copy.
+    pub rehearsal: bool,
+    /// The model that runs it, by its configured name; null where the agent runs it itself.
+    #[schema(required)]
+    pub model: Option<String>,
+    /// The mass when the knife was handed over; null before.
+    #[schema(required)]
+    pub pre_session_tokens: Option<u64>,
+    /// The mass at the end; null before.
+    #[schema(required)]
+    pub post_session_tokens: Option<u64>,
+    /// The share of the mass that it must leave; null before the knife is handed over.
+    #[schema(required)]
+    pub threshold: Option<f64>,
+    /// Its edits so far.
+    pub edits: u32,
+    /// What these were.
+    #[schema(value_type = schemas::Stats)]
+    pub stats: Stats,
+    /// Tokens that its edits took away.
+    pub removed_tokens: u64,
+    /// Words that its edits let go.
+    pub lost_words: u64,
+    /// Calls of its tools that were refused.
+    pub refused_calls: u32,
+    /// Why it ended, in a word.
+    #[schema(required, value_type = Option<schemas::EndReason>)]
+    pub end_reason: Option<&'static str>,
+    /// When it was begun.
+    #[schema(value_type = String, format = DateTime)]
+    pub started_at: Timestamp,
+    /// When it ended; null while it runs.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    pub ended_at: Option<Timestamp>,
+    /// When it was undone; null where it was not.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    pub undone_at: Option<Timestamp>,
+    /// What its model calls used.
+    #[schema(value_type = schemas::Usage)]
+    pub usage: Usage,
+}
+
+/// What a session came to, in words.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct SessionWords {
+    /// What was done and why, by the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub summary: Option<PrivateText>,
+    /// The agent's own words where there are any and they may be read, else the coded reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub reason: Option<PrivateText>,
+    /// What a rehearsal came to, for the agent itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<RehearsedMemory>>,
+}
+
+/// A refinement session, with its words for whoever may read them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShownSession {
+    /// What is no word.
+    #[serde(flatten)]
+    pub facts: SessionFacts,
+    /// For whoever may not read them the coded reason alone.
+    #[serde(flatten)]
+    pub words: SessionWords,
+}
+
+schema::one_object!(
+    ShownSession,
+    "Session",
+    [SessionFacts, SessionWords],
+    "A refinement session. `summary`, and a `reason` in words, are for the agent itself, and for an\n\
+     administrator under an access that the agent has granted."
+);
+
+impl SessionFacts {
+    pub(crate) fn new(agent: &str, session: &Session) -> Self {
+        Self {
+            id: session.id,
+            agent: agent.to_owned(),
+            state: session.state,
+            mode: session.mode,
+            driver: session.driver,
+            trigger: session.trigger,
+            rehearsal: session.rehearsal,
+            model: session.model.clone(),
+            pre_session_tokens: session.pre_session_tokens,
+            post_session_tokens: session.post_session_tokens,
+            threshold: session.threshold.map(Threshold::share),
+            edits: session.edits,
+            stats: session.stats,
+            removed_tokens: session.removed_tokens,
+            lost_words: session.lost_words,
+            refused_calls: session.refused_calls,
+            end_reason: session.end_reason.map(EndReason::as_str),
+            started_at: session.started_at,
+            ended_at: session.ended_at,
+            undone_at: session.undone_at,
+            usage: session.usage,
+        }
+    }
+}
+
+impl From<SessionFacts> for ShownSession {
+    fn from(facts: SessionFacts) -> Self {
+        let words = SessionWords {
+            summary: None,
+            reason: facts.end_reason.map(PrivateText::from),
+            changes: None,
+        };
+        Self { facts, words }
+    }
+}
+
+impl ShownSession {
+    pub(crate) fn with_words(agent: &str, session: Session, of: Option<&Rehearsal>) -> Self {
+        let coded = Self::from(SessionFacts::new(agent, &session));
+        let words = SessionWords {
+            summary: session.summary,
+            reason: session.reason.or(coded.words.reason),
+            changes: of.map(Rehearsal::memories),
+        };
+        Self { words, ..coded }
+    }
+
+    /// On the answer to a change, for whoever made it.
+    pub(crate) fn answered(agent: &str, session: Session, actor: &Actor) -> Self {
+        match Sight::of_answer(actor) {
+            Sight::Words => Self::with_words(agent, session, None),
+            _ => SessionFacts::new(agent, &session).into(),
+        }
+    }
+}
+
+impl Deref for ShownSession {
+    type Target = SessionFacts;
+
+    fn deref(&self) -> &SessionFacts {
+        &self.facts
+    }
+}
+
+impl ShowsWords for RehearsedMemory {
+    fn words_shown(&self) -> Shown {
+        let sides = self.before.iter().chain([&self.after]);
+        Shown {
+            memories: 1,
+            tokens: total(sides.map(ShowsWords::words_shown)).tokens,
+        }
+    }
+}
+
+impl ShowsWords for ShownSession {
+    fn words_shown(&self) -> Shown {
+        let SessionWords {
+            summary,
+            reason,
+            changes,
+        } = &self.words;
+        // The coded one is nobody's words.
+        let is_said = |reason: &&PrivateText| Some(reason.expose()) != self.end_reason;
+        let said = summary.iter().chain(reason.iter().filter(is_said));
+        let changes = changes.iter().flatten().map(ShowsWords::words_shown);
+        words(said).and(total(changes))
+    }
+}
+
+fn wanted(id: SessionId) -> AgentQuery {
+    AgentQuery {
+        session: Some(id),
+        ..AgentQuery::default()
+    }
+}
+
+/// Where the last page ended: the beginning of its last session, and that session.
+type SessionPlace = (Timestamp, SessionId);
+
+impl AgentHandle {
+    /// One session, without words.
+    ///
+    /// # Errors
+    /// The agent has none of that identifier; the store fails.
+    pub async fn session(&self, id: SessionId) -> Result<SessionFacts> {
+        self.check_present().await?;
+        let snapshot = self.memoir.store.snapshot(self.scope, &wanted(id)).await?;
+        let row = snapshot.and_then(|snapshot| snapshot.session);
+        let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
+        let (session, _) = codec::session(None, row)?;
+        Ok(SessionFacts::new(&self.name, &self.with_refusals(session)))
+    }
+
+    /// One page of sessions, newest first: those begun before that one; without words.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn session_page(
+        &self,
+        before: Option<SessionPlace>,
+        limit: u32,
+    ) -> Result<Vec<SessionFacts>> {
+        self.check_present().await?;
+        let store = &self.memoir.store;
+        let rows = store.session_page(self.scope, before, limit).await?;
+        let facts = |row| Ok(SessionFacts::new(&self.name, &codec::session(None, row)?.0));
+        rows.into_iter().map(facts).collect()
+    }
+
+    /// With the refusals that are not written yet.
+    fn with_refusals(&self, session: Session) -> Session {
+        let unwritten = self.memoir.refusals.of(session.id);
+        Session {
+            refused_calls: session.refused_calls.saturating_add(unwritten),
+            ..session
+        }
+    }
+}
+
+impl AgentLens<'_> {
+    /// One session, with what it came to where it was a rehearsal.
+    ///
+    /// # Errors
+    /// The agent has none of that identifier; the store fails.
+    pub async fn session(&self, id: SessionId) -> Result<ShownSession> {
+        let covers = |scope: AccessScope| scope.shows_session(Some(id));
+        let wanted = &wanted(id);
+        self.look(wanted, covers, |mut look| async move {
+            let agent = look.agent;
+            if look.sight == Sight::NoWords {
+                return Ok(agent.session(id).await?.into());
+            }
+            let found = look.load(wanted).await?.session;
+            let (session, rehearsal) = found.ok_or_else(|| Error::NoSession(id.to_string()))?;
+            let session = agent.with_refusals(session);
+            let rehearsal = rehearsal.as_ref();
+            Ok(ShownSession::with_words(&agent.name, session, rehearsal))
+        })
+        .await
+    }
+
+    /// One page of sessions, newest first: those begun before that one.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn session_page(
+        &self,
+        before: Option<SessionPlace>,
+        limit: u32,
+    ) -> Result<Vec<ShownSession>> {
+        let covers_some = |scope| scope != AccessScope::Core;
+        self.look(&AgentQuery::default(), covers_some, |look| async move {
+            let key = look.key().await?;
+            let (agent, sight) = (look.agent, look.sight);
+            let store = &agent.memoir.store;
+            let rows = store.session_page(agent.scope, before, limit).await?;
+            let seen = |row: memoir_store::SessionRow| {
+                let is_shown = sight.covers(|scope| scope.shows_session(Some(row.id)));
+                let (session, _) = codec::session(is_shown.then_some(&key), row)?;
+                Ok(ShownSession::with_words(&agent.name, session, None))
+            };
+            rows.into_iter().map(seen).collect()
+        })
+        .await
+    }
+
+    /// Runs one whole session with the agent's model, now. An administrator is not told in which words the agent
+    /// declined.
+    ///
+    /// # Errors
+    /// No session can be begun, no model can be used, or the store fails. A model that fails is no
+    /// error: the session ends as `failed`.
+    pub async fn refine(
+        &self,
+        options: &RefineOptions,
+        observer: &mut Observer<'_>,
+    ) -> Result<ShownSession> {
+        let mut told = |progress: &Progress| match progress {
+            Progress::Declined { .. } if self.viewer != Viewer::Agent => {
+                let words = PrivateText::default();
+                observer(&Progress::Declined { words });
+            }
+            progress => observer(progress),
+        };
+        let session = self.agent.refine(options, &mut told).await?;
+        let mut session = self.session(session.id).await?;
+        if session.rehearsal && self.viewer == Viewer::Agent {
+            // One that never had the knife came to nothing.
+            session.words.changes.get_or_insert_default();
+        }
+        Ok(session)
+    }
+}

@@ -1,0 +1,18 @@
+//! What a handle and an account give by themselves of a record has no field for a word.
+
+use memoir_app::{Account, AgentHandle, RecordQuery};
+
+pub async fn read(account: &Account, agent: &AgentHandle) -> memoir_app::Result<()> {
+    let query = RecordQuery::default();
+    for record in agent.search_records(&query, None, 10).await? {
+        let _ = record.before;
+        let _ = record.after;
+        let _ = record.words;
+    }
+    for (_, record) in account.record_page(&query, None, 10).await? {
+        let _ = record.words;
+    }
+    Ok(())
+}
+
+fn main() {}

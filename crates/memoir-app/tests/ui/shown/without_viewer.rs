@@ -1,0 +1,25 @@
+//! Nothing is shown with words where nobody is named who looks.
+
+use memoir_app::{AgentHandle, MemoryFacts, RecordQuery, ShownMemory};
+use memoir_domain::{memory::Memory, recall::Query};
+
+pub async fn read(agent: &AgentHandle, query: &Query) {
+    let _ = agent.memories(true).await;
+    let _ = agent.recall(query).await;
+    let _ = agent.records(&RecordQuery::default()).await;
+}
+
+pub fn with_words(memory: Memory) -> ShownMemory {
+    ShownMemory::with_words(memory)
+}
+
+pub fn from_words(memory: Memory) -> ShownMemory {
+    memory.into()
+}
+
+/// Without words there is one.
+pub fn from_facts(memory: MemoryFacts) -> ShownMemory {
+    memory.into()
+}
+
+fn main() {}
