@@ -200,7 +200,10 @@ impl AgentHandle {
         // Whatever the row says of an erasing: it may have been changed.
         let key = self.memoir.keys.of(self.scope).await?;
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
-        let mut misfits = Vec::new();
+        let form = self.memoir.store.check_form().await?.into_iter();
+        let mut misfits: Vec<Misfit> = form
+            .map(|finding| Misfit::new(None, finding.problem))
+            .collect();
         if key.is_none() && destroyed_at.is_none() {
             misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
         }

@@ -9,7 +9,7 @@ use crate::{
     agent::{all, first},
     commit::Outcome,
     decode::{self, reply_columns, token_columns, user_columns},
-    encode::{self, Text, count},
+    encode::{self, Text, count, one},
     error::{Result, constraint, inconsistent},
     fault,
 };
@@ -163,7 +163,7 @@ pub(crate) fn create_user(
     if only_first && has_users(connection)? {
         return Ok(Outcome::UNCHANGED);
     }
-    connection
+    let written = connection
         .prepare_cached(
             "INSERT INTO users (id, account_id, folded_name, created_at, removed_at, version, open, sealed) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -179,6 +179,7 @@ pub(crate) fn create_user(
             Text(&user.document.sealed),
         ])
         .map_err(|error| constraint(error, "users", Error::NameTaken, Error::Conflict))?;
+    one(written, "users")?;
     fault::point("user.created");
     Ok(Outcome::WRITTEN)
 }
@@ -286,8 +287,11 @@ pub(crate) fn begin_reply(connection: &Connection, reply: &ReplyRow) -> Result<O
     if entered > 0 {
         return Ok(Outcome::WRITTEN);
     }
+    let found = reply_of(connection, reply.account, &reply.key_digest)?;
+    // One that was neither entered nor found would be carried out with every repetition.
+    let found = found.ok_or_else(|| inconsistent("replies", "a row was not written"))?;
     Ok(Outcome {
-        reply: reply_of(connection, reply.account, &reply.key_digest)?.map(Box::new),
+        reply: Some(Box::new(found)),
         ..Outcome::UNCHANGED
     })
 }

@@ -13,7 +13,7 @@ use crate::{
     },
     error::{Fault, Result},
     reader::View,
-    scrub,
+    schema, scrub,
 };
 
 /// Findings of one kind that are named; a broken table would otherwise fill screens.
@@ -24,7 +24,17 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
     let _view = View::new(connection)?;
     let mut findings = Vec::new();
     for part in [
-        pages, references, rows, prompts, logs, heads, places, leaves, tokens, residues,
+        schema::findings,
+        pages,
+        references,
+        rows,
+        prompts,
+        logs,
+        heads,
+        places,
+        leaves,
+        tokens,
+        residues,
     ] {
         match part(connection) {
             Ok(found) => findings.extend(found),

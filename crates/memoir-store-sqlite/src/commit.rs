@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::{
     access,
     decode::Columns,
-    encode::{self, Text, count, number},
+    encode::{self, Text, count, number, one},
     error::{Result, constraint, inconsistent},
     fault, requests, scrub, transcripts,
 };
@@ -211,7 +211,7 @@ fn write_agent(
         written.map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))
     };
     if expected_version.is_none() {
-        return write(INSERT_AGENT).map(drop);
+        return one(write(INSERT_AGENT)?, "agents");
     }
     if write(PROCEED_AGENT)? == 0 && write(REPLACE_AGENT)? == 0 {
         return Err(Error::Conflict.into());
@@ -253,13 +253,13 @@ fn write_prompts(
     let Some(prompts) = prompts else {
         return Ok(());
     };
-    connection
+    let written = connection
         .prepare_cached(
             "INSERT INTO agent_prompts (agent_id, body) VALUES (?1, ?2) \
              ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body",
         )?
         .execute(params![agent, Text(prompts)])?;
-    Ok(())
+    one(written, "agent_prompts")
 }
 
 fn write_memories(
@@ -310,7 +310,7 @@ fn write_memories(
             Text(&memory.body),
         ];
         if reword.execute(row)? == 0 {
-            replace.execute(row)?;
+            one(replace.execute(row)?, "memories")?;
         }
         if let Some(progress) = progress {
             progress.fetch_add(1, Ordering::Relaxed);
@@ -440,7 +440,7 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
             .memory
             .map(|memory| number(memory, "audit_records"))
             .transpose()?;
-        statement
+        let written = statement
             .execute(params![
                 agent,
                 count(record.seq, "audit_records", "seq")?,
@@ -459,6 +459,7 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
             .map_err(|error| {
                 constraint(error, "audit_records", Error::Conflict, Error::Conflict)
             })?;
+        one(written, "audit_records")?;
     }
     Ok(())
 }
@@ -477,7 +478,7 @@ fn prepared<'connection, Row>(
 
 /// Writes a new account.
 pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> Result<Outcome> {
-    connection
+    let written = connection
         .prepare_cached(
             "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, ?2, ?3, ?4)",
         )?
@@ -488,6 +489,7 @@ pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> R
             account.created_at.microseconds(),
         ])
         .map_err(|error| constraint(error, "accounts", Error::NameTaken, Error::Conflict))?;
+    one(written, "accounts")?;
     Ok(Outcome::WRITTEN)
 }
 

@@ -9,6 +9,7 @@ use crate::{
     agent::all,
     commit::Outcome,
     decode::Columns,
+    encode::one,
     error::{Result, inconsistent},
     fault,
 };
@@ -27,7 +28,8 @@ pub(crate) fn register(
              closed_at = CASE WHEN ?3 THEN NULL ELSE closed_at END",
     )?;
     for receiver in receivers {
-        enter.execute(params![receiver, now.microseconds(), reopen])?;
+        let entered = enter.execute(params![receiver, now.microseconds(), reopen])?;
+        one(entered, "receivers")?;
     }
     fault::point("receivers.registered");
     let before = forget_before.microseconds();
@@ -96,7 +98,8 @@ pub(crate) fn claim(
     let mut deliveries = Vec::new();
     for session in due(connection, receiver, now, latest, limit)? {
         let key = params![receiver, session.as_bytes()];
-        claim.execute(params![receiver, session.as_bytes(), until.microseconds()])?;
+        let claimed = params![receiver, session.as_bytes(), until.microseconds()];
+        one(claim.execute(claimed)?, "deliveries")?;
         let mut rows = look.query(key)?;
         let row = rows
             .next()?

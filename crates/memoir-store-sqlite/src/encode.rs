@@ -33,3 +33,15 @@ impl ToSql for Text<'_> {
         Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0.0)))
     }
 }
+
+/// Makes sure that a statement wrote the one row that it was to write: what swallowed it must not be taken for
+/// what was done.
+pub(crate) fn one(written: usize, table: &'static str) -> Result<()> {
+    if written == 1 {
+        return Ok(());
+    }
+    Err(inconsistent(
+        table,
+        format!("{written} rows were written in place of one"),
+    ))
+}

@@ -307,7 +307,8 @@ pub(crate) fn scopes(connection: &Connection) -> Result<Vec<AgentScope>> {
 }
 
 /// Those that are erased by what their rows say.
-const ERASED: &str = "SELECT id, account_id FROM agents WHERE erased_at IS NOT NULL ORDER BY id";
+const ERASED: &str = "SELECT id, account_id FROM agents INDEXED BY agents_living \
+     WHERE erased_at IS NOT NULL ORDER BY id";
 
 /// The scope of every agent that is erased by what its row says, by identifier.
 pub(crate) fn erased(connection: &Connection) -> Result<Vec<AgentScope>> {

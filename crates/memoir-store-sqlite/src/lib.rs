@@ -32,6 +32,7 @@ mod open;
 mod reader;
 mod records;
 mod requests;
+mod schema;
 mod scrub;
 mod transcripts;
 mod writer;
@@ -131,6 +132,16 @@ impl SqliteStore {
                 .map_err(Into::into)
         };
         self.0.writer.visit(limit).await
+    }
+
+    /// Carries out statements on the connection that writes, as what is put between Memoir and its tables would.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    #[cfg(feature = "fault-points")]
+    pub async fn put_between(&self, sql: &'static str) -> Result<()> {
+        let put = |connection: &Connection| Ok(connection.execute_batch(sql)?);
+        self.0.writer.visit(put).await
     }
 
     /// A few rows by their keys: read on the calling thread, in less time than it takes to hand over.
@@ -289,6 +300,10 @@ impl Fleet for SqliteStore {
 
     async fn check(&self) -> Result<Vec<Finding>> {
         self.scan(check::check).await
+    }
+
+    async fn check_form(&self) -> Result<Vec<Finding>> {
+        self.scan(schema::findings).await
     }
 }
 

@@ -131,6 +131,14 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<()>
     Ok(())
 }
 
+/// Makes everything that the migrations make in an empty database, and says nothing in its header.
+pub(crate) fn make(connection: &Connection) -> Result<()> {
+    for migration in MIGRATIONS {
+        connection.execute_batch(migration)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

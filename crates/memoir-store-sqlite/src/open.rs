@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use crate::{
     error::{Fault, Result, code, message},
-    migrate, scrub,
+    migrate, schema, scrub,
 };
 
 /// How long to wait for another process that holds the lock.
@@ -102,7 +102,8 @@ fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
     // The writer moves the log into the file itself, after it has answered its callers.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    migrate::migrate(connection, location)
+    migrate::migrate(connection, location)?;
+    schema::check(connection, &mut schema::Looked::default())
 }
 
 fn common(connection: &Connection) -> Result<()> {

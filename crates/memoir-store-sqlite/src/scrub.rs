@@ -14,7 +14,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::{
-    error::{Fault, Result, code, message},
+    error::{Fault, Result, code, inconsistent, message},
     fault, open,
 };
 
@@ -23,9 +23,12 @@ const REWRITTEN_BYTES: i64 = 128 << 20;
 
 /// Notes that there is something to scrub.
 pub(crate) fn owe(connection: &Connection) -> Result<()> {
-    connection
+    let noted = connection
         .prepare_cached("INSERT OR IGNORE INTO residues (id) VALUES (1)")?
         .execute([])?;
+    if noted == 0 && !is_owed(connection)? {
+        return Err(inconsistent("residues", "a row was not written"));
+    }
     Ok(())
 }
 

@@ -36,7 +36,7 @@ use crate::{
     commit::{self, Outcome},
     deliveries,
     error::{Fault, Result, again, code, message},
-    fault, open, scrub, transcripts,
+    fault, open, schema, scrub, transcripts,
 };
 
 /// Jobs that may wait; whoever comes after them waits without holding a thread.
@@ -253,6 +253,7 @@ impl Writer {
             load: Arc::clone(&load),
             changes_since_look: 0,
             owes_scrub: false,
+            looked: schema::Looked::default(),
         }));
         let thread = std::thread::Builder::new()
             .name("memoir-sqlite".to_owned())
@@ -442,6 +443,8 @@ struct WriterState {
     changes_since_look: usize,
     /// Whether a body that was replaced is still on the disk.
     owes_scrub: bool,
+    /// The form of the database when it was last looked at.
+    looked: schema::Looked,
 }
 
 impl WriterState {
@@ -516,7 +519,9 @@ impl WriterState {
             return Err(Loss::Whole(Error::Closed.into()));
         };
         self.changes_since_look += changes.len();
+        let looked = &mut self.looked;
         let result = begin(connection)
+            .and_then(|()| schema::check(connection, looked))
             .map_err(Loss::Whole)
             .and_then(|()| write_all(connection, changes).map_err(Loss::Change))
             .and_then(|answers| {

@@ -398,4 +398,8 @@ pub trait Fleet: Send + Sync {
 
     /// The store's own check of itself; empty where all is well.
     async fn check(&self) -> Result<Vec<Finding>>;
+
+    /// The part of [`Fleet::check`] that holds the store's tables, and whatever else it has that can act by
+    /// itself, against those that Memoir makes. Costs the same however much is stored.
+    async fn check_form(&self) -> Result<Vec<Finding>>;
 }

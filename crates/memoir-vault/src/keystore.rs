@@ -16,6 +16,7 @@
 
 mod counter;
 mod file;
+mod schema;
 
 use std::{
     collections::HashMap,
@@ -58,6 +59,8 @@ pub struct KeyStore {
 
 struct State {
     connection: Connection,
+    /// The form of the file when it was last looked at.
+    looked: schema::Looked,
     master: Master,
     keys: HashMap<AgentScope, Known>,
     /// How often the file had been changed when this process last looked under the lock, or changed it
@@ -155,6 +158,8 @@ impl KeyStore {
         find: impl FnOnce(KeyId) -> Result<Master>,
     ) -> Result<Self> {
         let transaction = connection.transaction()?;
+        let mut looked = schema::Looked::default();
+        schema::check(&transaction, &mut looked)?;
         let wanted = stored_id(&transaction)?;
         let master = find(wanted)?;
         if master.id != wanted {
@@ -173,6 +178,7 @@ impl KeyStore {
             key_file: key_file.map(Path::to_owned),
             state: Mutex::new(State {
                 connection,
+                looked,
                 master,
                 keys: HashMap::new(),
                 changes: counter.read()?,
@@ -263,7 +269,7 @@ impl KeyStore {
             return Ok(key);
         }
         let state = &mut *self.lock();
-        let transaction = self.change(&mut state.connection)?;
+        let transaction = self.change(&mut state.connection, &mut state.looked)?;
         self.follow(&transaction, &mut state.master)?;
         match wrapped(&transaction, scope)? {
             Some(Some(made)) => return state.master.unwrap_agent(scope, &made),
@@ -272,7 +278,7 @@ impl KeyStore {
         }
         let secret = Secret::random()?;
         let wrapped = state.master.wrap(&Purpose::Agent(scope), &secret)?;
-        transaction.execute(
+        let made = transaction.execute(
             "INSERT INTO agent_keys (account_id, agent_id, created_at, wrapped) VALUES (?1, ?2, ?3, ?4)",
             params![
                 scope.account.as_bytes(),
@@ -281,6 +287,7 @@ impl KeyStore {
                 wrapped
             ],
         )?;
+        one(made, "agent_keys")?;
         let changes = self.counter.read()?;
         transaction.commit()?;
         state.notice(changes);
@@ -298,7 +305,7 @@ impl KeyStore {
     pub fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
         let state = &mut *self.lock();
         state.keys.remove(&scope);
-        let transaction = self.change(&mut state.connection)?;
+        let transaction = self.change(&mut state.connection, &mut state.looked)?;
         let destroyed = transaction.execute(
             "UPDATE agent_keys SET wrapped = NULL, destroyed_at = ?3 \
              WHERE account_id = ?1 AND agent_id = ?2 AND wrapped IS NOT NULL",
@@ -308,6 +315,10 @@ impl KeyStore {
                 now.microseconds()
             ],
         )?;
+        if self::wrapped(&transaction, scope)?.flatten().is_some() {
+            let problem = format!("agent {}: the key was not taken away", scope.agent);
+            return Err(inconsistent("agent_keys", problem));
+        }
         transaction.commit()?;
         Ok(destroyed > 0)
     }
@@ -390,14 +401,14 @@ impl KeyStore {
     /// As for [`KeyStore::create`], but [`Error::Destroyed`].
     pub fn log(&self, now: Timestamp) -> Result<LogKey> {
         let state = &mut *self.lock();
-        let transaction = self.change(&mut state.connection)?;
+        let transaction = self.change(&mut state.connection, &mut state.looked)?;
         self.follow(&transaction, &mut state.master)?;
         if let Some((name, wrapped)) = wrapped_log(&transaction)? {
             let seed = state.master.unwrap(&Purpose::Log(&name), &wrapped)?;
             return log_key(&name, &seed);
         }
         let (name, seed) = (random_log_name()?, Secret::random()?);
-        transaction.execute(
+        let made = transaction.execute(
             "INSERT INTO log_key (id, name, created_at, wrapped) VALUES (1, ?1, ?2, ?3)",
             params![
                 name,
@@ -405,6 +416,7 @@ impl KeyStore {
                 state.master.wrap(&Purpose::Log(&name), &seed)?
             ],
         )?;
+        one(made, "log_key")?;
         transaction.commit()?;
         log_key(&name, &seed)
     }
@@ -423,7 +435,7 @@ impl KeyStore {
     pub fn rotate(&self, new: &MasterKey) -> Result<u64> {
         let state = &mut *self.lock();
         let new = Master::of(new);
-        let transaction = self.change(&mut state.connection)?;
+        let transaction = self.change(&mut state.connection, &mut state.looked)?;
         if stored_id(&transaction)? == new.id {
             new.check_proof(&transaction)?;
             state.master = new;
@@ -445,7 +457,7 @@ impl KeyStore {
     /// file is replaced by itself once: where that fails, the staged key could not take its place either.
     pub(crate) fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
         let state = &mut *self.lock();
-        let transaction = self.change(&mut state.connection)?;
+        let transaction = self.change(&mut state.connection, &mut state.looked)?;
         settle(&transaction, key_file)?;
         self.follow(&transaction, &mut state.master)?;
         find_in_file(key_file, state.master.id, || self.name())?.try_replacing(key_file)?;
@@ -455,7 +467,7 @@ impl KeyStore {
         let id = new.id;
         state.master = new;
         let settled = self
-            .change(&mut state.connection)
+            .change(&mut state.connection, &mut state.looked)
             .and_then(|transaction| settle(&transaction, key_file));
         settled.map_err(|_| Error::Unsettled {
             path: key_file.display().to_string(),
@@ -467,7 +479,10 @@ impl KeyStore {
     /// Ends a rotation that was interrupted after the keys had been wrapped anew.
     fn settle_key_file(&self, key_file: &Path) -> Result<()> {
         let state = &mut *self.lock();
-        settle(&self.change(&mut state.connection)?, key_file)
+        settle(
+            &self.change(&mut state.connection, &mut state.looked)?,
+            key_file,
+        )
     }
 
     /// Goes on with the master key that another process rotated to.
@@ -545,7 +560,11 @@ impl KeyStore {
     }
 
     /// A transaction that waits for its turn to write before it reads, so that what was read still holds.
-    fn change<'a>(&self, connection: &'a mut Connection) -> Result<Transaction<'a>> {
+    fn change<'a>(
+        &self,
+        connection: &'a mut Connection,
+        looked: &mut schema::Looked,
+    ) -> Result<Transaction<'a>> {
         if !self.counter.read()?.are_counted() {
             file::give_up_log(connection)?;
         }
@@ -557,6 +576,7 @@ impl KeyStore {
         if !self.counter.read()?.are_counted() {
             return Err(Error::Logged(self.name()));
         }
+        schema::check(&transaction, looked)?;
         Ok(transaction)
     }
 }
@@ -605,14 +625,14 @@ impl Master {
 
     /// Says in a new key store whose it is.
     fn enter(&self, connection: &Connection) -> Result<()> {
-        connection.execute(
+        let entered = connection.execute(
             "INSERT INTO master (id, key_id, proof) VALUES (1, ?1, ?2)",
             params![
                 self.id.as_bytes(),
                 self.wrap(&Purpose::Proof, &Secret::random()?)?
             ],
         )?;
-        Ok(())
+        one(entered, "master")
     }
 
     /// The fingerprint only says which master key is needed; this shows that the one held is it.
@@ -774,7 +794,7 @@ fn rewrap(connection: &Connection, old: &Master, new: &Master) -> Result<u64> {
             account: memoir_domain::AccountId::from_bytes(account),
             agent: memoir_domain::AgentId::from_bytes(agent),
         };
-        connection
+        let written = connection
             .prepare_cached(
                 "UPDATE agent_keys SET wrapped = ?3 WHERE account_id = ?1 AND agent_id = ?2",
             )?
@@ -783,16 +803,29 @@ fn rewrap(connection: &Connection, old: &Master, new: &Master) -> Result<u64> {
                 agent,
                 rewrapped(Purpose::Agent(scope), &wrapped)?
             ])?;
+        one(written, "agent_keys")?;
     }
     if let Some((name, wrapped)) = wrapped_log(connection)? {
-        connection.execute(
+        let written = connection.execute(
             "UPDATE log_key SET wrapped = ?1",
             [rewrapped(Purpose::Log(&name), &wrapped)?],
         )?;
+        one(written, "log_key")?;
     }
     connection.execute("DELETE FROM master", [])?;
     new.enter(connection)?;
     Ok(count)
+}
+
+/// Makes sure that a statement wrote the one row that it was to write.
+fn one(written: usize, table: &'static str) -> Result<()> {
+    if written == 1 {
+        return Ok(());
+    }
+    Err(inconsistent(
+        table,
+        format!("{written} rows were written in place of one"),
+    ))
 }
 
 fn inconsistent(table: &'static str, problem: String) -> Error {

@@ -998,9 +998,10 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
         .unwrap();
     let request = granted(&world, &reading(AccessScope::Core, 60)).await;
     let intruder = rusqlite::Connection::open(lab.database()).unwrap();
-    intruder
-        .execute_batch("CREATE TABLE kept AS SELECT * FROM access_requests")
-        .unwrap();
+    // In a file of the intruder's own: the form of the database is as it was.
+    let aside = format!("ATTACH '{}' AS aside;", lab.path().join("aside").display());
+    let keep = "CREATE TABLE aside.kept AS SELECT * FROM access_requests";
+    intruder.execute_batch(&format!("{aside} {keep}")).unwrap();
     world
         .agent
         .revoke_access(request.id, &wren())
@@ -1009,7 +1010,9 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     drop(world);
     crate::lab::intrude(&lab.database(), |connection| {
         connection
-            .execute_batch("REPLACE INTO access_requests SELECT * FROM kept; DROP TABLE kept;")
+            .execute_batch(&format!(
+                "{aside} REPLACE INTO access_requests SELECT * FROM aside.kept"
+            ))
             .unwrap();
     });
     let world = lab.world().await;

@@ -317,6 +317,9 @@ impl Fleet for Watched {
     async fn erased(&self) -> Result<Vec<AgentScope>> {
         self.inner.erased().await
     }
+    async fn check_form(&self) -> Result<Vec<Finding>> {
+        self.inner.check_form().await
+    }
     async fn finish(&self) -> Result<bool> {
         self.inner.finish().await
     }

@@ -10,7 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_app::{CheckpointView, Growth, HandedMessage, Verification, sessions::RefineOptions};
+use memoir_app::{
+    CheckpointView, Growth, HandedMessage, Severity, Verification, sessions::RefineOptions,
+};
 use memoir_testkit::Turn;
 use rusqlite::{Connection, params, types::Value};
 use tempfile::TempDir;
@@ -1334,4 +1336,44 @@ async fn spec_5_5_a_browsers_row_given_to_another_user_lets_nobody_in() {
     });
     let entered = world.memoir.enter_with_browser(secret.expose(), 600).await;
     assert!(entered.unwrap().is_none());
+}
+
+/// What only looks at rows would not see it: nothing that is stored is another.
+#[tokio::test]
+async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_the_doctor() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember("Marta prefers linen thread.").await;
+    assert!(world.agent.verify().await.unwrap().valid);
+    let raw = Connection::open(lab.database()).unwrap();
+    raw.execute_batch("DROP TRIGGER audit_records_undeleted")
+        .unwrap();
+    let problem = "trigger `audit_records_undeleted` is missing";
+    let one = world.agent.verify().await.unwrap();
+    for verified in world
+        .memoir
+        .verify_all()
+        .await
+        .unwrap()
+        .iter()
+        .chain([&one])
+    {
+        let first = verified.first_bad.as_ref().unwrap();
+        assert!(
+            !verified.valid && first.problem.ends_with(problem),
+            "{verified:?}"
+        );
+    }
+    let account = world.memoir.account("default").await.unwrap();
+    let found = world.memoir.examine(&account).await.unwrap();
+    assert!(
+        found
+            .iter()
+            .any(|one| one.severity == Severity::Problem && one.finding.ends_with(problem)),
+        "{found:?}"
+    );
+    // What was asked for since is refused, and nothing of it is there.
+    let refused = world.agent.save(&[input("Another.")], &person()).await;
+    assert_eq!(refused.unwrap_err().code(), "internal");
+    assert_eq!(world.agent.memories(true).await.unwrap().len(), 1);
 }

@@ -1,13 +1,14 @@
 //! Administrators: their second factor, their sign-ins, and rows of theirs that somebody else wrote
 //! (SPEC 5.5).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Account, Error, Memoir, NewToken, Proof, Proven, SignIn, SignedIn};
 use memoir_domain::{PrivateText, Timestamp};
+use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
-use crate::lab::{Lab, intrude};
+use crate::lab::{Lab, intrude, memoir_on, no_model};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -333,7 +334,16 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
 
 #[tokio::test]
 async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
-    let door = Door::new().await;
+    let Door { lab, .. } = Door::new().await;
+    let store = Arc::new(SqliteStore::open(&lab.database()).unwrap());
+    let (keys, clock) = (lab.keys.clone(), lab.clock.clone());
+    let memoir = memoir_on(store.clone(), keys, clock, no_model());
+    let account = memoir.account("default").await.unwrap();
+    let door = Door {
+        lab,
+        memoir,
+        account,
+    };
     let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
         panic!("no code is needed");
     };
@@ -348,11 +358,9 @@ async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
     assert!(enters(&token).await);
     // What made it end is one write; that its row says so too comes after it, and may not come at all.
     let visitor = door.ada().await;
-    intrude(&door.lab.database(), |connection| {
-        let refuse = "CREATE TRIGGER no_revoking BEFORE UPDATE OF revoked_at ON tokens \
-             BEGIN SELECT RAISE(ABORT, 'no'); END";
-        connection.execute_batch(refuse).unwrap();
-    });
+    let refuse = "CREATE TEMP TRIGGER no_revoking BEFORE UPDATE OF revoked_at ON main.tokens \
+         BEGIN SELECT RAISE(ABORT, 'no'); END";
+    store.put_between(refuse).await.unwrap();
     assert!(visitor.sign_out_everywhere().await.is_err());
     assert!(!enters(&token).await && enters(&theirs).await);
 }

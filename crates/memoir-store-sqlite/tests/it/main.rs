@@ -11,6 +11,7 @@ mod conformance;
 mod crash;
 mod damage;
 mod file;
+mod form;
 mod full;
 mod leaves;
 mod shredding;

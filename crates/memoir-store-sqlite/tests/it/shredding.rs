@@ -121,7 +121,10 @@ async fn spec_4_4_a_reader_holds_the_cut_up_and_not_the_change() {
     assert!(waited < Duration::from_secs(6), "{waited:?}");
     assert_eq!(rows(&reader), 6);
     assert!(is_on_disk(&path, &trace("memory #3")));
-    assert_holds(&store, &agent).await;
+    assert_eq!(look(&store, &agent).await.unwrap().agent, agent);
+    let findings = store.check().await.unwrap();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].problem.contains("`residues`"), "{findings:?}");
 
     reader.execute_batch("COMMIT").unwrap();
     // Nobody takes words out again, and the log is cut all the same.

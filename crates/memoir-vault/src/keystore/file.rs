@@ -164,6 +164,14 @@ pub(super) fn give_up_log(connection: &Connection) -> Result<()> {
     }
 }
 
+/// Makes everything that the migrations make in an empty database, and says nothing in its header.
+pub(super) fn make(connection: &Connection) -> Result<()> {
+    for migration in MIGRATIONS {
+        connection.execute_batch(migration)?;
+    }
+    Ok(())
+}
+
 fn migrate(
     connection: &mut Connection,
     path: &Path,

@@ -573,3 +573,40 @@ fn a_key_store_in_memory_does_all_that_one_in_a_file_does() {
     let other = KeyStore::in_memory(&master).unwrap();
     assert!(other.key(scope(1, 2)).unwrap().is_none());
 }
+
+/// A trigger would keep what is destroyed, or swallow what is made.
+#[test]
+fn spec_5_4_a_key_store_whose_form_was_changed_is_not_used() {
+    for sql in [
+        "CREATE TABLE kept (wrapped); CREATE TRIGGER keep BEFORE UPDATE ON agent_keys \
+         BEGIN INSERT INTO kept VALUES (old.wrapped); END",
+        "CREATE TRIGGER swallow BEFORE INSERT ON agent_keys BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER swallow BEFORE UPDATE ON agent_keys BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE INDEX mine ON agent_keys (wrapped)",
+    ] {
+        let vault = Vault::new();
+        vault.key(1, 1);
+        let raw = Connection::open(vault.path()).unwrap();
+        raw.execute_batch(sql).unwrap();
+        // One that has it open already sees it before it changes anything.
+        for refused in [
+            vault.store.destroy(scope(1, 1), now()).map(drop),
+            vault.store.create(scope(1, 2), now()).map(drop),
+            vault
+                .store
+                .rotate(&MasterKey::generate().unwrap())
+                .map(drop),
+            KeyStore::open(&vault.path(), &vault.master).map(drop),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(
+                matches!(&error, Error::Inconsistent { table, .. } if *table == "sqlite_schema"),
+                "{sql}: {error:?}"
+            );
+        }
+        let kept: Option<Vec<u8>> = raw
+            .query_row("SELECT wrapped FROM agent_keys", [], |row| row.get(0))
+            .unwrap();
+        assert!(kept.is_some(), "{sql}");
+    }
+}

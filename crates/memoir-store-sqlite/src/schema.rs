@@ -1,0 +1,128 @@
+//! The form of the database: its tables, indexes and triggers, held against those that the migrations make.
+//!
+//! Whoever can write to the file can also take a trigger away that keeps the log as it is, add one that
+//! swallows a record, or put a view in the place of a table. So the form is looked at whenever the file is
+//! opened and verified, and before each transaction for which SQLite says that it was changed since: the lock
+//! is held then, and what was looked at stays until the transaction has ended. What another version of Memoir
+//! added by a migration that it recorded is passed over.
+
+use std::{collections::BTreeSet, sync::OnceLock};
+
+use memoir_store::Finding;
+use rusqlite::Connection;
+
+use crate::{
+    error::{Result, inconsistent},
+    migrate,
+};
+
+/// Differences that are named.
+const NAMED: usize = 20;
+const RESTORE: &str = "keep a copy of the file, and restore the last backup; what somebody added on purpose is \
+     taken away with `DROP`";
+
+/// A table, index, trigger or view.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Object {
+    /// The kind: `table`, `index`, `trigger` or `view`.
+    kind: String,
+    name: String,
+    /// The table that it belongs to.
+    table: String,
+    /// As it was made; `None` for an index that SQLite makes by itself.
+    sql: Option<String>,
+}
+
+/// Which form a connection has last found to be right: SQLite's own number of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Looked(Option<i64>);
+
+/// Makes sure that the form is the one that the migrations make, unless it is as it was when it was last found
+/// to be. Inside a transaction that writes, so that it stays.
+pub(crate) fn check(connection: &Connection, looked: &mut Looked) -> Result<()> {
+    let number = connection
+        .prepare_cached("PRAGMA schema_version")?
+        .query_row([], |row| row.get(0))?;
+    if looked.0 == Some(number) {
+        return Ok(());
+    }
+    if let Some(problem) = problems(connection)?.into_iter().next() {
+        return Err(inconsistent("sqlite_schema", problem));
+    }
+    *looked = Looked(Some(number));
+    Ok(())
+}
+
+/// What is not as the migrations make it.
+pub(crate) fn findings(connection: &Connection) -> Result<Vec<Finding>> {
+    let problems = problems(connection)?.into_iter().take(NAMED);
+    let finding = |problem| Finding {
+        problem: format!(
+            "the form of the database was changed by somebody else than Memoir: {problem}"
+        ),
+        advice: RESTORE.to_owned(),
+    };
+    Ok(problems.map(finding).collect())
+}
+
+fn problems(connection: &Connection) -> Result<Vec<String>> {
+    let is_newer = matches!(migrate::format(connection)?, migrate::Format::Newer(_));
+    let (expected, found) = (expected()?, objects(connection)?);
+    let named = |object: &Object| format!("{} `{}`", object.kind, object.name);
+    let same_name =
+        |one: &Object, other: &Object| (&one.kind, &one.name) == (&other.kind, &other.name);
+    let mut problems = Vec::new();
+    for missing in expected.difference(&found) {
+        let is_there = found.iter().any(|one| same_name(one, missing));
+        problems.push(match is_there {
+            true => format!("{} is another one than was made", named(missing)),
+            false => format!("{} is missing", named(missing)),
+        });
+    }
+    let added = found.difference(expected);
+    let is_known = |object: &Object| expected.iter().any(|one| same_name(one, object));
+    if !is_newer {
+        let foreign = added.filter(|object| !is_known(object) && !is_of_analysis(object));
+        problems.extend(foreign.map(|object| format!("{} is not Memoir's", named(object))));
+    }
+    Ok(problems)
+}
+
+/// Whether it is one of the tables that `ANALYZE` makes, which hold counts only.
+fn is_of_analysis(object: &Object) -> bool {
+    let own = [
+        ("sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+        (
+            "sqlite_stat4",
+            "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+        ),
+    ];
+    own.contains(&(&*object.name, object.sql.as_deref().unwrap_or_default()))
+}
+
+fn objects(connection: &Connection) -> Result<BTreeSet<Object>> {
+    let objects = connection
+        .prepare("SELECT type, name, tbl_name, sql FROM main.sqlite_schema")?
+        .query_map([], |row| {
+            Ok(Object {
+                kind: row.get(0)?,
+                name: row.get(1)?,
+                table: row.get(2)?,
+                sql: row.get(3)?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(objects)
+}
+
+/// What the migrations make.
+fn expected() -> Result<&'static BTreeSet<Object>> {
+    static EXPECTED: OnceLock<BTreeSet<Object>> = OnceLock::new();
+    if let Some(expected) = EXPECTED.get() {
+        return Ok(expected);
+    }
+    let scratch = Connection::open_in_memory()?;
+    migrate::make(&scratch)?;
+    let made = objects(&scratch)?;
+    Ok(EXPECTED.get_or_init(|| made))
+}

@@ -1,0 +1,57 @@
+//! The form of the key store: its tables, held against those that the migrations make. Whoever can write to the
+//! file could add a trigger that keeps what is destroyed, or that swallows a key that is made.
+
+use std::{collections::BTreeSet, sync::OnceLock};
+
+use rusqlite::Connection;
+
+use super::{file, inconsistent};
+use crate::Result;
+
+/// Kind, name, table and text of a table, index, trigger or view.
+type Object = (String, String, String, Option<String>);
+
+/// Which form a connection has last found to be right: SQLite's own number of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Looked(Option<i64>);
+
+/// Makes sure that the form is the one that the migrations make, unless it is as it was when it was last found
+/// to be. Inside a transaction, so that it stays.
+pub(super) fn check(connection: &Connection, looked: &mut Looked) -> Result<()> {
+    let number = connection
+        .prepare_cached("PRAGMA schema_version")?
+        .query_row([], |row| row.get(0))?;
+    if looked.0 == Some(number) {
+        return Ok(());
+    }
+    let (expected, found) = (expected()?, objects(connection)?);
+    if let Some((kind, name, ..)) = expected.symmetric_difference(&found).next() {
+        let problem = format!(
+            "{kind} `{name}` is missing, is another one than was made, or is not Memoir's: somebody changed it"
+        );
+        return Err(inconsistent("sqlite_schema", problem));
+    }
+    *looked = Looked(Some(number));
+    Ok(())
+}
+
+fn objects(connection: &Connection) -> Result<BTreeSet<Object>> {
+    Ok(connection
+        .prepare("SELECT type, name, tbl_name, sql FROM main.sqlite_schema")?
+        .query_map([], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+/// What the migrations make.
+fn expected() -> Result<&'static BTreeSet<Object>> {
+    static EXPECTED: OnceLock<BTreeSet<Object>> = OnceLock::new();
+    if let Some(expected) = EXPECTED.get() {
+        return Ok(expected);
+    }
+    let scratch = Connection::open_in_memory()?;
+    file::make(&scratch)?;
+    let made = objects(&scratch)?;
+    Ok(EXPECTED.get_or_init(|| made))
+}
