@@ -101,6 +101,23 @@ impl SqliteStore {
         migrate::is_foreign(path)
     }
 
+    /// Writes a copy of everything, as it is at one instant, into the file at `to`, which must be empty or not
+    /// there. Others read and write meanwhile, and what was taken out of the database is not in the copy.
+    ///
+    /// # Errors
+    /// [`Error::Open`]; [`Error::Full`]; a database in memory; those of the driver. A part of the copy may be at
+    /// `to` then.
+    pub async fn back_up(&self, to: &Path) -> Result<()> {
+        let Some(readers) = self.0.readers.clone() else {
+            return Err(Error::Driver("a database in memory has no copy".to_owned()));
+        };
+        let to = to.to_owned();
+        let copy = move || open::copy(readers.path(), &to).map_err(Error::from);
+        tokio::task::spawn_blocking(copy)
+            .await
+            .map_err(|_| Error::Closed)?
+    }
+
     /// An empty database of its own that is never on a disk, for tests.
     ///
     /// # Errors

@@ -56,6 +56,18 @@ pub(crate) fn reader(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
+/// Writes everything that the file holds at one instant into the one at `to`, which must be empty or not there.
+pub(crate) fn copy(path: &Path, to: &Path) -> Result<()> {
+    let connection = connect(path)?;
+    common(&connection)?;
+    let absolute = std::path::absolute(to).map_err(|error| cannot_open(to, &error.to_string()))?;
+    let absolute = absolute
+        .to_str()
+        .ok_or_else(|| cannot_open(to, "its name is not UTF-8"))?;
+    connection.execute("VACUUM INTO ?1", [absolute])?;
+    Ok(())
+}
+
 /// Makes an empty file that only its owner can read; SQLite gives its log the same permissions. An
 /// empty file is a database to which nothing was written yet.
 fn create(path: &Path) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The connections that only read. They never wait for the writer, nor it for them.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -25,6 +25,11 @@ impl Readers {
             path,
             idle: Mutex::new(Vec::new()),
         }
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Reads on the calling thread.

@@ -323,6 +323,22 @@ impl KeyStore {
         Ok(destroyed > 0)
     }
 
+    /// Writes a copy of the key store, as it is at one instant, into the file at `to`, which must be empty or not
+    /// there. Keys that were destroyed are not in it.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`]; [`Error::Full`]; [`Error::File`] for a name that is not UTF-8; those of the driver. A
+    /// part of the copy may be at `to` then.
+    pub fn back_up(&self, to: &Path) -> Result<()> {
+        let state = &mut *self.lock();
+        self.check_place()?;
+        let absolute = std::path::absolute(to).map_err(|error| Error::file(to, &error))?;
+        let not_text = || Error::file(to, &std::io::ErrorKind::InvalidFilename.into());
+        let absolute = absolute.to_str().ok_or_else(not_text)?;
+        state.connection.execute("VACUUM INTO ?1", [absolute])?;
+        Ok(())
+    }
+
     /// Those of the agents whose keys are there, in the order given.
     ///
     /// # Errors

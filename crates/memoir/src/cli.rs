@@ -112,6 +112,7 @@ pub(crate) enum Command {
     Serve(commands::serve::Arguments),
     #[command(subcommand)]
     Key(commands::key::Command),
+    Backup(commands::backup::Arguments),
     Doctor(commands::doctor::Arguments),
 }
 

@@ -106,7 +106,7 @@ pub(crate) fn is_own(path: &Path) -> bool {
 }
 
 /// The folder of a file, which may be named without one.
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),

@@ -256,7 +256,7 @@ fn draft(
 }
 
 /// Makes sure that a file that was put in place is still there after a power cut.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     fs::File::open(folder)?.sync_all()?;
     #[cfg(not(unix))]

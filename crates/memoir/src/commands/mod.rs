@@ -6,6 +6,7 @@ pub(crate) mod account;
 pub(crate) mod agent;
 pub(crate) mod apply;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod cancel;
 pub(crate) mod context;
 pub(crate) mod demo;
@@ -82,6 +83,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Serve(arguments) => serve::run(&global, arguments).await,
         Command::Mcp(arguments) => mcp::run(&global, arguments).await,
         Command::Key(command) => key::run(&global, command).await,
+        Command::Backup(arguments) => backup::run(&global, arguments).await,
         Command::Doctor(arguments) => doctor::run(&global, arguments).await,
     }
 }

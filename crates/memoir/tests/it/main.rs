@@ -4,6 +4,7 @@
 mod access;
 mod archives;
 mod audit;
+mod backup;
 mod bench;
 mod closed;
 mod commands;

@@ -1,0 +1,273 @@
+//! `memoir backup`: a copy of the database and one of the key store, and whether such copies can be used.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use memoir_app::{Memoir, Verification};
+use memoir_store::{Fleet, MemoryPage};
+use memoir_store_sqlite::SqliteStore;
+use memoir_vault::unlock;
+use tempfile::NamedTempFile;
+
+use crate::{
+    cli::Global,
+    config::Config,
+    database,
+    failure::{Ending, Failure, Outcome},
+    installation::{self, Installation},
+    keys,
+    show::{self, counted, thousands},
+    terminal::{self, safe},
+};
+
+/// Copy the database and the key store while Memoir runs
+///
+/// Each of the two files is of one instant. What is sealed stays sealed: the copy of the database opens nothing by
+/// itself, and the copy of the key store opens only under the master key, of which no copy is made. Keep the two
+/// apart from each other. An agent that is erased later can be read again by whoever has an old copy of the key
+/// store and the master key: destroy such copies then.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Where the copy of the database is to be; nothing is overwritten
+    #[arg(value_name = "FILE", required = true)]
+    file: Option<PathBuf>,
+    /// Where the copy of the key store is to be [default: FILE.keys]
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+}
+
+/// What else there is to do with a copy.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Open a copy, check every chain in it, and open one memory of each agent; the copy stays as it is
+    ///
+    /// It needs the master key that was in use when the copy was made, from where commands take it.
+    Verify {
+        /// The copy of the database
+        file: PathBuf,
+        /// The copy of the key store [default: FILE.keys]
+        #[arg(long, value_name = "FILE")]
+        keys: Option<PathBuf>,
+    },
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let of = |file: &Path, keys: Option<PathBuf>| keys.unwrap_or_else(|| keys::store_path(file));
+    match (arguments.command, arguments.file) {
+        (Some(Command::Verify { file, keys }), _) => {
+            let keys = of(&file, keys);
+            verify(global, &file, &keys).await
+        }
+        (None, Some(file)) => {
+            let keys = of(&file, arguments.keys);
+            write(global, &file, &keys).await
+        }
+        // The arguments are read in such a way that there is one of the two.
+        (None, None) => Err(Failure::new("no file was given")),
+    }
+}
+
+/// Two files that were written.
+#[derive(serde::Serialize)]
+struct Written<'a> {
+    database: &'a Path,
+    database_bytes: u64,
+    keys: &'a Path,
+    keys_bytes: u64,
+}
+
+async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
+    let database = database::prepare(global.database.as_deref())?;
+    if !database.exists() {
+        return Err(
+            Failure::new(format!("there is no database `{}` yet", database.display()))
+                .hint("it is made on first use"),
+        );
+    }
+    for path in [file, keys_file] {
+        if path.symlink_metadata().is_ok() {
+            return Err(
+                Failure::new(format!("`{}` is there already", path.display()))
+                    .hint("give the name of a file that is not there yet"),
+            );
+        }
+    }
+    if file == keys_file {
+        return Err(Failure::new("the two copies cannot be one file")
+            .hint("give another name with `--keys FILE`"));
+    }
+    // What was left half-done is finished first.
+    drop(Installation::open(global).await?);
+    let config = Config::read(global.config.as_deref())?;
+    let keys = keys::open(global, &config)?;
+    let store = database::open(global.database.as_deref())?;
+    // The database first: of every agent in its copy there is a key then in that of the key store.
+    let database_draft = draft(file)?;
+    store.back_up(database_draft.path()).await?;
+    let keys_draft = draft(keys_file)?;
+    keys.back_up(keys_draft.path())
+        .map_err(memoir_app::Error::from)?;
+    let keys_bytes = place(keys_draft, keys_file)?;
+    let database_bytes = place(database_draft, file).inspect_err(|_| {
+        // Half a backup is none. Where it cannot be taken away, it is still a whole key store.
+        let _ = fs::remove_file(keys_file);
+    })?;
+    let written = Written {
+        database: file,
+        database_bytes,
+        keys: keys_file,
+        keys_bytes,
+    };
+    if global.json {
+        terminal::json(&written)?;
+        return Ok(Ending::Done);
+    }
+    let line = |what: &str, path: &Path, bytes: u64| {
+        format!(
+            "{what:<9} `{}` ({} bytes)\n",
+            safe(&path.display().to_string()),
+            thousands(bytes)
+        )
+    };
+    terminal::print(&format!(
+        "{}{}",
+        line("database", file, database_bytes),
+        line("key store", keys_file, keys_bytes)
+    ))?;
+    terminal::note(&format!(
+        "keep the two apart from each other, and both apart from the master key {}, of which there is no copy in them; \
+         `memoir backup verify` tells whether they can be used",
+        keys.key_id()
+    ));
+    Ok(Ending::Done)
+}
+
+/// An empty file beside the one that is to be, which only its owner can read.
+fn draft(path: &Path) -> Result<NamedTempFile, Failure> {
+    let folder = database::folder_of(path);
+    NamedTempFile::new_in(folder).map_err(|error| Failure::file("write", path, &error))
+}
+
+/// Puts the draft in its place, on the disk; how long it is.
+fn place(draft: NamedTempFile, path: &Path) -> Result<u64, Failure> {
+    let failed = |error| Failure::file("write", path, &error);
+    draft.as_file().sync_all().map_err(failed)?;
+    let bytes = draft.as_file().metadata().map_err(failed)?.len();
+    draft
+        .persist_noclobber(path)
+        .map_err(|error| failed(error.error))?;
+    super::export::sync_folder(database::folder_of(path)).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// What came of looking at two copies.
+#[derive(serde::Serialize)]
+struct Checked {
+    valid: bool,
+    /// Agents of which a memory was opened.
+    opened: u64,
+    /// What is wrong beside the agents' logs.
+    findings: Vec<String>,
+    agents: Vec<Verification>,
+}
+
+async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
+    let config = Config::read(global.config.as_deref())?;
+    // Opening a file may change it, so that a copy of the copy is opened.
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::new(format!("cannot make a folder to work in: {error}")))?;
+    let copy = folder.path().join("memoir.db");
+    let keys_copy = keys::store_path(&copy);
+    for (from, to) in [(file, &copy), (keys_file, &keys_copy)] {
+        let failed = |error| Failure::file("read", from, &error);
+        let mut to = private(to).map_err(failed)?;
+        let mut from = fs::File::open(from).map_err(failed)?;
+        std::io::copy(&mut from, &mut to).map_err(failed)?;
+    }
+    let is_empty = fs::metadata(&copy).is_ok_and(|found| found.len() == 0);
+    if is_empty || SqliteStore::is_foreign(&copy) {
+        return Err(memoir_store::Error::NotADatabase(file.display().to_string()).into());
+    }
+    let source = keys::source(global, &config)?;
+    let keys = unlock(&source, &keys_copy, true).map_err(memoir_app::Error::from)?;
+    let store = SqliteStore::open(&copy)?;
+    let findings = store.check().await?;
+    let mut findings: Vec<String> = findings.into_iter().map(|one| one.problem).collect();
+    let memoir = installation::on(store, keys, config)?;
+    let agents = memoir.verify_all().await?;
+    let opened = open_one_of_each(&memoir, &mut findings).await?;
+    let checked = Checked {
+        valid: findings.is_empty() && agents.iter().all(|agent| agent.valid),
+        opened,
+        findings,
+        agents,
+    };
+    if global.json {
+        terminal::json(&checked)?;
+    } else {
+        let mut text = show::verified::told(&checked.agents, None);
+        for finding in &checked.findings {
+            text.push_str(&format!("{}\n", safe(finding)));
+        }
+        text.push_str(&format!(
+            "opened a memory of {}\n",
+            counted(checked.opened, "agent", "agents")
+        ));
+        terminal::print(&text)?;
+    }
+    if checked.valid {
+        return Ok(Ending::Done);
+    }
+    Err(Failure::new("the backup does not fit")
+        .hint("make another one; where that does not fit either, see `memoir doctor`"))
+}
+
+/// Opens one memory of each agent that has any, and says nothing of it: of how many agents that was.
+async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result<u64, Failure> {
+    let one = MemoryPage {
+        limit: 1,
+        with_discarded: true,
+        ..MemoryPage::default()
+    };
+    let mut opened = 0;
+    for account in memoir.accounts().await? {
+        let account = memoir.account(&account.name).await?;
+        let agents = match account.agents().await {
+            Ok(agents) => agents,
+            Err(error) => {
+                findings.push(format!(
+                    "the agents of account `{}`: {error}",
+                    account.name()
+                ));
+                continue;
+            }
+        };
+        for agent in agents {
+            let looked = match account.agent(&agent.id.to_string()).await {
+                Ok(handle) => handle.blind_memory_page(&one).await,
+                Err(error) => Err(error),
+            };
+            match looked {
+                Ok(page) => opened += page.len() as u64,
+                // Between the copy of the database and that of the key store.
+                Err(memoir_app::Error::Erased { .. }) => {}
+                Err(error) => findings.push(format!("agent `{}`: {error}", agent.name)),
+            }
+        }
+    }
+    Ok(opened)
+}
+
+/// A new file that only its owner can read.
+fn private(path: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

@@ -1,0 +1,146 @@
+//! `memoir backup` and `memoir backup verify`, while the service runs and others save.
+#![cfg(unix)]
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use rusqlite::Connection;
+
+use crate::{bench::Bench, serving::Running};
+
+const SECRET: &str = "the pasted key is Kanarienvogel";
+
+/// An installation whose files are the two copies and the first one's master key.
+fn restored(from: &Bench, database: &str, keys: &str) -> Bench {
+    let bench = Bench::new();
+    for folder in [".local/share/memoir", ".config/memoir"] {
+        fs::create_dir_all(bench.path(folder)).unwrap();
+    }
+    for (copy, place) in [
+        (database, ".local/share/memoir/memoir.db"),
+        (keys, ".local/share/memoir/memoir.db.keys"),
+        (".config/memoir/master.key", ".config/memoir/master.key"),
+    ] {
+        fs::copy(from.path(copy), bench.path(place)).unwrap();
+    }
+    bench
+}
+
+#[test]
+fn spec_6_2_a_backup_that_is_made_while_memoir_serves_and_others_save_is_of_one_instant() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", SECRET]);
+    bench.ok(&["agent", "create", "robin"]);
+    let serving = Running::start(&bench, &[]);
+    let (copy, keys) = (bench.path("copy.db"), bench.path("elsewhere.keys"));
+    let (copy_path, keys_path) = (copy.to_str().unwrap(), keys.to_str().unwrap());
+    std::thread::scope(|scope| {
+        let saving = scope.spawn(|| {
+            for number in 0..12 {
+                bench.ok(&["remember", "wren", &format!("Something of day {number}.")]);
+            }
+        });
+        bench.ok(&["backup", copy_path, "--keys", keys_path]);
+        let told = bench.ok(&["backup", "verify", copy_path, "--keys", keys_path]);
+        assert!(
+            told.contains("valid   wren: ") && told.contains("opened a memory of 1 agent\n"),
+            "{told}"
+        );
+        saving.join().unwrap();
+    });
+    drop(serving);
+    for path in [&copy, &keys] {
+        let mode = fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+    }
+    let bytes = [fs::read(&copy).unwrap(), fs::read(&keys).unwrap()].concat();
+    assert!(!bytes.windows(13).any(|part| part == b"Kanarienvogel"));
+
+    let again = restored(&bench, "copy.db", "elsewhere.keys");
+    assert_eq!(again.texts()[..2], ["one", SECRET]);
+    assert!(again.ok(&["audit", "verify", "--all"]).starts_with("valid"));
+    // It is another installation's from here on.
+    again.remember(&["after"]);
+    assert!(again.ok(&["doctor"]).contains("database      intact"));
+}
+
+#[test]
+fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", SECRET]);
+    let copy = bench.path("copy.db");
+    let copy_path = copy.to_str().unwrap();
+    let written = bench.json(&["backup", copy_path]);
+    assert_eq!(written["keys"], format!("{copy_path}.keys"));
+    let before = fs::read(&copy).unwrap();
+    assert!(
+        bench.json(&["backup", "verify", copy_path])["valid"]
+            .as_bool()
+            .unwrap()
+    );
+    assert_eq!(fs::read(&copy).unwrap(), before, "it stays as it is");
+
+    // Nothing is overwritten.
+    let refused = bench.refused(&["backup", copy_path]);
+    assert!(refused.contains("is there already"), "{refused}");
+    fs::remove_file(&copy).unwrap();
+    let refused = bench.refused(&["backup", copy_path]);
+    assert!(
+        refused.contains("copy.db.keys` is there already"),
+        "{refused}"
+    );
+    assert!(!copy.exists(), "and no half of one is made");
+    fs::write(&copy, &before).unwrap();
+
+    let mut other = bench.command(&["backup", "verify", copy_path]);
+    other.env("MEMOIR_MASTER_KEY", "5".repeat(64));
+    let refused = crate::bench::Ran::of(&mut other).error();
+    assert!(refused.contains("wrong master key"), "{refused}");
+    let keys = bench.path("copy.db.keys");
+    let away = bench.path("away");
+    fs::rename(&keys, &away).unwrap();
+    let refused = bench.refused(&["backup", "verify", copy_path]);
+    assert!(refused.contains("copy.db.keys"), "{refused}");
+
+    // An agent that was erased since can be read in an old pair, and not with the key store of today.
+    bench.ok(&["agent", "erase", "wren", "--yes"]);
+    fs::rename(&away, &keys).unwrap();
+    let old = restored(&bench, "copy.db", "copy.db.keys");
+    assert_eq!(old.texts(), ["one", SECRET]);
+    let today = restored(&bench, "copy.db", ".local/share/memoir/memoir.db.keys");
+    let refused = today.refused(&["ledger", "wren"]);
+    assert!(refused.contains("was erased on"), "{refused}");
+}
+
+#[test]
+fn spec_4_2_a_backup_that_was_changed_is_named() {
+    let bench = Bench::with_agent();
+    bench.remember(&["one", SECRET]);
+    let copy = bench.path("copy.db");
+    let copy_path = copy.to_str().unwrap();
+    bench.ok(&["backup", copy_path]);
+    let whole = fs::read(&copy).unwrap();
+    for (sql, told) in [
+        ("UPDATE memories SET tokens = 3 WHERE number = 1", "wren"),
+        ("DELETE FROM memories WHERE number = 1", "wren"),
+        ("UPDATE agents SET next_seq = 9", "its next one would be 9"),
+        (
+            "DROP TRIGGER users_undeleted",
+            "`users_undeleted` is missing",
+        ),
+    ] {
+        fs::write(&copy, &whole).unwrap();
+        let raw = Connection::open(&copy).unwrap();
+        raw.execute_batch(sql).unwrap();
+        drop(raw);
+        let ran = bench.run(&["backup", "verify", copy_path]);
+        assert_eq!(ran.code, Some(1), "{sql}: {ran:?}");
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(
+            all.contains(told) && !all.contains("Kanarienvogel"),
+            "{sql}: {all}"
+        );
+    }
+    fs::write(&copy, b"").unwrap();
+    let refused = bench.refused(&["backup", "verify", copy_path]);
+    assert!(refused.contains("is not a database of Memoir"), "{refused}");
+}
