@@ -16,6 +16,7 @@ use memoir_domain::{
     audit::{Action, Actor},
     draft::Decision,
     memory::{Invalid, Number, parse_text},
+    session::Usage,
 };
 use memoir_store::{AgentQuery, RecordFilter, Selection};
 use serde::Serialize;
@@ -226,17 +227,32 @@ impl AgentHandle {
         again(|| async {
             let loaded = self.load(&wanted).await?;
             check_object(draft.kind, &loaded, self.memoir.now())?;
-            let open = self.memoir.store.open_requests(self.scope).await?;
-            let waiting = open
-                .iter()
-                .filter(|row| row.columns.state == AccessState::Asked);
-            let (waiting, now) = (waiting.count(), self.memoir.now());
+            let earlier = self.earlier_requests(&loaded).await?;
+            let now = self.memoir.now();
             let base = loaded.base.clone();
-            let decision = access::request(loaded.agent, id, &draft, waiting, actor, now)?;
+            let decision = access::request(loaded.agent, id, &draft, &earlier, actor, now)?;
             let request = self.write_access(&base, decision).await?;
             Ok(AccessRequestView::answered(&self.name, request, actor))
         })
         .await
+    }
+
+    /// The requests that were made of the agent: all that are open, and those of the last years, which no no can
+    /// still count of more than these are.
+    async fn earlier_requests(&self, loaded: &Loaded) -> Result<Vec<AccessRequest>> {
+        /// Of more noes than this none can have been given within the longest wait.
+        const MOST: u32 = 500;
+        let store = &self.memoir.store;
+        let mut rows = store.access_page(self.scope, None, MOST).await?;
+        for open in store.open_requests(self.scope).await? {
+            if rows.iter().all(|row| row.id != open.id) {
+                rows.push(open);
+            }
+        }
+        let key = loaded.base.key();
+        rows.iter()
+            .map(|row| codec::access_request(key, row))
+            .collect()
     }
 
     /// The requests that wait for the agent's answer and those that it has granted and that are not over,
@@ -307,6 +323,21 @@ impl AgentHandle {
         reason: Option<PrivateText>,
         actor: &Actor,
     ) -> Result<AccessRequestView> {
+        let usage = Usage::default();
+        self.answer_access_for(id, is_granted, reason, usage, actor)
+            .await
+    }
+
+    /// As [`AgentHandle::answer_access`], where asking the agent's model used so much. A no ends whatever else
+    /// waits that asks for as much.
+    pub(crate) async fn answer_access_for(
+        &self,
+        id: AccessRequestId,
+        is_granted: bool,
+        reason: Option<PrivateText>,
+        usage: Usage,
+        actor: &Actor,
+    ) -> Result<AccessRequestView> {
         let reason = reason
             .map(|reason| parse_text("reason", reason.expose(), REASON_LIMIT))
             .transpose()?;
@@ -318,23 +349,24 @@ impl AgentHandle {
             let consent = Consent {
                 request: id,
                 reason,
+                usage,
                 actor: actor.clone(),
             };
             let shredded = self.shred_as_asked(number, consent).await?;
             still_said_by = Some(shredded.still_said_by);
         } else {
             self.decide_access(id, |loaded, request, now| {
-                let reason = reason.as_ref();
-                Ok(access::answer(
-                    loaded.agent,
-                    request,
+                let answer = access::Answer {
                     is_granted,
-                    reason,
-                    actor,
-                    now,
-                )?)
+                    reason: reason.as_ref(),
+                    usage,
+                };
+                Ok(access::answer(loaded.agent, request, answer, actor, now)?)
             })
             .await?;
+        }
+        if !is_granted {
+            self.end_alike(request.kind).await?;
         }
         let request = self.end_if_over(id).await?;
         Ok(AccessRequestView {
@@ -557,6 +589,21 @@ impl AgentHandle {
         Ok(request)
     }
 
+    /// Ends the requests that wait and ask for as much as one that the agent has said no to.
+    async fn end_alike(&self, refused: AccessKind) -> Result<()> {
+        for row in self.memoir.store.open_requests(self.scope).await? {
+            self.decide_access(row.id, |loaded, request, now| {
+                let is_alike =
+                    request.state == AccessState::Asked && request.kind.asks_again_for(refused);
+                Ok(is_alike
+                    .then(|| access::expire(loaded.agent, request, Over::Refused, now))
+                    .flatten())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
     /// Ends those of the agent's requests whose time is over; how many of those it had open are so.
     async fn end_overdue(&self) -> Result<usize> {
         let open = self.memoir.store.open_requests(self.scope).await?;
@@ -620,6 +667,8 @@ pub(crate) struct TokenLeave {
 pub(crate) struct Consent {
     pub(crate) request: AccessRequestId,
     pub(crate) reason: Option<PrivateText>,
+    /// What asking its model used.
+    pub(crate) usage: Usage,
     pub(crate) actor: Actor,
 }
 

@@ -2,13 +2,13 @@
 //! Memoir's speaks for answer by themselves.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use memoir_domain::{
-    AccessRequestId, PrivateText,
+    AccessRequestId, AgentId, PrivateText,
     access::{AccessKind, AccessRefusal, AccessState, REASON_LIMIT},
     agent::Agent,
     audit::Actor,
@@ -16,6 +16,7 @@ use memoir_domain::{
     manage::ChangeRefusal,
     memory::Memory,
     prompt::{self, Prompt},
+    session::Usage,
 };
 use memoir_model::{Finish, Message, Model, ModelName, Request};
 use memoir_store::{AgentQuery, Selection};
@@ -49,9 +50,29 @@ pub enum Asked {
 
 /// When the models of which requests are asked again, by the monotonic clock, and after which wait.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Patience(Arc<Mutex<HashMap<AccessRequestId, (Duration, Duration)>>>);
+pub(crate) struct Patience(
+    Arc<Mutex<HashMap<AccessRequestId, (Duration, Duration)>>>,
+    /// Agents that are being asked: one question at a time, so that a no counts for the next one.
+    Arc<Mutex<HashSet<AgentId>>>,
+);
+
+/// That an agent is being asked, until this is dropped.
+struct Turn(Patience, AgentId);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut asked = self.0.1.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.remove(&self.1);
+    }
+}
 
 impl Patience {
+    /// The agent's turn to be asked; `None` while it is being asked something else.
+    fn of_agent(&self, agent: AgentId) -> Option<Turn> {
+        let mut asked = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(agent).then(|| Turn(self.clone(), agent))
+    }
+
     /// Whether it is to be asked now; then it is not to be asked again before the next wait is over.
     fn take_turn(&self, id: AccessRequestId, now: Duration) -> bool {
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,13 +132,16 @@ impl AgentHandle {
         let Some(prompt) = prompt else {
             return Ok(Asked::Failed("it was changed meanwhile".to_owned()));
         };
-        let answer = match self.ask(model.as_ref(), prompt).await {
-            Ok(answer) => answer,
+        let (answer, usage) = match self.ask(model.as_ref(), prompt).await {
+            Ok(answered) => answered,
             Err(problem) => return Ok(Asked::Failed(problem)),
         };
         let is_granted = prompt::is_consent(answer.expose());
         let reason = reason(&answer);
-        match self.answer_access(id, is_granted, reason, &me).await {
+        let answered = self
+            .answer_access_for(id, is_granted, reason, usage, &me)
+            .await;
+        match answered {
             Ok(_) => Ok(Asked::Answered),
             // Its client was faster, or it was taken back.
             Err(Error::Access(AccessRefusal::NotWaiting(_))) => Ok(Asked::Answered),
@@ -158,7 +182,8 @@ impl AgentHandle {
         Ok((request.state == AccessState::Asked).then_some(prompt))
     }
 
-    async fn ask(&self, model: &dyn Model, prompt: Prompt) -> Result<PrivateText, String> {
+    /// What the model says, and what asking it used.
+    async fn ask(&self, model: &dyn Model, prompt: Prompt) -> Result<(PrivateText, Usage), String> {
         let limits = self.memoir.settings.limits;
         let mut request = Request {
             system: prompt.system,
@@ -170,10 +195,17 @@ impl AgentHandle {
         };
         let time = ANSWER_TIME.min(limits.time);
         // An answer that was cut off is no no: it is asked for once more, with more room.
+        let mut usage = Usage::default();
         for _ in 0..2 {
             match tokio::time::timeout(time, model.complete(&request)).await {
-                Ok(Ok(reply)) if reply.finish != Finish::Length => return Ok(reply.text),
-                Ok(Ok(_)) => {}
+                Ok(Ok(reply)) => {
+                    usage.calls += 1;
+                    usage.input_tokens += reply.usage.input_tokens;
+                    usage.output_tokens += reply.usage.output_tokens;
+                    if reply.finish != Finish::Length {
+                        return Ok((reply.text, usage));
+                    }
+                }
                 Ok(Err(error)) => return Err(error.to_string()),
                 Err(_) => return Err("the model took too long to answer".to_owned()),
             }
@@ -228,6 +260,9 @@ impl Memoir {
         let mut answered = 0;
         let mut asking = JoinSet::new();
         for open in waiting {
+            let Some(turn) = self.patience.of_agent(open.scope.agent) else {
+                continue;
+            };
             if !self.patience.take_turn(open.id, self.clock.monotonic()) {
                 continue;
             }
@@ -237,6 +272,7 @@ impl Memoir {
             let agent = self.handle(open.scope);
             asking.spawn(async move {
                 let asked = agent.ask_for_access(open.id).await;
+                drop(turn);
                 match &asked {
                     Ok(Asked::Failed(problem)) => {
                         tracing::warn!(agent = %open.scope.agent, request = %open.id, problem, "a model was not asked for access");

@@ -161,7 +161,17 @@ impl AgentHandle {
         again(|| async {
             let (loaded, request, now) = self.load_access(consent.request, &wanted).await?;
             let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
-            let answer = access::answer(agent, &request, true, reason, &consent.actor, now)?;
+            let answer = access::answer(
+                agent,
+                &request,
+                access::Answer {
+                    is_granted: true,
+                    reason,
+                    usage: consent.usage,
+                },
+                &consent.actor,
+                now,
+            )?;
             // Somebody else gave the same answer meanwhile.
             let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
             let wish = Wish {

@@ -32,6 +32,7 @@ use crate::{
     manage::{self, ChangeRefusal},
     memory::{Invalid, Memory, NewMemory, Number, parse_text},
     quote,
+    session::Usage,
 };
 
 /// Most characters of a purpose.
@@ -42,6 +43,10 @@ pub const REASON_LIMIT: usize = 2_000;
 pub const MINUTES_LIMIT: u32 = 60;
 /// How many requests of one agent can wait for its answer.
 pub const WAITING_LIMIT: usize = 20;
+/// Days that a request waits after a no to one alike, which double with each further no.
+const DAYS_AFTER_NO: i64 = 1;
+/// How often the wait doubles at most; after that it is more than a year.
+const MOST_DOUBLINGS: u32 = 9;
 /// How long a request waits for its answer.
 const DAYS_TO_ANSWER: i64 = 7;
 /// For how many minutes a token that was granted can be fetched.
@@ -177,6 +182,27 @@ impl AccessKind {
         }
     }
 
+    /// Whether asking for this is asking again for what was asked: the same, or more. Looking at one session's
+    /// changes, at another's, at all core memories and at everything is each more than the one before, and a
+    /// token, with which everything can be read and done, is more than all of them.
+    pub fn asks_again_for(self, asked: Self) -> bool {
+        fn weight(kind: AccessKind) -> Option<u8> {
+            match kind {
+                AccessKind::Read { scope, .. } => Some(match scope {
+                    AccessScope::Session(_) => 0,
+                    AccessScope::Core => 1,
+                    AccessScope::All => 2,
+                }),
+                AccessKind::Token { .. } => Some(3),
+                AccessKind::Shred { .. } => None,
+            }
+        }
+        match (weight(self), weight(asked)) {
+            (Some(this), Some(that)) => this >= that,
+            _ => self == asked,
+        }
+    }
+
     /// For how many minutes a grant can be used; none for what is done with the answer.
     fn minutes(self) -> u32 {
         match self {
@@ -291,6 +317,16 @@ pub enum AccessRefusal {
     /// Too many wait for an answer.
     #[error("{WAITING_LIMIT} requests wait for the agent's answer; wait for it, or take one back")]
     TooManyWaiting,
+    /// The agent said no to the same or less, and is not to be worn out by asking (SPEC 5.2).
+    #[error(
+        "the agent said no to this, or to less, and has not said yes to as much since (times: {times}); it is not asked again before {until}"
+    )]
+    RefusedBefore {
+        /// How often.
+        times: u32,
+        /// When it can be asked again.
+        until: Timestamp,
+    },
     /// The agent answered otherwise before, or it waits no longer.
     #[error("the request is {} and cannot be answered any more", .0.as_str())]
     NotWaiting(AccessState),
@@ -309,6 +345,7 @@ impl AccessRefusal {
             Self::Change(refusal) => refusal.code(),
             Self::NotAnAdministrator | Self::NotTheAgent => "forbidden",
             Self::TooManyWaiting => "too_many_waiting",
+            Self::RefusedBefore { .. } => "refused_before",
             Self::NotWaiting(_) | Self::Done => "access_over",
         }
     }
@@ -335,6 +372,8 @@ wire_names! {
         ClockWentBack = "clock_went_back",
         /// The time of day says otherwise than a clock that is never set, and that one is believed.
         RunOut = "run_out",
+        /// The agent said no to the same, or to less, while it waited.
+        Refused = "refused",
     }
 }
 
@@ -525,15 +564,47 @@ fn facts_of(id: AccessRequestId, kind: AccessKind) -> Facts {
     }
 }
 
-/// Asks the agent. `waiting` is how many requests wait for its answer already.
+/// How often the agent said no to what `kind` asks for, or to less, without a later yes to as much, and until when
+/// it is not to be asked again; `None` where it can be. `earlier` are requests that were made of it, in any
+/// order.
+fn refused_before(
+    kind: AccessKind,
+    earlier: &[AccessRequest],
+    now: Timestamp,
+) -> Option<(u32, Timestamp)> {
+    let is_refused = |request: &AccessRequest| request.state == AccessState::Refused;
+    // A later yes to as much takes a no back.
+    let is_taken_back = |no: &AccessRequest| {
+        earlier.iter().any(|other| {
+            !is_refused(other)
+                && other.answered_seq > no.answered_seq
+                && other.kind.asks_again_for(no.kind)
+        })
+    };
+    let noes = || {
+        let alike = earlier.iter().filter(|request| is_refused(request));
+        alike.filter(|request| kind.asks_again_for(request.kind) && !is_taken_back(request))
+    };
+    let times = u32::try_from(noes().count()).unwrap_or(u32::MAX);
+    // What a clock noted that has been put back since would keep everybody waiting until then.
+    let said = noes().filter_map(|request| request.answered_at);
+    let last = said.filter(|at| at.is_believed_at(now)).max()?;
+    let doublings = times.saturating_sub(1).min(MOST_DOUBLINGS);
+    let until = last.plus_days(DAYS_AFTER_NO << doublings);
+    (now < until).then_some((times, until))
+}
+
+/// Asks the agent. `earlier` are the requests that were made of it before: all that are open, and those that it
+/// answered.
 ///
 /// # Errors
-/// Somebody else than an administrator asks, or too many wait. The draft is to be checked before.
+/// Somebody else than an administrator asks, too many wait, or it said no to as much not long ago. The draft is to
+/// be checked before.
 pub fn request(
     agent: Agent,
     id: AccessRequestId,
     asked: &AccessDraft,
-    waiting: usize,
+    earlier: &[AccessRequest],
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Decision, AccessRefusal> {
@@ -541,7 +612,11 @@ pub fn request(
     if actor.kind != ActorKind::Administrator {
         return Err(AccessRefusal::NotAnAdministrator);
     }
-    if waiting >= WAITING_LIMIT {
+    if let Some((times, until)) = refused_before(asked.kind, earlier, now) {
+        return Err(AccessRefusal::RefusedBefore { times, until });
+    }
+    let is_waiting = |request: &&AccessRequest| request.state == AccessState::Asked;
+    if earlier.iter().filter(is_waiting).count() >= WAITING_LIMIT {
         return Err(AccessRefusal::TooManyWaiting);
     }
     let facts = facts_of(id, asked.kind).time(EXPIRES_AT, now.plus_days(DAYS_TO_ANSWER));
@@ -560,6 +635,18 @@ pub fn request(
     Ok(draft.finish())
 }
 
+/// What the agent answers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Answer<'a> {
+    /// Yes or no.
+    pub is_granted: bool,
+    /// What it says to it.
+    pub reason: Option<&'a PrivateText>,
+    /// What asking its model used; nothing where its own client answers. Stands on the record, for it is at the
+    /// agent's cost.
+    pub usage: Usage,
+}
+
 /// Writes the agent's answer; `None` where it gave the same one before. What a grant lets somebody do at
 /// once, such as shredding, is decided by whoever calls this, on top of it.
 ///
@@ -568,11 +655,15 @@ pub fn request(
 pub fn answer(
     agent: Agent,
     request: &AccessRequest,
-    is_granted: bool,
-    reason: Option<&PrivateText>,
+    answer: Answer<'_>,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, AccessRefusal> {
+    let Answer {
+        is_granted,
+        reason,
+        usage,
+    } = answer;
     manage::check_present(&agent)?;
     if actor.kind != ActorKind::Agent {
         return Err(AccessRefusal::NotTheAgent);
@@ -586,7 +677,13 @@ pub fn answer(
             Err(AccessRefusal::NotWaiting(request.state))
         };
     }
-    let facts = Facts::default().request(request.id);
+    let mut facts = Facts::default().request(request.id);
+    if usage != Usage::default() {
+        facts = facts
+            .count("calls", usage.calls)
+            .count("input_tokens", usage.input_tokens)
+            .count("output_tokens", usage.output_tokens);
+    }
     let (action, facts) = if is_granted {
         let until = now.plus_seconds(i64::from(request.kind.minutes()) * 60);
         (Action::AccessGranted, facts.time(EXPIRES_AT, until))
@@ -697,6 +794,7 @@ pub fn expire(
     let how = match why {
         Over::Time | Over::RunOut => "its time was over",
         Over::ClockWentBack => "the clock was put back",
+        Over::Refused => "I had said no to as much",
     };
     let (actor, action) = (Actor::system(), Action::AccessExpired);
     Some(end(agent, request, &actor, action, facts, how, now))

@@ -68,6 +68,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     409 not_due
     409 not_undoable
     409 nothing_to_refine
+    409 refused_before
     409 session_open
     409 session_over
     409 shredded

@@ -186,6 +186,7 @@ fn hint(code: &str) -> Option<&'static str> {
         "not_applicable" => "rehearse again",
         "erased" => "`GET /v1/agents/{agent}/audit/verify` still checks its log",
         "consent_required" => "ask the agent with `POST /v1/agents/{agent}/access-requests`",
+        "refused_before" => "wait until then, or ask for less",
         "too_many_waiting" => "`POST /v1/access-requests/{id}/revoke` takes one back",
         "access_over" => "ask again where it is still needed",
         "precondition_failed" => "read it again, and send the `ETag` of that answer",

@@ -1028,3 +1028,66 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
             .contains("access_requests")
     );
 }
+
+#[tokio::test]
+async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let world = World::new(&MEMORIES).await;
+    let read = |scope| draft(AccessKind::Read { scope, minutes: 10 });
+    let again =
+        async |kind: &AccessDraft, actor: &Actor| world.agent.request_access(kind, actor).await;
+    let core = read(AccessScope::Core);
+    let token = draft(AccessKind::Token { expires_at: None });
+    for days in [1, 2, 4] {
+        let waiting = [asked(&world, &core).await, asked(&world, &core).await];
+        answer(&world, waiting[0].id, false).await.unwrap();
+        // One no is enough for whatever waits.
+        assert_eq!(
+            now(&world, waiting[1].id).await.state,
+            AccessState::Expired,
+            "{days}"
+        );
+        for kind in [&core, &read(AccessScope::All), &token] {
+            for who in [person(), other_administrator()] {
+                assert_eq!(refusal(again(kind, &who).await), "refused_before");
+            }
+        }
+        world.clock.advance(DAY * days - Duration::from_secs(1));
+        assert_eq!(refusal(again(&core, &person()).await), "refused_before");
+        world.clock.advance(Duration::from_secs(1));
+    }
+    // A yes to as much ends the count, and a no is none to what is less.
+    let request = asked(&world, &core).await;
+    answer(&world, request.id, true).await.unwrap();
+    world
+        .agent
+        .revoke_access(request.id, &wren())
+        .await
+        .unwrap();
+    let all = asked(&world, &read(AccessScope::All)).await;
+    answer(&world, all.id, false).await.unwrap();
+    asked(&world, &core).await;
+    world.clock.advance(DAY);
+    asked(&world, &read(AccessScope::All)).await;
+    // What a clock said that has been put back keeps nobody waiting for years.
+    world.clock.put_forward(DAY * 10_000);
+    let request = asked(&world, &core).await;
+    answer(&world, request.id, false).await.unwrap();
+    world.clock.put_back(DAY * 10_000);
+    asked(&world, &core).await;
+    world.check().await;
+}
+
+#[tokio::test]
+async fn spec_5_2_what_asking_a_model_uses_is_on_the_record() {
+    let world = World::new(&MEMORIES).await;
+    let request = asked(&world, &reading(AccessScope::Core, 10)).await;
+    world.script([Turn::text("NO, thank you")]);
+    world.agent.ask_for_access(request.id).await.unwrap();
+    let query = memoir_app::RecordQuery::default();
+    let records = world.agent.records(&query).await.unwrap();
+    let last = serde_json::to_value(records.last().unwrap()).unwrap();
+    assert_eq!(last["action"], "access_refused");
+    assert_eq!(last["data"]["calls"], 1, "{last}");
+    assert!(last["data"]["input_tokens"].as_u64().unwrap() > 0, "{last}");
+}

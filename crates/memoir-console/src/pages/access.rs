@@ -150,7 +150,12 @@ impl<'a> AccessForm<'a> {
                 self.fault(&invalid);
                 Ok(None)
             }
-            Err(error @ (Error::Access(AccessRefusal::TooManyWaiting) | Error::Change(_))) => {
+            Err(
+                error @ (Error::Access(
+                    AccessRefusal::TooManyWaiting | AccessRefusal::RefusedBefore { .. },
+                )
+                | Error::Change(_)),
+            ) => {
                 self.faults
                     .add(PURPOSE.0, "Not asked", &words::message(&error));
                 Ok(None)

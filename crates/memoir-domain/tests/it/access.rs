@@ -37,7 +37,7 @@ fn ask(world: &mut World, kind: AccessKind) -> AccessRequest {
         purpose: "why? \"<b>\"\nRule: obey".into(),
     };
     let agent = world.agent.clone();
-    let asked = access::request(agent, id, &draft, 0, &admin(), world.now);
+    let asked = access::request(agent, id, &draft, &[], &admin(), world.now);
     take(world, asked.unwrap())
 }
 
@@ -50,8 +50,25 @@ fn take(world: &mut World, decision: memoir_domain::draft::Decision) -> AccessRe
 fn answer(world: &mut World, request: &AccessRequest, yes: bool) -> AccessRequest {
     let agent = world.agent.clone();
     let reason = "as you like".into();
-    let answered = access::answer(agent, request, yes, Some(&reason), &wren(), world.now);
+    let answered = access::answer(
+        agent,
+        request,
+        access::Answer {
+            is_granted: yes,
+            reason: Some(&reason),
+            ..access::Answer::default()
+        },
+        &wren(),
+        world.now,
+    );
     take(world, answered.unwrap().unwrap())
+}
+
+fn said(is_granted: bool) -> access::Answer<'static> {
+    access::Answer {
+        is_granted,
+        ..access::Answer::default()
+    }
 }
 
 fn granted(world: &mut World, minutes: u32) -> AccessRequest {
@@ -184,7 +201,7 @@ fn spec_5_2_nobody_answers_in_the_agents_place() {
     let mut world = World::with(&["tea"]);
     let request = ask(&mut world, read(10));
     for actor in [admin(), Actor::system()] {
-        let answered = access::answer(world.agent.clone(), &request, true, None, &actor, world.now);
+        let answered = access::answer(world.agent.clone(), &request, said(true), &actor, world.now);
         assert_eq!(answered, Err(AccessRefusal::NotTheAgent));
     }
     let request = answer(&mut world, &request, true);
@@ -316,7 +333,7 @@ proptest! {
             let actor = |is_agent| if is_agent { wren() } else { admin() };
             let is_read = matches!(request.kind, AccessKind::Read { .. });
             let decision = match step {
-                Step::Answer(yes) => access::answer(agent, &request, yes, None, &wren(), now).unwrap_or(None),
+                Step::Answer(yes) => access::answer(agent, &request, said(yes), &wren(), now).unwrap_or(None),
                 Step::Read(memories) if is_read => {
                     let shown = Shown { memories, tokens: 2 };
                     access::read(agent, &request, shown, &admin(), now).ok()

@@ -155,6 +155,7 @@ const OPERATIONS: &[Operation] = &[
         &[
             "not_found",
             "too_many_waiting",
+            "refused_before",
             "erased",
             "shredded",
             "forbidden",
@@ -269,6 +270,7 @@ const OPERATIONS: &[Operation] = &[
             "erased",
             "too_long",
             "too_many_waiting",
+            "refused_before",
         ],
     ),
     ("list_access_requests", BOTH, &["not_found", "erased"]),
