@@ -8,13 +8,14 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 use serde_json::Value;
 
 /// What each crate may depend on, tests aside.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("memoir-details", &[]),
     ("memoir-domain", &["memoir-details"]),
     ("memoir-store", &["memoir-domain"]),
     ("memoir-store-sqlite", &["memoir-domain", "memoir-store"]),
     ("memoir-model", &["memoir-domain"]),
     ("memoir-transcripts", &["memoir-domain"]),
+    ("memoir-import", &["memoir-domain", "memoir-transcripts"]),
     ("memoir-vault", &["memoir-domain"]),
     (
         "memoir-app",
@@ -45,6 +46,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "memoir-app",
             "memoir-details",
             "memoir-domain",
+            "memoir-import",
             "memoir-mcp",
             "memoir-model",
             "memoir-service",

@@ -23,7 +23,8 @@
 //! **How it reads.** Values of JSON are found by counting brackets (`raw.rs`), without recursion, and only
 //! the fields that are needed are decoded: depth costs nothing, and what is broken takes down nothing beside
 //! it. Top-level arrays come element by element (`source.rs`). Trees of messages are walked in `tree.rs`,
-//! each node a fixed number of times, whatever their links say.
+//! each node a fixed number of times, whatever their links say. [`raw`] and [`source`] are for whoever reads
+//! other files of the kind in the same way.
 
 mod chatgpt;
 mod chunks;
@@ -31,10 +32,10 @@ mod claude;
 mod claude_code;
 mod gather;
 mod messages;
-mod raw;
+pub mod raw;
 mod recognise;
 mod report;
-mod source;
+pub mod source;
 mod text;
 mod transcript;
 mod tree;

@@ -8,7 +8,7 @@
 
 /// Follows one value through its bytes, in one go or as they come.
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub struct Scan {
     depth: u64,
     in_string: bool,
     escaped: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Scan {
 
 /// What a byte means for the value that a [`Scan`] follows.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// The value goes on.
     Inside,
     /// This byte is the value's last.
@@ -30,7 +30,7 @@ pub(crate) enum Step {
 
 impl Scan {
     /// Goes on through `bytes`. Gives the byte at which the value ends and how; `None` where it goes on.
-    pub(crate) fn run(&mut self, bytes: &[u8]) -> Option<(usize, Step)> {
+    pub fn run(&mut self, bytes: &[u8]) -> Option<(usize, Step)> {
         let mut at = 0;
         while at < bytes.len() {
             if self.in_string && !self.escaped {
@@ -87,37 +87,43 @@ impl Scan {
     }
 
     /// Whether the value is complete if nothing follows.
-    pub(crate) fn may_end(&self) -> bool {
+    pub fn may_end(&self) -> bool {
         self.in_scalar
     }
 }
 
-pub(crate) fn is_space(byte: u8) -> bool {
+/// Whether JSON takes the byte for white space.
+pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
 /// One value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Raw<'a> {
+pub struct Raw<'a> {
     bytes: &'a [u8],
     /// Where it begins in the whole that it was taken from.
-    pub(crate) at: usize,
+    pub at: usize,
 }
 
 /// The whole is no such value, or breaks off or becomes no JSON at this byte of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Broken(pub(crate) usize);
+pub struct Broken(pub usize);
 
 /// Why a string cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Undecodable {
+pub enum Undecodable {
+    /// It is not UTF-8.
     NotUtf8,
+    /// It is no string of JSON.
     Malformed,
 }
 
 impl<'a> Raw<'a> {
     /// The one value that `bytes` are, white space around it aside.
-    pub(crate) fn whole(bytes: &'a [u8]) -> Result<Self, Broken> {
+    ///
+    /// # Errors
+    /// There is none, or something follows it.
+    pub fn whole(bytes: &'a [u8]) -> Result<Self, Broken> {
         let mut cursor = Cursor { bytes, at: 0 };
         let value = cursor.value()?;
         match cursor.peek() {
@@ -137,34 +143,47 @@ impl<'a> Raw<'a> {
             .unwrap_or_default()
     }
 
-    pub(crate) fn is_object(self) -> bool {
+    /// The bytes of the value, as they are written.
+    pub fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether it begins as an object does.
+    pub fn is_object(self) -> bool {
         self.first() == b'{'
     }
 
-    pub(crate) fn is_array(self) -> bool {
+    /// Whether it begins as an array does.
+    pub fn is_array(self) -> bool {
         self.first() == b'['
     }
 
-    pub(crate) fn is_string(self) -> bool {
+    /// Whether it begins as a string does.
+    pub fn is_string(self) -> bool {
         self.first() == b'"'
     }
 
-    pub(crate) fn is_null(self) -> bool {
+    /// Whether it is `null`.
+    pub fn is_null(self) -> bool {
         self.bytes == b"null"
     }
 
-    pub(crate) fn is_true(self) -> bool {
+    /// Whether it is `true`.
+    pub fn is_true(self) -> bool {
         self.bytes == b"true"
     }
 
     /// A number, cut to what a double holds; `None` for anything else, and for what no double holds.
-    pub(crate) fn number(self) -> Option<f64> {
+    pub fn number(self) -> Option<f64> {
         let number: f64 = serde_json::from_slice(self.bytes).ok()?;
         number.is_finite().then_some(number)
     }
 
     /// A string; `Ok(None)` for any other value.
-    pub(crate) fn string(self) -> Result<Option<String>, Undecodable> {
+    ///
+    /// # Errors
+    /// It cannot be decoded.
+    pub fn string(self) -> Result<Option<String>, Undecodable> {
         if !self.is_string() {
             return Ok(None);
         }
@@ -178,7 +197,7 @@ impl<'a> Raw<'a> {
     }
 
     /// A string that can be decoded, or a whole number as it is written.
-    pub(crate) fn id(self) -> Option<String> {
+    pub fn id(self) -> Option<String> {
         if let Ok(Some(text)) = self.string() {
             return Some(text);
         }
@@ -188,10 +207,10 @@ impl<'a> Raw<'a> {
     }
 
     /// The values of the fields `names`, the last where one is given twice.
-    pub(crate) fn fields<const N: usize>(
-        self,
-        names: [&str; N],
-    ) -> Result<[Option<Raw<'a>>; N], Broken> {
+    ///
+    /// # Errors
+    /// It is no object, or breaks off.
+    pub fn fields<const N: usize>(self, names: [&str; N]) -> Result<[Option<Raw<'a>>; N], Broken> {
         let mut found = [None; N];
         for entry in self.entries()? {
             let (key, value) = entry?;
@@ -206,7 +225,10 @@ impl<'a> Raw<'a> {
     }
 
     /// The keys and values of an object, in their order.
-    pub(crate) fn entries(self) -> Result<Entries<'a>, Broken> {
+    ///
+    /// # Errors
+    /// It is no object.
+    pub fn entries(self) -> Result<Entries<'a>, Broken> {
         let cursor = self.open(self.is_object())?;
         Ok(Entries(Parts {
             cursor,
@@ -215,7 +237,10 @@ impl<'a> Raw<'a> {
     }
 
     /// The elements of an array, in their order.
-    pub(crate) fn elements(self) -> Result<Elements<'a>, Broken> {
+    ///
+    /// # Errors
+    /// It is no array.
+    pub fn elements(self) -> Result<Elements<'a>, Broken> {
         let cursor = self.open(self.is_array())?;
         Ok(Elements(Parts {
             cursor,
@@ -272,7 +297,7 @@ fn unit(text: &str) -> Option<u16> {
 
 /// The keys that the object at the beginning of `bytes` begins with, as they are written; `bytes` may end in
 /// the middle of it.
-pub(crate) fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
+pub fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
     let mut keys = Vec::new();
     let mut cursor = Cursor {
         bytes: bytes.get(1..).unwrap_or_default(),
@@ -294,7 +319,7 @@ pub(crate) fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// The same of all objects among the elements of the array at the beginning of `bytes`; `None` where there
 /// is none, or no array.
-pub(crate) fn first_keys_of_elements(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+pub fn first_keys_of_elements(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let mut keys = None;
     let mut cursor = Cursor {
         bytes: bytes.get(1..)?,
@@ -397,7 +422,7 @@ impl<'a> Parts<'a> {
 
 /// See [`Raw::entries`].
 #[derive(Debug)]
-pub(crate) struct Entries<'a>(Parts<'a>);
+pub struct Entries<'a>(Parts<'a>);
 
 impl<'a> Iterator for Entries<'a> {
     type Item = Result<(Raw<'a>, Raw<'a>), Broken>;
@@ -416,7 +441,7 @@ impl<'a> Iterator for Entries<'a> {
 
 /// See [`Raw::elements`].
 #[derive(Debug)]
-pub(crate) struct Elements<'a>(Parts<'a>);
+pub struct Elements<'a>(Parts<'a>);
 
 impl<'a> Iterator for Elements<'a> {
     type Item = Result<Raw<'a>, Broken>;

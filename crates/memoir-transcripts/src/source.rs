@@ -8,23 +8,23 @@ use crate::{
 };
 
 /// So many bytes of a file are looked at to tell its form.
-pub(crate) const HEAD_BYTES: u64 = 256 << 10;
+pub const HEAD_BYTES: u64 = 256 << 10;
 /// A buffer that grew beyond this for one piece is given back.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// A file being read.
 #[derive(Debug)]
-pub(crate) struct Source<R> {
+pub struct Source<R> {
     reader: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     byte: u64,
     line: u64,
     /// The piece that was read last.
-    pub(crate) piece: Vec<u8>,
+    pub piece: Vec<u8>,
 }
 
 /// What became of the attempt to read a piece into [`Source::piece`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub enum Taken {
     /// It stands there.
     Whole,
     /// It is larger than the limit, and was passed over.
@@ -40,7 +40,7 @@ impl<R: Read> Source<R> {
     ///
     /// # Errors
     /// Reading fails, or the file is UTF-16.
-    pub(crate) fn open(mut reader: R) -> Result<(Self, Vec<u8>), Error> {
+    pub fn open(mut reader: R) -> Result<(Self, Vec<u8>), Error> {
         let mut head = Vec::new();
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
         let mut source = Self {
@@ -65,7 +65,7 @@ impl<R: Read> Source<R> {
     }
 
     /// Where the next byte stands.
-    pub(crate) fn place(&self) -> FilePosition {
+    pub fn place(&self) -> FilePosition {
         FilePosition {
             byte: self.byte,
             line: self.line,
@@ -101,7 +101,10 @@ impl<R: Read> Source<R> {
     }
 
     /// The next byte that is no white space, which is not passed; `None` at the end.
-    pub(crate) fn peek(&mut self) -> Result<Option<u8>, Error> {
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub fn peek(&mut self) -> Result<Option<u8>, Error> {
         loop {
             let bytes = self.fill()?;
             if bytes.is_empty() {
@@ -118,7 +121,7 @@ impl<R: Read> Source<R> {
     }
 
     /// Passes the byte that [`Source::peek`] gave.
-    pub(crate) fn pass(&mut self) {
+    pub fn pass(&mut self) {
         self.consume(1);
     }
 
@@ -143,7 +146,10 @@ impl<R: Read> Source<R> {
     }
 
     /// Reads one value of JSON; white space before it must be passed.
-    pub(crate) fn take_value(&mut self, limit: usize) -> Result<Taken, Error> {
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub fn take_value(&mut self, limit: usize) -> Result<Taken, Error> {
         self.start_piece();
         let mut scan = Scan::default();
         let mut limit = limit;
@@ -176,7 +182,10 @@ impl<R: Read> Source<R> {
     }
 
     /// Reads one line, without its line break.
-    pub(crate) fn take_line(&mut self, limit: usize) -> Result<Taken, Error> {
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub fn take_line(&mut self, limit: usize) -> Result<Taken, Error> {
         self.start_piece();
         let mut limit = limit;
         let mut taken = Taken::Nothing;

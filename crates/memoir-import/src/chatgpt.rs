@@ -1,0 +1,283 @@
+//! ChatGPT: what it was told to remember, out of the conversations of its export.
+//!
+//! No file of an export holds the saved memories. They show in conversations: as messages to the tool `bio`,
+//! and as the list that the model was given (`model_set_context`). The latest list is the state; what came to
+//! `bio` later is added to it, and what came earlier and is not on it was changed or deleted since.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memoir_domain::{Timestamp, memory::Kind};
+use memoir_transcripts::raw::Raw;
+
+use crate::{
+    Flow, Gone, Place, Reason, WhyGone, date,
+    files::Files,
+    json::{self, Found, Lists},
+    out::{Entry, Out, hex},
+};
+
+/// Most bytes of a conversation.
+const CONVERSATION_BYTES: usize = 64 << 20;
+const LISTS: Lists = Lists {
+    element_bytes: Some(CONVERSATION_BYTES),
+    named: &["conversations"],
+    within: &[],
+};
+/// Most notes that are kept in mind.
+const NOTES: usize = 100_000;
+
+/// What was found so far.
+#[derive(Default)]
+struct Notes {
+    /// What was told to `bio`, by the text as it is compared.
+    told: BTreeMap<String, Told>,
+    /// The latest list, and when the model was given it.
+    list: Option<(Option<Timestamp>, String)>,
+    /// What the user wrote about themselves, and how they want to be answered.
+    instructions: BTreeSet<String>,
+    conversations: u64,
+}
+
+struct Told {
+    text: String,
+    at: Option<Timestamp>,
+}
+
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+    let mut notes = Notes::default();
+    for index in 0..files.len() {
+        let name = files.name(index);
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let is_such = file.starts_with("conversations") && file.ends_with(".json");
+        if !files.is_one() && !is_such {
+            out.pass(files.place(index), Reason::OtherFile);
+            continue;
+        }
+        json::walk(&mut files, index, &LISTS, out, &mut |found, place, out| {
+            if let Found::Element(raw) = found {
+                conversation(raw, place, &mut notes, out);
+            }
+            Ok(())
+        })?;
+    }
+    notes.give(out)
+}
+
+fn conversation(raw: Raw<'_>, place: Place, notes: &mut Notes, out: &mut Out<'_>) {
+    let names = [
+        "mapping",
+        "current_node",
+        "is_do_not_remember",
+        "update_time",
+        "create_time",
+    ];
+    let Ok([mapping, current, forget, updated, created]) = raw.fields(names) else {
+        out.pass_entry(place, Reason::Malformed);
+        return;
+    };
+    let Some(entries) = mapping.and_then(|mapping| mapping.entries().ok()) else {
+        out.pass_entry(place, Reason::MissingField("mapping"));
+        return;
+    };
+    notes.conversations += 1;
+    if forget.is_some_and(Raw::is_true) {
+        return;
+    }
+    let said_at = date::of_value(updated).or_else(|| date::of_value(created));
+    let mut nodes: BTreeMap<String, Raw<'_>> = BTreeMap::new();
+    for entry in entries {
+        match entry {
+            Ok((key, node)) => {
+                nodes.insert(key.string().ok().flatten().unwrap_or_default(), node);
+            }
+            Err(_) => {
+                out.pass_entry(place.clone(), Reason::Malformed);
+                break;
+            }
+        }
+    }
+    // Only what the conversation went on with: an edited prompt leaves a branch behind.
+    let mut next = current
+        .and_then(Raw::id)
+        .filter(|id| nodes.contains_key(id));
+    if next.is_none() {
+        for node in nodes.values() {
+            message(*node, said_at, notes);
+        }
+        return;
+    }
+    while let Some(node) = next.and_then(|id| nodes.remove(&id)) {
+        message(node, said_at, notes);
+        let parent = node.fields(["parent"]).ok().and_then(|[parent]| parent);
+        next = parent.and_then(Raw::id);
+    }
+}
+
+fn message(node: Raw<'_>, said_at: Option<Timestamp>, notes: &mut Notes) {
+    let mut fields = |raw: Raw<'_>| -> Option<()> {
+        let [message] = raw.fields(["message"]).ok()?;
+        let names = ["author", "recipient", "create_time", "content", "metadata"];
+        let [author, recipient, created, content, metadata] = message?.fields(names).ok()?;
+        let at = date::of_value(created).or(said_at);
+        let [role] = author?.fields(["role"]).ok()?;
+        let content = content?;
+        let names = ["content_type", "parts", "text", "model_set_context"];
+        let [class, parts, text, list] = content.fields(names).ok()?;
+        let is_told =
+            json::text(role)? == "assistant" && json::text(recipient).as_deref() == Some("bio");
+        if is_told {
+            let parts = parts.and_then(|parts| parts.elements().ok());
+            let parts = parts.into_iter().flatten().flatten();
+            let texts = parts.filter_map(|part| json::text(Some(part)));
+            for text in texts.chain(json::text(text)) {
+                notes.tell(&text, at);
+            }
+        }
+        if json::text(class).as_deref() == Some("model_editable_context")
+            && let Some(list) = json::text(list).filter(|list| !list.trim().is_empty())
+            && notes.list.as_ref().is_none_or(|(before, _)| *before <= at)
+        {
+            notes.list = Some((at, list));
+        }
+        if let Some(metadata) = metadata
+            && let Ok([held]) = metadata.fields(["user_context_message_data"])
+            && let Some(held) = held.filter(|held| held.is_object())
+        {
+            let names = ["about_user_message", "about_model_message"];
+            let texts = held.fields(names).ok()?.into_iter().filter_map(json::text);
+            notes
+                .instructions
+                .extend(texts.filter(|text| !text.trim().is_empty()).take(NOTES));
+        }
+        Some(())
+    };
+    // What has not these fields is no note.
+    let _ = fields(node);
+}
+
+/// A text as it is compared: without case, white space and the last full stop.
+fn folded(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").trim_end_matches('.').to_lowercase()
+}
+
+impl Notes {
+    fn tell(&mut self, text: &str, at: Option<Timestamp>) {
+        // Newer ones are told as lines of their own.
+        for text in text.split("\n\n") {
+            let text = text.trim();
+            if text.is_empty() || self.told.len() >= NOTES {
+                continue;
+            }
+            let told = Told {
+                text: text.to_owned(),
+                at,
+            };
+            let known = self.told.entry(folded(text)).or_insert(told);
+            // The first time counts.
+            if at.is_some() && known.at.is_none_or(|before| at < Some(before)) {
+                known.at = at;
+            }
+        }
+    }
+
+    fn give(mut self, out: &mut Out<'_>) -> Flow {
+        let list = self.list.take();
+        let since = list.as_ref().and_then(|(at, _)| *at);
+        let mut on_the_list = BTreeSet::new();
+        if let Some((_, list)) = &list {
+            for (day, text) in entries(list) {
+                let key = folded(&text);
+                let told_at = self.told.get(&key).and_then(|told| told.at);
+                on_the_list.insert(key);
+                give(text, day.or(told_at), None, out)?;
+            }
+        }
+        for (key, told) in self.told {
+            if on_the_list.contains(&key) {
+                continue;
+            }
+            let was_there = list.is_some() && (told.at.is_none() || told.at <= since);
+            let gone = was_there.then_some(Gone {
+                why: WhyGone::Superseded,
+                at: since,
+            });
+            give(told.text, told.at, gone, out)?;
+        }
+        for text in self.instructions {
+            if out.options.instructions {
+                out.entry(Entry {
+                    id: hex(&text)[..16].to_owned(),
+                    text,
+                    kind: Some(Kind::Core),
+                    tags: vec!["instruction".to_owned()],
+                    is_page: true,
+                    ..Entry::default()
+                })?;
+            } else {
+                out.leave_out(Reason::Instruction, 1);
+            }
+        }
+        let told = match (list, since) {
+            (None, _) => "no conversation shows the list of saved memories: they were put together from what was told to be remembered, and what was deleted since comes back. Look through them".to_owned(),
+            (_, Some(since)) => format!(
+                "the list of saved memories is that of {}: what was deleted since comes back. Look through them",
+                since.date()
+            ),
+            (_, None) => "the list of saved memories has no date: what was deleted since comes back. Look through them".to_owned(),
+        };
+        out.notice("deleted_may_return", told);
+        out.leave_out(Reason::Message, self.conversations);
+        Ok(())
+    }
+}
+
+fn give(text: String, at: Option<Timestamp>, gone: Option<Gone>, out: &mut Out<'_>) -> Flow {
+    out.entry(Entry {
+        id: hex(&folded(&text))[..16].to_owned(),
+        text,
+        kind: Some(Kind::Core),
+        created_at: at,
+        gone,
+        ..Entry::default()
+    })
+}
+
+/// The entries of a list: `1. [2026-01-15]. text`, which may go on over several lines.
+fn entries(list: &str) -> Vec<(Option<Timestamp>, String)> {
+    let mut entries: Vec<(Option<Timestamp>, String)> = Vec::new();
+    let mut expected = 1_u64;
+    for line in list.lines() {
+        match numbered(line, expected) {
+            Some((day, text)) => {
+                expected += 1;
+                entries.push((day, text.to_owned()));
+            }
+            None => {
+                if let Some((_, text)) = entries.last_mut() {
+                    text.push('\n');
+                    text.push_str(line);
+                } else if !line.trim().is_empty() {
+                    entries.push((None, line.to_owned()));
+                }
+            }
+        }
+    }
+    entries
+}
+
+/// A line that begins an entry: its number must be the next one.
+fn numbered(line: &str, expected: u64) -> Option<(Option<Timestamp>, &str)> {
+    let (number, rest) = line.trim_start().split_once('.')?;
+    if number.parse::<u64>().ok()? != expected {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let dated = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    Some(
+        match dated.and_then(|(day, text)| Some((date::of_text(day)?, text))) {
+            Some((day, text)) => (Some(day), text.trim_start_matches('.').trim()),
+            None => (None, rest.trim()),
+        },
+    )
+}

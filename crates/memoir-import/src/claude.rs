@@ -1,0 +1,242 @@
+//! Claude: the export of claude.ai, Claude Code's memory folder, and the directory of the memory tool.
+//!
+//! In a memory folder `MEMORY.md` is an index, whose lines name the pages; what stands in it beside them is a
+//! page of its own. `CLAUDE.md` and rules are instructions, and come only where that is asked for.
+
+use std::collections::BTreeMap;
+
+use memoir_domain::memory::Kind;
+use memoir_transcripts::raw::Raw;
+
+use crate::{
+    Flow, Place, Reason, date,
+    files::Files,
+    frontmatter,
+    json::{self, Found, Lists},
+    markdown,
+    out::{Entry, Out, hex},
+};
+
+const LISTS: Lists = Lists {
+    element_bytes: None,
+    named: &["data"],
+    within: &[],
+};
+
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+    let projects = projects(&mut files, out);
+    for index in 0..files.len() {
+        let name = files.name(index).to_owned();
+        let file = name.rsplit('/').next().unwrap_or(&name);
+        let is_of_memories = file == "memories.json" || name.contains("memories/");
+        match file.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("json") if files.is_one() || is_of_memories => {
+                memories(&mut files, index, &projects, out)?;
+            }
+            Some("json") if file.starts_with("conversations") => {
+                out.pass(files.place(index), Reason::Message);
+            }
+            Some("json") if file.starts_with("projects") || name.contains("projects/") => {
+                out.pass(files.place(index), Reason::Instruction);
+            }
+            Some("md" | "markdown" | "txt") => page(&mut files, index, &name, out)?,
+            _ if files.is_one() => memories(&mut files, index, &projects, out)?,
+            _ => out.pass(files.place(index), Reason::OtherFile),
+        }
+    }
+    Ok(())
+}
+
+/// The names of projects by their identifiers, where the export has them.
+fn projects(files: &mut Files, out: &mut Out<'_>) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for index in 0..files.len() {
+        let name = files.name(index);
+        let is_list = name.ends_with("projects.json")
+            || name.contains("projects/") && name.ends_with(".json");
+        if files.is_one() || !is_list {
+            continue;
+        }
+        let Ok(bytes) = files.bytes(index, out.options.limits.entry_bytes) else {
+            continue;
+        };
+        let Ok(raw) = Raw::whole(&bytes) else {
+            continue;
+        };
+        let elements = raw.elements().into_iter().flatten().flatten();
+        for project in elements.chain(raw.is_object().then_some(raw)) {
+            let [id, name] = project.fields(["uuid", "name"]).unwrap_or_default();
+            if let (Some(id), Some(name)) = (id.and_then(Raw::id), json::text(name)) {
+                names.insert(id, name);
+            }
+        }
+    }
+    names
+}
+
+/// `memories.json`, or objects of managed agents.
+fn memories(
+    files: &mut Files,
+    index: usize,
+    projects: &BTreeMap<String, String>,
+    out: &mut Out<'_>,
+) -> Flow {
+    json::walk(
+        files,
+        index,
+        &LISTS,
+        out,
+        &mut |found, place, out| match found {
+            Found::Element(raw) => element(raw, place, projects, out),
+            Found::Beside(..) => Ok(()),
+        },
+    )
+}
+
+fn element(
+    raw: Raw<'_>,
+    place: Place,
+    projects: &BTreeMap<String, String>,
+    out: &mut Out<'_>,
+) -> Flow {
+    let names = [
+        "conversations_memory",
+        "project_memories",
+        "account_uuid",
+        "memory_files",
+        "path",
+        "content",
+        "id",
+        "created_at",
+    ];
+    let Ok(
+        [
+            about,
+            of_projects,
+            account,
+            unknown,
+            path,
+            content,
+            id,
+            created,
+        ],
+    ) = raw.fields(names)
+    else {
+        out.pass_entry(place, Reason::Malformed);
+        return Ok(());
+    };
+    if let (Some(path), Some(content)) = (json::text(path), json::text(content)) {
+        return out.entry(Entry {
+            text: content,
+            id: id.and_then(Raw::id).unwrap_or(path),
+            created_at: date::of_value(created),
+            is_page: true,
+            place,
+            ..Entry::default()
+        });
+    }
+    let account = account.and_then(Raw::id).unwrap_or_default();
+    if let Some(text) = json::text(about) {
+        out.entry(Entry {
+            text,
+            id: format!("conversations/{account}"),
+            kind: Some(Kind::Core),
+            is_page: true,
+            place: place.clone(),
+            ..Entry::default()
+        })?;
+    }
+    let entries = of_projects.and_then(|projects| projects.entries().ok());
+    for (key, value) in entries.into_iter().flatten().flatten() {
+        let id = key.string().ok().flatten().unwrap_or_default();
+        let Some(text) = json::text(Some(value)) else {
+            out.pass_entry(place.clone(), Reason::InvalidField("project_memories"));
+            continue;
+        };
+        let project = projects.get(&id);
+        out.entry(Entry {
+            text,
+            kind: Some(Kind::Core),
+            tags: vec!["project".to_owned(), project.cloned().unwrap_or_default()],
+            id: format!("project/{id}"),
+            is_page: true,
+            place: place.clone(),
+            ..Entry::default()
+        })?;
+    }
+    let files = unknown.and_then(|files| files.elements().ok());
+    for _ in files.into_iter().flatten() {
+        // Nobody has told yet what they hold.
+        out.pass_entry(place.clone(), Reason::UnknownKind);
+    }
+    if !json::any_of([about, of_projects, unknown]) {
+        out.pass_entry(place, Reason::UnknownKind);
+    }
+    Ok(())
+}
+
+fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> Flow {
+    let place = files.place(index);
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let is_instruction = matches!(file, "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md")
+        || name.starts_with("rules/")
+        || name.contains("/rules/");
+    if is_instruction && !out.options.instructions {
+        out.pass(place, Reason::Instruction);
+        return Ok(());
+    }
+    let text = match files.text(index, out.options.limits.entry_bytes) {
+        Ok(text) => text,
+        Err(reason) => {
+            out.pass_entry(place, reason);
+            return Ok(());
+        }
+    };
+    let (fields, body) = frontmatter::split(&text);
+    if file == "MEMORY.md" {
+        let (index_lines, rest) = markdown::without_links(body);
+        out.leave_out(Reason::Index, index_lines);
+        if rest
+            .lines()
+            .all(|line| line.trim().is_empty() || line.starts_with('#'))
+        {
+            return Ok(());
+        }
+        return out.entry(Entry {
+            text: rest,
+            id: name.to_owned(),
+            kind: Some(Kind::Core),
+            created_at: files.written_at(index),
+            is_page: true,
+            place,
+            ..Entry::default()
+        });
+    }
+    let class = fields.first(&["metadata.type", "type"]).unwrap_or_default();
+    let kind = match class {
+        "user" | "feedback" => Some(Kind::Core),
+        "project" | "reference" => Some(Kind::Journal),
+        _ => None,
+    };
+    let title = fields.first(&["name", "title"]).map(str::to_owned);
+    let mut tags = vec![class.to_owned()];
+    if is_instruction {
+        tags.push("instruction".to_owned());
+    }
+    out.entry(Entry {
+        text: body.to_owned(),
+        title,
+        id: match name {
+            "" => format!("sha256-{}", &hex(body)[..32]),
+            name => name.to_owned(),
+        },
+        kind,
+        tags,
+        created_at: markdown::dated(&fields)
+            .or_else(|| date::of_text(fields.first(&["metadata.modified", "modified"])?))
+            .or_else(|| files.written_at(index)),
+        is_page: true,
+        place,
+        ..Entry::default()
+    })
+}

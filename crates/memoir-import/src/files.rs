@@ -1,0 +1,353 @@
+//! What is read, as a list of files: one, those of a folder, or those of an archive.
+
+use std::{
+    fs::{self, File},
+    io::{self, Cursor, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use memoir_domain::{PrivateText, Timestamp};
+use memoir_transcripts::source::HEAD_BYTES;
+
+use crate::{Error, Input, Limits, Place, Reason, out::Out, zip::Archive};
+
+/// The folders that hold a program's own files.
+const PASSED_FOLDERS: [&str; 4] = [".git", ".obsidian", ".trash", "node_modules"];
+/// What an SQLite database begins with.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The files, in the order of their names.
+#[derive(Debug)]
+pub(crate) struct Files {
+    names: Vec<Name>,
+    store: Store,
+    passed: Vec<(Place, Reason)>,
+}
+
+#[derive(Debug)]
+struct Name {
+    /// With `/` between folders, and none at the beginning.
+    name: String,
+    /// Where it is in the archive.
+    index: usize,
+}
+
+enum Store {
+    One {
+        head: Vec<u8>,
+        rest: Option<Box<dyn Read + Send>>,
+        path: Option<PathBuf>,
+        /// Holds the path, where it was made for this.
+        _spool: Option<tempfile::NamedTempFile>,
+    },
+    Folder(PathBuf),
+    Archive(Archive),
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::One { .. } => "One",
+            Self::Folder(_) => "Folder",
+            Self::Archive(_) => "Archive",
+        })
+    }
+}
+
+impl Files {
+    pub(crate) fn open(input: Input, limits: &Limits) -> Result<Self, Error> {
+        match input {
+            Input::Path(path) if fs::metadata(&path)?.is_dir() => Self::folder(path, limits),
+            Input::Path(path) => {
+                let mut file = File::open(&path)?;
+                let mut head = Vec::new();
+                file.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+                if is_archive(&head) {
+                    return Self::archive(file, limits);
+                }
+                let name = path.file_name().unwrap_or_default();
+                Ok(Self::one(
+                    name.to_string_lossy().into_owned(),
+                    Store::One {
+                        head,
+                        rest: Some(Box::new(file)),
+                        path: Some(path),
+                        _spool: None,
+                    },
+                ))
+            }
+            Input::Stream(mut stream) => {
+                let mut head = Vec::new();
+                stream.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+                let is_archive = is_archive(&head);
+                if !is_archive && !head.starts_with(SQLITE) {
+                    let rest = Some(stream);
+                    return Ok(Self::one(
+                        String::new(),
+                        Store::One {
+                            head,
+                            rest,
+                            path: None,
+                            _spool: None,
+                        },
+                    ));
+                }
+                // Both are read here and there, which a stream cannot.
+                let mut spool = tempfile::NamedTempFile::new()?;
+                let mut whole = Cursor::new(&head).chain(stream);
+                io::copy(&mut whole, spool.as_file_mut())?;
+                if is_archive {
+                    return Self::archive(spool.into_file(), limits);
+                }
+                let path = Some(spool.path().to_owned());
+                Ok(Self::one(
+                    String::new(),
+                    Store::One {
+                        head,
+                        rest: None,
+                        path,
+                        _spool: Some(spool),
+                    },
+                ))
+            }
+        }
+    }
+
+    fn one(name: String, store: Store) -> Self {
+        Self {
+            names: vec![Name { name, index: 0 }],
+            store,
+            passed: Vec::new(),
+        }
+    }
+
+    fn archive(file: File, limits: &Limits) -> Result<Self, Error> {
+        let archive = Archive::open(file, limits)?;
+        let mut files = Self {
+            names: Vec::new(),
+            store: Store::Folder(PathBuf::new()),
+            passed: Vec::new(),
+        };
+        for index in 0..archive.len() {
+            let name = archive.name(index);
+            if name.ends_with('/') {
+                continue;
+            }
+            match archive.refusal(index) {
+                Some(reason) => files.passed.push((in_file(name), reason)),
+                None if name.split('/').any(is_passed) => {}
+                None => files.names.push(Name {
+                    name: name.to_owned(),
+                    index,
+                }),
+            }
+        }
+        files.store = Store::Archive(archive);
+        files.sort();
+        Ok(files)
+    }
+
+    fn folder(root: PathBuf, limits: &Limits) -> Result<Self, Error> {
+        let mut files = Self {
+            names: Vec::new(),
+            store: Store::Folder(root.clone()),
+            passed: Vec::new(),
+        };
+        let mut folders = vec![(String::new(), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            let entries = match fs::read_dir(root.join(&folder)) {
+                Ok(entries) => entries,
+                Err(error) if folder.is_empty() => return Err(error.into()),
+                Err(_) => {
+                    files.passed.push((in_file(&folder), Reason::Unreadable));
+                    continue;
+                }
+            };
+            for entry in entries {
+                let Ok((entry, kind)) = entry.and_then(|entry| {
+                    let kind = entry.file_type()?;
+                    Ok((entry, kind))
+                }) else {
+                    files.passed.push((in_file(&folder), Reason::Unreadable));
+                    continue;
+                };
+                let name = entry.file_name();
+                let Some(name) = name.to_str() else {
+                    files.passed.push((in_file(&folder), Reason::NotUtf8));
+                    continue;
+                };
+                if is_passed(name) {
+                    continue;
+                }
+                let name = format!("{folder}{name}");
+                if kind.is_symlink() {
+                    files.passed.push((in_file(&name), Reason::Link));
+                } else if kind.is_dir() && depth < limits.depth {
+                    folders.push((format!("{name}/"), depth + 1));
+                } else if files.names.len() >= limits.files || kind.is_dir() {
+                    files.passed.push((in_file(&name), Reason::TooMany));
+                } else if kind.is_file() {
+                    files.names.push(Name { name, index: 0 });
+                } else {
+                    files.passed.push((in_file(&name), Reason::OtherFile));
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    fn sort(&mut self) {
+        self.names.sort_by(|one, other| one.name.cmp(&other.name));
+    }
+
+    /// Reports what is not looked at.
+    pub(crate) fn tell_passed(&self, out: &mut Out<'_>) {
+        for (place, reason) in &self.passed {
+            out.pass(place.clone(), *reason);
+        }
+    }
+
+    /// How many files there are.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether it is one file, and no folder or archive that may have one.
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(self.store, Store::One { .. })
+    }
+
+    /// The name of a file within the folder or archive; that of the one file; empty for a stream.
+    pub(crate) fn name(&self, index: usize) -> &str {
+        self.names.get(index).map_or("", |name| &name.name)
+    }
+
+    /// Where the file of that name is; `None` where there is none.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        let found = self
+            .names
+            .binary_search_by(|entry| entry.name.as_str().cmp(name));
+        found.ok()
+    }
+
+    /// A place in a file.
+    pub(crate) fn place(&self, index: usize) -> Place {
+        if self.is_one() {
+            Place::default()
+        } else {
+            in_file(self.name(index))
+        }
+    }
+
+    /// The folder that was named; `None` where none was.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        match &self.store {
+            Store::Folder(root) => Some(root),
+            _ => None,
+        }
+    }
+
+    /// Where a file is on the disk; `None` in an archive and for a stream.
+    pub(crate) fn path(&self, index: usize) -> Option<PathBuf> {
+        match &self.store {
+            Store::One { path, .. } => path.clone(),
+            Store::Folder(root) => Some(root.join(self.name(index))),
+            Store::Archive(_) => None,
+        }
+    }
+
+    /// When a file of a folder was last written; `None` elsewhere.
+    pub(crate) fn written_at(&self, index: usize) -> Option<Timestamp> {
+        let written = fs::metadata(self.path(index)?).ok()?.modified().ok()?;
+        let since = written.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Timestamp::from_microseconds(i64::try_from(since.as_micros()).ok()?)
+    }
+
+    /// The beginning of a file, up to 256 KB.
+    pub(crate) fn head(&mut self, index: usize) -> Vec<u8> {
+        if let Store::One { head, .. } = &self.store {
+            return head.clone();
+        }
+        let mut head = Vec::new();
+        let read = self
+            .reader(index)
+            .and_then(|reader| reader.take(HEAD_BYTES).read_to_end(&mut head));
+        // What cannot be read is told where it is read in whole.
+        let _ = read;
+        head
+    }
+
+    /// A file's bytes as they come. Of a stream, once.
+    pub(crate) fn reader(&mut self, index: usize) -> io::Result<Box<dyn Read + '_>> {
+        match &mut self.store {
+            Store::One { head, rest, .. } => {
+                let rest = rest.take().unwrap_or_else(|| Box::new(io::empty()));
+                Ok(Box::new(Cursor::new(std::mem::take(head)).chain(rest)))
+            }
+            Store::Folder(root) => {
+                let name = self.names.get(index).ok_or(io::ErrorKind::NotFound)?;
+                Ok(Box::new(open_file(&root.join(&name.name))?))
+            }
+            Store::Archive(archive) => {
+                let name = self.names.get(index).ok_or(io::ErrorKind::NotFound)?;
+                Ok(Box::new(archive.reader(name.index)?))
+            }
+        }
+    }
+
+    /// A whole file, of at most so many bytes.
+    pub(crate) fn bytes(&mut self, index: usize, limit: usize) -> Result<Vec<u8>, Reason> {
+        let mut bytes = Vec::new();
+        let reader = self.reader(index).map_err(|_| Reason::Unreadable)?;
+        let read = reader.take(limit as u64 + 1).read_to_end(&mut bytes);
+        match read {
+            Ok(_) if bytes.len() > limit => Err(Reason::TooLarge),
+            Ok(_) => Ok(bytes),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(Reason::TooLarge),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(Reason::Malformed),
+            Err(_) => Err(Reason::Unreadable),
+        }
+    }
+
+    /// A whole file as text.
+    pub(crate) fn text(&mut self, index: usize, limit: usize) -> Result<String, Reason> {
+        let mut bytes = self.bytes(index, limit)?;
+        if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
+            bytes.drain(..3);
+        }
+        String::from_utf8(bytes).map_err(|_| Reason::NotUtf8)
+    }
+}
+
+/// Opens a file of a folder that may have been exchanged for a link since it was listed.
+fn open_file(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path)?.is_file() {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+}
+
+fn is_passed(name: &str) -> bool {
+    PASSED_FOLDERS.contains(&name) || matches!(name, ".DS_Store" | "__MACOSX" | "Thumbs.db")
+}
+
+pub(crate) fn is_archive(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+/// Whether a file begins as an SQLite database does.
+pub(crate) fn is_database(head: &[u8]) -> bool {
+    head.starts_with(SQLITE)
+}
+
+/// The whole of a file of a folder or an archive.
+pub(crate) fn in_file(name: &str) -> Place {
+    Place {
+        file: Some(PrivateText::from(name)),
+        ..Place::default()
+    }
+}

@@ -1,0 +1,121 @@
+//! Tells forms apart by the files of a folder or an archive.
+
+use crate::{
+    Format, Limits, Recognised,
+    files::Files,
+    frontmatter::{self, Fields},
+    recognise,
+};
+
+/// Pages whose fields are looked at.
+const PAGES: usize = 50;
+
+/// The form of a folder or an archive.
+pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Option<Recognised> {
+    let names: Vec<String> = (0..files.len())
+        .map(|index| files.name(index).to_owned())
+        .collect();
+    let ends = |ending: &str| names.iter().position(|name| is_called(name, ending));
+    // What an export is made of.
+    if ends("memories.json").is_some()
+        || names
+            .iter()
+            .any(|name| name.contains("memories/") && name.ends_with(".json"))
+    {
+        return Some(known(Format::Claude, "memories.json"));
+    }
+    let conversations = names.iter().position(|name| {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        file.starts_with("conversations") && file.ends_with(".json")
+    });
+    if let Some(index) = conversations {
+        let head = files.head(index);
+        if let Some(by) = recognise::json(&head).filter(|by| by.format == Format::ChatGpt) {
+            return Some(by);
+        }
+        if ends("users.json").is_some() || ends("projects.json").is_some() {
+            return Some(known(Format::Claude, "conversations.json, users.json"));
+        }
+    }
+    if names.iter().any(|name| name.ends_with(".af")) {
+        return Some(known(Format::Letta, "agent files (.af)"));
+    }
+    let pages: Vec<usize> = (0..names.len())
+        .filter(|index| names[*index].ends_with(".md"))
+        .collect();
+    if pages.is_empty() {
+        let index = (0..names.len())
+            .find(|index| names[*index].ends_with(".json") || names[*index].ends_with(".jsonl"))?;
+        return recognise::json(&files.head(index));
+    }
+    let is_tree = names
+        .iter()
+        .any(|name| name.starts_with("system/") && name.ends_with(".md"));
+    if is_tree && names.iter().all(|name| !name.contains("permalink")) {
+        return Some(known(Format::Letta, "system/*.md"));
+    }
+    let mut claude = 0;
+    for index in pages.iter().take(PAGES) {
+        let text = files
+            .text(*index, limits.entry_bytes.min(1 << 20))
+            .unwrap_or_default();
+        let (fields, _) = frontmatter::split(&text);
+        claude += usize::from(is_of_claude(&fields));
+    }
+    if claude > 0 {
+        return Some(known(
+            Format::Claude,
+            "pages with `type` user, feedback, project or reference",
+        ));
+    }
+    if names.iter().any(|name| is_called(name, "CLAUDE.md")) && ends("MEMORY.md").is_some() {
+        return Some(known(Format::Claude, "MEMORY.md, CLAUDE.md"));
+    }
+    let special = ["SOUL.md", "USER.md", "MEMORY.md", "memory_summary.md"];
+    let found: Vec<&str> = special
+        .into_iter()
+        .filter(|name| ends(name).is_some())
+        .collect();
+    Some(if found.is_empty() {
+        known(Format::Markdown, "pages of Markdown")
+    } else {
+        known(Format::Markdown, &found.join(", "))
+    })
+}
+
+fn known(format: Format, by: &str) -> Recognised {
+    Recognised {
+        format,
+        by: by.to_owned(),
+    }
+}
+
+fn is_called(name: &str, file: &str) -> bool {
+    name.rsplit('/').next() == Some(file)
+}
+
+fn is_of_claude(fields: &Fields) -> bool {
+    let is_node = fields.text("metadata.node_type") == Some("memory");
+    let class = fields.first(&["metadata.type", "type"]);
+    let is_class = matches!(class, Some("user" | "feedback" | "project" | "reference"));
+    is_node || is_class && fields.has("description") && fields.has("name")
+}
+
+/// The form of a single file that is no JSON.
+pub(crate) fn page(name: &str, head: &[u8]) -> Option<Recognised> {
+    let is_page = name.ends_with(".md") || name.ends_with(".markdown");
+    let has_fields = head.starts_with(b"---\n") || head.starts_with(b"---\r\n");
+    if !is_page && !has_fields {
+        return None;
+    }
+    let text = String::from_utf8_lossy(head);
+    let (fields, _) = frontmatter::split(&text);
+    Some(if is_of_claude(&fields) {
+        known(
+            Format::Claude,
+            "a page with `type` user, feedback, project or reference",
+        )
+    } else {
+        known(Format::Markdown, "a page of Markdown")
+    })
+}

@@ -1,0 +1,330 @@
+//! Lists in JSON, element by element, wherever in the file they stand.
+
+use std::io::Read;
+
+use memoir_transcripts::{
+    Error as ScanError, FilePosition,
+    raw::{Raw, Undecodable, is_space},
+    source::{Source, Taken},
+};
+
+use crate::{Error, Flow, Halt, Place, Reason, files::Files, out::Out};
+
+/// Most bytes of a key that is looked at.
+const KEY_BYTES: usize = 1 << 10;
+/// Objects within objects in which lists are looked for.
+const DEPTH: usize = 4;
+/// Most bytes of a value beside the lists that is kept.
+const BESIDE_BYTES: usize = 1 << 16;
+
+/// What is found on the way through a file.
+pub(crate) enum Found<'a> {
+    /// An element of a list, or a value that stands by itself.
+    Element(Raw<'a>),
+    /// A field beside a list.
+    Beside(&'a str, Raw<'a>),
+}
+
+/// What the lists of a form are called.
+#[derive(Clone, Copy)]
+pub(crate) struct Lists {
+    /// Most bytes of an element; `None`: as many as of any other entry.
+    pub(crate) element_bytes: Option<usize>,
+    /// Fields whose arrays hold the elements.
+    pub(crate) named: &'static [&'static str],
+    /// Fields whose objects hold such fields.
+    pub(crate) within: &'static [&'static str],
+}
+
+/// Goes through a file: a list, an object around lists, or values one after the other, on lines or not.
+///
+/// An object without one of the lists is an element itself. What is broken or too large is counted, and the
+/// rest is read where it can be told apart.
+pub(crate) fn walk<'a>(
+    files: &mut Files,
+    index: usize,
+    lists: &Lists,
+    out: &mut Out<'a>,
+    found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'a>) -> Flow,
+) -> Flow {
+    let file = files.place(index);
+    let is_around = is_object_around(&files.head(index), lists);
+    let (source, _) = Source::open(files.reader(index)?).map_err(failure)?;
+    let mut walk = Walk {
+        source,
+        file: &file,
+        lists,
+        limit: lists
+            .element_bytes
+            .unwrap_or(out.options.limits.entry_bytes),
+    };
+    let walked = if is_around {
+        walk.source.peek().map_err(failure)?;
+        walk.object(0, out, found)
+    } else {
+        walk.values(out, found)
+    };
+    match walked {
+        Err(Stop::Halt(halt)) => Err(halt),
+        Err(Stop::Broken(position, reason)) => {
+            let place = walk.at(&position);
+            out.break_off(place, reason);
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+pub(crate) fn failure(error: ScanError) -> Halt {
+    Halt::Failed(match error {
+        ScanError::Utf16 => Error::Utf16,
+        ScanError::Read { kind, .. } => Error::Read(kind),
+        _ => Error::Unrecognised,
+    })
+}
+
+enum Stop {
+    Halt(Halt),
+    Broken(FilePosition, Reason),
+}
+
+impl From<Halt> for Stop {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+impl From<ScanError> for Stop {
+    fn from(error: ScanError) -> Self {
+        match error {
+            // An archive that inflates to more than it may, or breaks: what came before was given.
+            ScanError::Read { kind, place } => Self::Broken(
+                place,
+                if kind == std::io::ErrorKind::FileTooLarge {
+                    Reason::TooLarge
+                } else {
+                    Reason::Unreadable
+                },
+            ),
+            error => Self::Halt(failure(error)),
+        }
+    }
+}
+
+type Step = Result<(), Stop>;
+
+struct Walk<'a, R> {
+    source: Source<R>,
+    file: &'a Place,
+    lists: &'a Lists,
+    limit: usize,
+}
+
+impl<R: Read> Walk<'_, R> {
+    fn at(&self, position: &FilePosition) -> Place {
+        Place {
+            file: self.file.file.clone(),
+            ..Place::from(position)
+        }
+    }
+
+    fn values<'o>(
+        &mut self,
+        out: &mut Out<'o>,
+        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+    ) -> Step {
+        loop {
+            match self.source.peek()? {
+                None => return Ok(()),
+                Some(b'[') => self.list(out, found)?,
+                // Objects of a list that lost its brackets.
+                Some(b',' | b']') => self.source.pass(),
+                Some(_) => self.element(out, found)?,
+            }
+        }
+    }
+
+    fn list<'o>(
+        &mut self,
+        out: &mut Out<'o>,
+        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+    ) -> Step {
+        self.source.pass();
+        let mut first = true;
+        loop {
+            match self.source.peek()? {
+                None => return Err(Stop::Broken(self.source.place(), Reason::Truncated)),
+                Some(b']') => {
+                    self.source.pass();
+                    return Ok(());
+                }
+                Some(b',') if !first => {
+                    self.source.pass();
+                    self.source.peek()?;
+                }
+                Some(_) if first => {}
+                Some(_) => return Err(Stop::Broken(self.source.place(), Reason::Malformed)),
+            }
+            first = false;
+            self.element(out, found)?;
+        }
+    }
+
+    /// One value, and where it is an object around lists, what is in these.
+    fn element<'o>(
+        &mut self,
+        out: &mut Out<'o>,
+        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+    ) -> Step {
+        let position = self.source.place();
+        let place = self.at(&position);
+        match self.source.take_value(self.limit)? {
+            Taken::Whole => {}
+            Taken::TooLarge => {
+                out.pass_entry(place, Reason::TooLarge);
+                return Ok(());
+            }
+            Taken::Truncated => return Err(Stop::Broken(position, Reason::Truncated)),
+            Taken::Nothing => return Err(Stop::Broken(position, Reason::Malformed)),
+        }
+        let piece = std::mem::take(&mut self.source.piece);
+        let given = match Raw::whole(&piece) {
+            Ok(raw) => found(Found::Element(raw), place, out),
+            Err(_) => {
+                out.pass_entry(place, Reason::Malformed);
+                Ok(())
+            }
+        };
+        self.source.piece = piece;
+        given.map_err(Stop::from)
+    }
+}
+
+impl<R: Read> Walk<'_, R> {
+    /// The fields of an object that holds the lists, the source being at its `{`.
+    fn object<'o>(
+        &mut self,
+        depth: usize,
+        out: &mut Out<'o>,
+        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+    ) -> Step {
+        let mut first = true;
+        loop {
+            match self.source.peek()? {
+                None => return Err(Stop::Broken(self.source.place(), Reason::Truncated)),
+                Some(b'{') if first => self.source.pass(),
+                Some(b',') if !first => self.source.pass(),
+                Some(b'}') if !first => {
+                    self.source.pass();
+                    return Ok(());
+                }
+                Some(_) => return Err(Stop::Broken(self.source.place(), Reason::Malformed)),
+            }
+            if first && self.source.peek()? == Some(b'}') {
+                self.source.pass();
+                return Ok(());
+            }
+            first = false;
+            self.field(depth, out, found)?;
+        }
+    }
+
+    fn field<'o>(
+        &mut self,
+        depth: usize,
+        out: &mut Out<'o>,
+        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+    ) -> Step {
+        self.source.peek()?;
+        self.expect(KEY_BYTES)?;
+        let key = Raw::whole(&self.source.piece).ok();
+        let key = key.and_then(|key| key.string().ok().flatten());
+        let key = key.unwrap_or_default();
+        if self.source.peek()? != Some(b':') {
+            return Err(Stop::Broken(self.source.place(), Reason::Malformed));
+        }
+        self.source.pass();
+        let next = self.source.peek()?;
+        let place = self.at(&self.source.place());
+        match next {
+            Some(b'[') if self.lists.named.contains(&key.as_str()) => self.list(out, found),
+            Some(b'{') if self.lists.within.contains(&key.as_str()) && depth < DEPTH => {
+                self.object(depth + 1, out, found)
+            }
+            _ => {
+                if !self.expect(BESIDE_BYTES)? {
+                    return Ok(());
+                }
+                let piece = std::mem::take(&mut self.source.piece);
+                let given = match Raw::whole(&piece) {
+                    Ok(raw) => found(Found::Beside(&key, raw), place, out),
+                    Err(_) => Ok(()),
+                };
+                self.source.piece = piece;
+                given.map_err(Stop::from)
+            }
+        }
+    }
+
+    /// Reads a value that must be there; gives whether it is whole.
+    fn expect(&mut self, limit: usize) -> Result<bool, Stop> {
+        match self.source.take_value(limit)? {
+            Taken::Whole => Ok(true),
+            Taken::TooLarge => Ok(false),
+            Taken::Truncated => Err(Stop::Broken(self.source.place(), Reason::Truncated)),
+            Taken::Nothing => Err(Stop::Broken(self.source.place(), Reason::Malformed)),
+        }
+    }
+}
+
+/// Whether a file begins with an object that has one of the lists, as far as its first bytes tell.
+fn is_object_around(head: &[u8], lists: &Lists) -> bool {
+    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
+    let begin = head.iter().position(|byte| !is_space(*byte)).unwrap_or(0);
+    let head = head.get(begin..).unwrap_or_default();
+    if head.first() != Some(&b'{') {
+        return false;
+    }
+    let names = lists.named.iter().chain(lists.within);
+    let keys = memoir_transcripts::raw::first_keys(head);
+    names
+        .into_iter()
+        .any(|name| keys.contains(&name.as_bytes()))
+}
+
+/// The text of a field; `None` where it is missing, null, or no text that can be decoded.
+pub(crate) fn text(value: Option<Raw<'_>>) -> Option<String> {
+    value.and_then(|value| value.string().ok().flatten())
+}
+
+/// The first of these that is a text and not blank: an empty alias does not hide a filled one.
+pub(crate) fn first_text<const N: usize>(values: [Option<Raw<'_>>; N]) -> Option<String> {
+    let mut texts = values.into_iter().filter_map(text);
+    texts.find(|text| !text.trim().is_empty())
+}
+
+/// Why none of these is a text that says something; `name` is what the first is called.
+pub(crate) fn why_no_text<const N: usize>(
+    values: [Option<Raw<'_>>; N],
+    name: &'static str,
+) -> Reason {
+    let mut there = values.into_iter().flatten().peekable();
+    if there.peek().is_none() {
+        return Reason::MissingField(name);
+    }
+    let mut reason = Reason::Empty;
+    for value in there {
+        match value.string() {
+            Err(Undecodable::NotUtf8) => return Reason::NotUtf8,
+            Err(Undecodable::Malformed) => return Reason::Malformed,
+            Ok(None) if !value.is_null() => reason = Reason::InvalidField(name),
+            Ok(_) => {}
+        }
+    }
+    reason
+}
+
+/// Whether one of these is there, whatever it holds.
+pub(crate) fn any_of<const N: usize>(values: [Option<Raw<'_>>; N]) -> bool {
+    values.into_iter().any(|value| value.is_some())
+}

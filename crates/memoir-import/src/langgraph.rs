@@ -1,0 +1,178 @@
+//! LangGraph's store: rows of `prefix`, `key` and `value`, as JSON lines, as a list, or in SQLite.
+//!
+//! A value is any object. Its text is what one of the usual fields holds, LangMem's `{"kind", "content":
+//! {"content"}}` among them; where there is none, the value itself is the text, as JSON.
+
+use memoir_domain::memory::Kind;
+use memoir_transcripts::raw::Raw;
+
+use crate::{
+    Error, Flow, Place, Reason, date,
+    files::{Files, is_database},
+    json::{self, Found, Lists},
+    out::{Entry, Out},
+    sqlite, tags,
+};
+
+const LISTS: Lists = Lists {
+    element_bytes: None,
+    named: &["items", "store", "results", "data"],
+    within: &[],
+};
+/// Objects within a value in which the text is looked for.
+const DEPTH: usize = 3;
+/// The store's own.
+const RESERVED: &str = "langgraph";
+
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+    for index in 0..files.len() {
+        if is_database(&files.head(index)) {
+            database(&files, index, out)?;
+            continue;
+        }
+        json::walk(
+            &mut files,
+            index,
+            &LISTS,
+            out,
+            &mut |found, place, out| match found {
+                Found::Element(raw) => element(raw, place, out),
+                Found::Beside(..) => Ok(()),
+            },
+        )?;
+    }
+    Ok(())
+}
+
+fn element(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+    let names = [
+        "prefix",
+        "namespace",
+        "key",
+        "value",
+        "created_at",
+        "expires_at",
+    ];
+    let Ok([prefix, namespace, key, value, created, expires]) = raw.fields(names) else {
+        out.pass_entry(place, Reason::Malformed);
+        return Ok(());
+    };
+    let namespace = match namespace.filter(|namespace| namespace.is_array()) {
+        Some(list) => tags::of_value(list).join("."),
+        None => json::first_text([prefix, namespace]).unwrap_or_default(),
+    };
+    let Some(value) = value else {
+        out.pass_entry(place, Reason::MissingField("value"));
+        return Ok(());
+    };
+    let gone = out.expired(date::of_value(expires));
+    row(
+        namespace,
+        key.and_then(Raw::id).unwrap_or_default(),
+        value,
+        Entry {
+            created_at: date::of_value(created),
+            gone,
+            place,
+            ..Entry::default()
+        },
+        out,
+    )
+}
+
+fn database(files: &Files, index: usize, out: &mut Out<'_>) -> Flow {
+    let path = files
+        .path(index)
+        .ok_or(Error::Database("it is in an archive"))?;
+    let database = sqlite::open(&path)?;
+    let columns = sqlite::columns(&database, "store")?;
+    let expires = match columns.iter().any(|column| column == "expires_at") {
+        true => "expires_at",
+        false => "NULL",
+    };
+    let query = format!("SELECT prefix, key, value, created_at, {expires} FROM store");
+    sqlite::each(&database, &query, out, &mut |found, out| {
+        let Some(value) = sqlite::text(found, 2) else {
+            out.pass_entry(Place::default(), Reason::InvalidField("value"));
+            return Ok(());
+        };
+        let Ok(value) = Raw::whole(value.as_bytes()) else {
+            out.pass_entry(Place::default(), Reason::Malformed);
+            return Ok(());
+        };
+        let gone = out.expired(sqlite::time(found, 4));
+        row(
+            sqlite::text(found, 0).unwrap_or_default(),
+            sqlite::text(found, 1).unwrap_or_default(),
+            value,
+            Entry {
+                created_at: sqlite::time(found, 3),
+                gone,
+                ..Entry::default()
+            },
+            out,
+        )
+    })
+}
+
+fn row(namespace: String, key: String, value: Raw<'_>, entry: Entry, out: &mut Out<'_>) -> Flow {
+    if namespace.split('.').next() == Some(RESERVED) {
+        out.pass(entry.place, Reason::Derived);
+        return Ok(());
+    }
+    // A column that was written as a text holds the object within it.
+    let inner = json::text(Some(value));
+    let inner = inner.filter(|text| text.trim_start().starts_with('{'));
+    let unwrapped = inner
+        .as_deref()
+        .and_then(|text| Raw::whole(text.as_bytes()).ok());
+    let value = unwrapped.unwrap_or(value);
+    let kind = value
+        .is_object()
+        .then(|| value.fields(["kind", "type"]).ok())
+        .flatten()
+        .and_then(|[kind, class]| json::first_text([kind, class]));
+    let found = text_of(value, 0);
+    let may_be_json = found.is_none();
+    let is_episode = kind
+        .as_deref()
+        .is_some_and(|kind| kind.to_lowercase().contains("episod"));
+    let mut tags: Vec<String> = vec![namespace.clone()];
+    tags.extend(kind.filter(|kind| kind != "Memory"));
+    out.entry(Entry {
+        text: found.unwrap_or_else(|| canonical(value)),
+        id: format!("{namespace}/{key}"),
+        kind: Some(if is_episode {
+            Kind::Journal
+        } else {
+            Kind::Core
+        }),
+        tags,
+        may_be_json,
+        ..entry
+    })
+}
+
+fn text_of(value: Raw<'_>, depth: usize) -> Option<String> {
+    if let Some(text) = json::text(Some(value)) {
+        return Some(text);
+    }
+    if !value.is_object() || depth >= DEPTH {
+        return None;
+    }
+    let fields = value
+        .fields(["content", "text", "memory", "data", "value"])
+        .ok()?;
+    let mut fields = fields.into_iter().flatten();
+    fields.find_map(|field| text_of(field, depth + 1).filter(|text| !text.trim().is_empty()))
+}
+
+/// The same JSON for the same value, whatever the order of its fields.
+fn canonical(value: Raw<'_>) -> String {
+    match serde_json::from_slice::<serde_json::Value>(value.bytes()) {
+        Ok(value) if value.is_null() => String::new(),
+        Ok(value) => value.to_string(),
+        // Too deep to be taken apart.
+        Err(_) => String::from_utf8_lossy(value.bytes()).into_owned(),
+    }
+}

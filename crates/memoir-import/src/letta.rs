@@ -1,0 +1,329 @@
+//! Letta: agent files (`.af`) of versions 1 and 2, archival passages, and the tree of its MemFS.
+//!
+//! A block is a page, not a fact: it is split, and its label becomes a tag. What Letta keeps an agent from
+//! changing (`read_only`) is constitutional; `persona` is what a system prompt is elsewhere, and is offered as
+//! one. Secrets that a file holds for its tools are never taken, and are named so that their owner knows.
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{PrivateText, Timestamp, memory::Kind};
+use memoir_transcripts::raw::{Raw, is_space};
+
+use crate::{
+    Flow, Gone, Place, Reason, WhyGone, date,
+    files::Files,
+    frontmatter,
+    json::{self, Found, Lists},
+    markdown,
+    out::{Entry, Out},
+    tags,
+};
+
+const PASSAGES: Lists = Lists {
+    element_bytes: None,
+    named: &["passages", "data", "items"],
+    within: &[],
+};
+/// How often a file may be JSON within a text of JSON.
+const LAYERS: usize = 3;
+/// Most secrets that are named.
+const NAMED: usize = 20;
+
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+    let dates = files.root().map(crate::git::dates).unwrap_or_default();
+    for index in 0..files.len() {
+        let name = files.name(index).to_owned();
+        let is_page = name.ends_with(".md");
+        if is_page && !files.is_one() {
+            page(&mut files, index, &name, &dates, out)?;
+        } else if files.is_one() || name.ends_with(".af") || name.ends_with(".json") {
+            file(&mut files, index, out)?;
+        } else {
+            out.pass(files.place(index), Reason::OtherFile);
+        }
+    }
+    Ok(())
+}
+
+fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
+    let head = files.head(index);
+    let begin = head.iter().copied().find(|byte| !is_space(*byte));
+    let is_around = String::from_utf8_lossy(head.get(..200.min(head.len())).unwrap_or_default())
+        .contains("\"passages\"");
+    if begin == Some(b'[') || is_around {
+        return json::walk(
+            files,
+            index,
+            &PASSAGES,
+            out,
+            &mut |found, place, out| match found {
+                Found::Element(raw) => passage(raw, place, out),
+                Found::Beside(..) => Ok(()),
+            },
+        );
+    }
+    let place = files.place(index);
+    let limit = out.options.limits.entry_bytes.saturating_mul(2);
+    let mut bytes = match files.bytes(index, limit) {
+        Ok(bytes) => bytes,
+        Err(reason) => {
+            out.break_off(place, reason);
+            return Ok(());
+        }
+    };
+    for _ in 0..LAYERS {
+        let inner = Raw::whole(&bytes)
+            .ok()
+            .and_then(|raw| json::text(Some(raw)));
+        match inner {
+            Some(inner) => bytes = inner.into_bytes(),
+            None => break,
+        }
+    }
+    let Ok(raw) = Raw::whole(&bytes) else {
+        let reason = if bytes.iter().all(|byte| is_space(*byte)) {
+            Reason::Empty
+        } else {
+            Reason::Truncated
+        };
+        out.break_off(place, reason);
+        return Ok(());
+    };
+    agents(raw, place, out)
+}
+
+/// One agent file.
+fn agents(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+    let names = ["agents", "blocks", "core_memory", "messages", "name"];
+    let Ok([agents, blocks, core_memory, messages, name]) = raw.fields(names) else {
+        out.break_off(place, Reason::Malformed);
+        return Ok(());
+    };
+    let mut secrets = Vec::new();
+    // Which agent a block belongs to; blocks that several share belong to none alone.
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut first = json::text(name).unwrap_or_default();
+    let mut count = 0_u64;
+    count_messages(messages, out);
+    secrets_of(raw, &mut secrets);
+    for agent in elements(agents) {
+        let names = ["name", "block_ids", "messages", "memory_blocks"];
+        let Ok([name, ids, messages, own_blocks]) = agent.fields(names) else {
+            out.pass_entry(place.clone(), Reason::Malformed);
+            continue;
+        };
+        count += 1;
+        let name = json::text(name).unwrap_or_default();
+        if first.is_empty() {
+            first.clone_from(&name);
+        }
+        for id in elements(ids).filter_map(Raw::id) {
+            owners.insert(id, name.clone());
+        }
+        count_messages(messages, out);
+        secrets_of(agent, &mut secrets);
+        for one in elements(own_blocks) {
+            block(one, &name, &place, out)?;
+        }
+    }
+    for one in elements(blocks) {
+        let id = one
+            .fields(["id"])
+            .ok()
+            .and_then(|[id]| id)
+            .and_then(Raw::id);
+        let owner = id.and_then(|id| owners.get(&id)).unwrap_or(&first);
+        block(one, owner, &place, out)?;
+    }
+    for one in elements(core_memory) {
+        block(one, &first, &place, out)?;
+    }
+    if count > 1 {
+        out.notice(
+            "scopes",
+            format!("the file holds {count} agents; the blocks of all of them came to one agent here, each with its label as a tag"),
+        );
+    }
+    name_secrets(&secrets, out);
+    Ok(())
+}
+
+fn elements<'a>(list: Option<Raw<'a>>) -> impl Iterator<Item = Raw<'a>> {
+    let list = list.and_then(|list| list.elements().ok());
+    list.into_iter().flatten().map_while(Result::ok)
+}
+
+fn count_messages(messages: Option<Raw<'_>>, out: &mut Out<'_>) {
+    out.leave_out(Reason::Message, elements(messages).count() as u64);
+}
+
+fn secrets_of(raw: Raw<'_>, secrets: &mut Vec<String>) {
+    let names = ["tool_exec_environment_variables", "secrets"];
+    let Ok(found) = raw.fields(names) else { return };
+    for held in found.into_iter().flatten() {
+        let entries = held.entries().into_iter().flatten().flatten();
+        secrets.extend(entries.filter_map(|(key, _)| key.string().ok().flatten()));
+        for one in elements(Some(held)) {
+            let [key, name] = one.fields(["key", "name"]).unwrap_or_default();
+            secrets.extend(json::first_text([key, name]));
+        }
+    }
+}
+
+fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
+    if secrets.is_empty() {
+        return;
+    }
+    out.leave_out(Reason::Secret, secrets.len() as u64);
+    let mut named: Vec<String> = Vec::new();
+    for secret in secrets {
+        let name: String = secret.chars().take(60).collect();
+        if !named.contains(&name) && named.len() < NAMED {
+            named.push(name);
+        }
+    }
+    out.notice(
+        "secrets",
+        format!(
+            "the file holds secrets for tools, which were not taken ({}); whoever has the file has them",
+            named.join(", ")
+        ),
+    );
+}
+
+fn block(raw: Raw<'_>, agent: &str, place: &Place, out: &mut Out<'_>) -> Flow {
+    let names = [
+        "label",
+        "value",
+        "read_only",
+        "tags",
+        "created_at",
+        "updated_at",
+    ];
+    let Ok([label, value, read_only, own_tags, created, updated]) = raw.fields(names) else {
+        out.pass_entry(place.clone(), Reason::Malformed);
+        return Ok(());
+    };
+    let label = json::text(label).unwrap_or_default();
+    let Some(text) = json::text(value) else {
+        out.pass_entry(place.clone(), json::why_no_text([value], "value"));
+        return Ok(());
+    };
+    let is_persona = label == "persona";
+    if is_persona {
+        offer(&text, out);
+    }
+    let label = label.trim_matches('/').to_owned();
+    let mut tags = vec![label.clone()];
+    tags.extend(own_tags.map(tags::of_value).unwrap_or_default());
+    out.entry(Entry {
+        text,
+        kind: Some(Kind::Core),
+        tags,
+        id: format!("{agent}/{label}"),
+        created_at: date::of_value(created).or_else(|| date::of_value(updated)),
+        constitutional: read_only.is_some_and(Raw::is_true),
+        is_persona,
+        is_page: true,
+        place: place.clone(),
+        ..Entry::default()
+    })
+}
+
+/// Offers a text as the agent's system prompt, beside what is offered already.
+pub(crate) fn offer(text: &str, out: &mut Out<'_>) {
+    let text = crate::out::clean(text);
+    if text.is_empty() {
+        return;
+    }
+    let offered = match out.report.system_prompt.take() {
+        Some(before) if before.expose().contains(&text) => before,
+        Some(before) => format!("{}\n\n{text}", before.expose()).into(),
+        None => PrivateText::from(text),
+    };
+    out.report.system_prompt = Some(offered);
+}
+
+fn passage(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+    let names = [
+        "id",
+        "text",
+        "tags",
+        "created_at",
+        "is_deleted",
+        "updated_at",
+    ];
+    let Ok([id, text, own_tags, created, deleted, updated]) = raw.fields(names) else {
+        out.pass_entry(place, Reason::Malformed);
+        return Ok(());
+    };
+    let Some(text) = json::text(text) else {
+        out.pass_entry(place, json::why_no_text([text], "text"));
+        return Ok(());
+    };
+    let gone = deleted.is_some_and(Raw::is_true).then(|| Gone {
+        why: WhyGone::Deleted,
+        at: date::of_value(updated),
+    });
+    let id = id.and_then(Raw::id);
+    out.entry(Entry {
+        id: id.unwrap_or_else(|| crate::out::hex(&text)[..32].to_owned()),
+        text,
+        // They are not in the agent's prompt there either.
+        kind: Some(Kind::Journal),
+        tags: own_tags.map(tags::of_value).unwrap_or_default(),
+        created_at: date::of_value(created),
+        gone,
+        place,
+        ..Entry::default()
+    })
+}
+
+/// A page of MemFS: `system/` is always in the prompt, the others when they are asked for.
+fn page(
+    files: &mut Files,
+    index: usize,
+    name: &str,
+    dates: &BTreeMap<String, Timestamp>,
+    out: &mut Out<'_>,
+) -> Flow {
+    let place = files.place(index);
+    if name.starts_with("skills/") || name.contains("/skills/") {
+        out.pass(place, Reason::Instruction);
+        return Ok(());
+    }
+    let text = match files.text(index, out.options.limits.entry_bytes) {
+        Ok(text) => text,
+        Err(reason) => {
+            out.pass_entry(place, reason);
+            return Ok(());
+        }
+    };
+    let (fields, body) = frontmatter::split(&text);
+    let bare = name.trim_end_matches(".md");
+    let label = bare.rsplit('/').next().unwrap_or(bare).to_owned();
+    let is_system = name.starts_with("system/") || name.contains("/system/");
+    let is_persona = is_system && label == "persona";
+    if is_persona {
+        offer(body, out);
+    }
+    let mut tags = vec![label];
+    if !is_system {
+        tags.push("reference".to_owned());
+    }
+    out.entry(Entry {
+        text: body.to_owned(),
+        id: name.to_owned(),
+        kind: Some(if is_system { Kind::Core } else { Kind::Journal }),
+        tags,
+        created_at: dates
+            .get(name)
+            .copied()
+            .or_else(|| markdown::dated(&fields)),
+        constitutional: fields.is_true("read_only"),
+        is_persona,
+        is_page: true,
+        place,
+        ..Entry::default()
+    })
+}

@@ -1,0 +1,560 @@
+//! Reads memories in the forms in which other programs keep them.
+//!
+//! This crate owns the way from a file, a folder or an archive to [`Memory`]s, one after the other: at no
+//! time does it hold more than one entry of a list, or one page of a folder. It does not own what becomes of
+//! them: it knows nothing of agents, of models or of stores.
+//!
+//! **Nothing is lost in silence.** Every entry is either given, as one [`Memory`] or as several parts of
+//! one, or counted in the [`Report`] with the reason, and with its place where it could not be understood.
+//! What a form cannot carry at all is said by [`Format::cannot_carry`].
+//!
+//! **Whatever is read may be hostile.** JSON is looked at by counting brackets, without recursion, and only
+//! what is needed is decoded (`memoir_transcripts::raw`); archives are inflated up to a limit, and nothing is
+//! ever unpacked to a path that they name; symbolic links are not followed; databases are opened for reading
+//! alone. Sizes and counts are held to [`Limits`].
+//!
+//! Each reader has a file of its own; `recognise.rs` tells them apart, `out.rs` is where all of them give what
+//! they found, and cleans it.
+
+mod chatgpt;
+mod claude;
+mod date;
+mod files;
+mod frontmatter;
+mod git;
+mod inventory;
+mod json;
+mod langgraph;
+mod letta;
+mod markdown;
+mod mcp_memory;
+mod mem0;
+mod out;
+mod recognise;
+mod report;
+mod split;
+mod sqlite;
+mod tags;
+mod zip;
+
+use std::{fmt, io, ops::ControlFlow, path::PathBuf, str::FromStr};
+
+use memoir_domain::{PrivateText, Timestamp, memory::Kind};
+use memoir_transcripts::FilePosition;
+
+pub use report::{Notice, Report};
+
+use crate::{files::Files, out::Out};
+
+/// A form in which memories are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// mem0: its lists, the payloads of its vector store, its `history.db`.
+    Mem0,
+    /// Claude: the export of claude.ai, Claude Code's memory folder, the memory tool's directory.
+    Claude,
+    /// The reference memory server of the Model Context Protocol: `memory.jsonl`.
+    McpMemory,
+    /// Letta: an agent file, its archival passages, or the tree of its MemFS.
+    Letta,
+    /// Folders of Markdown: basic-memory, Obsidian, the Open Knowledge Format, agents' workspaces.
+    Markdown,
+    /// ChatGPT's export, whose conversations hold what it was told to remember.
+    ChatGpt,
+    /// A store of LangGraph: rows as JSON, or its SQLite database.
+    LangGraph,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Mem0,
+        Self::Claude,
+        Self::McpMemory,
+        Self::Letta,
+        Self::Markdown,
+        Self::ChatGpt,
+        Self::LangGraph,
+    ];
+
+    /// The name by which a user names it, and with which the sources of its memories begin.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mem0 => "mem0",
+            Self::Claude => "claude",
+            Self::McpMemory => "mcp-memory",
+            Self::Letta => "letta",
+            Self::Markdown => "markdown",
+            Self::ChatGpt => "chatgpt",
+            Self::LangGraph => "langgraph",
+        }
+    }
+
+    /// What is not in such a file, or has no place in a memory, and so does not come along.
+    pub fn cannot_carry(self) -> &'static [&'static str] {
+        match self {
+            Self::Mem0 => &[
+                "vectors, links between entities and scores",
+                "metadata other than categories and tags",
+                "what a list does not hold: mem0 gives 20 rows (100 in older versions) unless asked for more",
+            ],
+            Self::Claude => &[
+                "dates of single facts: Claude writes a page, not entries",
+                "which project a conversation belongs to",
+                "instructions (`CLAUDE.md`, prompts and documents of projects), which are no memories",
+            ],
+            Self::McpMemory => &[
+                "dates and identifiers, of which the file has none",
+                "the graph: entities and relations come as sentences",
+            ],
+            Self::Letta => &[
+                "archival passages, which are in no agent file: fetch `GET /v1/agents/{id}/archival-memory` and import it as a second file",
+                "messages, tools and their secrets",
+                "dates of blocks, of which version 2 has none",
+            ],
+            Self::Markdown => &[
+                "links and embedded files, which come as they are written",
+                "fields of the frontmatter other than title, tags and dates",
+            ],
+            Self::ChatGpt => &[
+                "the list of saved memories itself, which is in no export: they are read from the conversations",
+                "what was deleted there since the last conversation that shows it, and may come back",
+            ],
+            Self::LangGraph => &[
+                "vectors",
+                "namespaces as such: they come as tags",
+                "fields of a value other than its text",
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A name that no [`Format`] has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a form of memories: expected `mem0`, `claude`, `mcp-memory`, `letta`, `markdown`, `chatgpt` or `langgraph`"
+)]
+pub struct UnknownFormat;
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|format| format.name() == name)
+            .ok_or(UnknownFormat)
+    }
+}
+
+/// How much is held, and how much is looked at. What is over a limit is reported and passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of one entry of a list, one line, one page or one conversation.
+    pub entry_bytes: usize,
+    /// Most characters of one memory; longer texts are split.
+    pub memory_characters: usize,
+    /// Characters up to which a page is one memory; longer ones are split at headings and paragraphs.
+    pub page_characters: usize,
+    /// Most files of a folder or an archive.
+    pub files: usize,
+    /// Folders within folders.
+    pub depth: usize,
+    /// Most bytes that an archive may inflate to, whatever its size.
+    pub inflated_bytes: u64,
+    /// How many times its size an archive may inflate to, from 64 MiB on.
+    pub inflation: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            entry_bytes: 16 << 20,
+            memory_characters: 10_000,
+            page_characters: 1_500,
+            files: 200_000,
+            depth: 32,
+            inflated_bytes: 64 << 30,
+            inflation: 200,
+        }
+    }
+}
+
+/// What the reading depends on beside the file.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The present: what expires later than this has not expired yet.
+    pub now: Timestamp,
+    /// Whether pages that are instructions, such as `CLAUDE.md` and `SOUL.md`, come as memories too.
+    pub instructions: bool,
+    /// How much is held.
+    pub limits: Limits,
+}
+
+/// What is read.
+pub enum Input {
+    /// A file or a folder.
+    Path(PathBuf),
+    /// Standard input, or another stream that is read once.
+    Stream(Box<dyn io::Read + Send>),
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Path(_) => "Path",
+            Self::Stream(_) => "Stream",
+        })
+    }
+}
+
+/// Where something stands. `Display` prints numbers only; the file's name may hold somebody's words.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The file within the folder or the archive; `None` where there is one file only.
+    pub file: Option<PrivateText>,
+    /// The line, from 1; `None` where lines are not counted.
+    pub line: Option<u64>,
+    /// The byte, from 0; `None` where bytes are not counted.
+    pub byte: Option<u64>,
+}
+
+impl From<&FilePosition> for Place {
+    fn from(position: &FilePosition) -> Self {
+        Self {
+            file: None,
+            line: Some(position.line),
+            byte: Some(position.byte),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.line, self.byte) {
+            (Some(line), Some(byte)) => write!(formatter, "line {line}, byte {byte}"),
+            (Some(line), None) => write!(formatter, "line {line}"),
+            (None, Some(byte)) => write!(formatter, "byte {byte}"),
+            (None, None) => formatter.write_str("the whole file"),
+        }
+    }
+}
+
+/// One memory of another program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// Its text: trimmed, at least three characters, at most [`Limits::memory_characters`], with no control
+    /// character but line feed and tab (others are replaced by U+FFFD).
+    pub content: PrivateText,
+    /// What the form says of how long it matters; `None` where it says nothing.
+    pub kind: Option<Kind>,
+    /// Its tags: trimmed, each once, at most 16 of at most 50 characters.
+    pub tags: Vec<PrivateText>,
+    /// Where it comes from: the form's name and its identifier there, at most 200 characters.
+    pub source: PrivateText,
+    /// When it was made; `None` where the file does not tell.
+    pub created_at: Option<Timestamp>,
+    /// Whether the other program kept it from being changed.
+    pub constitutional: bool,
+    /// Whether it is of what is offered as a system prompt ([`Report::system_prompt`]).
+    pub is_persona: bool,
+    /// Why the other program does not hold it for true any more; `None` where it does.
+    pub gone: Option<Gone>,
+}
+
+/// That a memory is kept for its history only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gone {
+    /// Why.
+    pub why: WhyGone,
+    /// Since when; `None` where the file does not tell.
+    pub at: Option<Timestamp>,
+}
+
+/// Why a memory is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyGone {
+    /// It was deleted.
+    Deleted,
+    /// Its time was over.
+    Expired,
+    /// It turned out to be wrong, or to hold no longer.
+    Invalidated,
+    /// Another one took its place.
+    Superseded,
+}
+
+impl WhyGone {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Expired => "expired",
+            Self::Invalidated => "invalidated",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+/// Why something of a file is not given as a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// Its text is empty or blank.
+    Empty,
+    /// Its text has fewer than three characters.
+    Short,
+    /// Its text is JSON and nothing else.
+    BareJson,
+    /// A list of other pages.
+    Index,
+    /// It tells an agent what to do, and is no memory.
+    Instruction,
+    /// A page to copy from.
+    Template,
+    /// The program's own, which can be made again.
+    Derived,
+    /// A secret.
+    Secret,
+    /// What was said in a conversation.
+    Message,
+    /// A file of another kind.
+    OtherFile,
+    /// A symbolic link, which is not followed.
+    Link,
+    /// A name that leads out of the archive.
+    OutsidePath,
+    /// It is larger than [`Limits`] allows.
+    TooLarge,
+    /// There are more than [`Limits`] allows.
+    TooMany,
+    /// It is not UTF-8.
+    NotUtf8,
+    /// It is not the JSON, or the row, that should stand there.
+    Malformed,
+    /// It ends in the middle.
+    Truncated,
+    /// It is of a kind that is not known.
+    UnknownKind,
+    /// The system could not read it.
+    Unreadable,
+    /// The field of this name is missing.
+    MissingField(&'static str),
+    /// The field of this name has a value that cannot be read.
+    InvalidField(&'static str),
+}
+
+/// What a [`Reason`] says of the entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Nothing that is worth remembering.
+    Junk,
+    /// Left out by design.
+    LeftOut,
+    /// Something that may have been a memory.
+    NotUnderstood,
+}
+
+impl Reason {
+    /// What it says of the entry.
+    pub fn class(self) -> Class {
+        match self {
+            Self::Empty | Self::Short | Self::BareJson => Class::Junk,
+            Self::Index
+            | Self::Instruction
+            | Self::Template
+            | Self::Derived
+            | Self::Secret
+            | Self::Message
+            | Self::OtherFile => Class::LeftOut,
+            _ => Class::NotUnderstood,
+        }
+    }
+
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Short => "short",
+            Self::BareJson => "bare_json",
+            Self::Index => "index",
+            Self::Instruction => "instruction",
+            Self::Template => "template",
+            Self::Derived => "derived",
+            Self::Secret => "secret",
+            Self::Message => "message",
+            Self::OtherFile => "other_file",
+            Self::Link => "link",
+            Self::OutsidePath => "outside_path",
+            Self::TooLarge => "too_large",
+            Self::TooMany => "too_many",
+            Self::NotUtf8 => "not_utf8",
+            Self::Malformed => "malformed",
+            Self::Truncated => "truncated",
+            Self::UnknownKind => "unknown_kind",
+            Self::Unreadable => "unreadable",
+            Self::MissingField(_) => "missing_field",
+            Self::InvalidField(_) => "invalid_field",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = match self {
+            Self::Empty => "empty",
+            Self::Short => "fewer than three characters",
+            Self::BareJson => "JSON and nothing else",
+            Self::Index => "an index of other pages",
+            Self::Instruction => "instructions, not memories",
+            Self::Template => "templates",
+            Self::Derived => "the program's own, which can be made again",
+            Self::Secret => "secrets",
+            Self::Message => "messages of conversations",
+            Self::OtherFile => "files of other kinds",
+            Self::Link => "a symbolic link, which is not followed",
+            Self::OutsidePath => "a name that leads out of the archive",
+            Self::TooLarge => "too large",
+            Self::TooMany => "more files than are looked at",
+            Self::NotUtf8 => "not UTF-8",
+            Self::Malformed => "malformed",
+            Self::Truncated => "cut off",
+            Self::UnknownKind => "of a kind that is not known",
+            Self::Unreadable => "the system cannot read it",
+            Self::MissingField(name) => return write!(formatter, "`{name}` is missing"),
+            Self::InvalidField(name) => return write!(formatter, "`{name}` cannot be read"),
+        };
+        formatter.write_str(words)
+    }
+}
+
+/// Why something cannot be read. None holds words of it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The form was not given and cannot be told.
+    #[error("not a form of memories that is known")]
+    Unrecognised,
+    /// The file is UTF-16.
+    #[error("the file is not UTF-8 but UTF-16")]
+    Utf16,
+    /// There is nothing of that form in it.
+    #[error("nothing in it is in the form `{0}`")]
+    OtherForm(Format),
+    /// The archive is of a kind that is not read, or not whole.
+    #[error("the archive cannot be read: {0}")]
+    Archive(&'static str),
+    /// The database cannot be read.
+    #[error("the database cannot be read: {0}")]
+    Database(&'static str),
+    /// The system could not read it.
+    #[error("reading failed: {0}")]
+    Read(io::ErrorKind),
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error.kind())
+    }
+}
+
+/// Whether a file of that name that begins with `head` may be in one of the forms. Of the beginning, 256 KB
+/// are enough.
+pub fn may_be_memories(name: &str, head: &[u8]) -> bool {
+    recognise::may_be(name, head)
+}
+
+/// A form, and by what it was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recognised {
+    /// The form.
+    pub format: Format,
+    /// By what it was told, such as `results[].memory, hash`; names of fields and files only.
+    pub by: String,
+}
+
+/// Something to read, of a form that is known.
+#[derive(Debug)]
+pub struct Import {
+    files: Files,
+    recognised: Recognised,
+}
+
+impl Import {
+    /// Looks at what is to be read. Where the form is not given, it is told by what is there.
+    ///
+    /// # Errors
+    /// It cannot be read, or its form cannot be told.
+    pub fn open(input: Input, format: Option<Format>, limits: &Limits) -> Result<Self, Error> {
+        let mut files = Files::open(input, limits)?;
+        let recognised = match format {
+            Some(format) => Recognised {
+                format,
+                by: "it was said".to_owned(),
+            },
+            None => recognise::recognise(&mut files, limits)?,
+        };
+        Ok(Self { files, recognised })
+    }
+
+    /// The form, and by what it was told.
+    pub fn recognised(&self) -> &Recognised {
+        &self.recognised
+    }
+
+    /// Reads all of it, and gives each memory to `give`, which can stop the reading.
+    ///
+    /// What came before something that cannot be read on was given; the report says where it ended.
+    ///
+    /// # Errors
+    /// Nothing of it can be read.
+    pub fn read(
+        self,
+        options: &Options,
+        give: &mut dyn FnMut(Memory) -> ControlFlow<()>,
+    ) -> Result<Report, Error> {
+        let Self { files, recognised } = self;
+        let mut out = Out::new(recognised.format, *options, give);
+        files.tell_passed(&mut out);
+        let read = match recognised.format {
+            Format::Mem0 => mem0::read(files, &mut out),
+            Format::Claude => claude::read(files, &mut out),
+            Format::McpMemory => mcp_memory::read(files, &mut out),
+            Format::Letta => letta::read(files, &mut out),
+            Format::Markdown => markdown::read(files, &mut out),
+            Format::ChatGpt => chatgpt::read(files, &mut out),
+            Format::LangGraph => langgraph::read(files, &mut out),
+        };
+        match read {
+            Ok(()) | Err(Halt::Stopped) => Ok(out.finish()),
+            Err(Halt::Failed(error)) => Err(error),
+        }
+    }
+}
+
+/// Why a reader does not go on.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// Whoever takes the memories wants no more.
+    Stopped,
+    /// Nothing can be read.
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<io::Error> for Halt {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// What a reader comes to.
+pub(crate) type Flow = Result<(), Halt>;

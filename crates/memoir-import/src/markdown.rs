@@ -1,0 +1,367 @@
+//! Folders of Markdown: basic-memory, Obsidian, the Open Knowledge Format, and agents' workspaces.
+//!
+//! One reader takes all of them, since what they differ in shows in each page: its name (`SOUL.md`,
+//! `2026-03-01.md`), its fields (`permalink`, `stale_after`), or its lines (`- [category] text #tag`).
+
+use memoir_domain::{Timestamp, memory::Kind};
+
+use crate::{
+    Flow, Gone, Reason, WhyGone, date,
+    files::Files,
+    frontmatter::{self, Fields},
+    letta::offer,
+    out::{Entry, Out, hex},
+    tags,
+};
+
+/// What an agent's instructions are called.
+const INSTRUCTIONS: [&str; 8] = [
+    "AGENTS.md",
+    "TOOLS.md",
+    "HEARTBEAT.md",
+    "BOOTSTRAP.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "SKILL.md",
+    "README.md",
+];
+/// What parts the entries of Hermes.
+const SECTION: &str = "§";
+
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+    let has = |name: &str| files.find(name).is_some();
+    let workspace = Workspace {
+        has_memory: has("MEMORY.md"),
+        has_soul: has("SOUL.md") || has("IDENTITY.md") || has("USER.md"),
+    };
+    for index in 0..files.len() {
+        let name = files.name(index).to_owned();
+        let ending = name
+            .rsplit_once('.')
+            .map(|(_, ending)| ending.to_lowercase());
+        if !files.is_one() && !matches!(ending.as_deref(), Some("md" | "markdown")) {
+            out.pass(files.place(index), Reason::OtherFile);
+            continue;
+        }
+        page(&mut files, index, &name, &workspace, out)?;
+    }
+    Ok(())
+}
+
+struct Workspace {
+    has_memory: bool,
+    has_soul: bool,
+}
+
+/// Why a page of that name is left out; `None` where it is read.
+fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<Reason> {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let folders: Vec<&str> = name.split('/').rev().skip(1).collect();
+    let is_in = |names: &[&str]| {
+        folders
+            .iter()
+            .any(|folder| names.contains(&folder.to_lowercase().as_str()))
+    };
+    let is_instruction = INSTRUCTIONS.contains(&file) && file != "README.md"
+        || file == "README.md" && workspace.has_soul
+        || is_in(&["skills"]);
+    if is_instruction && !instructions {
+        return Some(Reason::Instruction);
+    }
+    if is_in(&["templates", "_templates", "template"]) {
+        return Some(Reason::Template);
+    }
+    let is_derived = file == "DREAMS.md"
+        || workspace.has_memory
+            && (matches!(file, "memory_summary.md" | "raw_memories.md")
+                || is_in(&["rollout_summaries"]));
+    is_derived.then_some(Reason::Derived)
+}
+
+fn page(
+    files: &mut Files,
+    index: usize,
+    name: &str,
+    workspace: &Workspace,
+    out: &mut Out<'_>,
+) -> Flow {
+    let place = files.place(index);
+    if let Some(reason) = left_out(name, workspace, out.options.instructions) {
+        out.pass(place, reason);
+        return Ok(());
+    }
+    let text = match files.text(index, out.options.limits.entry_bytes) {
+        Ok(text) => text,
+        Err(reason) => {
+            out.pass_entry(place, reason);
+            return Ok(());
+        }
+    };
+    let (fields, body) = frontmatter::split(&text);
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let is_listing = matches!(file, "index.md" | "log.md" | "_index.md");
+    let (links, without_links) = without_links(body);
+    if is_listing && (links > 0 || file == "log.md") && is_bare(&without_links) {
+        out.pass(place, Reason::Index);
+        return Ok(());
+    }
+    let day = day_of(stem);
+    let created_at = dated(&fields).or(day).or_else(|| files.written_at(index));
+    let is_persona = matches!(file, "SOUL.md" | "IDENTITY.md");
+    if is_persona {
+        offer(body, out);
+    }
+    let mut all_tags = fields.list("tags");
+    all_tags.extend(fields.list("tag"));
+    all_tags.extend(inline_tags(body));
+    let is_user = matches!(file, "USER.md" | "user.md");
+    if is_user {
+        all_tags.push("user".to_owned());
+    }
+    if let Some(class) = fields
+        .text("type")
+        .filter(|class| !matches!(*class, "note" | "fact" | "memory"))
+    {
+        all_tags.push(class.to_owned());
+    }
+    let kind = match fields.text("kind") {
+        Some("core") => Some(Kind::Core),
+        Some("journal") => Some(Kind::Journal),
+        _ if is_persona || is_user || file == "MEMORY.md" => Some(Kind::Core),
+        _ if day.is_some() => Some(Kind::Journal),
+        _ => None,
+    };
+    let id = match fields.text("permalink") {
+        Some(permalink) => permalink.to_owned(),
+        None if name.is_empty() => format!("sha256-{}", &hex(body)[..32]),
+        None => name.to_owned(),
+    };
+    let title = fields.text("title").map(str::to_owned);
+    let title = title.or_else(|| {
+        let says_something = day.is_none() && !is_special(file) && !stem.is_empty();
+        says_something.then(|| stem.replace(['-', '_'], " "))
+    });
+    let base = Entry {
+        id: id.clone(),
+        kind,
+        created_at,
+        constitutional: is_persona || fields.is_true("constitutional"),
+        is_persona,
+        gone: gone(&fields, out),
+        place: place.clone(),
+        ..Entry::default()
+    };
+    if body.lines().any(|line| line.trim() == SECTION) {
+        for part in body.split(SECTION) {
+            out.entry(Entry {
+                text: part.to_owned(),
+                tags: all_tags.clone(),
+                ..base.again()
+            })?;
+        }
+        return Ok(());
+    }
+    let is_graph = fields.has("permalink") || fields.has("title") && has_observations(body);
+    let prose = if is_graph {
+        observations(
+            body,
+            title.as_deref().unwrap_or(stem),
+            &all_tags,
+            &base,
+            out,
+        )?
+    } else {
+        body.to_owned()
+    };
+    if is_graph && is_bare(&prose) {
+        return Ok(());
+    }
+    let title = title.filter(|_| !is_memory_of_memoir(&fields));
+    out.entry(Entry {
+        text: prose,
+        title,
+        tags: all_tags,
+        is_page: true,
+        ..base
+    })
+}
+
+/// Whether Memoir wrote the page itself, whose title is for its readers alone.
+fn is_memory_of_memoir(fields: &Fields) -> bool {
+    fields.has("memoir.number")
+}
+
+fn is_special(file: &str) -> bool {
+    matches!(file, "MEMORY.md" | "USER.md" | "SOUL.md" | "IDENTITY.md")
+}
+
+/// Whether nothing but headings is left.
+fn is_bare(text: &str) -> bool {
+    text.lines()
+        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+}
+
+/// The date that the fields of a page tell.
+pub(crate) fn dated(fields: &Fields) -> Option<Timestamp> {
+    let names = [
+        "created",
+        "created_at",
+        "date",
+        "generated.at",
+        "timestamp",
+        "metadata.created",
+        "modified",
+        "updated",
+    ];
+    names
+        .iter()
+        .find_map(|name| date::of_text(fields.text(name)?))
+}
+
+/// The day that a page is called by.
+fn day_of(stem: &str) -> Option<Timestamp> {
+    let day = stem.get(..10)?;
+    let is_day = day.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    if is_day { date::of_text(day) } else { None }
+}
+
+/// Why a page of the Open Knowledge Format does not hold any more.
+fn gone(fields: &Fields, out: &Out<'_>) -> Option<Gone> {
+    if matches!(fields.text("status"), Some("deprecated")) {
+        return Some(Gone {
+            why: WhyGone::Invalidated,
+            at: fields.text("stale_after").and_then(date::of_text),
+        });
+    }
+    out.expired(fields.text("stale_after").and_then(date::of_text))
+}
+
+/// How many lines are links of a list to other pages, and the text without them.
+pub(crate) fn without_links(text: &str) -> (u64, String) {
+    let mut links = 0;
+    let mut rest = String::new();
+    for line in text.split_inclusive('\n') {
+        let item = line
+            .trim_start()
+            .trim_start_matches(['-', '*', '+'])
+            .trim_start();
+        let is_item = item.len() < line.trim_start().len();
+        let is_link = item.starts_with('[') && item.contains("](") || item.starts_with("[[");
+        if is_item && is_link {
+            links += 1;
+        } else {
+            rest.push_str(line);
+        }
+    }
+    (links, rest)
+}
+
+/// Tags within the text: `#food`, `#food/tea`, but no headings, colours or numbers.
+fn inline_tags(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut in_fence = false;
+    for line in text.lines() {
+        in_fence ^= line.trim_start().starts_with("```");
+        if in_fence {
+            continue;
+        }
+        for word in line.split_whitespace() {
+            let Some(tag) = word.strip_prefix('#') else {
+                continue;
+            };
+            let tag = tag.trim_end_matches([',', '.', ';', ':', ')', '!', '?']);
+            let is_tag = tag.chars().any(char::is_alphabetic)
+                && tag.chars().all(|character| {
+                    character.is_alphanumeric() || matches!(character, '_' | '-' | '/')
+                });
+            if is_tag && found.len() < tags::MOST && !found.iter().any(|other| other == tag) {
+                found.push(tag.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// A line of basic-memory.
+enum Line<'a> {
+    Observation {
+        category: &'a str,
+        text: &'a str,
+    },
+    Relation {
+        kind: &'a str,
+        target: &'a str,
+        rest: &'a str,
+    },
+}
+
+fn line(line: &str) -> Option<Line<'_>> {
+    let item = line.trim().strip_prefix("- ")?.trim();
+    if let Some(rest) = item.strip_prefix('[') {
+        let (category, text) = rest.split_once(']')?;
+        let is_box = matches!(category.trim(), "" | "x" | "X" | "-" | "/" | ">");
+        let is_link = rest.starts_with('[') || text.starts_with('(') || text.starts_with('[');
+        let is_short = category.chars().count() <= 40 && !text.trim().is_empty();
+        return (!is_box && !is_link && is_short).then_some(Line::Observation {
+            category: category.trim(),
+            text: text.trim(),
+        });
+    }
+    let (kind, rest) = item.split_once("[[")?;
+    let (target, rest) = rest.split_once("]]")?;
+    let kind = kind.trim().trim_matches('"');
+    let is_kind = !kind.is_empty() && kind.chars().count() <= 60 && !target.is_empty();
+    is_kind.then_some(Line::Relation {
+        kind,
+        target: target.split('|').next().unwrap_or(target),
+        rest: rest.trim(),
+    })
+}
+
+fn has_observations(body: &str) -> bool {
+    body.lines()
+        .any(|text| matches!(line(text), Some(Line::Observation { .. })))
+}
+
+/// Gives the observations and relations of a page, each with the page's title, and gives back what is left.
+fn observations(
+    body: &str,
+    title: &str,
+    page_tags: &[String],
+    base: &Entry,
+    out: &mut Out<'_>,
+) -> Result<String, crate::Halt> {
+    let mut rest = String::new();
+    let mut in_fence = false;
+    for whole in body.split_inclusive('\n') {
+        in_fence ^= whole.trim_start().starts_with("```");
+        let found = if in_fence { None } else { line(whole) };
+        match found {
+            None => rest.push_str(whole),
+            Some(Line::Observation { category, text }) => {
+                let own = inline_tags(text);
+                let mut all = vec![category.to_owned()];
+                all.extend(own);
+                all.extend(page_tags.iter().cloned());
+                out.entry(Entry {
+                    text: format!("{title}: {text}"),
+                    tags: all,
+                    ..base.again()
+                })?;
+            }
+            Some(Line::Relation { kind, target, rest }) => {
+                let text = format!("{title} {} {target} {rest}", kind.replace('_', " "));
+                out.entry(Entry {
+                    text: text.trim().to_owned(),
+                    tags: vec!["relation".to_owned()],
+                    ..base.again()
+                })?;
+            }
+        }
+    }
+    Ok(rest)
+}

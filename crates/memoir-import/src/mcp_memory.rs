@@ -1,0 +1,311 @@
+//! The reference memory server of the Model Context Protocol: `memory.jsonl`, older `memory.json`.
+//!
+//! Lines of entities with observations, and of relations between them. An observation says nothing without
+//! its subject, so that each becomes a memory that begins with the entity's name; a relation becomes a
+//! sentence. Files that crashed while they were written have lines that are cut, and several objects on one.
+
+use memoir_domain::memory::Kind;
+use memoir_transcripts::{
+    raw::{Raw, Scan, Step, is_space},
+    source::{Source, Taken},
+};
+
+use crate::{
+    Flow, Place, Reason, date,
+    files::Files,
+    json::{self, Found, Lists},
+    out::{Entry, Out},
+};
+
+const LISTS: Lists = Lists {
+    element_bytes: None,
+    named: &["entities", "relations", "observations"],
+    within: &["graph", "data"],
+};
+/// What every object of a file begins with.
+const BEGIN: &[u8] = b"{\"type\"";
+
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+    for index in 0..files.len() {
+        if !files.is_one()
+            && !files.name(index).ends_with(".jsonl")
+            && !files.name(index).ends_with(".json")
+        {
+            out.pass(files.place(index), Reason::OtherFile);
+            continue;
+        }
+        let head = files.head(index);
+        let begin: Vec<u8> = head
+            .iter()
+            .copied()
+            .filter(|byte| !is_space(*byte))
+            .take(16)
+            .collect();
+        // The whole graph as the server answers it, or a list.
+        if begin.starts_with(b"[")
+            || begin.starts_with(b"{\"entities\"")
+            || begin.starts_with(b"{\"relations\"")
+        {
+            json::walk(
+                &mut files,
+                index,
+                &LISTS,
+                out,
+                &mut |found, place, out| match found {
+                    Found::Element(raw) => line(raw, place, out),
+                    Found::Beside(..) => Ok(()),
+                },
+            )?;
+        } else {
+            lines(&mut files, index, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
+    let file = files.place(index);
+    let limit = out.options.limits.entry_bytes;
+    let (mut source, _) = Source::open(files.reader(index)?).map_err(json::failure)?;
+    loop {
+        let position = source.place();
+        let place = Place {
+            file: file.file.clone(),
+            ..Place::from(&position)
+        };
+        match source.take_line(limit) {
+            Ok(Taken::TooLarge) => out.pass_entry(place, Reason::TooLarge),
+            Ok(Taken::Whole) => objects(&source.piece, &place, out)?,
+            Ok(_) => return Ok(()),
+            Err(_) => {
+                out.break_off(place, Reason::Unreadable);
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The objects of one line. After one that is cut, the next one that begins as all do is looked for.
+fn objects(line_bytes: &[u8], place: &Place, out: &mut Out<'_>) -> Flow {
+    let mut at = 0;
+    loop {
+        let rest = line_bytes.get(at..).unwrap_or_default();
+        let spaces = rest
+            .iter()
+            .take_while(|byte| is_space(**byte) || **byte == b',')
+            .count();
+        let rest = rest.get(spaces..).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(());
+        }
+        at += spaces;
+        let place = Place {
+            byte: place.byte.map(|byte| byte + at as u64),
+            ..place.clone()
+        };
+        let next_begin = find(rest.get(1..).unwrap_or_default(), BEGIN).map(|next| next + 1);
+        let length = match Scan::default().run(rest) {
+            Some((end, Step::Last)) => Some(end + 1),
+            _ => None,
+        };
+        let raw = length.and_then(|length| Raw::whole(rest.get(..length)?).ok());
+        match (
+            raw.filter(|raw| raw.is_object() && raw.fields([]).is_ok()),
+            length,
+        ) {
+            (Some(raw), Some(length)) => {
+                line(raw, place, out)?;
+                at += length;
+            }
+            _ => {
+                let reason = if length.is_none() {
+                    Reason::Truncated
+                } else {
+                    Reason::Malformed
+                };
+                out.pass_entry(place, reason);
+                match next_begin {
+                    Some(next) => at += next,
+                    None => return Ok(()),
+                }
+            }
+        }
+    }
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes
+        .windows(wanted.len())
+        .position(|window| window == wanted)
+}
+
+fn line(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+    let names = [
+        "name",
+        "entityName",
+        "entityType",
+        "observations",
+        "contents",
+        "createdAt",
+        "created_at",
+    ];
+    let Ok(
+        [
+            name,
+            entity_name,
+            entity_type,
+            observations,
+            contents,
+            created,
+            created_too,
+        ],
+    ) = raw.fields(names)
+    else {
+        out.pass_entry(place, Reason::Malformed);
+        return Ok(());
+    };
+    let ends = [
+        "from",
+        "from_entity",
+        "from_id",
+        "to",
+        "to_entity",
+        "to_id",
+        "relationType",
+        "relation_type",
+    ];
+    let ends = raw.fields(ends).unwrap_or_default();
+    let created_at = date::of_value(created.or(created_too));
+    let subject = json::first_text([name, entity_name]);
+    let listed = observations
+        .filter(|value| !value.is_null())
+        .or(contents.filter(|value| !value.is_null()));
+    match (subject, listed) {
+        (Some(subject), Some(listed)) => {
+            let about = About {
+                subject,
+                tag: json::text(entity_type).filter(|kind| !kind.trim().is_empty()),
+                created_at,
+            };
+            observed(&about, listed, place, out)
+        }
+        (Some(_), None) if !json::any_of(ends) => {
+            // A name and nothing about it.
+            out.pass_entry(place, Reason::Empty);
+            Ok(())
+        }
+        (None, Some(_)) => {
+            out.pass_entry(place, Reason::MissingField("name"));
+            Ok(())
+        }
+        _ if json::any_of(ends) => relation(ends, created_at, place, out),
+        _ => {
+            out.pass_entry(place, Reason::UnknownKind);
+            Ok(())
+        }
+    }
+}
+
+struct About {
+    subject: String,
+    tag: Option<String>,
+    created_at: Option<memoir_domain::Timestamp>,
+}
+
+fn observed(about: &About, listed: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+    if listed.is_string() {
+        return observation(about, listed, place, out);
+    }
+    let Ok(all) = listed.elements() else {
+        out.pass_entry(place, Reason::InvalidField("observations"));
+        return Ok(());
+    };
+    for one in all {
+        match one {
+            Ok(one) => observation(about, one, place.clone(), out)?,
+            Err(_) => out.pass_entry(place.clone(), Reason::Malformed),
+        }
+    }
+    Ok(())
+}
+
+fn observation(about: &About, one: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+    let mut created_at = about.created_at;
+    let text = match one.is_object() {
+        true => {
+            let [text, content, observation, created, at] = one
+                .fields(["text", "content", "observation", "createdAt", "timestamp"])
+                .unwrap_or_default();
+            created_at = date::of_value(created.or(at)).or(created_at);
+            json::first_text([text, content, observation])
+        }
+        false => json::text(Some(one)),
+    };
+    let Some(text) = text else {
+        let reason = json::why_no_text([Some(one)], "observations");
+        out.pass_entry(place, reason);
+        return Ok(());
+    };
+    let (subject, bare) = (about.subject.trim(), text.trim());
+    let says_it = bare
+        .get(..subject.len())
+        .is_some_and(|begin| begin.eq_ignore_ascii_case(subject));
+    let text = match bare.chars().count() {
+        0..3 => bare.to_owned(),
+        _ if says_it => bare.to_owned(),
+        _ => format!("{subject}: {bare}"),
+    };
+    out.entry(Entry {
+        text,
+        id: subject.to_owned(),
+        kind: Some(Kind::Core),
+        tags: about.tag.clone().into_iter().collect(),
+        created_at,
+        place,
+        ..Entry::default()
+    })
+}
+
+fn relation(
+    ends: [Option<Raw<'_>>; 8],
+    created_at: Option<memoir_domain::Timestamp>,
+    place: Place,
+    out: &mut Out<'_>,
+) -> Flow {
+    let [
+        from,
+        from_entity,
+        from_id,
+        to,
+        to_entity,
+        to_id,
+        kind,
+        kind_too,
+    ] = ends;
+    let from = json::first_text([from, from_entity, from_id]);
+    let to = json::first_text([to, to_entity, to_id]);
+    let kind = json::first_text([kind, kind_too]);
+    let (Some(from), Some(to), Some(kind)) = (&from, &to, &kind) else {
+        let missing = match (&from, &to) {
+            (None, _) => "from",
+            (_, None) => "to",
+            _ => "relationType",
+        };
+        out.pass_entry(place, Reason::MissingField(missing));
+        return Ok(());
+    };
+    out.entry(Entry {
+        text: format!(
+            "{} {} {}",
+            from.trim(),
+            kind.trim().replace('_', " "),
+            to.trim()
+        ),
+        id: format!("{}>{}>{}", from.trim(), kind.trim(), to.trim()),
+        kind: Some(Kind::Core),
+        tags: vec!["relation".to_owned()],
+        created_at,
+        place,
+        ..Entry::default()
+    })
+}

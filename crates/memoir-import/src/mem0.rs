@@ -1,0 +1,281 @@
+//! mem0: what its `get_all` and its platform give, what its vector store holds, and its `history.db`.
+//!
+//! A row is `{"id", "memory", "created_at", …}`; in the vector store the same stands under `payload`, and the
+//! text under `data`. `expiration_date` hides a row from the day after it on, and does not delete it.
+//!
+//! The history has a line for each event of a memory. What a memory says now is its last line; what it said
+//! before was superseded then; and one whose last event is `DELETE` is deleted.
+
+use std::collections::BTreeSet;
+
+use memoir_domain::{Timestamp, memory::Kind};
+use memoir_transcripts::raw::Raw;
+use rusqlite::Row;
+
+use crate::{
+    Error, Flow, Gone, Place, Reason, WhyGone, date,
+    files::{Files, is_database},
+    json::{self, Found, Lists},
+    out::{Entry, Out, hex},
+    sqlite, tags,
+};
+
+const LISTS: Lists = Lists {
+    element_bytes: None,
+    named: &["results", "memories", "points", "data"],
+    within: &["result", "data"],
+};
+/// The rows that mem0 gives where it was not asked for more.
+const ROUND: [u64; 2] = [20, 100];
+/// Most scopes that are counted.
+const SCOPES: usize = 1_000;
+
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+    for index in 0..files.len() {
+        if is_database(&files.head(index)) {
+            history(&files, index, out)?;
+        } else {
+            list(&mut files, index, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
+    let before = out.report.read;
+    let mut scopes = BTreeSet::new();
+    let mut more = false;
+    json::walk(files, index, &LISTS, out, &mut |found, place, out| {
+        match found {
+            Found::Element(raw) => return row(raw, place, &mut scopes, out),
+            Found::Beside("next" | "next_page_offset", raw) => more |= !raw.is_null(),
+            Found::Beside(..) => {}
+        }
+        Ok(())
+    })?;
+    let rows = out.report.read - before;
+    if more {
+        out.notice(
+            "more_pages",
+            "the file is one page of several: its `next` is set. Fetch the other pages too; importing a page twice adds nothing",
+        );
+    }
+    if ROUND.contains(&rows) {
+        out.notice(
+            "round_count",
+            format!(
+                "the list has exactly {rows} rows, which is what mem0 gives where it is not asked for more: it may be cut off. Ask for all with `get_all(top_k=…)` and import again"
+            ),
+        );
+    }
+    if scopes.len() > 1 {
+        out.notice(
+            "scopes",
+            format!(
+                "the rows belong to {} users or agents; all of them came to one agent here, each with its tag",
+                scopes.len()
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn row(raw: Raw<'_>, place: Place, scopes: &mut BTreeSet<String>, out: &mut Out<'_>) -> Flow {
+    if let Some(text) = json::text(Some(raw)) {
+        let id = format!("sha256-{}", &hex(&text)[..32]);
+        return out.entry(Entry {
+            text,
+            id,
+            kind: Some(Kind::Core),
+            place,
+            ..Entry::default()
+        });
+    }
+    let Ok([outer_id, payload, event, memory_id]) =
+        raw.fields(["id", "payload", "event", "memory_id"])
+    else {
+        out.pass_entry(place, Reason::Malformed);
+        return Ok(());
+    };
+    if event.is_some() && memory_id.is_some() {
+        // A line of a history apart from its database: nothing tells which one is the last.
+        out.pass_entry(place, Reason::UnknownKind);
+        return Ok(());
+    }
+    let held = payload.filter(|payload| payload.is_object()).unwrap_or(raw);
+    let Ok(texts) = held.fields(["memory", "text", "data", "content"]) else {
+        out.pass_entry(place, Reason::Malformed);
+        return Ok(());
+    };
+    let Some(text) = json::first_text(texts) else {
+        let reason = json::why_no_text(texts, "memory");
+        out.pass_entry(place, reason);
+        return Ok(());
+    };
+    let names = [
+        "id",
+        "created_at",
+        "updated_at",
+        "expiration_date",
+        "categories",
+        "tags",
+        "metadata",
+        "user_id",
+        "agent_id",
+        "is_deleted",
+    ];
+    let [
+        inner_id,
+        created,
+        updated,
+        expires,
+        categories,
+        own_tags,
+        metadata,
+        user,
+        agent,
+        deleted,
+    ] = held.fields(names).unwrap_or_default();
+    let metadata = metadata
+        .and_then(|metadata| {
+            metadata
+                .fields(["category", "categories", "tags", "created_at"])
+                .ok()
+        })
+        .unwrap_or_default();
+    let [category, more_categories, more_tags, noted] = metadata;
+    let mut all: Vec<String> = [categories, own_tags, category, more_categories, more_tags]
+        .into_iter()
+        .flatten()
+        .flat_map(tags::of_value)
+        .collect();
+    for (name, scope) in [("user", user), ("agent", agent)] {
+        if let Some(scope) = scope.and_then(Raw::id).filter(|scope| !scope.is_empty()) {
+            let tag = format!("{name}:{scope}");
+            if scopes.len() < SCOPES {
+                scopes.insert(tag.clone());
+            }
+            all.push(tag);
+        }
+    }
+    let id = outer_id.or(inner_id).and_then(Raw::id);
+    let gone = if deleted.is_some_and(|deleted| deleted.is_true() || deleted.bytes() == b"1") {
+        Some(Gone {
+            why: WhyGone::Deleted,
+            at: date::of_value(updated),
+        })
+    } else {
+        out.expired(json::text(expires).and_then(|day| hidden_from(&day)))
+    };
+    out.entry(Entry {
+        id: id.unwrap_or_else(|| format!("sha256-{}", &hex(&text)[..32])),
+        text,
+        kind: Some(Kind::Core),
+        tags: all,
+        created_at: date::of_value(created).or_else(|| date::of_value(noted)),
+        gone,
+        place,
+        ..Entry::default()
+    })
+}
+
+/// A row is shown on its last day still.
+fn hidden_from(day: &str) -> Option<Timestamp> {
+    let time = date::of_text(day)?;
+    let is_day = day.trim().len() == "2026-03-01".len();
+    Some(if is_day { time.plus_days(1) } else { time })
+}
+
+/// One line of the history.
+struct Event {
+    memory: String,
+    text: Option<String>,
+    is_deletion: bool,
+    at: Option<Timestamp>,
+}
+
+fn history(files: &Files, index: usize, out: &mut Out<'_>) -> Flow {
+    let path = files
+        .path(index)
+        .ok_or(Error::Database("it is in an archive"))?;
+    let database = sqlite::open(&path)?;
+    let mut memory: Vec<Event> = Vec::new();
+    let columns =
+        "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";
+    let query = format!(
+        "SELECT {columns} FROM history ORDER BY memory_id, coalesce(updated_at, created_at), rowid"
+    );
+    sqlite::each(&database, &query, out, &mut |row, out| {
+        let Some(event) = event(row) else {
+            out.pass_entry(Place::default(), Reason::Malformed);
+            return Ok(());
+        };
+        if memory
+            .first()
+            .is_some_and(|first| first.memory != event.memory)
+        {
+            settle(std::mem::take(&mut memory), out)?;
+        }
+        memory.push(event);
+        Ok(())
+    })?;
+    settle(memory, out)
+}
+
+fn event(row: &Row<'_>) -> Option<Event> {
+    let event = sqlite::text(row, 2).unwrap_or_default();
+    let is_deletion = event.eq_ignore_ascii_case("DELETE") || sqlite::number(row, 4) == Some(1);
+    Some(Event {
+        memory: sqlite::text(row, 0)?,
+        text: sqlite::text(row, if is_deletion { 5 } else { 1 }),
+        is_deletion,
+        at: sqlite::time(row, 3),
+    })
+}
+
+/// Gives what one memory said, the oldest first.
+fn settle(events: Vec<Event>, out: &mut Out<'_>) -> Flow {
+    let created_at = events.first().and_then(|event| event.at);
+    for (at, event) in events.iter().enumerate() {
+        if event.is_deletion {
+            continue;
+        }
+        let gone = events.get(at + 1).map(|next| Gone {
+            why: if next.is_deletion {
+                WhyGone::Deleted
+            } else {
+                WhyGone::Superseded
+            },
+            at: next.at,
+        });
+        let Some(text) = event.text.clone() else {
+            out.pass_entry(Place::default(), Reason::MissingField("new_memory"));
+            continue;
+        };
+        out.entry(Entry {
+            text,
+            id: event.memory.clone(),
+            kind: Some(Kind::Core),
+            created_at: event.at.or(created_at),
+            gone,
+            ..Entry::default()
+        })?;
+    }
+    // Only its end was written down.
+    if let [only] = events.as_slice()
+        && only.is_deletion
+        && let Some(text) = only.text.clone()
+    {
+        out.entry(Entry {
+            text,
+            id: only.memory.clone(),
+            kind: Some(Kind::Core),
+            gone: Some(Gone {
+                why: WhyGone::Deleted,
+                at: only.at,
+            }),
+            ..Entry::default()
+        })?;
+    }
+    Ok(())
+}

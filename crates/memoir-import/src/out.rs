@@ -1,0 +1,249 @@
+//! Where all readers give what they found: texts are cleaned, split and counted here.
+
+use std::ops::ControlFlow;
+
+use memoir_domain::{
+    PrivateText, Timestamp,
+    memory::{Kind, SOURCE_LIMIT},
+};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    Flow, Format, Gone, Halt, Memory, Notice, Options, Place, Reason, Report, WhyGone, split, tags,
+};
+
+/// Most characters of a title that is put before each part of its page.
+const TITLE_CHARACTERS: usize = 120;
+/// Fewer characters than this are no memory.
+const FEWEST_CHARACTERS: usize = 3;
+
+/// An entry as a reader found it.
+#[derive(Debug, Default)]
+pub(crate) struct Entry {
+    pub(crate) text: String,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) tags: Vec<String>,
+    /// The identifier that the other program gives it, without the form's name.
+    pub(crate) id: String,
+    pub(crate) created_at: Option<Timestamp>,
+    pub(crate) constitutional: bool,
+    pub(crate) gone: Option<Gone>,
+    pub(crate) is_persona: bool,
+    /// What the whole of a page is called, where its text does not begin with it.
+    pub(crate) title: Option<String>,
+    /// Whether it is a page, which is split at its headings where it is long.
+    pub(crate) is_page: bool,
+    /// Whether it is taken although it is JSON and nothing else.
+    pub(crate) may_be_json: bool,
+    pub(crate) place: Place,
+}
+
+impl Entry {
+    /// Another entry of the same page: all of this one but its text and tags.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            kind: self.kind,
+            id: self.id.clone(),
+            created_at: self.created_at,
+            constitutional: self.constitutional,
+            gone: self.gone,
+            is_persona: self.is_persona,
+            place: self.place.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Takes what a reader found.
+pub(crate) struct Out<'a> {
+    pub(crate) options: Options,
+    pub(crate) report: Report,
+    format: Format,
+    give: &'a mut dyn FnMut(Memory) -> ControlFlow<()>,
+}
+
+impl<'a> Out<'a> {
+    pub(crate) fn new(
+        format: Format,
+        options: Options,
+        give: &'a mut dyn FnMut(Memory) -> ControlFlow<()>,
+    ) -> Self {
+        Self {
+            options,
+            report: Report::default(),
+            format,
+            give,
+        }
+    }
+
+    pub(crate) fn finish(self) -> Report {
+        self.report
+    }
+
+    /// Counts something that is not given.
+    pub(crate) fn pass(&mut self, place: Place, reason: Reason) {
+        self.report.pass(place, reason);
+    }
+
+    /// Counts several of a kind that is left out.
+    pub(crate) fn leave_out(&mut self, reason: Reason, count: u64) {
+        if count > 0 {
+            *self.report.passed.entry(reason).or_default() += count;
+        }
+    }
+
+    /// Counts an entry that is not given.
+    pub(crate) fn pass_entry(&mut self, place: Place, reason: Reason) {
+        self.report.read += 1;
+        self.report.pass(place, reason);
+    }
+
+    /// Says that the reading ended before the end.
+    pub(crate) fn break_off(&mut self, place: Place, reason: Reason) {
+        self.report.is_broken = true;
+        self.report.pass(place, reason);
+    }
+
+    pub(crate) fn notice(&mut self, code: &'static str, text: impl Into<String>) {
+        let text = PrivateText::from(text.into());
+        let notice = Notice { code, text };
+        if !self.report.notices.contains(&notice) {
+            self.report.notices.push(notice);
+        }
+    }
+
+    /// Gives an entry, in parts where it is too long.
+    pub(crate) fn entry(&mut self, entry: Entry) -> Flow {
+        self.report.read += 1;
+        let text = clean(&entry.text);
+        let length = text.chars().take(FEWEST_CHARACTERS).count();
+        let junk = match length {
+            0 => Some(Reason::Empty),
+            1..FEWEST_CHARACTERS => Some(Reason::Short),
+            _ if !entry.may_be_json && is_bare_json(&text) => Some(Reason::BareJson),
+            _ => None,
+        };
+        if let Some(reason) = junk {
+            self.report.pass(entry.place, reason);
+            return Ok(());
+        }
+        let limits = self.options.limits;
+        let title = entry.title.as_deref().map(clean).unwrap_or_default();
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title: String = title.chars().take(TITLE_CHARACTERS).collect();
+        let begins_with = |text: &str| {
+            let text = text.trim_start_matches(['#', ' ']);
+            text.get(..title.len())
+                .is_some_and(|begin| begin.eq_ignore_ascii_case(&title))
+        };
+        let head = if title.is_empty() || begins_with(&text) && !entry.is_page {
+            String::new()
+        } else {
+            format!("# {title}\n\n")
+        };
+        let room = limits
+            .memory_characters
+            .saturating_sub(head.chars().count());
+        let parts = if entry.is_page {
+            split::page(&text, limits.page_characters, room)
+        } else {
+            split::text(&text, room)
+        };
+        let parts: Vec<String> = parts
+            .into_iter()
+            .map(|part| match head.is_empty() || begins_with(&part) {
+                true => part,
+                false => format!("{head}{part}"),
+            })
+            .collect();
+        let source = self.source(&entry.id);
+        let (mut tags, left_out) = tags::bounded(entry.tags);
+        self.report.tags_left_out += left_out;
+        let is_split = parts.len() > 1;
+        if is_split {
+            self.report.split += 1;
+            let together = format!("parts:{}", &hex(source.expose())[..8]);
+            tags.truncate(tags::MOST - 1);
+            tags.push(together.into());
+        }
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|part| part.chars().take(FEWEST_CHARACTERS).count() == FEWEST_CHARACTERS)
+            .collect();
+        for part in parts {
+            self.report.given += 1;
+            self.report.gone += u64::from(entry.gone.is_some());
+            self.report.undated += u64::from(entry.created_at.is_none());
+            let memory = Memory {
+                content: part.into(),
+                kind: entry.kind,
+                tags: tags.clone(),
+                source: source.clone(),
+                created_at: entry.created_at,
+                constitutional: entry.constitutional && entry.gone.is_none(),
+                is_persona: entry.is_persona,
+                gone: entry.gone,
+            };
+            if (self.give)(memory).is_break() {
+                return Err(Halt::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    /// The form's name and the identifier there; its digest where it is too long or no plain text.
+    fn source(&self, id: &str) -> PrivateText {
+        let id = id.trim();
+        let whole = format!("{}:{id}", self.format);
+        let is_plain = whole.chars().count() <= SOURCE_LIMIT && !id.chars().any(char::is_control);
+        if is_plain {
+            whole.into()
+        } else {
+            format!("{}:sha256-{}", self.format, &hex(id)[..32]).into()
+        }
+    }
+
+    /// That something is gone since a time, unless that time is still to come.
+    pub(crate) fn expired(&self, at: Option<Timestamp>) -> Option<Gone> {
+        let at = at.filter(|at| *at <= self.options.now)?;
+        Some(Gone {
+            why: WhyGone::Expired,
+            at: Some(at),
+        })
+    }
+}
+
+/// The hexadecimal digest of a text.
+pub(crate) fn hex(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Line breaks as line feeds, no other control character but the tab, trimmed.
+pub(crate) fn clean(text: &str) -> String {
+    let is_clean = |character: char| !character.is_control() || matches!(character, '\n' | '\t');
+    let text = text.trim();
+    if text.chars().all(is_clean) {
+        return text.to_owned();
+    }
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let text: String = text
+        .chars()
+        .map(|character| {
+            if is_clean(character) {
+                character
+            } else {
+                '\u{FFFD}'
+            }
+        })
+        .collect();
+    text.trim().to_owned()
+}
+
+/// Whether a text is an object or an array of JSON and nothing else.
+fn is_bare_json(text: &str) -> bool {
+    let is_bracketed = text.starts_with('{') && text.ends_with('}')
+        || text.starts_with('[') && text.ends_with(']');
+    is_bracketed && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+        || matches!(text, "null" | "true" | "false" | "undefined")
+}

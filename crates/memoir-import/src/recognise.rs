@@ -1,0 +1,171 @@
+//! Tells forms apart by what is there.
+
+use memoir_transcripts::raw::{first_keys, first_keys_of_elements, is_space};
+
+use crate::{
+    Error, Format, Limits, Recognised,
+    files::{self, Files, is_database},
+    inventory, sqlite,
+};
+
+/// The form of what is to be read, and by what it was told.
+pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Result<Recognised, Error> {
+    if !files.is_one() {
+        return inventory::recognise(files, limits).ok_or(Error::Unrecognised);
+    }
+    let head = files.head(0);
+    if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
+        return Err(Error::Utf16);
+    }
+    if is_database(&head) {
+        return database(files);
+    }
+    let name = files.name(0).to_lowercase();
+    if let Some(by) = json(&head) {
+        return Ok(by);
+    }
+    inventory::page(&name, &head).ok_or(Error::Unrecognised)
+}
+
+fn known(format: Format, by: &str) -> Recognised {
+    Recognised {
+        format,
+        by: by.to_owned(),
+    }
+}
+
+fn database(files: &Files) -> Result<Recognised, Error> {
+    let path = files.path(0).ok_or(Error::Unrecognised)?;
+    let database = sqlite::open(&path)?;
+    for table in sqlite::tables(&database)? {
+        let columns = sqlite::columns(&database, &table)?;
+        let has = |names: &[&str]| {
+            names
+                .iter()
+                .all(|name| columns.iter().any(|column| column == name))
+        };
+        if table == "history" && has(&["memory_id", "old_memory", "new_memory", "event"]) {
+            return Ok(known(
+                Format::Mem0,
+                "the table history(memory_id, new_memory, event)",
+            ));
+        }
+        if table == "store" && has(&["prefix", "key", "value"]) {
+            return Ok(known(
+                Format::LangGraph,
+                "the table store(prefix, key, value)",
+            ));
+        }
+    }
+    Err(Error::Unrecognised)
+}
+
+/// The form of a file that begins with JSON.
+pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
+    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
+    let head = skip_space(head);
+    match head.first()? {
+        b'{' => of_object(head),
+        b'[' => of_elements("", &first_keys_of_elements(head)?),
+        // Doubly encoded.
+        b'"' => {
+            let text = String::from_utf8_lossy(head.get(..4096.min(head.len()))?);
+            let is_agent = ["\\\"agents\\\"", "\\\"core_memory\\\"", "\\\"blocks\\\""];
+            let is_agent = is_agent.iter().any(|name| text.contains(name));
+            is_agent.then(|| known(Format::Letta, "an agent file within a JSON text"))
+        }
+        _ => None,
+    }
+}
+
+fn of_object(head: &[u8]) -> Option<Recognised> {
+    let keys = first_keys(head);
+    let has = |name: &str| keys.contains(&name.as_bytes());
+    for (wanted, format, by) in [
+        (&["agents", "blocks"][..], Format::Letta, "agents, blocks"),
+        (
+            &["core_memory", "agent_type"],
+            Format::Letta,
+            "core_memory, agent_type",
+        ),
+        (
+            &["core_memory", "messages"],
+            Format::Letta,
+            "core_memory, messages",
+        ),
+        (
+            &["mapping", "current_node"],
+            Format::ChatGpt,
+            "mapping, current_node",
+        ),
+    ] {
+        if wanted.iter().all(|name| has(name)) {
+            return Some(known(format, by));
+        }
+    }
+    for list in ["results", "memories", "result", "points", "data"] {
+        if has(list) {
+            let inside = inside(head, list)?;
+            if inside.first() == Some(&b'{') {
+                return of_object(inside);
+            }
+            let keys = first_keys_of_elements(inside)?;
+            return of_elements(&format!("{list}[]."), &keys)
+                .or_else(|| keys.is_empty().then(|| known(Format::Mem0, list)));
+        }
+    }
+    of_elements("", &keys)
+}
+
+/// What stands behind the key `name` of the object at the beginning of `head`.
+fn inside<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let quoted = format!("\"{name}\"");
+    let at = head
+        .windows(quoted.len())
+        .position(|bytes| bytes == quoted.as_bytes())?;
+    let rest = skip_space(head.get(at + quoted.len()..)?);
+    Some(skip_space(rest.strip_prefix(b":")?))
+}
+
+fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
+    let has = |name: &str| keys.contains(&name.as_bytes());
+    for (wanted, format) in [
+        (&["prefix", "key", "value"][..], Format::LangGraph),
+        (&["namespace", "key", "value"], Format::LangGraph),
+        (&["type", "entityType", "observations"], Format::McpMemory),
+        (&["type", "name", "observations"], Format::McpMemory),
+        (&["type", "from", "to", "relationType"], Format::McpMemory),
+        (&["conversations_memory"], Format::Claude),
+        (&["memory_files"], Format::Claude),
+        (&["memory_store_id", "path", "content"], Format::Claude),
+        (&["mapping", "current_node"], Format::ChatGpt),
+        (&["mapping", "create_time"], Format::ChatGpt),
+        (&["archive_id", "text"], Format::Letta),
+        (&["text", "is_deleted", "embedding"], Format::Letta),
+        (&["memory", "hash"], Format::Mem0),
+        (&["memory", "user_id"], Format::Mem0),
+        (&["memory", "created_at"], Format::Mem0),
+        (&["id", "memory"], Format::Mem0),
+        (&["id", "payload"], Format::Mem0),
+        (&["data", "hash"], Format::Mem0),
+    ] {
+        if wanted.iter().all(|name| has(name)) {
+            let by = wanted.join(", ");
+            return Some(known(format, &format!("{path}{by}")));
+        }
+    }
+    None
+}
+
+fn skip_space(bytes: &[u8]) -> &[u8] {
+    let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
+    bytes.get(spaces..).unwrap_or_default()
+}
+
+/// Whether a file that begins like this may be in one of the forms.
+pub(crate) fn may_be(name: &str, head: &[u8]) -> bool {
+    files::is_archive(head)
+        || is_database(head)
+        || json(head).is_some()
+        || inventory::page(&name.to_lowercase(), head).is_some()
+}

@@ -1,0 +1,123 @@
+//! Databases of other programs, for reading alone.
+//!
+//! The file may be hostile: nothing in its schema is trusted, no more is read at once than a row, and a
+//! database that is damaged ends the reading with an error.
+
+use std::path::Path;
+
+use memoir_domain::Timestamp;
+use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, limits::Limit, types::ValueRef};
+
+use crate::{Error, Flow, Halt, date, out::Out};
+
+/// Steps of SQLite's machine between two looks at whether it goes on for ever.
+const STEPS: i32 = 1_000_000;
+/// So many times.
+const LOOKS: u64 = 20_000;
+
+/// Opens a database for reading.
+pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
+    let broken = |_| Error::Database("it is damaged, or no SQLite database");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut database = Connection::open_with_flags(path, flags).map_err(broken)?;
+    let settings = [
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ];
+    for (setting, value) in settings {
+        database.set_db_config(setting, value).map_err(broken)?;
+    }
+    database
+        .set_limit(Limit::SQLITE_LIMIT_LENGTH, 64 << 20)
+        .map_err(broken)?;
+    let mut looks = 0;
+    database
+        .progress_handler(
+            STEPS,
+            Some(move || {
+                looks += 1;
+                looks > LOOKS
+            }),
+        )
+        .map_err(broken)?;
+    // Sorting a table of any size takes no more memory than this; the rest goes to a file.
+    database
+        .pragma_update(None, "cache_size", -16_384)
+        .map_err(broken)?;
+    Ok(database)
+}
+
+/// The names of its tables.
+pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {
+    let broken = |_| Error::Database("it is damaged");
+    let mut statement = database
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 1000")
+        .map_err(broken)?;
+    let names = statement
+        .query_map([], |row| row.get::<_, String>(0))
+        .map_err(broken)?;
+    Ok(names.flatten().collect())
+}
+
+/// The names of a table's columns.
+pub(crate) fn columns(database: &Connection, table: &str) -> Result<Vec<String>, Error> {
+    let broken = |_| Error::Database("it is damaged");
+    let mut statement = database
+        .prepare("SELECT name FROM pragma_table_info(?1)")
+        .map_err(broken)?;
+    let names = statement
+        .query_map([table], |row| row.get::<_, String>(0))
+        .map_err(broken)?;
+    Ok(names.flatten().collect())
+}
+
+/// Goes through the rows of a query.
+pub(crate) fn each<'a>(
+    database: &Connection,
+    query: &str,
+    out: &mut Out<'a>,
+    take: &mut dyn FnMut(&Row<'_>, &mut Out<'a>) -> Flow,
+) -> Flow {
+    let mut statement = database
+        .prepare(query)
+        .map_err(|_| Error::Database("it has not the tables and columns of this form"))?;
+    let mut rows = statement
+        .query([])
+        .map_err(|_| Error::Database("it is damaged"))?;
+    loop {
+        match rows.next() {
+            Ok(Some(row)) => take(row, out)?,
+            Ok(None) => return Ok(()),
+            Err(_) => return Err(Halt::Failed(Error::Database("it is damaged"))),
+        }
+    }
+}
+
+/// A column's text; `None` where it is none, or not UTF-8.
+pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            std::str::from_utf8(bytes).ok().map(str::to_owned)
+        }
+        ValueRef::Integer(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A column's whole number.
+pub(crate) fn number(row: &Row<'_>, column: usize) -> Option<i64> {
+    row.get_ref(column).ok()?.as_i64().ok()
+}
+
+/// A column's time, as a text or a number.
+pub(crate) fn time(row: &Row<'_>, column: usize) -> Option<Timestamp> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Text(bytes) => date::of_text(std::str::from_utf8(bytes).ok()?),
+        #[expect(clippy::cast_precision_loss, reason = "a time is not told to the bit")]
+        ValueRef::Integer(number) => date::of_number(number as f64),
+        ValueRef::Real(number) => date::of_number(number),
+        _ => None,
+    }
+}

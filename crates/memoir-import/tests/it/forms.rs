@@ -1,0 +1,437 @@
+//! Files of one program each, with what they are known for.
+
+use memoir_domain::memory::Kind;
+use memoir_import::{Format, WhyGone};
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::{archive, folder, options, read, read_as, read_path, tags, time, try_read};
+
+#[test]
+fn mem0_is_read_in_all_its_lists() {
+    let row = json!({"id": "8a1f", "memory": "Prefers tea.", "hash": "0c5", "created_at": "2026-03-01T10:00:00+00:00"});
+    let payload = json!({"id": "8a1f", "payload": {"data": "Prefers tea.", "hash": "0c5", "created_at": "2026-03-01T10:00:00"}, "vector": [0.1, 0.2]});
+    for (file, by) in [
+        (json!([row]).to_string(), "memory, hash"),
+        (
+            json!({"results": [row], "relations": []}).to_string(),
+            "results[].memory, hash",
+        ),
+        (
+            json!({"count": 1, "memories": [row]}).to_string(),
+            "memories[].memory, hash",
+        ),
+        (
+            json!({"result": {"points": [payload]}, "status": "ok"}).to_string(),
+            "points[].id, payload",
+        ),
+        (format!("{row}\n{row}"), "memory, hash"),
+        (json!([payload]).to_string(), "id, payload"),
+    ] {
+        let found = read(file.as_bytes());
+        assert_eq!(
+            (found.format, found.by.as_str()),
+            (Format::Mem0, by),
+            "{file}"
+        );
+        let memory = found.of("Prefers tea.");
+        assert_eq!(memory.source.expose(), "mem0:8a1f");
+        assert_eq!(memory.created_at, Some(time("2026-03-01T10:00:00Z")));
+        assert_eq!(memory.kind, Some(Kind::Core));
+    }
+}
+
+#[test]
+fn a_round_count_of_mem0_is_warned_of() {
+    let rows = |count: usize| {
+        let rows: Vec<_> = (0..count)
+            .map(|id| json!({"id": id.to_string(), "memory": format!("Fact {id}."), "hash": "x"}))
+            .collect();
+        json!({"results": rows, "next": null}).to_string()
+    };
+    assert_eq!(read(rows(20).as_bytes()).notices(), ["round_count"]);
+    assert_eq!(read(rows(100).as_bytes()).notices(), ["round_count"]);
+    assert!(read(rows(21).as_bytes()).notices().is_empty());
+    let paged = rows(3).replace("null", "\"https://example.com/?page=2\"");
+    assert_eq!(read(paged.as_bytes()).notices(), ["more_pages"]);
+}
+
+#[test]
+fn an_expiration_date_of_mem0_hides_from_the_day_after_it() {
+    let row = |day: &str| json!([{"id": "1", "memory": "Here till then.", "hash": "x", "expiration_date": day}]);
+    let gone = |day: &str| read(row(day).to_string().as_bytes()).memories[0].gone;
+    assert_eq!(gone("2026-04-01"), None);
+    let before = gone("2026-03-30").unwrap();
+    assert_eq!(
+        (before.why, before.at),
+        (WhyGone::Expired, Some(time("2026-03-31T00:00:00Z")))
+    );
+}
+
+#[test]
+fn the_history_of_mem0_brings_what_was_said_before_and_what_was_deleted() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("history.db");
+    let database = Connection::open(&path).unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE history(id TEXT, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT, created_at TEXT, updated_at TEXT, is_deleted INTEGER, actor_id TEXT, role TEXT);
+             INSERT INTO history VALUES('a','m1',NULL,'Lives in Porto.','ADD','2026-01-01T00:00:00Z',NULL,0,NULL,NULL),
+              ('b','m1','Lives in Porto.','Lives in Lisbon.','UPDATE','2026-01-01T00:00:00Z','2026-02-01T00:00:00Z',0,NULL,NULL),
+              ('c','m2',NULL,'Has a cat.','ADD','2026-01-03T00:00:00Z',NULL,0,NULL,NULL),
+              ('d','m2','Has a cat.',NULL,'DELETE','2026-01-03T00:00:00Z','2026-02-03T00:00:00Z',1,NULL,NULL);",
+        )
+        .unwrap();
+    drop(database);
+    let found = read_path(&path);
+    assert_eq!(found.format, Format::Mem0);
+    assert_eq!(
+        found.texts(),
+        ["Lives in Porto.", "Lives in Lisbon.", "Has a cat."]
+    );
+    let gone = |text: &str| found.of(text).gone.map(|gone| (gone.why, gone.at));
+    assert_eq!(
+        gone("Porto"),
+        Some((WhyGone::Superseded, Some(time("2026-02-01T00:00:00Z"))))
+    );
+    assert_eq!(gone("Lisbon"), None);
+    assert_eq!(
+        gone("cat"),
+        Some((WhyGone::Deleted, Some(time("2026-02-03T00:00:00Z"))))
+    );
+    // From a stream, too.
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(read(&bytes).texts().len(), 3);
+}
+
+#[test]
+fn an_export_of_claude_is_read_from_its_zip() {
+    let memories = json!([{"conversations_memory": "Kai builds boats of cedar.", "account_uuid": "a-1",
+        "project_memories": {"p-1": "The hull is done.\n\nBut the mast is not."}}]);
+    let projects = json!([{"uuid": "p-1", "name": "Sloop", "prompt_template": "You build boats.", "docs": []}]);
+    let zip = archive(&[
+        ("memories.json", memories.to_string().as_bytes(), 0o100_644),
+        ("projects.json", projects.to_string().as_bytes(), 0o100_644),
+        (
+            "conversations.json",
+            b"[{\"chat_messages\": []}]",
+            0o100_644,
+        ),
+        ("users.json", b"[]", 0o100_644),
+    ]);
+    let found = read(&zip);
+    assert_eq!(
+        (found.format, found.by.as_str()),
+        (Format::Claude, "memories.json")
+    );
+    assert_eq!(
+        found.texts(),
+        [
+            "Kai builds boats of cedar.",
+            "The hull is done.\n\nBut the mast is not."
+        ]
+    );
+    assert_eq!(tags(found.of("hull")), ["project", "Sloop"]);
+    assert_eq!(
+        found.of("cedar").source.expose(),
+        "claude:conversations/a-1"
+    );
+    assert_eq!(
+        found.passed(),
+        [("instruction", 1), ("message", 1), ("other_file", 1)]
+    );
+    let unknown = json!({"memory_files": [{"anything": 1}], "account_uuid": "a-1"});
+    let found = read(unknown.to_string().as_bytes());
+    assert_eq!(found.passed(), [("unknown_kind", 1)]);
+}
+
+#[test]
+fn in_a_memory_folder_of_claude_code_the_index_and_the_instructions_are_no_memories() {
+    let (_home, root) = folder(&[
+        (
+            "MEMORY.md",
+            "# Memory\n\n- [Workflow](user_workflow.md) — how the user works\n- [Boats](boats.md) — the boats\n",
+        ),
+        ("CLAUDE.md", "Always answer in verse.\n"),
+        (
+            "user_workflow.md",
+            "---\nname: Workflow\ndescription: How the user works\ntype: user\n---\n\nThe user tests first.\n\n**Why:** a lost weekend.\n",
+        ),
+        (
+            "boats.md",
+            "---\nname: Boats\ndescription: x\nmetadata:\n  node_type: memory\n  type: project\n  modified: 2026-03-01T10:00:00Z\n---\nThe sloop is called Marta. See [[user_workflow]].\n",
+        ),
+    ]);
+    let found = read_path(&root);
+    assert_eq!(found.format, Format::Claude);
+    assert_eq!(
+        found.texts(),
+        [
+            "# Boats\n\nThe sloop is called Marta. See [[user_workflow]].",
+            "# Workflow\n\nThe user tests first.\n\n**Why:** a lost weekend."
+        ]
+    );
+    assert_eq!(found.passed(), [("index", 2), ("instruction", 1)]);
+    assert_eq!(found.of("tests first").kind, Some(Kind::Core));
+    let boats = found.of("Marta");
+    assert_eq!(
+        (boats.kind, boats.created_at),
+        (Some(Kind::Journal), Some(time("2026-03-01T10:00:00Z")))
+    );
+    let mut all = options();
+    all.instructions = true;
+    let all = try_read(memoir_import::Input::Path(root), None, &all).unwrap();
+    assert_eq!(tags(all.of("verse")), ["instruction"]);
+}
+
+#[test]
+fn a_memory_server_s_file_is_read_whatever_was_done_to_its_lines() {
+    let file = concat!(
+        "{\"type\":\"entity\",\"name\":\"Ann\",\"entityType\":\"person\",\"observations\":[\"likes tea\",null,\"Ann sails\",\"\"]}\n",
+        "{\"type\":\"entity\",\"name\":\"Bo\",\"observations\":[\"has a dog\"]}{\"type\":\"relation\",\"from\":\"Ann\",\"to\":\"Bo\",\"relationType\":\"works_with\"}\n",
+        "{\"type\":\"entity\",\"name\":\"Cy\",\"entityType\":\"person\",\"observa\n",
+        "{\"type\":\"entity\",\"name\":\"Di\",\"observ{\"type\":\"entity\",\"name\":\"Ed\",\"observations\":[\"plays the horn\"]}\n",
+        "{\"type\":\"relation\",\"from_entity\":\"Ann\",\"to_entity\":\"Nobody\",\"relation_type\":\"knows\"}\n",
+        "{\"type\":\"relation\",\"from\":\"Ann\",\"to\":\"Bo\"}\n",
+        "{\"type\":\"wish\"}\n",
+        "{\"type\":\"relation\",\"from\":\"Bo\",\"to\":\"Ann\",\"relationType\":\"greets\"}",
+    );
+    let found = read(file.as_bytes());
+    assert_eq!(found.format, Format::McpMemory);
+    assert_eq!(
+        found.texts(),
+        [
+            "Ann: likes tea",
+            "Ann sails",
+            "Bo: has a dog",
+            "Ann works with Bo",
+            "Ed: plays the horn",
+            "Ann knows Nobody",
+            "Bo greets Ann"
+        ]
+    );
+    assert_eq!(tags(found.of("likes tea")), ["person"]);
+    assert_eq!(found.of("likes tea").source.expose(), "mcp-memory:Ann");
+    assert_eq!(
+        found.passed(),
+        [
+            ("empty", 2),
+            ("truncated", 2),
+            ("unknown_kind", 1),
+            ("missing_field", 1)
+        ]
+    );
+    let lines: Vec<_> = found
+        .report
+        .places
+        .iter()
+        .map(|(place, _)| place.line.unwrap())
+        .collect();
+    assert_eq!(lines, [3, 4, 6, 7]);
+    assert!(!found.report.is_broken);
+}
+
+#[test]
+fn a_file_of_the_same_name_that_is_no_lines_is_read_as_the_graph_that_it_is() {
+    let graph = json!({"entities": [{"name": "Ann", "entityType": "person", "observations": ["likes tea"]}],
+        "relations": [{"from": "Ann", "to": "Memoir", "relationType": "uses"}]});
+    let found = read_as(Format::McpMemory, graph.to_string().as_bytes());
+    assert_eq!(found.texts(), ["Ann: likes tea", "Ann uses Memoir"]);
+    let other = read_as(Format::McpMemory, b"{\"theme\": \"dark\"}\n{\"size\": 3}\n");
+    assert_eq!(other.passed(), [("unknown_kind", 2)]);
+}
+
+#[test]
+fn an_agent_file_of_letta_gives_its_blocks_and_names_its_secrets() {
+    let agent = json!({
+        "agents": [{"id": "agent-0", "name": "Evie", "block_ids": ["block-0", "block-1", "block-2"],
+            "messages": [{"role": "user", "content": "hi"}],
+            "tool_exec_environment_variables": {"HARBOUR_KEY": "s3cret"}}],
+        "blocks": [
+            {"id": "block-0", "label": "persona", "value": "I am Evie, who keeps the log.", "limit": 5000, "read_only": true},
+            {"id": "block-1", "label": "human", "value": "Kai sails.", "read_only": false, "tags": null},
+            {"id": "block-2", "label": "human", "value": "Kai cooks.", "read_only": false},
+            {"id": "block-3", "label": "/notes", "value": "", "read_only": false},
+        ],
+        "files": [], "tools": [], "metadata": {}, "created_at": "2026-01-01T00:00:00Z",
+    });
+    let doubly = serde_json::to_string(&agent.to_string()).unwrap();
+    for file in [agent.to_string(), doubly] {
+        let found = read(file.as_bytes());
+        assert_eq!(found.format, Format::Letta);
+        assert_eq!(
+            found.texts(),
+            ["I am Evie, who keeps the log.", "Kai sails.", "Kai cooks."]
+        );
+        let persona = &found.memories[0];
+        assert!(persona.constitutional && persona.is_persona);
+        assert_eq!(
+            found.report.system_prompt.as_ref().unwrap().expose(),
+            "I am Evie, who keeps the log."
+        );
+        assert_eq!(tags(&found.memories[1]), ["human"]);
+        assert_eq!(found.memories[1].source.expose(), "letta:Evie/human");
+        assert_eq!(
+            found.passed(),
+            [("empty", 1), ("secret", 1), ("message", 1)]
+        );
+        let told = found.report.notices[0].text.expose();
+        assert!(
+            told.contains("HARBOUR_KEY") && !told.contains("s3cret"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn letta_of_version_1_and_archival_passages_are_read() {
+    let first = json!({"agent_type": "memgpt_agent", "core_memory": [{"label": "human", "value": "Kai sails.", "limit": 2000,
+        "created_at": "2025-05-01T00:00:00+00:00", "metadata_": {}}], "messages": [], "name": "Old", "version": "0.7",
+        "tool_exec_environment_variables": [{"key": "K", "value": "v"}]});
+    let found = read(first.to_string().as_bytes());
+    assert_eq!(found.texts(), ["Kai sails."]);
+    assert_eq!(
+        found.memories[0].created_at,
+        Some(time("2025-05-01T00:00:00Z"))
+    );
+    assert_eq!(found.notices(), ["secrets"]);
+    let passages = json!([
+        {"id": "passage-1", "text": "Moored at Cascais in May.", "tags": ["log"], "created_at": "2026-02-01T00:00:00Z", "is_deleted": false, "archive_id": "a", "embedding": [0.5]},
+        {"id": "passage-2", "text": "Wrong berth.", "tags": null, "created_at": "2026-02-01T00:00:00Z", "is_deleted": true, "archive_id": "a"},
+    ]);
+    let found = read(passages.to_string().as_bytes());
+    assert_eq!(found.format, Format::Letta);
+    let moored = found.of("Moored");
+    assert_eq!(
+        (moored.kind, tags(moored)),
+        (Some(Kind::Journal), vec!["log"])
+    );
+    assert_eq!(found.of("Wrong").gone.unwrap().why, WhyGone::Deleted);
+}
+
+#[test]
+fn chatgpt_s_notes_come_out_of_its_conversations() {
+    let node = |parent: Option<&str>, message: serde_json::Value| json!({"message": message, "parent": parent});
+    let bio = |text: &str, at: f64| {
+        json!({"author": {"role": "assistant"}, "recipient": "bio", "create_time": at,
+            "content": {"content_type": "text", "parts": [text]}})
+    };
+    let list = json!({"author": {"role": "system"}, "create_time": 1_770_000_000.0,
+        "content": {"content_type": "model_editable_context",
+            "model_set_context": "1. [2026-01-15]. User is allergic to shellfish.\n\n2. [2026-02-01]. Moved to Seattle.\nLikes it there."}});
+    let conversations = json!([
+        {"title": "a", "create_time": 1_767_225_600.0, "update_time": 1_767_225_700.0, "current_node": "3", "mapping": {
+            "1": node(None, serde_json::Value::Null),
+            "2": node(Some("1"), bio("User is allergic to shellfish.", 1_767_225_600.0)),
+            "3": node(Some("2"), bio("Lives in Portland.", 1_767_225_650.0)),
+            "4": node(Some("1"), bio("A branch that was left.", 1_767_225_660.0)),
+        }},
+        {"title": "b", "create_time": 1_770_000_000.0, "current_node": "6", "mapping": {
+            "5": node(None, list),
+            "6": node(Some("5"), bio("Has a new kayak.", 1_770_000_500.0)),
+        }},
+        {"title": "c", "is_do_not_remember": true, "create_time": 1_770_000_000.0, "current_node": "7", "mapping": {
+            "7": node(None, bio("Do not keep this.", 1_770_000_900.0)),
+        }},
+    ]);
+    let zip = archive(&[
+        (
+            "conversations.json",
+            conversations.to_string().as_bytes(),
+            0o100_644,
+        ),
+        ("user.json", b"{}", 0o100_644),
+    ]);
+    for found in [read(conversations.to_string().as_bytes()), read(&zip)] {
+        assert_eq!(found.format, Format::ChatGpt);
+        assert_eq!(
+            found.texts(),
+            [
+                "User is allergic to shellfish.",
+                "Moved to Seattle.\nLikes it there.",
+                "Has a new kayak.",
+                "Lives in Portland."
+            ]
+        );
+        assert_eq!(
+            found.of("shellfish").created_at,
+            Some(time("2026-01-15T00:00:00Z"))
+        );
+        assert_eq!(found.of("Portland").gone.unwrap().why, WhyGone::Superseded);
+        assert_eq!(found.of("kayak").gone, None);
+        assert_eq!(found.notices(), ["deleted_may_return"]);
+    }
+}
+
+#[test]
+fn a_store_of_langgraph_is_read_as_lines_as_a_list_and_from_its_database() {
+    let rows = [
+        json!({"prefix": "memories.kai", "key": "k1", "value": {"kind": "Memory", "content": {"content": "Prefers tea."}}, "created_at": "2026-03-01T10:00:00+00:00", "expires_at": null}),
+        json!({"prefix": "memories.kai", "key": "k2", "value": {"b": 2, "a": 1}, "created_at": "2026-03-01T10:00:00+00:00"}),
+        json!({"prefix": "memories.kai", "key": "k3", "value": {"text": "Over."}, "created_at": "2026-03-01T10:00:00+00:00", "expires_at": "2026-03-05T00:00:00Z"}),
+        json!({"prefix": "langgraph.own", "key": "k4", "value": {"text": "Its own."}}),
+    ];
+    let lines: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("store.db");
+    let database = Connection::open(&path).unwrap();
+    database
+        .execute_batch("CREATE TABLE store(prefix TEXT, key TEXT, value TEXT, created_at TEXT, updated_at TEXT, expires_at TEXT)")
+        .unwrap();
+    for row in &rows {
+        let text = |name: &str| row[name].as_str().map(str::to_owned);
+        database
+            .execute(
+                "INSERT INTO store VALUES (?1, ?2, ?3, ?4, NULL, ?5)",
+                rusqlite::params![
+                    text("prefix"),
+                    text("key"),
+                    row["value"].to_string(),
+                    text("created_at"),
+                    text("expires_at")
+                ],
+            )
+            .unwrap();
+    }
+    drop(database);
+    for found in [
+        read(lines.join("\n").as_bytes()),
+        read(json!(rows).to_string().as_bytes()),
+        read_path(&path),
+    ] {
+        assert_eq!(found.format, Format::LangGraph);
+        assert_eq!(
+            found.texts(),
+            ["Prefers tea.", "{\"a\":1,\"b\":2}", "Over."]
+        );
+        assert_eq!(tags(found.of("tea")), ["memories.kai"]);
+        assert_eq!(found.of("tea").source.expose(), "langgraph:memories.kai/k1");
+        assert_eq!(
+            found.of("Over").gone.unwrap().at,
+            Some(time("2026-03-05T00:00:00Z"))
+        );
+        assert_eq!(found.passed(), [("derived", 1)]);
+    }
+}
+
+#[test]
+fn junk_is_counted_by_its_kind() {
+    let rows = json!([
+        {"id": "1", "memory": "ok", "hash": "x"}, {"id": "2", "memory": "{\"a\": [1]}", "hash": "x"},
+        {"id": "3", "memory": "", "hash": "x"}, {"id": "4", "memory": "null", "hash": "x"},
+        {"id": "5", "memory": "[note] buy rope", "hash": "x"}, {"id": "6", "hash": "x"}, {"id": "7", "memory": 5, "hash": "x"},
+    ]);
+    let found = read(rows.to_string().as_bytes());
+    assert_eq!(found.texts(), ["[note] buy rope"]);
+    assert_eq!(
+        found.passed(),
+        [
+            ("empty", 1),
+            ("short", 1),
+            ("bare_json", 2),
+            ("missing_field", 1),
+            ("invalid_field", 1)
+        ]
+    );
+    assert_eq!(found.report.read, 7);
+}

@@ -1,0 +1,210 @@
+//! Files that were made to do harm, or came to it.
+
+use std::io;
+
+use memoir_import::{Error, Format, Input, Limits};
+use serde_json::json;
+
+use crate::{archive, folder, options, read, read_as, read_path, stream, try_read};
+
+#[test]
+fn a_bomb_of_nesting_costs_nothing_but_itself() {
+    let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
+    let objects = "{\"a\":".repeat(300_000) + "1" + &"}".repeat(300_000);
+    let file = format!(
+        "{{\"results\": [{{\"id\": \"1\", \"memory\": \"Before.\", \"hash\": {deep}}}, {{\"id\": \"2\", \"memory\": {objects}}}, {{\"id\": \"3\", \"memory\": \"After.\"}}]}}"
+    );
+    let found = read_as(Format::Mem0, file.as_bytes());
+    assert_eq!(found.texts(), ["Before.", "After."]);
+    assert_eq!(found.passed(), [("invalid_field", 1)]);
+    for format in Format::ALL {
+        let _ = try_read(stream(deep.as_bytes()), Some(format), &options());
+        let _ = try_read(stream(objects.as_bytes()), Some(format), &options());
+    }
+}
+
+#[test]
+fn a_bomb_of_compression_is_stopped() {
+    let mut bomb = b"[{\"conversations_memory\": \"".to_vec();
+    bomb.resize(bomb.len() + (80 << 20), b'a');
+    bomb.extend(b"\"}]");
+    let zip = archive(&[("memories.json", &bomb, 0o100_644)]);
+    assert!(zip.len() < 1 << 20);
+    let found = read(&zip);
+    assert!(
+        found.texts().is_empty() && found.report.is_broken,
+        "{:?}",
+        found.report
+    );
+    assert_eq!(found.passed(), [("too_large", 1)]);
+}
+
+#[test]
+fn names_that_lead_out_and_links_of_an_archive_are_not_followed() {
+    let memories = json!([{"conversations_memory": "Kai sails.", "account_uuid": "a"}]).to_string();
+    let zip = archive(&[
+        ("memories.json", memories.as_bytes(), 0o100_644),
+        ("../../memories.json", memories.as_bytes(), 0o100_644),
+        ("/etc/memories.json", memories.as_bytes(), 0o100_644),
+        ("C:\\memories.json", memories.as_bytes(), 0o100_644),
+        ("a/memories.json", b"/etc/passwd", 0o120_777),
+    ]);
+    let found = read(&zip);
+    assert_eq!(found.texts(), ["Kai sails."]);
+    assert_eq!(found.passed(), [("link", 1), ("outside_path", 3)]);
+}
+
+#[test]
+fn an_archive_that_is_not_whole_is_refused_or_read_in_part_and_never_worse() {
+    let memories = json!([{"conversations_memory": "Kai sails.", "account_uuid": "a"}]).to_string();
+    let zip = archive(&[("memories.json", memories.as_bytes(), 0o100_644)]);
+    for end in 4..zip.len() {
+        let _ = try_read(stream(&zip[..end]), None, &options());
+    }
+    for at in 0..zip.len() {
+        let mut broken = zip.clone();
+        broken[at] ^= 0xFF;
+        let _ = try_read(stream(&broken), None, &options());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn symbolic_links_of_a_folder_are_told_and_not_followed() {
+    let (home, root) = folder(&[("note.md", "Kai sails.")]);
+    let secret = home.path().join("secret.md");
+    std::fs::write(&secret, "A secret.").unwrap();
+    std::os::unix::fs::symlink(&secret, root.join("linked.md")).unwrap();
+    std::os::unix::fs::symlink(&root, root.join("loop")).unwrap();
+    let found = read_path(&root);
+    assert_eq!(found.memories.len(), 1);
+    assert_eq!(found.passed(), [("link", 2)]);
+}
+
+#[test]
+fn a_line_of_ten_megabytes_is_split_and_one_over_the_limit_is_passed_over() {
+    let long = "word ".repeat(2 << 20);
+    let file = json!([{"id": "1", "memory": long, "hash": "x"}]).to_string();
+    let found = read(file.as_bytes());
+    assert!(found.memories.len() > 1_000);
+    assert_eq!(found.report.split, 1);
+    let words: usize = found
+        .texts()
+        .iter()
+        .map(|text| text.matches("word").count())
+        .sum();
+    assert_eq!(words, 2 << 20);
+    let mut small = options();
+    small.limits = Limits {
+        entry_bytes: 1_000,
+        ..Limits::default()
+    };
+    let file = format!(
+        "[{{\"id\": \"1\", \"memory\": \"{}\"}}, {{\"id\": \"2\", \"memory\": \"Short.\"}}]",
+        "x".repeat(2_000)
+    );
+    let found = try_read(stream(file.as_bytes()), Some(Format::Mem0), &small).unwrap();
+    assert_eq!(
+        (found.texts(), found.passed()),
+        (vec!["Short."], vec![("too_large", 1)])
+    );
+}
+
+#[test]
+fn what_is_not_utf_8_is_told_and_costs_nothing_beside_it() {
+    let mut file =
+        b"[{\"id\": \"1\", \"memory\": \"bad \xFF\"}, {\"id\": \"2\", \"memory\": \"Good.\"}]"
+            .to_vec();
+    let found = read_as(Format::Mem0, &file);
+    assert_eq!(found.texts(), ["Good."]);
+    assert_eq!(found.passed(), [("not_utf8", 1)]);
+    file.splice(0..0, [0xEF, 0xBB, 0xBF]);
+    assert_eq!(read_as(Format::Mem0, &file).texts(), ["Good."]);
+    let wide: Vec<u8> = "[]".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let wide = [vec![0xFF, 0xFE], wide].concat();
+    assert!(matches!(
+        try_read(stream(&wide), None, &options()),
+        Err(Error::Utf16)
+    ));
+    let (_home, root) = folder(&[("good.md", "Kai sails.")]);
+    std::fs::write(root.join("bad.md"), b"bad \xFF").unwrap();
+    assert_eq!(read_path(&root).passed(), [("not_utf8", 1)]);
+}
+
+#[test]
+fn control_characters_do_not_come_along() {
+    let file = json!([{"id": "1\u{1b}", "memory": "a\u{0}b\u{1b}[31m\r\nc\u{85}", "hash": "x", "categories": ["a\u{7}"]}]);
+    let found = read(file.to_string().as_bytes());
+    assert_eq!(found.texts(), ["a\u{FFFD}b\u{FFFD}[31m\nc"]);
+    assert!(
+        found.memories[0]
+            .source
+            .expose()
+            .starts_with("mem0:sha256-")
+    );
+    assert_eq!(found.report.tags_left_out, 1);
+}
+
+#[test]
+fn a_list_that_is_cut_off_gives_what_came_before_and_says_so() {
+    let whole = json!({"results": [{"id": "1", "memory": "First.", "hash": "x"}, {"id": "2", "memory": "Second.", "hash": "x"}]}).to_string();
+    let found = read(&whole.as_bytes()[..whole.len() - 12]);
+    assert_eq!(found.texts(), ["First."]);
+    assert!(found.report.is_broken);
+    assert_eq!(found.passed(), [("truncated", 1)]);
+}
+
+#[test]
+fn a_reader_that_fails_is_told() {
+    struct Failing(u32);
+    impl io::Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                1 => b"[{\"id\": \"1\", \"memory\": \"First.\", \"hash\": \"x\"}, "
+                    .as_slice()
+                    .read(buffer),
+                _ => Err(io::ErrorKind::ConnectionReset.into()),
+            }
+        }
+    }
+    let input = Input::Stream(Box::new(Failing(0)));
+    assert!(matches!(
+        try_read(input, None, &options()),
+        Err(Error::Read(io::ErrorKind::ConnectionReset))
+    ));
+}
+
+#[test]
+fn a_database_that_is_damaged_or_lies_is_refused() {
+    let mut file = b"SQLite format 3\0".to_vec();
+    file.resize(5_000, 0x5A);
+    assert!(matches!(
+        try_read(stream(&file), None, &options()),
+        Err(Error::Database(_))
+    ));
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("view.db");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database
+        .execute_batch("CREATE TABLE t(x); CREATE VIEW history AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS memory_id, x AS new_memory, 'ADD' AS event, x AS created_at, x AS updated_at, 0 AS is_deleted, x AS old_memory FROM n;")
+        .unwrap();
+    drop(database);
+    let refused = try_read(Input::Path(path), Some(Format::Mem0), &options());
+    assert!(matches!(refused, Err(Error::Database(_))), "{refused:?}");
+}
+
+#[test]
+fn what_is_no_form_is_said_to_be_none() {
+    for file in [
+        &b""[..],
+        b"hello",
+        b"{}",
+        b"{\"a\": 1}",
+        b"[1, 2]",
+        b"\x7FELF",
+    ] {
+        let refused = try_read(stream(file), None, &options());
+        assert!(matches!(refused, Err(Error::Unrecognised)), "{file:?}");
+    }
+}

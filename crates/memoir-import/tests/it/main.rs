@@ -1,0 +1,165 @@
+//! Whole files and folders of every form, as a user brings them.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod forms;
+mod hostile;
+mod pages;
+mod parity;
+mod properties;
+
+use std::{
+    fs,
+    io::{Cursor, Write},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use flate2::{Compression, Crc, write::DeflateEncoder};
+use memoir_domain::Timestamp;
+use memoir_import::{Error, Format, Import, Input, Limits, Memory, Options, Report};
+
+fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn options() -> Options {
+    Options {
+        now: time("2026-04-01T00:00:00Z"),
+        instructions: false,
+        limits: Limits::default(),
+    }
+}
+
+/// What came of reading something.
+#[derive(Debug)]
+struct Read {
+    format: Format,
+    by: String,
+    memories: Vec<Memory>,
+    report: Report,
+}
+
+impl Read {
+    fn texts(&self) -> Vec<&str> {
+        let texts = self.memories.iter();
+        texts.map(|memory| memory.content.expose()).collect()
+    }
+
+    fn of(&self, text: &str) -> &Memory {
+        let mut memories = self.memories.iter();
+        memories
+            .find(|memory| memory.content.expose().contains(text))
+            .unwrap_or_else(|| panic!("{text}: {:?}", self.texts()))
+    }
+
+    fn notices(&self) -> Vec<&str> {
+        let notices = self.report.notices.iter();
+        notices.map(|notice| notice.code).collect()
+    }
+
+    fn passed(&self) -> Vec<(&str, u64)> {
+        let passed = self.report.passed.iter();
+        passed
+            .map(|(reason, count)| (reason.code(), *count))
+            .collect()
+    }
+}
+
+fn tags(memory: &Memory) -> Vec<&str> {
+    memory.tags.iter().map(|tag| tag.expose()).collect()
+}
+
+fn try_read(input: Input, format: Option<Format>, options: &Options) -> Result<Read, Error> {
+    let import = Import::open(input, format, &options.limits)?;
+    let recognised = import.recognised().clone();
+    let mut memories = Vec::new();
+    let report = import.read(options, &mut |memory| {
+        memories.push(memory);
+        ControlFlow::Continue(())
+    })?;
+    assert_eq!(report.given, memories.len() as u64);
+    for memory in &memories {
+        assert!(memory.content.chars() <= options.limits.memory_characters);
+        assert!(memory.source.chars() <= 200 && memory.tags.len() <= 16);
+    }
+    Ok(Read {
+        format: recognised.format,
+        by: recognised.by,
+        memories,
+        report,
+    })
+}
+
+fn stream(bytes: &[u8]) -> Input {
+    Input::Stream(Box::new(Cursor::new(bytes.to_vec())))
+}
+
+/// Reads a stream whose form is told by what is in it.
+fn read(bytes: &[u8]) -> Read {
+    try_read(stream(bytes), None, &options()).unwrap()
+}
+
+fn read_as(format: Format, bytes: &[u8]) -> Read {
+    try_read(stream(bytes), Some(format), &options()).unwrap()
+}
+
+fn read_path(path: &Path) -> Read {
+    try_read(Input::Path(path.to_owned()), None, &options()).unwrap()
+}
+
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("given");
+    fs::create_dir(&root).unwrap();
+    for (name, text) in files {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    (home, root)
+}
+
+/// An archive of these files, each with its Unix mode.
+fn archive(files: &[(&str, &[u8], u32)]) -> Vec<u8> {
+    let (mut bytes, mut list) = (Vec::new(), Vec::new());
+    for (name, content, mode) in files {
+        let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(content).unwrap();
+        let packed = packed.finish().unwrap();
+        let mut sum = Crc::new();
+        sum.update(content);
+        let at = u32::try_from(bytes.len()).unwrap();
+        let mut common = Vec::new();
+        for field in [20_u16, 0, 8, 0, 0] {
+            common.extend(field.to_le_bytes());
+        }
+        for field in [sum.sum(), packed.len() as u32, content.len() as u32] {
+            common.extend(field.to_le_bytes());
+        }
+        common.extend((name.len() as u16).to_le_bytes());
+        common.extend(0_u16.to_le_bytes());
+        bytes.extend(b"PK\x03\x04");
+        bytes.extend(&common);
+        bytes.extend(name.as_bytes());
+        bytes.extend(&packed);
+        list.extend(b"PK\x01\x02");
+        list.extend((3_u16 << 8 | 20).to_le_bytes());
+        list.extend(&common);
+        for field in [0_u16, 0, 0] {
+            list.extend(field.to_le_bytes());
+        }
+        list.extend((mode << 16).to_le_bytes());
+        list.extend(at.to_le_bytes());
+        list.extend(name.as_bytes());
+    }
+    let (at, count) = (bytes.len() as u32, files.len() as u16);
+    bytes.extend(&list);
+    bytes.extend(b"PK\x05\x06\0\0\0\0");
+    bytes.extend(count.to_le_bytes());
+    bytes.extend(count.to_le_bytes());
+    bytes.extend((list.len() as u32).to_le_bytes());
+    bytes.extend(at.to_le_bytes());
+    bytes.extend(0_u16.to_le_bytes());
+    bytes
+}

@@ -1,0 +1,185 @@
+//! After a move, what was asked there can be asked here: for each form written questions, whose answers must
+//! be among the first ten memories recalled.
+
+use memoir_domain::{
+    PrivateText,
+    audit::ActorKind,
+    memory::{Kind, Memory, NewMemory, Number, Tags},
+    recall::{Query, recall},
+    wording::Door,
+};
+use serde_json::{Value, json};
+
+use crate::{Read, folder, read, read_path, time};
+
+/// Facts, and of each the question and what its answer must say.
+const FACTS: [(&str, &str, &str); 8] = [
+    (
+        "Kai is allergic to shellfish.",
+        "what is Kai allergic to?",
+        "shellfish",
+    ),
+    (
+        "The sloop Marta is moored at berth four in Cascais.",
+        "where is the sloop moored?",
+        "berth four",
+    ),
+    (
+        "Cedar is delivered on Tuesdays by Joana.",
+        "when is cedar delivered?",
+        "Tuesdays",
+    ),
+    (
+        "Kai's brother Rui lives in Porto and paints signs.",
+        "what does brother Rui paint?",
+        "signs",
+    ),
+    (
+        "The workshop alarm code changes every April.",
+        "workshop alarm code",
+        "April",
+    ),
+    (
+        "Tea at four, never coffee after noon.",
+        "coffee after noon?",
+        "never",
+    ),
+    (
+        "The mast of the Marta was cut from a spruce near Sintra.",
+        "which wood was the mast cut from?",
+        "spruce",
+    ),
+    (
+        "Lessons in navigation are on the second Friday.",
+        "navigation lessons",
+        "second Friday",
+    ),
+];
+
+/// Enough of other things that ten are a choice.
+fn others() -> impl Iterator<Item = String> {
+    let things = [
+        "rope", "sail", "anchor", "lamp", "ledger", "crane", "varnish", "oar",
+    ];
+    (0..120).map(move |at| {
+        let thing = things[at % things.len()];
+        format!(
+            "Shelf {at} in the loft holds the {thing} number {} of last year.",
+            at * 7
+        )
+    })
+}
+
+fn all() -> Vec<String> {
+    let mut others = others();
+    let mut all = Vec::new();
+    for (fact, _, _) in FACTS {
+        all.extend(others.by_ref().take(15));
+        all.push(fact.to_owned());
+    }
+    all
+}
+
+fn stored(found: &Read) -> Vec<Memory> {
+    let kept = found.memories.iter().filter(|memory| memory.gone.is_none());
+    kept.zip(1..)
+        .map(|(memory, number)| {
+            let new = NewMemory {
+                kind: memory.kind.unwrap_or(Kind::Journal),
+                content: memory.content.clone(),
+                tags: Tags::parse(memory.tags.iter().map(PrivateText::expose)).unwrap(),
+                source: Some(memory.source.clone()),
+                created_at: memory.created_at,
+                constitutional: memory.constitutional,
+                door: Door::of(ActorKind::Owner),
+                wordings: None,
+            };
+            new.into_memory(Number(number), number, time("2026-04-01T00:00:00Z"))
+        })
+        .collect()
+}
+
+fn answers(form: &str, found: &Read) {
+    let memories = stored(found);
+    for (_, question, answer) in FACTS {
+        let query = Query {
+            text: question.into(),
+            limit: 10,
+            ..Query::default()
+        };
+        let first = recall(&memories, &query);
+        assert!(
+            first
+                .iter()
+                .take(10)
+                .any(|memory| memory.content.expose().contains(answer)),
+            "{form}: {question}: {:?}",
+            first
+                .iter()
+                .map(|memory| memory.content.expose())
+                .collect::<Vec<_>>()
+        );
+    }
+}
+
+fn numbered(row: impl Fn(usize, String) -> Value) -> Vec<Value> {
+    all()
+        .into_iter()
+        .enumerate()
+        .map(|(at, text)| row(at, text))
+        .collect()
+}
+
+#[test]
+fn the_answers_are_found_after_a_move_from_every_form() {
+    let list = json!({"results": numbered(|at, text| json!({"id": at.to_string(), "memory": text, "hash": "x"}))});
+    answers("mem0", &read(list.to_string().as_bytes()));
+
+    let page = all().join("\n\n");
+    let export =
+        json!([{"conversations_memory": page, "project_memories": {}, "account_uuid": "a"}]);
+    answers("claude", &read(export.to_string().as_bytes()));
+
+    let lines = numbered(
+        |at, text| json!({"type": "entity", "name": format!("Note {at}"), "entityType": "note", "observations": [text]}),
+    );
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    answers("mcp-memory", &read(lines.join("\n").as_bytes()));
+
+    let agent = json!({"agents": [{"name": "Evie", "block_ids": ["b"], "messages": []}],
+        "blocks": [{"id": "b", "label": "notes", "value": page, "read_only": false}]});
+    answers("letta", &read(agent.to_string().as_bytes()));
+    let passages = numbered(
+        |at, text| json!({"id": at.to_string(), "text": text, "archive_id": "a", "is_deleted": false}),
+    );
+    answers(
+        "letta passages",
+        &read(json!(passages).to_string().as_bytes()),
+    );
+
+    let notes: Vec<(String, String)> = all()
+        .into_iter()
+        .enumerate()
+        .map(|(at, text)| (format!("notes/n{at}.md"), text))
+        .collect();
+    let notes: Vec<(&str, &str)> = notes
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let (_home, root) = folder(&notes);
+    answers("markdown", &read_path(&root));
+
+    let listed: Vec<String> = all()
+        .iter()
+        .zip(1..)
+        .map(|(text, at)| format!("{at}. [2026-01-15]. {text}"))
+        .collect();
+    let conversations = json!([{"create_time": 1_770_000_000.0, "current_node": "1", "mapping": {"1": {"parent": null, "message":
+        {"author": {"role": "system"}, "content": {"content_type": "model_editable_context", "model_set_context": listed.join("\n\n")}}}}}]);
+    answers("chatgpt", &read(conversations.to_string().as_bytes()));
+
+    let rows = numbered(
+        |at, text| json!({"prefix": "kai", "key": at.to_string(), "value": {"content": text}}),
+    );
+    answers("langgraph", &read(json!(rows).to_string().as_bytes()));
+}
