@@ -146,6 +146,20 @@ pub enum Error {
         /// How many lines there are.
         total: usize,
     },
+    /// There is no import to take back.
+    #[error("no import of the agent is there to be taken back")]
+    NoImport,
+    /// What was done with imported memories since stands in the way of taking the import back.
+    #[error(
+        "{count} memories stand in the way of taking the import back: sessions merged them with others, or somebody protected them since (the first: {})",
+        list(numbers)
+    )]
+    ImportInTheWay {
+        /// How many.
+        count: usize,
+        /// The first of their numbers.
+        numbers: Vec<Number>,
+    },
     /// The session was closed by somebody else while this worker ran it.
     #[error("session {0} was closed by somebody else")]
     SessionLost(SessionId),
@@ -208,6 +222,12 @@ pub enum Error {
     Store(#[from] store::Error),
 }
 
+/// Numbers of memories, with commas.
+fn list(numbers: &[Number]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    numbers.join(", ")
+}
+
 fn code_of(result: &ToolResult) -> &'static str {
     match result {
         ToolResult::Error { code, .. } => code,
@@ -245,8 +265,10 @@ impl Error {
             Self::NotDiscarded(_) => "not_discarded",
             Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
             Self::Change(refusal) => refusal.code(),
-            Self::NotUndoable { .. } => "not_undoable",
-            Self::InTheWay { .. } | Self::BeyondAgent { .. } => "in_the_way",
+            Self::NotUndoable { .. } | Self::NoImport => "not_undoable",
+            Self::ImportInTheWay { .. } | Self::InTheWay { .. } | Self::BeyondAgent { .. } => {
+                "in_the_way"
+            }
             Self::NotApplicable { .. } | Self::EditRefused { .. } => "not_applicable",
             Self::BadLines { .. } => "bad_lines",
             Self::SessionLost(_) => "session_over",
@@ -295,6 +317,7 @@ impl Error {
                 .to_owned(),
             Self::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`".to_owned(),
             Self::InTheWay { .. } => "`--cascade` undoes these too".to_owned(),
+            Self::ImportInTheWay { .. } => "undo the sessions since with `memoir rollback SESSION`, or take the protection away with `memoir unprotect`".to_owned(),
             Self::BeyondAgent { .. } => "an administrator can undo it".to_owned(),
             Self::EditRefused { .. } => "rehearse again".to_owned(),
             Self::BadLines { .. } => "correct them, or import the rest with `--skip-bad`".to_owned(),

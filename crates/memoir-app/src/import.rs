@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 use memoir_domain::{
     PrivateText, Timestamp,
     audit::{Actor, ActorKind},
-    manage,
+    import as taking_over, manage,
     memory::{Kind, NewMemory},
     wording::{Door, Origin},
 };
@@ -13,6 +13,9 @@ use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentHandle, Error, MemoryInput, Result, again, memories::wanted, parallel};
+
+/// Memories that are sealed at a time.
+const CHUNK: usize = 2_000;
 
 /// One line of a file of memories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +123,8 @@ fn read_line(line: &[u8], now: Timestamp) -> Result<NewMemory, String> {
 }
 
 impl AgentHandle {
-    /// Imports what was read, in one transaction; each memory is a record of its own. `progress` counts
+    /// Imports what was read, in one transaction; each memory is a record of its own, and one more tells of
+    /// the import. `progress` counts
     /// the memories written.
     ///
     /// # Errors
@@ -147,24 +151,22 @@ impl AgentHandle {
         }
         again(|| async {
             let loaded = self.load(&AgentQuery::default()).await?;
-            let decision = manage::save(
-                loaded.agent,
-                read.memories.clone(),
-                actor,
-                self.memoir.now(),
-            );
-            let beside = crate::codec::Beside::default();
-            let random = self.memoir.random.as_ref();
-            let counted = crate::metrics::Counted::of(&decision);
-            let (mut commit, _) = crate::codec::commit(
-                &loaded.base,
-                decision,
-                beside,
-                random,
-                self.memoir.time_zone(),
-            )?;
-            commit.progress = Some(progress.clone());
-            self.memoir.write(commit, counted).await?;
+            let before = loaded.agent.clone();
+            self.write_together(loaded, async |together| {
+                for chunk in read.memories.chunks(CHUNK) {
+                    let agent = together.agent.clone();
+                    let decision = manage::save(agent, chunk.to_vec(), actor, self.memoir.now());
+                    let progress = progress.clone();
+                    together
+                        .add(decision, |commit| commit.progress = Some(progress))
+                        .await?;
+                }
+                let (agent, now) = (together.agent.clone(), self.memoir.now());
+                let decision = taking_over::taken(agent, &before, "jsonl", actor, now);
+                together.add(decision, |_| {}).await?;
+                Ok((true, ()))
+            })
+            .await?;
             Ok(count)
         })
         .await

@@ -49,6 +49,8 @@ mod shred;
 mod sign_in;
 mod spans;
 mod stats;
+mod take_over;
+mod together;
 mod tuned;
 mod users;
 mod verify;
@@ -110,6 +112,7 @@ pub use sign_in::{
 };
 pub use spans::TARGET as SPANS;
 pub use stats::{AgentStats, KeptView, MassHistory, Return, SessionCounts, SessionMark};
+pub use take_over::{ForeignMemory, ImportUndone, Part, TakeOver, TakenOver};
 pub use users::{UserView, check_new_password};
 pub use verify::{Misfit, Verification};
 pub use views::{RefinementDue, ScheduleView};

@@ -56,6 +56,8 @@ wire_names! {
         AgentRewound = "agent_rewound",
         AgentErased = "agent_erased",
         AgentImported = "agent_imported",
+        MemoriesImported = "memories_imported",
+        ImportUndone = "import_undone",
         SessionUndone = "session_undone",
         TokenCreated = "token_created",
         TokenRevoked = "token_revoked",

@@ -82,11 +82,23 @@ impl Draft {
 
     /// Adds a memory under the next number. The next record is to tell of it.
     pub fn create(&mut self, memory: NewMemory) -> (Number, Change) {
+        self.add(memory, None)
+    }
+
+    /// As [`Draft::create`], of a memory that is discarded from the beginning, since a time of its own.
+    pub fn create_discarded(&mut self, memory: NewMemory, at: Timestamp) -> (Number, Change) {
+        self.add(memory, Some(at))
+    }
+
+    fn add(&mut self, memory: NewMemory, discarded_at: Option<Timestamp>) -> (Number, Change) {
         let number = self.agent.next_number;
         self.agent.next_number = Number(number.0 + 1);
-        let memory = memory.into_memory(number, self.agent.next_seq, self.now);
+        let memory = Memory {
+            discarded_at,
+            ..memory.into_memory(number, self.agent.next_seq, self.now)
+        };
         self.agent.count_in(&memory);
-        if memory.is_to_be_reflected_on() {
+        if memory.is_kept() && memory.is_to_be_reflected_on() {
             self.agent.unreflected_since.get_or_insert(self.now);
         }
         let change = Change::Created(memory);

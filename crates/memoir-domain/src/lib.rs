@@ -20,6 +20,7 @@ pub mod draft;
 pub mod duplicates;
 pub mod history;
 pub mod ids;
+pub mod import;
 pub mod knife;
 pub mod ledger;
 pub mod lifecycle;

@@ -2,8 +2,8 @@
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{
-    AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, DeliveryRow, Error, MemoryRow,
-    ReplyRow, SessionRow, StoredText,
+    AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, DeliveryRow, Error,
+    MemoryRow, ReplyRow, SessionRow, StoredText,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,6 +90,17 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome>
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
     Ok(Outcome::WRITTEN)
+}
+
+/// Writes decisions one after the other, as they come.
+pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<Outcome> {
+    while let Some(next) = commits.next() {
+        match next {
+            Some(commit) => write(connection, &commit)?,
+            None => return Ok(Outcome::WRITTEN),
+        };
+    }
+    Err(Error::Unfinished.into())
 }
 
 /// Holds the agent against the rows that go with it.

@@ -44,11 +44,11 @@ use memoir_domain::{
     AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId, memory::Number,
 };
 use memoir_store::{
-    Access, AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Deliveries, DeliveryRow,
-    Document, DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord, FleetSlice,
-    LeafRow, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest, RecordFilter,
-    RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow, TranscriptRow,
-    Transcripts, UserRow, WaitingSession,
+    Access, AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Deliveries,
+    DeliveryRow, Document, DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord,
+    FleetSlice, LeafRow, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest,
+    RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow,
+    TranscriptRow, Transcripts, UserRow, WaitingSession,
 };
 use rusqlite::Connection;
 
@@ -691,5 +691,13 @@ impl Store for SqliteStore {
     async fn commit(&self, commit: Commit) -> Result<()> {
         let change = Change::Commit(Box::new(commit));
         self.0.writer.write(change).await.map(drop)
+    }
+
+    async fn commit_all(&self, commits: Commits) -> Result<()> {
+        self.0
+            .writer
+            .write(Change::Commits(commits))
+            .await
+            .map(drop)
     }
 }

@@ -22,8 +22,8 @@ use std::{
 
 use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, TokenId};
 use memoir_store::{
-    AccountRow, Commit, DeliveryRow, Document, Error, MessageRow, ReceiverDigest, ReplyRow,
-    TokenRow, UserRow,
+    AccountRow, Commit, Commits, DeliveryRow, Document, Error, MessageRow, ReceiverDigest,
+    ReplyRow, TokenRow, UserRow,
 };
 use rusqlite::{Connection, ErrorCode};
 use tokio::{
@@ -66,6 +66,7 @@ const SCRUBBING: Duration = Duration::from_secs(2);
 /// Something to write.
 pub(crate) enum Change {
     Commit(Box<Commit>),
+    Commits(Commits),
     Account(AccountRow),
     Lease {
         scope: AgentScope,
@@ -170,7 +171,8 @@ impl Change {
             Self::MessagesAdded { messages, .. } => messages.len(),
             Self::Uses(uses) => uses.len(),
             // As many as there are agents or requests, for all that is known here.
-            Self::Leaves { .. }
+            Self::Commits(_)
+            | Self::Leaves { .. }
             | Self::MessagesRevived { .. }
             | Self::RepliesForgotten { .. }
             | Self::Receivers { .. }
@@ -687,6 +689,7 @@ fn write_all(connection: &Connection, changes: &[&Change]) -> Result<Vec<WriteRe
 fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
     match change {
         Change::Commit(commit) => commit::write(connection, commit),
+        Change::Commits(commits) => commit::write_all(connection, commits),
         Change::Account(account) => commit::create_account(connection, account),
         Change::Lease {
             scope,

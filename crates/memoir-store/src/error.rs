@@ -53,6 +53,9 @@ pub enum Error {
         /// Which row and what is wrong with it, by number.
         problem: String,
     },
+    /// Whoever gave decisions to be written together stopped before the last one.
+    #[error("what was to be written together did not come whole; nothing was changed")]
+    Unfinished,
     /// The store has been closed.
     #[error("the store is closed")]
     Closed,

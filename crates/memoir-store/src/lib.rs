@@ -34,8 +34,8 @@ pub use fleet::{
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit,
-    Document, FleetRanks, LeafRow, MemoryRow, OpenAccess, ReplyRow, SessionColumns, SessionRow,
-    StoredText, TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
+    Commits, Document, FleetRanks, LeafRow, MemoryRow, OpenAccess, ReplyRow, SessionColumns,
+    SessionRow, StoredText, TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
     Access, AgentQuery, DueAgents, FURTHEST_DAYS, Faded, Finding, Fleet, MemoryPage, RecordFilter,

@@ -322,6 +322,32 @@ pub struct ReplyRow {
     pub answer: Option<Document>,
 }
 
+/// Decisions on one agent, each on top of the one before, as they come; they are written together. `None`
+/// says that this was the last one: where the list ends without it, nothing is written.
+pub struct Commits(std::sync::Mutex<Box<dyn Iterator<Item = Option<Commit>> + Send>>);
+
+impl Commits {
+    /// Those that `commits` gives. A store may wait there, on a thread of its own.
+    pub fn new(commits: impl Iterator<Item = Option<Commit>> + Send + 'static) -> Self {
+        Self(std::sync::Mutex::new(Box::new(commits)))
+    }
+
+    /// The next one: `Some(None)` after the last one, `None` where the list ends before.
+    pub fn next(&self) -> Option<Option<Commit>> {
+        let mut commits = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        commits.next()
+    }
+}
+
+impl std::fmt::Debug for Commits {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Commits")
+    }
+}
+
 /// What one decision writes: all of it or none, in the order of the fields.
 #[derive(Debug, Clone)]
 pub struct Commit {

@@ -10,9 +10,9 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, Document, FleetLoad, FleetPage, FleetRecord,
-    FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordPlace, ReplyRow, Result, SessionRow,
-    StoredText, TokenRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, AuditRow, Commit, Commits, Document, FleetLoad, FleetPage,
+    FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordPlace, ReplyRow, Result,
+    SessionRow, StoredText, TokenRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -189,6 +189,14 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
     /// a record's place in the log is taken, or a body to be replaced is of another version. Whatever the
     /// error, nothing was written.
     async fn commit(&self, commit: Commit) -> Result<()>;
+
+    /// Writes decisions on one agent, one after the other as they come, all of them or none. When it
+    /// returns, they are on the disk. Nobody else writes meanwhile. No decision may replace bodies of records.
+    ///
+    /// # Errors
+    /// As for [`Store::commit`]; [`Error::Unfinished`](crate::Error::Unfinished) where the list ends before
+    /// its last one.
+    async fn commit_all(&self, commits: Commits) -> Result<()>;
 }
 
 /// Which of an agent's memories are wanted on one page, the lowest number first. Every part narrows the

@@ -14,6 +14,7 @@ use super::{Metrics, driver_name, limit_of, seconds, tool_of};
 use crate::{Memoir, spans};
 
 /// What a decision is counted as, once it is written.
+#[derive(Default)]
 pub(crate) struct Counted {
     /// Of each record its action, and the tokens and the words that an edit took away.
     records: Vec<(Action, u64, u64)>,
@@ -30,6 +31,12 @@ struct Ended {
 }
 
 impl Counted {
+    /// And another one that is written with it.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.records.extend(other.records);
+        self.ended.extend(other.ended);
+    }
+
     /// Of a decision that is about to be written.
     pub(crate) fn of(decision: &Decision) -> Self {
         let ended = decision
@@ -79,20 +86,32 @@ impl Memoir {
         let span = spans::commit(counted.records.len());
         let begun = Instant::now();
         let written = self.store.commit(commit).instrument(span.clone()).await;
-        let result = match &written {
-            Ok(()) => "written",
-            Err(Error::Conflict) => "conflict",
-            Err(_) => "failed",
-        };
+        let result = self.count_written(&written, &counted);
         spans::committed(&span, result);
-        self.metrics.commits.with_label_values(&[result]).inc();
         if written.is_ok() {
             self.metrics
                 .commit_seconds
                 .observe(seconds(begun.elapsed()));
-            self.metrics.written(&counted);
         }
         written
+    }
+
+    /// Counts a transaction, and what it wrote where it did. Gives what it is counted as.
+    pub(crate) fn count_written(
+        &self,
+        written: &memoir_store::Result<()>,
+        counted: &Counted,
+    ) -> &'static str {
+        let result = match written {
+            Ok(()) => "written",
+            Err(Error::Conflict) => "conflict",
+            Err(_) => "failed",
+        };
+        self.metrics.commits.with_label_values(&[result]).inc();
+        if written.is_ok() {
+            self.metrics.written(counted);
+        }
+        result
     }
 }
 

@@ -26,10 +26,10 @@ use memoir_domain::{
     session::State,
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Document, DueAgents, Finding,
-    Fleet, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordFilter,
-    RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow, UserRow,
-    WaitingSession,
+    AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Document, DueAgents,
+    Finding, Fleet, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess,
+    RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow,
+    UserRow, WaitingSession,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -567,6 +567,9 @@ impl Store for Watched {
         until: Timestamp,
     ) -> Result<bool> {
         self.inner.renew_lease(scope, session, holder, until).await
+    }
+    async fn commit_all(&self, commits: Commits) -> Result<()> {
+        self.inner.commit_all(commits).await
     }
     async fn commit(&self, commit: Commit) -> Result<()> {
         self.inner.commit(commit).await?;

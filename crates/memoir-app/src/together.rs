@@ -1,0 +1,86 @@
+//! Many decisions on one agent that are written in one transaction, each as soon as it is made: what does not
+//! fit into memory at once is still written whole or not at all.
+
+use memoir_domain::{agent::Agent, draft::Decision};
+use memoir_store::{Commit, Commits, Error as StoreError};
+use tokio::sync::mpsc;
+
+use crate::{AgentHandle, Error, Loaded, Memoir, Result, codec, metrics::Counted};
+
+/// Decisions that wait for the store.
+const WAITING: usize = 2;
+
+/// Takes decisions to be written, each made on the agent as the last one left it.
+pub(crate) struct Together<'a> {
+    memoir: &'a Memoir,
+    sender: mpsc::Sender<Option<Commit>>,
+    base: codec::Base,
+    counted: Counted,
+    /// The agent with everything decided so far.
+    pub(crate) agent: Agent,
+}
+
+impl Together<'_> {
+    /// Seals a decision and hands it to the store. `alter` has a last look at what is written.
+    ///
+    /// # Errors
+    /// Sealing fails, or the store takes no more; then its own error is the one that counts.
+    pub(crate) async fn add(
+        &mut self,
+        decision: Decision,
+        alter: impl FnOnce(&mut Commit),
+    ) -> Result<()> {
+        self.counted.add(Counted::of(&decision));
+        self.agent = decision.agent.clone();
+        let beside = codec::Beside::default();
+        let random = self.memoir.random.as_ref();
+        let time_zone = self.memoir.time_zone();
+        let (mut commit, next) = codec::commit(&self.base, decision, beside, random, time_zone)?;
+        self.base = next;
+        alter(&mut commit);
+        let sent = self.sender.send(Some(commit)).await;
+        sent.map_err(|_| Error::Store(StoreError::Unfinished))
+    }
+}
+
+impl AgentHandle {
+    /// Writes what `decide` adds, all of it or none; and none where it gives `false` or an error.
+    ///
+    /// # Errors
+    /// Those of `decide`; the store fails; [`StoreError::Conflict`] where the agent changed meanwhile.
+    pub(crate) async fn write_together<T>(
+        &self,
+        loaded: Loaded,
+        decide: impl AsyncFnOnce(&mut Together<'_>) -> Result<(bool, T)>,
+    ) -> Result<T> {
+        let (sender, mut decided) = mpsc::channel(WAITING);
+        let commits = Commits::new(std::iter::from_fn(move || decided.blocking_recv()));
+        let mut together = Together {
+            memoir: &self.memoir,
+            sender,
+            base: loaded.base,
+            counted: Counted::default(),
+            agent: loaded.agent,
+        };
+        let deciding = async move {
+            let decided = decide(&mut together).await;
+            if matches!(decided, Ok((true, _))) {
+                // Where the store takes no more, it tells why.
+                let _ = together.sender.send(None).await;
+            }
+            (decided, together.counted)
+        };
+        let (written, (decided, counted)) =
+            tokio::join!(self.memoir.store.commit_all(commits), deciding);
+        let answer = match decided {
+            Err(Error::Store(StoreError::Unfinished)) => Err(None),
+            Err(error) => return Err(error),
+            Ok((false, answer)) => return Ok(answer),
+            Ok((true, answer)) => Ok(answer),
+        };
+        self.memoir.count_written(&written, &counted);
+        written?;
+        self.memoir.changes.tell(self.scope);
+        answer.map_err(|none: Option<Error>| none.unwrap_or(Error::Contended))
+    }
+}
