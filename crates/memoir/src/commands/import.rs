@@ -1,4 +1,9 @@
-//! `memoir import`: memories from a file, all of them or none.
+//! `memoir import`: memories from a file or a folder, all of them or none.
+//!
+//! Here is what Memoir itself writes: lines of JSON, and archives. Forms of other programs are taken over in
+//! `foreign.rs`.
+
+mod foreign;
 
 use std::{
     path::PathBuf,
@@ -11,13 +16,13 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memoir_app::{AgentHandle, import};
-use memoir_domain::audit::Actor;
+use memoir_domain::{audit::Actor, memory::Kind};
 use memoir_vault::archive::is_archive;
 use serde_json::json;
 
 use crate::{
     cli::Global,
-    commands::{export::Format, parse, passphrase},
+    commands::{parse, passphrase},
     failure::{Ending, Failure, Outcome, bad_lines},
     installation::{Installation, administrator},
     show::{counted, thousands},
@@ -27,36 +32,148 @@ use crate::{
 /// A file is read in whole; a million memories are a tenth of this.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Import memories from a file, all of them or none, or make an agent from an archive
+/// Import memories, all of them or none, or make an agent from an archive
+///
+/// Takes lines of JSON, {"content", "kind"?, "tags"?, "source"?, "created_at"?, "constitutional"?}, and what
+/// mem0, Claude, Letta, ChatGPT, LangGraph, the reference memory server of MCP, and folders of Markdown keep.
+/// The same file adds nothing a second time. What a form cannot carry, and what was not understood, is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent; from an archive, the name of the one that is made
     agent: String,
-    /// The file; `-` reads stdin
-    file: PathBuf,
-    /// The format [default: an archive is recognised, anything else is lines of JSON]. A line is
-    /// {"content", "kind"?, "tags"?, "source"?, "created_at"?, "constitutional"?}
+    /// The file or folder; `-` reads stdin
+    #[arg(required_unless_present = "undo")]
+    file: Option<PathBuf>,
+    /// The format [default: it is recognised]
     #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// Import the rest of a file that has bad lines
+    format: Option<Form>,
+    /// Only tell what would be imported
+    #[arg(long)]
+    dry_run: bool,
+    /// Take the last import back
+    #[arg(long, conflicts_with_all = ["file", "format", "skip_bad"])]
+    undo: bool,
+    /// Import the rest of a file that has bad lines, or that is cut off
     #[arg(long)]
     skip_bad: bool,
+    /// Leave out what was deleted, has expired or was superseded, instead of importing it as discarded
+    #[arg(long)]
+    live_only: bool,
+    /// Make all of it core or journal [default: what the form says; pages of Markdown are journal]
+    #[arg(long, value_parser = parse::kind)]
+    kind: Option<Kind>,
+    /// Make memories with this tag core; may be given several times
+    #[arg(long, value_name = "TAG")]
+    core_tag: Vec<String>,
+    /// A tag for all of it; may be given several times
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Import instructions, such as CLAUDE.md and SOUL.md, as memories too
+    #[arg(long)]
+    instructions: bool,
+    /// Set the agent's system prompt to the persona that the file offers, instead of importing it as a memory
+    #[arg(long)]
+    system_prompt: bool,
     /// A file whose text is the archive's passphrase; else MEMOIR_ARCHIVE_PASSPHRASE, or it is asked for
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
 
-pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let bytes = parse::file(&arguments.file, MOST_BYTES)?;
-    let found = if is_archive(&bytes) {
-        Format::Archive
-    } else {
-        Format::Jsonl
-    };
-    match arguments.format.unwrap_or(found) {
-        Format::Jsonl => lines(global, arguments, &bytes).await,
-        Format::Archive => archive(global, arguments, bytes).await,
+/// A form of memories in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "kebab-case")]
+enum Form {
+    /// One JSON object a line, as `memoir export` writes it
+    Jsonl,
+    /// A whole agent, sealed with a passphrase
+    Archive,
+    /// Lists, vector store payloads or `history.db` of mem0
+    Mem0,
+    /// Claude's export, Claude Code's memory folder, or the memory tool's
+    Claude,
+    /// `memory.jsonl` of the reference memory server of MCP
+    McpMemory,
+    /// An agent file of Letta, its archival passages, or its MemFS
+    Letta,
+    /// A folder or a page of Markdown
+    Markdown,
+    /// ChatGPT's export
+    Chatgpt,
+    /// A store of LangGraph
+    Langgraph,
+}
+
+impl Form {
+    /// One of another program.
+    fn foreign(self) -> Option<memoir_import::Format> {
+        use memoir_import::Format;
+        Some(match self {
+            Self::Jsonl | Self::Archive => return None,
+            Self::Mem0 => Format::Mem0,
+            Self::Claude => Format::Claude,
+            Self::McpMemory => Format::McpMemory,
+            Self::Letta => Format::Letta,
+            Self::Markdown => Format::Markdown,
+            Self::Chatgpt => Format::ChatGpt,
+            Self::Langgraph => Format::LangGraph,
+        })
     }
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let Some(path) = arguments.file.clone() else {
+        return undo(global, &arguments).await;
+    };
+    match arguments.format {
+        None => {}
+        Some(Form::Jsonl) => {
+            let bytes = parse::file(&path, MOST_BYTES)?;
+            return lines(global, arguments, &bytes).await;
+        }
+        Some(Form::Archive) => {
+            let bytes = parse::file(&path, MOST_BYTES)?;
+            return archive(global, arguments, bytes).await;
+        }
+        Some(form) => {
+            let input = foreign::Opened::new(&path)?.into_input();
+            return foreign::run(global, arguments, form.foreign(), input).await;
+        }
+    }
+    let opened = foreign::Opened::new(&path)?;
+    if opened.may_be_foreign() {
+        return foreign::run(global, arguments, None, opened.into_input()).await;
+    }
+    let bytes = opened.into_bytes(MOST_BYTES)?;
+    if is_archive(&bytes) {
+        archive(global, arguments, bytes).await
+    } else {
+        lines(global, arguments, &bytes).await
+    }
+}
+
+/// Takes the last import back.
+async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
+    let installation = Installation::open_for_sessions(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let author = installation.author();
+    let undone = agent.undo_import(&author, arguments.dry_run).await?;
+    let memories = counted(undone.discarded, "memory", "memories");
+    if global.json {
+        let mut told = serde_json::to_value(&undone).unwrap_or_default();
+        told["dry_run"] = arguments.dry_run.into();
+        terminal::json(&told)?;
+    } else if arguments.dry_run {
+        terminal::print(&format!(
+            "the last import, record {}, would be taken back: {memories} would be discarded\n",
+            undone.import_seq
+        ))?;
+    } else {
+        terminal::print(&format!(
+            "took the import of record {} back: {memories} discarded\n",
+            undone.import_seq
+        ))?;
+    }
+    Ok(Ending::Done)
 }
 
 async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outcome {
@@ -85,6 +202,19 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     let agent = installation.agent(&arguments.agent).await?;
     let read = import::read(bytes, agent.now());
     let skipped = read.bad.len();
+    if arguments.dry_run {
+        let (memories, bad) = (read.len() as u64, skipped as u64);
+        if global.json {
+            terminal::json(&json!({"imported": 0, "would_import": memories, "bad": bad}))?;
+        } else {
+            terminal::print(&format!(
+                "would import {}; {} cannot be read\n",
+                counted(memories, "memory", "memories"),
+                counted(bad, "line", "lines")
+            ))?;
+        }
+        return Ok(Ending::Done);
+    }
     if arguments.skip_bad && skipped > 0 {
         let lines = counted(skipped as u64, "line", "lines");
         terminal::note(&format!("skipped {lines}:\n\n{}", bad_lines(&read.bad)));

@@ -21,6 +21,7 @@ mod handling;
 mod history;
 mod keys;
 mod living;
+mod moving;
 mod output;
 mod rewind;
 mod serving;

@@ -1,0 +1,505 @@
+//! Memories of other programs: read on a thread of its own, taken over batch by batch, and told in a table.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Cursor, Read},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use memoir_app::{AgentHandle, ForeignMemory, MemoryInput, Part, TakeOver, TakenOver};
+use memoir_domain::{PrivateText, agent::Field, import::Gone, memory::Kind};
+use memoir_import::{
+    Class, Error, Format, Import, Input, Limits, Memory, Options, Recognised, Report,
+    may_be_memories,
+};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::Arguments;
+use crate::{
+    cli::Global,
+    failure::{Ending, Failure, Outcome},
+    installation::Installation,
+    show::{counted, thousands},
+    terminal::{self, safe},
+};
+
+/// So many bytes tell what a file is.
+const HEAD_BYTES: u64 = 256 << 10;
+/// Memories that are handed over at a time, and the most characters of them.
+const BATCH: usize = 2_000;
+const BATCH_CHARACTERS: usize = 1_000_000;
+
+/// What was named, and how it begins.
+pub(super) struct Opened {
+    path: PathBuf,
+    is_folder: bool,
+    head: Vec<u8>,
+}
+
+impl Opened {
+    /// Looks at a file or a folder; `-` is stdin.
+    pub(super) fn new(path: &Path) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::file("read", path, &error);
+        let mut head = Vec::new();
+        let mut is_folder = false;
+        if path == Path::new("-") {
+            let read = io::stdin().lock().take(HEAD_BYTES).read_to_end(&mut head);
+            read.map_err(failed)?;
+        } else {
+            is_folder = std::fs::metadata(path).map_err(failed)?.is_dir();
+            if !is_folder {
+                let file = File::open(path).map_err(failed)?;
+                file.take(HEAD_BYTES)
+                    .read_to_end(&mut head)
+                    .map_err(failed)?;
+            }
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            is_folder,
+            head,
+        })
+    }
+
+    /// Whether another program may have written it.
+    pub(super) fn may_be_foreign(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default();
+        self.is_folder || may_be_memories(&name.to_string_lossy(), &self.head)
+    }
+
+    fn rest(&self) -> bool {
+        self.path == Path::new("-")
+    }
+
+    pub(super) fn into_input(self) -> Input {
+        if self.rest() {
+            Input::Stream(Box::new(Cursor::new(self.head).chain(io::stdin())))
+        } else {
+            Input::Path(self.path)
+        }
+    }
+
+    /// The whole file.
+    pub(super) fn into_bytes(self, most_bytes: u64) -> Result<Vec<u8>, Failure> {
+        if !self.rest() {
+            return super::parse::file(&self.path, most_bytes);
+        }
+        let mut bytes = self.head;
+        let begun = bytes.len() as u64;
+        let read = io::stdin()
+            .lock()
+            .take((most_bytes + 1).saturating_sub(begun))
+            .read_to_end(&mut bytes);
+        read.map_err(|error| Failure::file("read", &self.path, &error))?;
+        if bytes.len() as u64 > most_bytes {
+            return Err(Failure::new(format!(
+                "stdin has more than {} bytes, which is the limit here",
+                thousands(most_bytes)
+            ))
+            .hint("split it up"));
+        }
+        Ok(bytes)
+    }
+}
+
+/// What the reading came to.
+struct Done {
+    recognised: Recognised,
+    report: Report,
+}
+
+pub(super) async fn run(
+    global: &Global,
+    arguments: Arguments,
+    format: Option<Format>,
+    input: Input,
+) -> Outcome {
+    let limits = Limits::default();
+    let failed = |error: Error| unreadable(&arguments, &error);
+    let import = Import::open(input, format, &limits).map_err(failed)?;
+    let recognised = import.recognised().clone();
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(&arguments.agent).await?;
+    let options = Options {
+        now: installation.memoir.now(),
+        instructions: arguments.instructions,
+        limits,
+    };
+    let how = TakeOver {
+        format: recognised.format.name(),
+        live_only: arguments.live_only,
+        dry_run: arguments.dry_run,
+        actor: installation.author(),
+        progress: Arc::new(AtomicU64::new(0)),
+    };
+    if !global.json {
+        terminal::note(&format!(
+            "looks like {}: {}",
+            recognised.format,
+            safe(&recognised.by)
+        ));
+    }
+    let (sender, parts) = mpsc::channel(1);
+    let shaping = Shaping::of(&arguments, recognised.format);
+    let skip_bad = arguments.skip_bad;
+    let reading =
+        tokio::task::spawn_blocking(move || read(import, &options, &shaping, skip_bad, &sender));
+    let taken = watched(&agent, parts, &how).await;
+    let report = reading
+        .await
+        .map_err(|_| Failure::new("the file was not read to its end"))?;
+    // Where both failed, the store is why.
+    let taken = taken?;
+    let report = report.map_err(failed)?;
+    let is_refused = report.is_broken && !skip_bad;
+    let done = Done { recognised, report };
+    let is_offered = done.report.system_prompt.is_some();
+    if arguments.system_prompt && !arguments.dry_run && !is_refused {
+        set_system_prompt(&installation, &agent, &done.report).await?;
+    }
+    if global.json {
+        terminal::json(&told(&done, &taken, &arguments, is_refused))?;
+    } else {
+        terminal::print(&table(&done, &taken, &arguments, is_refused))?;
+        warn(&done, is_offered && !arguments.system_prompt);
+    }
+    if is_refused && !arguments.dry_run {
+        return Err(Failure::new(
+            "nothing was imported: the file ends in the middle, or is broken there",
+        )
+        .hint("get it whole, or import what comes before that place with `--skip-bad`"));
+    }
+    Ok(Ending::Done)
+}
+
+fn unreadable(arguments: &Arguments, error: &Error) -> Failure {
+    let path = arguments.file.as_deref().unwrap_or(Path::new("-"));
+    let failure = Failure::new(format!("cannot read `{}`: {error}", path.display()));
+    match error {
+        Error::Unrecognised => failure.hint(
+            "name its form with `--format`: jsonl, mem0, claude, mcp-memory, letta, markdown, chatgpt or langgraph",
+        ),
+        Error::Utf16 => failure.hint("convert it to UTF-8"),
+        _ => failure,
+    }
+}
+
+/// What the user wants different from what the file says.
+struct Shaping {
+    kind: Option<Kind>,
+    core_tags: Vec<String>,
+    tags: Vec<PrivateText>,
+    /// Of a memory of which nothing else says it.
+    default: Kind,
+    without_persona: bool,
+}
+
+impl Shaping {
+    fn of(arguments: &Arguments, format: Format) -> Self {
+        Self {
+            kind: arguments.kind,
+            core_tags: arguments.core_tag.clone(),
+            tags: arguments
+                .tag
+                .iter()
+                .map(|tag| tag.as_str().into())
+                .collect(),
+            // A whole vault would crowd the prompt out.
+            default: match format {
+                Format::Markdown => Kind::Journal,
+                _ => Kind::Core,
+            },
+            without_persona: arguments.system_prompt,
+        }
+    }
+
+    fn shape(&self, memory: Memory) -> ForeignMemory {
+        let is_core = |tag: &PrivateText| self.core_tags.iter().any(|core| core == tag.expose());
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None if memory.tags.iter().any(is_core) => Kind::Core,
+            None => memory.kind.unwrap_or(self.default),
+        };
+        let mut tags = self.tags.clone();
+        for tag in memory.tags {
+            if !tags.contains(&tag) && tags.len() < memoir_domain::memory::TAGS_LIMIT {
+                tags.push(tag);
+            }
+        }
+        ForeignMemory {
+            input: MemoryInput {
+                content: memory.content,
+                kind: Some(kind),
+                tags,
+                source: Some(memory.source),
+                origin: None,
+                created_at: memory.created_at,
+                constitutional: memory.constitutional,
+            },
+            gone: memory.gone.map(|gone| Gone {
+                why: gone.why.code(),
+                at: gone.at,
+            }),
+        }
+    }
+}
+
+/// Reads all of it, and hands it over in batches. Where it is broken, the last word is missing, and nothing
+/// is written.
+fn read(
+    import: Import,
+    options: &Options,
+    shaping: &Shaping,
+    skip_bad: bool,
+    sender: &mpsc::Sender<Part>,
+) -> Result<Report, Error> {
+    let mut batch = Vec::new();
+    let mut characters = 0;
+    let report = import.read(options, &mut |memory| {
+        if shaping.without_persona && memory.is_persona {
+            return ControlFlow::Continue(());
+        }
+        characters += memory.content.chars();
+        batch.push(shaping.shape(memory));
+        if batch.len() < BATCH && characters < BATCH_CHARACTERS {
+            return ControlFlow::Continue(());
+        }
+        characters = 0;
+        match sender.blocking_send(Part::Memories(std::mem::take(&mut batch))) {
+            Ok(()) => ControlFlow::Continue(()),
+            // Whoever takes them has failed, and tells why.
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    let _ = sender.blocking_send(Part::Memories(batch));
+    if !report.is_broken || skip_bad {
+        let _ = sender.blocking_send(Part::Last);
+    }
+    Ok(report)
+}
+
+/// Takes over, and moves a count along while that takes place.
+async fn watched(
+    agent: &AgentHandle,
+    parts: mpsc::Receiver<Part>,
+    how: &TakeOver,
+) -> Result<TakenOver, Failure> {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} memories, {per_sec}") {
+        bar.set_style(style);
+    }
+    let work = agent.take_over(parts, how);
+    tokio::pin!(work);
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            done = &mut work => break done,
+            _ = tick.tick() => bar.set_position(how.progress.load(Ordering::Relaxed)),
+        }
+    };
+    bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+async fn set_system_prompt(
+    installation: &Installation,
+    agent: &AgentHandle,
+    report: &Report,
+) -> Result<(), Failure> {
+    let Some(prompt) = &report.system_prompt else {
+        terminal::note("the file offers no system prompt: that of the agent stays");
+        return Ok(());
+    };
+    let assignment = [(Field::SystemPrompt, Some(prompt.expose()))];
+    agent.configure(&assignment, &installation.author()).await?;
+    terminal::note("set the agent's system prompt");
+    Ok(())
+}
+
+/// What of the file came to what, for programs.
+fn told(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool) -> Value {
+    let report = &done.report;
+    let passed = |class: Class| -> BTreeMap<&str, u64> {
+        let of_class = report.passed.iter();
+        let of_class = of_class.filter(|(reason, _)| reason.class() == class);
+        let mut counts = BTreeMap::new();
+        for (reason, count) in of_class {
+            *counts.entry(reason.code()).or_default() += count;
+        }
+        counts
+    };
+    let places: Vec<Value> = report
+        .places
+        .iter()
+        .map(|(place, reason)| {
+            json!({
+                "file": place.file.as_ref().map(PrivateText::expose),
+                "line": place.line,
+                "byte": place.byte,
+                "reason": reason.code(),
+                "told": reason.to_string(),
+            })
+        })
+        .collect();
+    let notices = report.notices.iter();
+    let notices: Vec<Value> = notices
+        .map(|notice| json!({"code": notice.code, "text": notice.text.expose()}))
+        .collect();
+    json!({
+        "format": done.recognised.format.name(),
+        "recognised_by": done.recognised.by,
+        "dry_run": arguments.dry_run,
+        "complete": !report.is_broken,
+        "imported": if arguments.dry_run || is_refused { 0 } else { taken.kept + taken.discarded },
+        "read": report.read,
+        "kept": taken.kept,
+        "discarded": taken.discarded,
+        "doubles": taken.doubles,
+        "known": taken.known,
+        "changed": taken.changed,
+        "gone_left_out": taken.gone_left_out,
+        "refused": taken.refused,
+        "split": report.split,
+        "undated": report.undated,
+        "tags_left_out": report.tags_left_out,
+        "junk": passed(Class::Junk),
+        "left_out": passed(Class::LeftOut),
+        "not_understood": passed(Class::NotUnderstood),
+        "places": places,
+        "notices": notices,
+        "offers_system_prompt": report.system_prompt.is_some(),
+        "cannot_carry": done.recognised.format.cannot_carry(),
+        "first_number": taken.first,
+        "last_number": taken.last,
+        "record": taken.seq,
+    })
+}
+
+/// The same for people.
+fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool) -> String {
+    let report = &done.report;
+    let because = |class: Class| {
+        let of_class = report.passed.iter();
+        let of_class = of_class.filter(|(reason, _)| reason.class() == class);
+        let parts: Vec<String> = of_class
+            .map(|(reason, count)| format!("{}: {}", reason, thousands(*count)))
+            .collect();
+        parts.join(", ")
+    };
+    let conditional = arguments.dry_run || is_refused;
+    let rows = [
+        ("read", report.read, String::new()),
+        (
+            if conditional { "to keep" } else { "kept" },
+            taken.kept,
+            match taken.changed {
+                0 => String::new(),
+                changed => format!(
+                    "{} under a source that was known with another text",
+                    thousands(changed)
+                ),
+            },
+        ),
+        (
+            "discarded",
+            taken.discarded,
+            "deleted, expired, invalidated or superseded there".to_owned(),
+        ),
+        ("left out as gone", taken.gone_left_out, String::new()),
+        ("here already", taken.known, String::new()),
+        ("doubles", taken.doubles, String::new()),
+        ("junk", report.count(Class::Junk), because(Class::Junk)),
+        (
+            "left out",
+            report.count(Class::LeftOut),
+            because(Class::LeftOut),
+        ),
+        (
+            "not understood",
+            report.count(Class::NotUnderstood),
+            because(Class::NotUnderstood),
+        ),
+        ("over a limit", taken.refused, String::new()),
+        (
+            "split",
+            report.split,
+            "into parts that share a tag".to_owned(),
+        ),
+        (
+            "without a date",
+            report.undated,
+            "the file tells none; the day of the import stands there".to_owned(),
+        ),
+        (
+            "tags left out",
+            report.tags_left_out,
+            "over 16, or over 50 characters".to_owned(),
+        ),
+    ];
+    let mut text = String::new();
+    for (name, count, note) in rows {
+        let is_always = matches!(
+            name,
+            "read" | "kept" | "to keep" | "doubles" | "junk" | "not understood"
+        );
+        if count == 0 && !is_always {
+            continue;
+        }
+        let line = format!("{name:>16}  {:>9}  {note}", thousands(count));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    for (place, reason) in &report.places {
+        let file = place
+            .file
+            .as_ref()
+            .map_or(String::new(), |file| format!("`{}`, ", safe(file.expose())));
+        text.push_str(&format!("  {file}{place}: {reason}\n"));
+    }
+    let more = report.count(Class::NotUnderstood) - report.places.len() as u64;
+    if more > 0 {
+        text.push_str(&format!("  and {} more\n", thousands(more)));
+    }
+    text.push_str(&format!(
+        "\nwhat {} cannot carry:\n",
+        done.recognised.format
+    ));
+    for line in done.recognised.format.cannot_carry() {
+        text.push_str(&format!("- {line}\n"));
+    }
+    let imported = counted(taken.kept + taken.discarded, "memory", "memories");
+    text.push('\n');
+    text.push_str(&match (arguments.dry_run, is_refused) {
+        (true, _) => format!("would import {imported}; nothing was written\n"),
+        (false, true) => String::new(),
+        (false, false) if taken.seq.is_none() => {
+            "imported nothing: there is nothing new in it\n".to_owned()
+        }
+        (false, false) => format!(
+            "imported {imported}; `memoir import {} --undo` takes that back\n",
+            safe(&arguments.agent)
+        ),
+    });
+    text
+}
+
+fn warn(done: &Done, is_offered: bool) {
+    for notice in &done.report.notices {
+        terminal::note(&format!("note: {}", safe(notice.text.expose())));
+    }
+    if is_offered {
+        terminal::note(
+            "note: the file has a persona; `--system-prompt` makes it the agent's system prompt instead of a memory",
+        );
+    }
+}
