@@ -199,8 +199,9 @@ impl AgentHandle {
             added_by: sieve.how.actor.kind,
         };
         let digester = &sieve.digester;
+        let now = self.memoir.now();
         let checked = parallel::map(memories, |foreign| {
-            let memory = foreign.input.check(door).ok()?;
+            let memory = foreign.input.check(door, now).ok()?;
             let source = memory.source.as_ref().map_or("", |source| source.expose());
             let of_source = short(digester, source);
             let of_text = short(digester, memory.content.expose());

@@ -1085,7 +1085,12 @@ async fn spec_5_2_what_asking_a_model_uses_is_on_the_record() {
     world.script([Turn::text("NO, thank you")]);
     world.agent.ask_for_access(request.id).await.unwrap();
     let query = memoir_app::RecordQuery::default();
-    let records = world.agent.records(&query).await.unwrap();
+    let records = world
+        .agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .records(&query)
+        .await
+        .unwrap();
     let last = serde_json::to_value(records.last().unwrap()).unwrap();
     assert_eq!(last["action"], "access_refused");
     assert_eq!(last["data"]["calls"], 1, "{last}");

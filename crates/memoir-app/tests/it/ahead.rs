@@ -66,7 +66,7 @@ async fn spec_3_2_a_session_of_a_clock_far_ahead_is_closed() {
     let (opened, _) = world.agent.open_own(Mode::Full).await.unwrap();
     world.clock.put_back(years(70));
     assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let closed = world.agent.session(opened.id).await.unwrap().session;
+    let closed = world.agent.session(opened.id).await.unwrap();
     assert_eq!(closed.end_reason, Some("idle"));
 }
 

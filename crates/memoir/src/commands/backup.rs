@@ -249,7 +249,7 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
         };
         for agent in agents {
             let looked = match account.agent(&agent.id.to_string()).await {
-                Ok(handle) => handle.blind_memory_page(&one).await,
+                Ok(handle) => handle.memory_page(&one).await,
                 Err(error) => Err(error),
             };
             match looked {

@@ -153,7 +153,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Takes the last import back.
 async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
-    let installation = Installation::open_for_sessions(global).await?;
+    let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let author = installation.author();
     let undone = agent.undo_import(&author, arguments.dry_run).await?;
