@@ -3,7 +3,7 @@
 //! When an agent will be due depends on the agent alone, so it is worked out with every decision
 //! ([`prospect`]) and stands on its row: `weekly_after`, a time after which any weekly slot makes it due, and
 //! `due_at`, a time from which on it is due whatever the slot: for budget pressure, in a slot of its own, or
-//! for another attempt at a session that failed ([`Attempt`](crate::agent::Attempt)). Both are empty where
+//! for another attempt at a session that failed ([`Attempt`]). Both are empty where
 //! the schedule leaves it alone, and [`left_alone`] says why.
 //!
 //! What lies ahead of now was noted by a clock that has been put back since, and decides nothing

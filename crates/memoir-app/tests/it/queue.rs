@@ -209,6 +209,30 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
 }
 
 #[tokio::test]
+async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
+    let world = World::new(&MEMORIES).await;
+    let options = RefineOptions {
+        rehearsal: true,
+        ..RefineOptions::default()
+    };
+    let id = world.agent.enqueue(&options).await.unwrap().id;
+    stalling(&world, [1]);
+    let taken = take(&world).await.unwrap();
+    drive_until(&world, &taken, 1).await;
+    taken.hand_back().await.unwrap();
+    let again = World::again(world.store.clone(), world.keys.clone()).await;
+    let script = again.script([delete(1), complete()]);
+    let driven = drive(&take(&again).await.unwrap()).await;
+    assert_eq!((driven.id, driven.state), (id, State::Completed));
+    assert_eq!(driven.edits, 1, "what is deleted on the copy is not there");
+    assert_eq!(script.requests().len(), 2, "it is not asked again");
+    assert_eq!(again.kept().await, [1, 2, 3, 4, 5, 6]);
+    again.agent.apply_rehearsal(id, &person()).await.unwrap();
+    assert_eq!(again.kept().await, [2, 3, 4, 5, 6]);
+    again.check().await;
+}
+
+#[tokio::test]
 async fn spec_3_13_the_breaker_measures_from_before_the_first_worker() {
     let world = World::new(&MEMORIES).await;
     let id = queued(&world).await;
