@@ -528,6 +528,7 @@ impl Account {
         let memoir = &self.memoir;
         let token = memoir.new_token((self.id, None), sign_in, expires_at, &secret)?;
         let key = memoir.account_key(self.id).await?;
+        memoir.keys.check_there()?;
         memoir
             .store
             .put_token(&token.row(&memoir.sealer(&key))?)

@@ -63,6 +63,7 @@ impl Account {
             memoir.random.as_ref(),
             memoir.time_zone(),
         )?;
+        memoir.keys.check_there()?;
         match memoir.write(commit, counted).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(name)),
             other => Ok(other?),

@@ -6,14 +6,14 @@
 //! database for instance, fits itself; only a checkpoint that was kept outside tells. What happened between
 //! the last checkpoint and such a copy is not covered: take one as often as you can bear to lose.
 
-use memoir_store::LeafRow;
+use memoir_store::{LeafRow, LogsOf};
 use memoir_vault::{
     chain::RecordHash,
     log::{self, Leaf, LogVerifier},
 };
 use serde::Serialize;
 
-use crate::{Error, Memoir, Result};
+use crate::{Account, AgentHandle, Error, Memoir, Result};
 
 /// A signed checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -39,15 +39,40 @@ pub struct Growth {
     pub problem: Option<String>,
 }
 
+impl Account {
+    /// As [`Memoir::checkpoint`], but enters the heads of the account's agents only: nobody writes for another
+    /// tenant. What was entered before is signed with it.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn checkpoint(&self) -> Result<CheckpointView> {
+        self.memoir.checkpoint_of(LogsOf::Account(self.id)).await
+    }
+}
+
+impl AgentHandle {
+    /// As [`Memoir::checkpoint`], but enters the head of this agent only.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn checkpoint(&self) -> Result<CheckpointView> {
+        self.memoir.checkpoint_of(LogsOf::Agent(self.scope)).await
+    }
+}
+
 impl Memoir {
     /// Enters the head of every log that has grown since the last checkpoint, and signs the whole.
     ///
     /// # Errors
     /// The store or the key store fails.
     pub async fn checkpoint(&self) -> Result<CheckpointView> {
+        self.checkpoint_of(LogsOf::Everybody).await
+    }
+
+    async fn checkpoint_of(&self, of: LogsOf) -> Result<CheckpointView> {
         let now = self.now();
         let key = self.keys.log(now).await?;
-        self.store.append_leaves(now).await?;
+        self.store.append_leaves(now, of).await?;
         let root = log::root(self.store.leaves(0).await?.iter().map(leaf));
         Ok(CheckpointView {
             checkpoint: key.sign_checkpoint(root),

@@ -30,6 +30,12 @@ impl Keys {
         self.wait(move |keys| keys.destroy(scope, now)).await
     }
 
+    /// Makes sure that the key store is where it was, before anything that is sealed under a key of it is
+    /// acknowledged. Takes a microsecond.
+    pub(crate) fn check_there(&self) -> Result<()> {
+        Ok(self.0.check_there()?)
+    }
+
     /// Those of the agents whose keys are there.
     pub(crate) async fn present(&self, scopes: Vec<AgentScope>) -> Result<Vec<AgentScope>> {
         if scopes.is_empty() {

@@ -450,6 +450,7 @@ impl AgentHandle {
         let counted = metrics::Counted::of(&decision);
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
+        self.memoir.keys.check_there()?;
         self.memoir.write(commit, counted).await?;
         self.memoir.changes.tell(self.scope);
         Ok(next)

@@ -52,6 +52,7 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn begin_reply(&self, key: &ReplyKey) -> Result<Option<KeptReply>> {
+        self.keys.check_there()?;
         let sealing = self.reply_key(key).await?;
         let request_digest = Digester::new(sealing.digest_key()).request(&key.request_digest);
         let row = ReplyRow {

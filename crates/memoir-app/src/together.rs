@@ -70,6 +70,7 @@ impl AgentHandle {
             }
             (decided, together.counted)
         };
+        self.memoir.keys.check_there()?;
         let (written, (decided, counted)) =
             tokio::join!(self.memoir.store.commit_all(commits), deciding);
         let answer = match decided {

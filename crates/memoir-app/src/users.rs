@@ -191,6 +191,7 @@ impl Memoir {
 
     /// The row of a user, sealed.
     async fn user_row(&self, user: &User) -> Result<UserRow> {
+        self.keys.check_there()?;
         let key = self.account_key(user.account).await?;
         user.row(&self.sealer(&key))
     }

@@ -15,7 +15,7 @@ use axum::{
     extract::FromRequestParts,
     http::{header, request::Parts},
 };
-use memoir_app::{Account, AgentHandle, AgentLens, Error, Principal, Viewer};
+use memoir_app::{Account, AgentHandle, AgentLens, CheckpointView, Error, Principal, Viewer};
 use memoir_domain::{AccessRequestId, AgentId, SessionId, audit::Actor};
 use memoir_vault::token;
 
@@ -93,6 +93,14 @@ impl Caller {
 
     fn account(&self) -> Account {
         self.service.memoir.account_of(&self.principal)
+    }
+
+    /// A signed checkpoint, before which the logs of those whom the token reaches are entered.
+    pub(crate) async fn checkpoint(&self) -> Result<CheckpointView, Problem> {
+        Ok(match &self.own {
+            Some(agent) => agent.checkpoint().await?,
+            None => self.account().checkpoint().await?,
+        })
     }
 
     /// The administrator of the account.

@@ -3,7 +3,7 @@
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{
     AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, DeliveryRow, Error,
-    MemoryRow, ReplyRow, SessionRow, StoredText,
+    LogsOf, MemoryRow, ReplyRow, SessionRow, StoredText,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -529,9 +529,18 @@ pub(crate) fn renew_lease(
     Ok(Outcome::written(renewed))
 }
 
-/// Ends the log over all heads with an entry for every agent whose log is another than at its last
-/// entry, in the order of their identifiers.
-pub(crate) fn append_leaves(connection: &Connection, recorded_at: Timestamp) -> Result<Outcome> {
+/// Ends the log over all heads with an entry for every one of these agents whose log is another than at its
+/// last entry, in the order of their identifiers.
+pub(crate) fn append_leaves(
+    connection: &Connection,
+    recorded_at: Timestamp,
+    of: LogsOf,
+) -> Result<Outcome> {
+    let (account, agent) = match &of {
+        LogsOf::Everybody => (None, None),
+        LogsOf::Account(account) => (Some(account.as_bytes()), None),
+        LogsOf::Agent(scope) => (Some(scope.account.as_bytes()), Some(scope.agent.as_bytes())),
+    };
     let appended = connection
         .prepare_cached(
             "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
@@ -542,9 +551,10 @@ pub(crate) fn append_leaves(connection: &Connection, recorded_at: Timestamp) -> 
              WHERE next_seq > 1 AND next_seq - 1 IS NOT (SELECT seq FROM log_leaves \
                  WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
                  AND head IS (SELECT hash FROM audit_records \
-                     WHERE agent_id = agents.id AND seq = next_seq - 1)",
+                     WHERE agent_id = agents.id AND seq = next_seq - 1) \
+                 AND (?2 IS NULL OR account_id = ?2) AND (?3 IS NULL OR id = ?3)",
         )?
-        .execute([recorded_at.microseconds()])?;
+        .execute(params![recorded_at.microseconds(), account, agent])?;
     fault::point("leaves.appended");
     let length = connection
         .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?

@@ -103,6 +103,7 @@ pub(crate) fn again(error: &Error) -> Error {
         Error::ReadOnly => Error::ReadOnly,
         Error::Full => Error::Full,
         Error::Busy => Error::Busy,
+        Error::Replaced(path) => Error::Replaced(path.clone()),
         Error::Driver(message) => Error::Driver(message.clone()),
         other => Error::Driver(format!("the transaction was lost: {other}")),
     }

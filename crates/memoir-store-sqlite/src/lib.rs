@@ -29,6 +29,7 @@ mod listing;
 mod load;
 mod migrate;
 mod open;
+mod place;
 mod reader;
 mod records;
 mod requests;
@@ -46,13 +47,14 @@ use memoir_domain::{
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Deliveries,
     DeliveryRow, Document, DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord,
-    FleetSlice, LeafRow, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest,
+    FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest,
     RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow,
     TranscriptRow, Transcripts, UserRow, WaitingSession,
 };
 use rusqlite::Connection;
 
 use crate::{
+    place::Place,
     reader::Readers,
     writer::{Change, Writer},
 };
@@ -92,7 +94,7 @@ impl SqliteStore {
     pub fn open(path: &Path) -> Result<Self> {
         let connection = open::writer(path)?;
         let readers = Readers::new(path.to_owned());
-        Self::start(connection, Some(Arc::new(readers)))
+        Self::start(connection, Some(Arc::new(readers)), Some(Place::of(path)))
     }
 
     /// Whether the file at that path is certainly none of Memoir's, by its first bytes. Changes nothing,
@@ -123,11 +125,16 @@ impl SqliteStore {
     /// # Errors
     /// [`Error::Driver`] where memory or threads run out.
     pub fn in_memory() -> Result<Self> {
-        Self::start(open::in_memory()?, None)
+        Self::start(open::in_memory()?, None, None)
     }
 
-    fn start(connection: Connection, readers: Option<Arc<Readers>>) -> Result<Self> {
-        let writer = Writer::start(connection).map_err(|error| Error::Driver(error.to_string()))?;
+    fn start(
+        connection: Connection,
+        readers: Option<Arc<Readers>>,
+        place: Option<Place>,
+    ) -> Result<Self> {
+        let writer =
+            Writer::start(connection, place).map_err(|error| Error::Driver(error.to_string()))?;
         Ok(Self(Arc::new(Inner { readers, writer })))
     }
 
@@ -309,8 +316,8 @@ impl Fleet for SqliteStore {
             .await
     }
 
-    async fn append_leaves(&self, recorded_at: Timestamp) -> Result<u64> {
-        let change = Change::Leaves { recorded_at };
+    async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
+        let change = Change::Leaves { recorded_at, of };
         let outcome = self.0.writer.write(change).await?;
         Ok(outcome.leaves)
     }

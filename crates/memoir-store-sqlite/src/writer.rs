@@ -22,7 +22,7 @@ use std::{
 
 use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, TokenId};
 use memoir_store::{
-    AccountRow, Commit, Commits, DeliveryRow, Document, Error, MessageRow, ReceiverDigest,
+    AccountRow, Commit, Commits, DeliveryRow, Document, Error, LogsOf, MessageRow, ReceiverDigest,
     ReplyRow, TokenRow, UserRow,
 };
 use rusqlite::{Connection, ErrorCode};
@@ -36,7 +36,9 @@ use crate::{
     commit::{self, Outcome},
     deliveries,
     error::{Fault, Result, again, code, message},
-    fault, open, schema, scrub, transcripts,
+    fault, open,
+    place::Place,
+    schema, scrub, transcripts,
 };
 
 /// Jobs that may wait; whoever comes after them waits without holding a thread.
@@ -76,6 +78,7 @@ pub(crate) enum Change {
     },
     Leaves {
         recorded_at: Timestamp,
+        of: LogsOf,
     },
     Token(Box<TokenRow>),
     MessagesAdded {
@@ -247,7 +250,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
+    pub(crate) fn start(connection: Connection, place: Option<Place>) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let load = Arc::new(Load::default());
         let state = Arc::new(Mutex::new(WriterState {
@@ -256,6 +259,7 @@ impl Writer {
             changes_since_look: 0,
             owes_scrub: false,
             looked: schema::Looked::default(),
+            place,
         }));
         let thread = std::thread::Builder::new()
             .name("memoir-sqlite".to_owned())
@@ -447,6 +451,8 @@ struct WriterState {
     owes_scrub: bool,
     /// The form of the database when it was last looked at.
     looked: schema::Looked,
+    /// `None` for a database in memory.
+    place: Option<Place>,
 }
 
 impl WriterState {
@@ -521,9 +527,10 @@ impl WriterState {
             return Err(Loss::Whole(Error::Closed.into()));
         };
         self.changes_since_look += changes.len();
-        let looked = &mut self.looked;
+        let (looked, place) = (&mut self.looked, &mut self.place);
         let result = begin(connection)
             .and_then(|()| schema::check(connection, looked))
+            .and_then(|()| place.as_mut().map_or(Ok(()), Place::check))
             .map_err(Loss::Whole)
             .and_then(|()| write_all(connection, changes).map_err(Loss::Change))
             .and_then(|answers| {
@@ -697,7 +704,7 @@ fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
             holder,
             until,
         } => commit::renew_lease(connection, *scope, *session, *holder, *until),
-        Change::Leaves { recorded_at } => commit::append_leaves(connection, *recorded_at),
+        Change::Leaves { recorded_at, of } => commit::append_leaves(connection, *recorded_at, *of),
         Change::Token(token) => access::put_token(connection, token),
         Change::Uses(uses) => access::note_uses(connection, uses),
         Change::User { user, only_first } => access::create_user(connection, user, *only_first),

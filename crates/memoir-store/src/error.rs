@@ -45,6 +45,11 @@ pub enum Error {
     /// Another process kept the database locked for too long.
     #[error("the database is locked by another process; nothing was changed")]
     Busy,
+    /// The file was taken away or exchanged while it was open: what is written would be lost.
+    #[error(
+        "the database `{0}`, or the log beside it, was moved or replaced while it was in use; nothing was changed; put it back, or start again"
+    )]
+    Replaced(String),
     /// A row that no version of Memoir writes.
     #[error("the database is inconsistent: table `{table}`, {problem}")]
     Inconsistent {

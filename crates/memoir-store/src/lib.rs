@@ -38,7 +38,7 @@ pub use row::{
     SessionRow, StoredText, TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
-    Access, AgentQuery, DueAgents, FURTHEST_DAYS, Faded, Finding, Fleet, MemoryPage, RecordFilter,
-    Selection, Snapshot, Store,
+    Access, AgentQuery, DueAgents, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,
+    RecordFilter, Selection, Snapshot, Store,
 };
 pub use transcripts::{MessageRow, TranscriptRow, Transcripts};

@@ -307,6 +307,17 @@ pub trait Access: Send + Sync {
     async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()>;
 }
 
+/// Whose logs get an entry in the log over all heads where they have grown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogsOf {
+    /// All agents'.
+    Everybody,
+    /// Those of one account's agents.
+    Account(AccountId),
+    /// One agent's.
+    Agent(AgentScope),
+}
+
 /// Content-blind look-ups across agents: nothing here returns a memory or a prompt.
 #[async_trait]
 pub trait Fleet: Send + Sync {
@@ -402,7 +413,7 @@ pub trait Fleet: Send + Sync {
     /// Ends the log over all heads with an entry for every agent whose log has grown since its last one,
     /// by identifier; agents without a record, and those whose head is not the hash of their last record,
     /// are passed over. How long it is then.
-    async fn append_leaves(&self, recorded_at: Timestamp) -> Result<u64>;
+    async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64>;
 
     /// The store's own check of itself; empty where all is well.
     async fn check(&self) -> Result<Vec<Finding>>;

@@ -132,6 +132,9 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn file(path: &Path, problem: &std::io::Error) -> Self {
+        if is_full(problem) {
+            return Self::Full;
+        }
         Self::File {
             path: path.display().to_string(),
             problem: word(problem),
@@ -139,11 +142,23 @@ impl Error {
     }
 
     pub(crate) fn irreplaceable(path: &Path, problem: &std::io::Error) -> Self {
+        if is_full(problem) {
+            return Self::Full;
+        }
         Self::Irreplaceable {
             path: path.display().to_string(),
             problem: word(problem),
         }
     }
+}
+
+/// Whether there is no room, for anybody or for this user.
+fn is_full(problem: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        problem.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }
 
 /// The system's word. An error of a temporary file names that file, which nobody has asked for.
@@ -168,6 +183,38 @@ impl From<rusqlite::Error> for Error {
                 }
                 other => Self::Driver(other.to_string()),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error as Io, ErrorKind};
+
+    use super::*;
+
+    /// What to do about it is to free some space, and not to look at permissions.
+    #[test]
+    fn spec_6_2_a_full_disk_is_told_apart_from_a_file_that_may_not_be_written() {
+        let path = Path::new("a/key");
+        for (kind, is_full) in [
+            (ErrorKind::StorageFull, true),
+            (ErrorKind::QuotaExceeded, true),
+            (ErrorKind::PermissionDenied, false),
+            (ErrorKind::NotFound, false),
+        ] {
+            let inner = Io::from(kind);
+            // As a temporary file reports it.
+            let of_temporary = Io::new(kind, "no room for a temporary file");
+            for problem in [inner, of_temporary] {
+                let errors = [
+                    Error::file(path, &problem),
+                    Error::irreplaceable(path, &problem),
+                ];
+                for error in errors {
+                    assert_eq!(matches!(error, Error::Full), is_full, "{error}");
+                }
+            }
         }
     }
 }

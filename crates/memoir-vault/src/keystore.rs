@@ -339,6 +339,18 @@ impl KeyStore {
         Ok(())
     }
 
+    /// Makes sure that the file that is open is the one that stands in its place: what is sealed under a key of
+    /// a file that was taken away can be read by nobody once this process has ended.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`].
+    pub fn check_there(&self) -> Result<()> {
+        match self.path.as_deref().and_then(file::identity) == self.identity {
+            true => Ok(()),
+            false => Err(Error::Replaced(self.name())),
+        }
+    }
+
     /// Those of the agents whose keys are there, in the order given.
     ///
     /// # Errors
@@ -585,9 +597,7 @@ impl KeyStore {
             file::give_up_log(connection)?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if self.path.as_deref().and_then(file::identity) != self.identity {
-            return Err(Error::Replaced(self.name()));
-        }
+        self.check_there()?;
         // Nobody can give it a log before the transaction ends.
         if !self.counter.read()?.are_counted() {
             return Err(Error::Logged(self.name()));

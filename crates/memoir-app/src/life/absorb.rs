@@ -225,6 +225,7 @@ impl AgentHandle {
                 )
             })
             .collect::<Result<_>>()?;
+        self.memoir.keys.check_there()?;
         let store = &self.memoir.store;
         let received = match store.add_messages(self.scope, &rows, due_at, now).await {
             Ok(received) => received,

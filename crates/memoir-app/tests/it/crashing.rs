@@ -27,7 +27,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Document, DueAgents,
-    Finding, Fleet, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess,
+    Finding, Fleet, FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryRow, OpenAccess,
     RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow,
     UserRow, WaitingSession,
 };
@@ -329,8 +329,8 @@ impl Fleet for Watched {
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
         self.inner.fleet_page(account, page).await
     }
-    async fn append_leaves(&self, recorded_at: Timestamp) -> Result<u64> {
-        self.inner.append_leaves(recorded_at).await
+    async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
+        self.inner.append_leaves(recorded_at, of).await
     }
     async fn check(&self) -> Result<Vec<Finding>> {
         self.inner.check().await

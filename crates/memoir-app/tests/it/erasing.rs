@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use memoir_app::{Error, RecordQuery, sessions::RefineOptions};
+use memoir_app::{Error, HandedMessage, RecordQuery, sessions::RefineOptions};
 use memoir_domain::{SessionId, agent::Field, memory::Number, recall::Query, session::State};
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
 use memoir_vault::{
     archive::{self, Passphrase},
+    password::Password,
     seal::{Row, SealContext},
 };
 use rusqlite::Connection;
@@ -331,9 +332,7 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
         .await;
     let scope = world.agent.scope();
     assert!(lab.keys.key(scope).unwrap().is_some());
-    // The key store is not where it was, so that nothing can be changed in it.
-    let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
-    fs::rename(&path, &aside).unwrap();
+    let held_up = hold_up(&lab);
     let failed = world.agent.erase(&person()).await.unwrap_err();
     assert_eq!(failed.code(), "key_remains", "{failed}");
     assert!(
@@ -357,7 +356,7 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
         !interrupted.valid,
         "it is named as long as the key is there"
     );
-    fs::rename(&aside, &path).unwrap();
+    drop(held_up);
     assert!(lab.keys.key(scope).unwrap().is_some(), "it is still there");
 
     lab.tick();
@@ -377,12 +376,24 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     assert_eq!(code(world.agent.erase(&person()).await), "erased");
 }
 
+/// Keeps everybody from destroying keys, and nobody from using them: another program has given the key store a
+/// log, in which they would stay.
+fn hold_up(lab: &Lab) -> Connection {
+    let program = Connection::open(keys_in(lab.path())).unwrap();
+    let log = program.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+    assert_eq!(log, Ok("wal".to_owned()));
+    let read = program.query_row("SELECT count(*) FROM agent_keys", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    read.unwrap();
+    program
+}
+
 /// The record is written, and the key is there: the world as a process leaves it that died in between.
 async fn half_erased(lab: &Lab, world: &World) {
-    let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
-    fs::rename(&path, &aside).unwrap();
+    let held_up = hold_up(lab);
     assert_eq!(code(world.agent.erase(&person()).await), "key_remains");
-    fs::rename(&aside, &path).unwrap();
+    drop(held_up);
     assert!(lab.keys.key(world.agent.scope()).unwrap().is_some());
 }
 
@@ -406,16 +417,15 @@ async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoev
     );
 
     // What stands in the way is told, and stops nothing else.
-    let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
-    fs::rename(&path, &aside).unwrap();
-    let held_up = world.memoir.finish().await.unwrap();
-    assert_eq!((held_up.erased, held_up.left.len()), (0, 1));
+    let held_up = hold_up(&lab);
+    let tried = world.memoir.finish().await.unwrap();
+    assert_eq!((tried.erased, tried.left.len()), (0, 1));
     assert_eq!(
-        held_up.left[0].what,
+        tried.left[0].what,
         format!("the erasing of {name} is not finished")
     );
-    assert_eq!(held_up.left[0].why.code(), "key_remains");
-    fs::rename(&aside, &path).unwrap();
+    assert_eq!(tried.left[0].why.code(), "key_remains");
+    drop(held_up);
 
     let finished = world.memoir.finish().await.unwrap();
     assert_eq!((finished.erased, finished.left.len()), (1, 0));
@@ -855,4 +865,43 @@ async fn a_row_that_only_says_that_it_was_erased_is_found() {
         code(wren.seen_by(memoir_app::Viewer::Agent).memories(true).await),
         "erased"
     );
+}
+
+/// What is sealed under a key that is in no file any more could be read by nobody once this process has ended.
+#[tokio::test]
+async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember("Marta prefers linen thread.").await;
+    let account = world.memoir.account("default").await.unwrap();
+    let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    let agent = &world.agent;
+    let message = HandedMessage {
+        id: "1".into(),
+        at: Some(world.memoir.now()),
+        speaker: "Marta".into(),
+        text: "Good morning.".into(),
+    };
+    let password = || Password::from_text("correct horse battery").unwrap();
+    let answers = [
+        code(agent.save(&[input("Something.")], &person()).await),
+        code(agent.erase(&person()).await),
+        code(agent.hand_over(vec![message], true).await),
+        code(account.create_agent("robin", &[], &person()).await),
+        code(account.create_user("Ada", password()).await),
+        code(account.create_token(None).await),
+    ];
+    assert_eq!(answers, ["key_unavailable"; 6]);
+    assert_eq!(
+        agent.memories(true).await.unwrap().len(),
+        1,
+        "reading goes on"
+    );
+    fs::rename(&aside, &path).unwrap();
+    assert_eq!(agent.show().await.unwrap().name, "wren");
+    assert_eq!(account.users().await.unwrap().len(), 0);
+    assert_eq!(account.tokens().await.unwrap().len(), 0);
+    world.remember("And cotton.").await;
+    assert!(agent.verify().await.unwrap().valid);
 }

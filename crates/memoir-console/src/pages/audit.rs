@@ -2,7 +2,7 @@
 
 use axum::{
     Extension,
-    extract::{Path, RawQuery, State},
+    extract::{Path, RawQuery},
     http::StatusCode,
     response::Response,
 };
@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 
 use super::{Tab, agent_head, agent_path, audit_filter::PageQuery};
 use crate::{
-    Console,
     answer::{Answer, page_of},
     browser::Visitor,
     field::{Faults, Labelled},
@@ -259,11 +258,8 @@ fn verdict(verified: &Verification) -> Markup {
     }
 }
 
-pub(crate) async fn checkpoint(
-    State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-) -> Answer {
-    let signed = console.memoir().checkpoint().await?;
+pub(crate) async fn checkpoint(Extension(visitor): Extension<Visitor>) -> Answer {
+    let signed = visitor.account.checkpoint().await?;
     let content = html! {
         p.crumb { a href="/audit" { "Audit" } }
         h1 { "Checkpoint" }

@@ -1,7 +1,6 @@
 //! `/v1/agents/{agent}/audit` and `/v1/audit`
 
 use axum::{
-    extract::State,
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    Problem, Service,
+    Problem,
     caller::Caller,
     extract::{Path, Query, number, prefers_text, read, time, time_until},
     page::{Page, PageParameters},
@@ -156,15 +155,12 @@ pub(crate) struct Checkpoint {
     public_key: String,
 }
 
-/// Signs what the logs of all agents come to now. With `Accept: text/plain`, the note alone.
+/// Signs what the logs of all agents come to. The present ends of the logs of those whom the token reaches are
+/// entered first: of the account's agents, or of the one agent. With `Accept: text/plain`, the note alone.
 #[utoipa::path(get, path = "/v1/audit/checkpoint", tag = "audit", operation_id = "take_checkpoint",
     responses((status = 200, description = "The checkpoint", content((Checkpoint = "application/json"), (String = "text/plain")))))]
-pub(crate) async fn checkpoint(
-    State(service): State<Service>,
-    _: Caller,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let signed = service.memoir.checkpoint().await?;
+pub(crate) async fn checkpoint(caller: Caller, headers: HeaderMap) -> Result<Response, Problem> {
+    let signed = caller.checkpoint().await?;
     if prefers_text(&headers) {
         let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
         return Ok((kind, signed.checkpoint).into_response());

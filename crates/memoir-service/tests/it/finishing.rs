@@ -1,12 +1,13 @@
 //! What the service finishes that was left half-done.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Memoir, Settings};
 use memoir_model::Providers;
 use memoir_service::Options;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{KeyStore, MasterKey};
+use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -21,7 +22,7 @@ async fn spec_5_4_an_erasing_whose_key_could_not_be_destroyed_is_told_truly_and_
  {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = TempDir::new().unwrap();
-    let (path, aside) = (folder.path().join("keys"), folder.path().join("aside"));
+    let path = folder.path().join("keys");
     let keys = KeyStore::open(&path, &MasterKey::generate().unwrap()).unwrap();
     let keys = Arc::new(keys);
     let memoir = Memoir::new(
@@ -42,7 +43,14 @@ async fn spec_5_4_an_erasing_whose_key_could_not_be_destroyed_is_told_truly_and_
     let service = memoir_service::serve(memoir, options, listener, std::future::pending());
     tokio::spawn(service);
 
-    fs::rename(&path, &aside).unwrap();
+    // Another program gives the key store a log, in which a destroyed key would stay.
+    let program = Connection::open(&path).unwrap();
+    for sql in [
+        "PRAGMA journal_mode = WAL",
+        "SELECT count(*) FROM agent_keys",
+    ] {
+        program.query_row(sql, [], |_| Ok(())).unwrap();
+    }
     let client = reqwest::Client::new();
     let erase = || client.delete(format!("{address}/v1/agents/wren"));
     let answer = erase().bearer_auth(&token).send().await.unwrap();
@@ -55,7 +63,7 @@ async fn spec_5_4_an_erasing_whose_key_could_not_be_destroyed_is_told_truly_and_
         detail.contains("is erased on the record") && !detail.contains("nothing was changed"),
         "{detail}"
     );
-    fs::rename(&aside, &path).unwrap();
+    drop(program);
     for _ in 0..LOOKS {
         if keys.key(agent.scope()).unwrap().is_none() {
             break;

@@ -77,6 +77,7 @@ stories! {
     spec_4_4_a_body_of_another_version_is_a_conflict
     spec_4_2_every_log_that_has_grown_gets_a_leaf
     spec_4_2_leaves_have_no_gaps_whoever_appends
+    spec_5_6_leaves_are_of_those_that_are_asked_for_only
     rows_agree_after_any_history
     spec_4_4_shredded_memories_are_kept_and_left_out
     spec_4_4_what_is_shredded_is_discarded

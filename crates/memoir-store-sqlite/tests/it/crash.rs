@@ -9,8 +9,8 @@ use std::{
 
 use memoir_domain::{AccessRequestId, SessionId, access::AccessState, session::*};
 use memoir_store::{
-    Access, AccessColumns, AccessRow, AgentRow, BodyRow, Commit, Document, Fleet, RecordFilter,
-    SessionColumns, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow,
+    Access, AccessColumns, AccessRow, AgentRow, BodyRow, Commit, Document, Fleet, LogsOf,
+    RecordFilter, SessionColumns, SessionRow, Snapshot, Store, StoredText, TokenRow, UserRow,
 };
 use memoir_store_sqlite::SqliteStore;
 
@@ -41,7 +41,10 @@ async fn play(path: &Path) {
         store.commit(commit).await.unwrap();
     }
     say("acknowledged 404");
-    assert_eq!(store.append_leaves(at(9)).await.unwrap(), 1);
+    assert_eq!(
+        store.append_leaves(at(9), LogsOf::Everybody).await.unwrap(),
+        1
+    );
     say("appended");
     play_access(&store).await;
 }

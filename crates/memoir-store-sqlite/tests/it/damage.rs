@@ -8,7 +8,7 @@ use std::{
 };
 
 use memoir_store::{
-    Access, AgentQuery, AgentRow, Error, Fleet, RecordFilter, Selection, Store, TokenRow,
+    Access, AgentQuery, AgentRow, Error, Fleet, LogsOf, RecordFilter, Selection, Store, TokenRow,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
@@ -170,7 +170,7 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memoir.db");
         let (store, agent) = begin(&path).await;
-        store.append_leaves(at(1)).await.unwrap();
+        store.append_leaves(at(1), LogsOf::Everybody).await.unwrap();
         let_in(&store, &agent).await;
         intrude(&path, change);
         let wanted = AgentQuery {
@@ -244,7 +244,7 @@ async fn the_check_finds_what_does_not_agree() {
         let path = folder.path().join("memoir.db");
         let (store, mut agent) = begin(&path).await;
         save(&store, &mut agent, 3, 10).await.unwrap();
-        store.append_leaves(at(1)).await.unwrap();
+        store.append_leaves(at(1), LogsOf::Everybody).await.unwrap();
         let_in(&store, &agent).await;
         assert_holds(&store, &agent).await;
         intrude(&path, change);

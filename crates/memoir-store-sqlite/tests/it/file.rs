@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use memoir_store::{Access, BodyRow, Error, Fleet, Store, StoredText};
+use memoir_store::{Access, BodyRow, Error, Fleet, LogsOf, Store, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -120,7 +120,7 @@ async fn spec_4_2_records_and_leaves_can_neither_be_changed_nor_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
     let (store, agent) = begin(&path).await;
-    store.append_leaves(at(1)).await.unwrap();
+    store.append_leaves(at(1), LogsOf::Everybody).await.unwrap();
     let raw = Connection::open(&path).unwrap();
     let columns = |table: &str| -> Vec<String> {
         raw.prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))
@@ -240,4 +240,31 @@ async fn errors_of_the_driver_hold_no_words() {
     assert!(matches!(error, Error::Inconsistent { .. }), "{error:?}");
     assert!(!format!("{error:?} {error}").contains("SECRET"));
     assert!(!store.check().await.unwrap().is_empty());
+}
+
+/// What is written into a file that nobody can find again is not acknowledged.
+#[cfg(unix)]
+#[tokio::test]
+async fn spec_6_2_nothing_is_acknowledged_once_a_file_was_taken_away() {
+    for taken in ["memoir.db", "memoir.db-wal"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memoir.db");
+        let (store, mut agent) = begin(&path).await;
+        let (file, aside) = (folder.path().join(taken), folder.path().join("aside"));
+        std::fs::rename(&file, &aside).unwrap();
+        for another in [false, true] {
+            if another {
+                std::fs::copy(&aside, &file).unwrap();
+            }
+            let error = store.commit(saving(&agent, 1, 10)).await.unwrap_err();
+            assert!(matches!(error, Error::Replaced(_)), "{taken}: {error:?}");
+            let error = store.create_user(&user()).await.unwrap_err();
+            assert!(matches!(error, Error::Replaced(_)), "{taken}: {error:?}");
+        }
+        std::fs::rename(&aside, &file).unwrap();
+        save(&store, &mut agent, 1, 10).await.unwrap();
+        drop(store);
+        let store = SqliteStore::open(&path).unwrap();
+        assert_holds(&store, &agent).await;
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use memoir_store::Fleet;
+use memoir_store::{Fleet, LogsOf};
 use rusqlite::Connection;
 
 use crate::common::*;
@@ -33,7 +33,13 @@ async fn spec_4_2_very_many_agents_get_their_leaves_at_once() {
     let mut length = AGENTS / 2;
     for round in 0..3 {
         let started = Instant::now();
-        assert_eq!(store.append_leaves(at(round)).await.unwrap(), length);
+        assert_eq!(
+            store
+                .append_leaves(at(round), LogsOf::Everybody)
+                .await
+                .unwrap(),
+            length
+        );
         println!("{length} entries after {:.2?}", started.elapsed());
         assert_eq!(store.leaves(0).await.unwrap().len() as u64, length);
         assert_eq!(store.scopes().await.unwrap().len() as u64, AGENTS);

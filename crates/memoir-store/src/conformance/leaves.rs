@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_domain::audit::Action;
+use memoir_domain::{AgentScope, audit::Action};
 
 use super::fixtures::*;
-use crate::{LeafRow, Store};
+use crate::{LeafRow, LogsOf, Store};
 
 /// The entry that an author's log calls for.
 fn leaf(author: &Author, seconds: i64) -> LeafRow {
@@ -32,28 +32,46 @@ pub(super) async fn spec_4_2_every_log_that_has_grown_gets_a_leaf(store: Arc<dyn
     ];
     let mut expected = Vec::new();
     // None of them has a record.
-    assert_eq!(store.append_leaves(at(1)).await.unwrap(), 0);
+    assert_eq!(
+        store.append_leaves(at(1), LogsOf::Everybody).await.unwrap(),
+        0
+    );
     grow(&mut authors[0], 2).await;
     grow(&mut authors[1], 1).await;
-    assert_eq!(store.append_leaves(at(2)).await.unwrap(), 2);
+    assert_eq!(
+        store.append_leaves(at(2), LogsOf::Everybody).await.unwrap(),
+        2
+    );
     expected.extend([leaf(&authors[1], 2), leaf(&authors[0], 2)]);
     assert_eq!(store.leaves(0).await.unwrap(), expected);
     // Nothing has grown, though agents have changed.
     let commit = authors[0].commit();
     authors[0].write(commit).await.unwrap();
-    assert_eq!(store.append_leaves(at(3)).await.unwrap(), 2);
+    assert_eq!(
+        store.append_leaves(at(3), LogsOf::Everybody).await.unwrap(),
+        2
+    );
 
     grow(&mut authors[2], 5).await;
     let mut commit = authors[0].recording(vec![record(Action::AgentErased)]);
     commit.agent.columns.erased_at = Some(at(4));
     authors[0].write(commit).await.unwrap();
-    assert_eq!(store.append_leaves(at(5)).await.unwrap(), 4);
+    assert_eq!(
+        store.append_leaves(at(5), LogsOf::Everybody).await.unwrap(),
+        4
+    );
     expected.extend([leaf(&authors[2], 5), leaf(&authors[0], 5)]);
     // The clock was moved back: the order is that of the entries.
     for author in &mut authors[1..] {
         grow(author, 1).await;
     }
-    assert_eq!(store.append_leaves(at(-9)).await.unwrap(), 6);
+    assert_eq!(
+        store
+            .append_leaves(at(-9), LogsOf::Everybody)
+            .await
+            .unwrap(),
+        6
+    );
     expected.extend([leaf(&authors[1], -9), leaf(&authors[2], -9)]);
 
     for from in 0..=7 {
@@ -61,6 +79,39 @@ pub(super) async fn spec_4_2_every_log_that_has_grown_gets_a_leaf(store: Arc<dyn
         assert_eq!(found, expected[expected.len().min(from as usize)..]);
     }
     assert_eq!(store.leaves(u64::MAX).await.unwrap(), []);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_6_leaves_are_of_those_that_are_asked_for_only(store: Arc<dyn Store>) {
+    let mut authors = [
+        Author::new(&store, 1, 1).await,
+        Author::new(&store, 1, 2).await,
+        Author::new(&store, 2, 3).await,
+    ];
+    for author in &mut authors {
+        grow(author, 1).await;
+    }
+    let [first, second, other] = &authors;
+    let agent = LogsOf::Agent(second.scope());
+    let account = LogsOf::Account(first.scope().account);
+    // One that the account has not.
+    let stranger = AgentScope {
+        account: other.scope().account,
+        ..first.scope()
+    };
+    let mut expected = Vec::new();
+    for (of, own) in [
+        (LogsOf::Agent(stranger), None),
+        (agent, Some(second)),
+        (account, Some(first)),
+        (account, None),
+        (LogsOf::Everybody, Some(other)),
+    ] {
+        expected.extend(own.map(|author| leaf(author, 7)));
+        let length = store.append_leaves(at(7), of).await.unwrap();
+        assert_eq!(length, expected.len() as u64);
+        assert_eq!(store.leaves(0).await.unwrap(), expected);
+    }
     assert_sound(&store).await;
 }
 
@@ -72,7 +123,10 @@ pub(super) async fn spec_4_2_leaves_have_no_gaps_whoever_appends(store: Arc<dyn 
         tasks.push(tokio::spawn(async move {
             for round in 0..15 {
                 grow(&mut author, 1).await;
-                let length = store.append_leaves(at(round)).await.unwrap();
+                let length = store
+                    .append_leaves(at(round), LogsOf::Everybody)
+                    .await
+                    .unwrap();
                 // Mine is among them, whoever appended it.
                 let leaves = store.leaves(0).await.unwrap();
                 assert!(leaves.len() as u64 >= length);
@@ -90,6 +144,12 @@ pub(super) async fn spec_4_2_leaves_have_no_gaps_whoever_appends(store: Arc<dyn 
     for leaf in &leaves {
         assert_eq!(leaf.head, hash(leaf.agent, leaf.seq));
     }
-    assert_eq!(store.append_leaves(at(99)).await.unwrap(), 6 * 15);
+    assert_eq!(
+        store
+            .append_leaves(at(99), LogsOf::Everybody)
+            .await
+            .unwrap(),
+        6 * 15
+    );
     assert_sound(&store).await;
 }

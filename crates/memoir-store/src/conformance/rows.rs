@@ -16,7 +16,7 @@ use memoir_domain::{
 use super::fixtures::*;
 use crate::{
     AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit, Document, Error, FleetRanks,
-    MemoryRow, RecordFilter, Selection, SessionColumns, SessionRow, Store, StoredText,
+    LogsOf, MemoryRow, RecordFilter, Selection, SessionColumns, SessionRow, Store, StoredText,
 };
 
 /// The largest count that every store can hold.
@@ -77,7 +77,10 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
     assert_eq!(store.records_at(nobody, &[1]).await.unwrap(), []);
     assert_eq!(store.scopes().await.unwrap(), []);
     assert_eq!(store.leaves(0).await.unwrap(), []);
-    assert_eq!(store.append_leaves(at(1)).await.unwrap(), 0);
+    assert_eq!(
+        store.append_leaves(at(1), LogsOf::Everybody).await.unwrap(),
+        0
+    );
     assert_eq!(store.leaves(0).await.unwrap(), []);
     assert!(
         !store

@@ -1,0 +1,64 @@
+//! Where the files are that the connection that writes has open. What is written into a file that was taken away
+//! is gone once this process has ended, so that nothing of it may be acknowledged.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use memoir_store::Error;
+
+use crate::error::Result;
+
+/// Which file stands at a path: the same one has the same numbers for as long as somebody has it open.
+type Identity = (u64, u64);
+
+/// The database and the log beside it, as they were when they were opened.
+pub(crate) struct Place {
+    path: PathBuf,
+    identity: Option<Identity>,
+    log: PathBuf,
+    /// `None` until the log is there.
+    log_identity: Option<Identity>,
+}
+
+impl Place {
+    /// Of the database at that path, which is open.
+    pub(crate) fn of(path: &Path) -> Self {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        let log = PathBuf::from(log);
+        Self {
+            path: path.to_owned(),
+            identity: identity(path),
+            log_identity: identity(&log),
+            log,
+        }
+    }
+
+    /// Makes sure that both are where they were. Inside a transaction, in which the log is there. Takes two
+    /// microseconds.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        let log = identity(&self.log);
+        let expected = *self.log_identity.get_or_insert(log.unwrap_or_default());
+        if identity(&self.path) == self.identity && log == Some(expected) {
+            return Ok(());
+        }
+        Err(Error::Replaced(self.path.display().to_string()).into())
+    }
+}
+
+/// `None` where there is none, and always the same where the system has no such numbers.
+fn identity(path: &Path) -> Option<Identity> {
+    let metadata = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        Some((0, 0))
+    }
+}
