@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use memoir_domain::{
     SessionId, Timestamp,
     agent::Agent,
-    audit::{Actor, Record},
+    audit::{Action, Actor, Record},
     memory::{Memory, Number},
     rewind::{self, RewindPlan, RewindPreview},
     session::Session,
@@ -82,9 +82,10 @@ impl AgentHandle {
         let changes = rewind::preview(&agent, &memories, &plan, now);
         let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
         let decision = decision.filter(|_| doing != Doing::Nothing);
-        let last = decision
-            .as_ref()
-            .and_then(|decision| decision.records.last());
+        let last = decision.as_ref().and_then(|decision| {
+            let mut records = decision.records.iter();
+            records.find(|record| record.action == Action::AgentRewound)
+        });
         let seq = last.map(|record| record.seq);
         if let Some(decision) = decision {
             // Rests on the version that was loaded first: whoever wrote since makes this a conflict.

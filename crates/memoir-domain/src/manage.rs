@@ -44,7 +44,7 @@ pub fn create_agent(
     };
     let mut all = vec![(Field::Name, Some(name))];
     all.extend_from_slice(assignments);
-    let (agent, changes) = assign(blank, &all)?;
+    let (agent, changes) = assign(blank, &all, actor)?;
     let mut draft = Draft::new(agent, None, now);
     record_settings(&mut draft, actor, changes);
     Ok(draft.finish())
@@ -62,7 +62,7 @@ pub fn configure(
     now: Timestamp,
 ) -> Result<Option<Decision>, Invalid> {
     let guard = agent.settings.effective_loss_guard();
-    let (mut agent, changes) = assign(agent, assignments)?;
+    let (mut agent, changes) = assign(agent, assignments, actor)?;
     if changes.is_empty() {
         return Ok(None);
     }
@@ -198,7 +198,23 @@ fn somebody(actor: &Actor) -> &'static str {
 
 type Changed = Vec<(Field, SettingChange)>;
 
-fn assign(mut agent: Agent, assignments: &[Assignment<'_>]) -> Result<(Agent, Changed), Invalid> {
+/// Sets them, and gives what became different. A prompt that the agent has authored and an administrator sets counts as
+/// set, whether it is another one or not: nothing tells whether it is the one that was there (SPEC 5.1).
+fn assign(
+    mut agent: Agent,
+    assignments: &[Assignment<'_>],
+    actor: &Actor,
+) -> Result<(Agent, Changed), Invalid> {
+    let is_unseen = |field: Field| {
+        actor.kind == ActorKind::Administrator
+            && field.is_text()
+            && agent.settings.authored.contains(field.as_str())
+            && assignments.iter().any(|(set, _)| *set == field)
+    };
+    let unseen: Vec<Field> = Field::ALL
+        .into_iter()
+        .filter(|field| is_unseen(*field))
+        .collect();
     let before = (agent.name.clone(), agent.settings.clone());
     for &(field, value) in assignments {
         agent::set_field(&mut agent.name, &mut agent.settings, field, value)?;
@@ -208,7 +224,7 @@ fn assign(mut agent: Agent, assignments: &[Assignment<'_>]) -> Result<(Agent, Ch
         .filter_map(|field| {
             let old = agent::field_value(&before.0, &before.1, field);
             let new = agent::field_value(&agent.name, &agent.settings, field);
-            (old != new).then(|| {
+            (old != new || unseen.contains(&field)).then(|| {
                 let change = SettingChange {
                     field: field.as_str().to_owned(),
                     before: PrivateJson::new(old),

@@ -190,7 +190,8 @@ fn targets(
 
 /// Returns every memory to exactly what it was at the point planned; `None` where nothing would become
 /// different. Memories that did not exist then are discarded; shredded ones stay so (SPEC 4.4). No
-/// journal entry is added, so that the kept memories are exactly those of that time. Settings and prompts
+/// journal entry is added, so that the kept memories are exactly those of that time; the record tells how many
+/// constitutional memories were discarded or lost their protection. Settings and prompts
 /// stay as they are: they are the agent's own or an administrator's to set, and each can be set back by
 /// itself.
 ///
@@ -251,11 +252,16 @@ fn draft(
     let mut draft = Draft::new(agent, None, now);
     let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
     let measured = RewindPreview::of(&before, &draft.agent.tally, &changes);
+    let mut facts = facts(plan, &measured);
+    let unprotected = unprotected(memories, &changes);
+    if unprotected > 0 {
+        facts = facts.count("unprotected", unprotected);
+    }
     draft.record(
         actor.clone(),
         Action::AgentRewound,
         None,
-        facts(plan, &measured),
+        facts,
         Body {
             changes,
             ..Body::default()
@@ -263,6 +269,16 @@ fn draft(
     );
     draft.other_sessions = sessions_changed(sessions, log, draft.records());
     (draft, measured)
+}
+
+/// How many kept constitutional memories the changes discard, or take the protection from.
+fn unprotected(memories: &BTreeMap<Number, Memory>, changes: &[Change]) -> u64 {
+    let is_held = |memory: &Memory| memory.is_kept() && memory.is_constitutional();
+    let lifted = changes.iter().filter(|change| {
+        let was_held = memories.get(&change.number()).is_some_and(is_held);
+        was_held && !is_held(&change.after())
+    });
+    lifted.count() as u64
 }
 
 fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {

@@ -193,3 +193,27 @@ fn spec_3_14_an_agent_makes_its_own_loss_guard_stricter_and_never_laxer() {
     assert_eq!(author(&mut world, Field::LossGuard, None), Ok(true));
     assert_eq!(guard(&world), LossGuard::Limit);
 }
+
+#[test]
+fn spec_5_1_setting_a_prompt_to_what_it_is_does_not_tell_that_it_was_that() {
+    let mut world = World::new();
+    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    let set = |world: &World, words: &str| {
+        let prompt = [(Field::SystemPrompt, Some(words))];
+        let decision =
+            memoir_domain::manage::configure(world.agent.clone(), &prompt, &admin(), world.now);
+        decision.unwrap().map(|decision| {
+            let records = decision.records.iter();
+            let open = records.map(|record| (record.action, record.facts.clone()));
+            (open.collect::<Vec<_>>(), decision.changes.len())
+        })
+    };
+    let same = set(&world, LONG);
+    assert!(same.is_some());
+    assert_eq!(same, set(&world, "You are somebody else."));
+    // The agent itself knows what it has set.
+    assert_eq!(
+        author(&mut world, Field::SystemPrompt, Some(LONG)),
+        Ok(false)
+    );
+}

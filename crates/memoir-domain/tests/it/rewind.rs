@@ -64,7 +64,8 @@ fn spec_4_3_the_kept_memories_are_exactly_those_of_the_time() {
         json!(record.facts),
         json!({
             "to_seq": plan.to_seq, "to": then.to_string(), "memories": 6, "returning": 1,
-            "discarded": 3, "reworded": 0, "core_tokens_before": 9, "core_tokens_after": 11,
+            "discarded": 3, "reworded": 0, "core_tokens_before": 9, "unprotected": 1,
+            "core_tokens_after": 11,
             "core_tokens": 11,
         })
     );
@@ -218,4 +219,20 @@ fn spec_5_1_a_plan_prints_no_words() {
     let printed = format!("{plan:?}");
     assert!(printed.contains("PrivateText(11 characters)"), "{printed}");
     assert!(world.memories.contains_key(&Number(1)) && !printed.contains("dawn"));
+}
+
+#[test]
+fn spec_4_3_a_rewind_tells_how_many_constitutional_memories_it_takes() {
+    let mut world = World::with(TEXTS);
+    let then = world.now;
+    world.tick();
+    world.protect(2);
+    world.tick();
+    let later = world.now;
+    let told = |world: &World| world.last_record().facts.count_of("unprotected");
+    assert!(world.rewind(then));
+    assert_eq!(told(&world), Some(1));
+    // Nothing is taken by what brings it back.
+    assert!(world.rewind(later));
+    assert_eq!(told(&world), None);
 }
