@@ -15,7 +15,7 @@ use std::{
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId,
-    audit::{Action, Actor, ActorKind},
+    audit::{Action, Actor, ActorKind, Record},
     manage,
 };
 use memoir_store::{AgentQuery, Document, RecordFilter, TokenColumns, TokenRow};
@@ -235,7 +235,8 @@ impl SignedIn {
 /// Whether an agent may be given a token without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provision {
-    /// Only while it has no memories: by an administrator.
+    /// Only the first one, while it has no memories and has authored nothing: by an administrator. One that was
+    /// revoked or is over may be replaced meanwhile.
     First,
     /// At any time: by the agent itself, or by the owner of the machine.
     Any,
@@ -559,7 +560,7 @@ impl Account {
 
 impl AgentHandle {
     /// Makes a token for the agent; it is on the record of the agent. Where only the first one may be made
-    /// and the agent has memories, it takes the agent's leave, which is used up: then the token ends no
+    /// and the agent is in use, it takes the agent's leave, which is used up: then the token ends no
     /// later than the agent allowed.
     ///
     /// # Errors
@@ -598,26 +599,42 @@ impl AgentHandle {
         self.memoir.revoke(row, actor).await
     }
 
-    /// Whether the agent was ever given a memory, discarded since or not, other than the entries in which
-    /// Memoir itself tells it what an administrator has set.
-    async fn has_own_memories(&self, loaded: &Loaded) -> Result<bool> {
+    /// Whether an administrator may provision the agent's first token: while it was given no memory, discarded since
+    /// or not, other than the entries in which Memoir itself tells it what was set; while it set nothing about
+    /// itself; and while no token of it opens anything.
+    async fn is_unused(&self, loaded: &Loaded) -> Result<bool> {
         /// More than an administrator sets before the agent is put to use.
         const MOST_TOLD: u64 = 100;
         let given = loaded.agent.next_number.0 - 1;
-        if given == 0 || given > MOST_TOLD {
-            return Ok(given > 0);
+        if given > MOST_TOLD {
+            return Ok(false);
         }
-        let saved = RecordFilter {
-            actions: vec![Action::MemorySaved],
+        let now = self.memoir.now();
+        for row in self.memoir.store.agent_tokens(self.scope).await? {
+            if Token::read(&row)?.counts(now) {
+                return Ok(false);
+            }
+        }
+        let acts = RecordFilter {
+            actions: vec![
+                Action::MemorySaved,
+                Action::AgentConfigured,
+                Action::AgentConfigureQuestioned,
+            ],
             ..RecordFilter::default()
         };
-        // Opened, so that nobody who can write to the database makes an agent's memories out to be others.
-        let records = self.load_records(&saved).await?;
+        // Opened, so that nobody who can write to the database makes an agent's acts out to be others'.
+        let records = self.load_records(&acts).await?;
+        let is_of = |kind| move |record: &&Record| record.actor.kind == kind;
+        let saved = |record: &&Record| record.action == Action::MemorySaved;
         let told = records
             .iter()
-            .filter(|record| record.actor.kind == ActorKind::System)
-            .count();
-        Ok(told as u64 != given)
+            .filter(saved)
+            .filter(is_of(ActorKind::System));
+        let has_authored = records
+            .iter()
+            .any(|record| is_of(ActorKind::Agent)(&record));
+        Ok(told.count() as u64 == given && !has_authored)
     }
 
     /// Writes a token of the agent with its record: a new one, where `new` says under which condition, or
@@ -632,7 +649,7 @@ impl AgentHandle {
             let loaded = self.load(&AgentQuery::default()).await?;
             let mut token = token.clone();
             let mut leave = None;
-            if new == Some(Provision::First) && self.has_own_memories(&loaded).await? {
+            if new == Some(Provision::First) && !self.is_unused(&loaded).await? {
                 let found = self.token_leave(&loaded, actor).await?.ok_or(CONFLICT)?;
                 let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
                 token.open.expires_at = earlier(token.open.expires_at, given.expires_at);

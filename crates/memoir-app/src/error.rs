@@ -49,8 +49,10 @@ pub enum Error {
     /// A request for access is not taken, answered or used.
     #[error(transparent)]
     Access(AccessRefusal),
-    /// An agent that has memories is given no token without its consent.
-    #[error("the agent `{0}` has memories: only it can make further tokens for itself")]
+    /// An agent that has memories, has authored something or has a token is given none without its consent.
+    #[error(
+        "the agent `{0}` is in use: it has memories, has set something about itself or has a token, and only it can make further tokens for itself"
+    )]
     ConsentNeeded(String),
     /// The agent has no memory of the number.
     #[error("there is no memory {0}")]

@@ -38,6 +38,13 @@ impl Door {
         made.await.unwrap()
     }
 
+    /// One that the agent makes itself.
+    async fn another(&self) -> NewToken {
+        let actor = memoir_domain::audit::Actor::agent("wren");
+        let made = self.agent.create_token(Provision::Any, None, &actor);
+        made.await.unwrap()
+    }
+
     async fn enters(&self, token: &NewToken) -> Option<Principal> {
         self.memoir
             .authenticate(token.secret.expose())
@@ -64,10 +71,53 @@ impl Door {
 }
 
 #[tokio::test]
+async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_it_was_not_used() {
+    use memoir_domain::{agent::Field, audit::Actor};
+    let refused = async |door: &Door| {
+        let made = door
+            .agent
+            .create_token(Provision::First, None, &person())
+            .await;
+        matches!(made, Err(Error::ConsentNeeded(_)))
+    };
+    let revoke = async |door: &Door, token: &NewToken| {
+        door.agent
+            .revoke_token(token.view.id, &person())
+            .await
+            .unwrap();
+    };
+    // A second one beside it is the agent's to make.
+    let door = Door::new().await;
+    let first = door.first().await;
+    assert!(refused(&door).await);
+    revoke(&door, &first).await;
+    let second = door.first().await;
+    revoke(&door, &second).await;
+    // What an administrator sets is none of the agent's.
+    let agent = &door.agent;
+    let configure = async |prompt, actor: Actor| {
+        let prompt = [(Field::SystemPrompt, Some(prompt))];
+        agent.configure(&prompt, &actor).await.unwrap();
+    };
+    configure("Be brief.", person()).await;
+    let third = door.first().await;
+    revoke(&door, &third).await;
+    // Once the agent has written a prompt, whoever got a token could read it: on the record too, where an
+    // administrator has set another one since.
+    configure("I keep secrets.", Actor::agent("wren")).await;
+    assert!(refused(&door).await);
+    configure("Be brief.", person()).await;
+    assert!(refused(&door).await);
+    let door = Door::new().await;
+    door.agent.save(&[input("One.")], &person()).await.unwrap();
+    assert!(refused(&door).await);
+}
+
+#[tokio::test]
 async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memories() {
     let door = Door::new().await;
     let first = door.first().await;
-    let second = door.first().await;
+    let second = door.another().await;
     for token in [&first, &second] {
         let principal = door.enters(token).await.unwrap();
         assert_eq!(principal.agent, Some(door.agent.scope().agent));
@@ -213,7 +263,7 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
 #[tokio::test]
 async fn spec_5_5_uses_are_written_together_and_never_go_back() {
     let door = Door::new().await;
-    let (one, other) = (door.first().await, door.first().await);
+    let (one, other) = (door.first().await, door.another().await);
     let used = async || {
         let tokens = door.account.tokens().await.unwrap();
         let of = |token: &NewToken| {

@@ -149,7 +149,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     let refused = browser.fill_in(&page, &path, &[]).await;
     assert_eq!(refused.status, 409);
     refused.document().check(&page);
-    let told = "The agent <code>Wren</code> has memories: only it can make further tokens";
+    let told = "The agent <code>Wren</code> is in use";
     assert!(refused.text.contains(told), "{}", refused.text);
     let ask = format!("/agents/{}/access", agent.scope().agent);
     assert!(refused.document().links().contains(&ask));

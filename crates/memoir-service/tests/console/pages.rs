@@ -92,19 +92,21 @@ pub async fn busy_agent(house: &House) -> AgentHandle {
         let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
         called.unwrap();
     }
-    let draft = AccessDraft {
-        kind: AccessKind::Read {
-            scope: AccessScope::All,
-            minutes: 10,
-        },
+    let draft = |scope| AccessDraft {
+        kind: AccessKind::Read { scope, minutes: 10 },
         // What an administrator writes is for the others, too; what the agent says to it is not.
         purpose: "to see <b>why</b>".into(),
     };
-    let refused = agent.request_access(&draft, &owner()).await.unwrap();
+    let refused = agent
+        .request_access(&draft(AccessScope::All), &owner())
+        .await
+        .unwrap();
     let reason = format!("No {CANARY} for you").into();
     let answered = agent.answer_access(refused.id, false, Some(reason), &actor);
     answered.await.unwrap();
-    agent.request_access(&draft, &owner()).await.unwrap();
+    // Less than it said no to.
+    let core = draft(AccessScope::Core);
+    agent.request_access(&core, &owner()).await.unwrap();
     agent
 }
 

@@ -501,11 +501,16 @@ async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
         let answered = scene.answer(id, granted).await;
         assert_eq!(answered["state"], if granted { "done" } else { "refused" });
         assert_eq!(content().await, !granted);
+        // After a no it is not asked again for a day.
+        let again = house.post(path, &scene.ada, reason.clone()).await;
+        let code = if granted {
+            "shredded"
+        } else {
+            "refused_before"
+        };
+        again.refused(409, code);
+        scene.house.clock.advance(Duration::from_secs(86_400));
     }
-    house
-        .post(path, &scene.ada, reason)
-        .await
-        .refused(409, "shredded");
 }
 
 struct One(Arc<ModelScript>);
