@@ -7,6 +7,7 @@
 mod access;
 mod arguments;
 mod life;
+mod lines;
 mod tools;
 
 use access::{Answered, Asking, Ways};
@@ -15,8 +16,9 @@ use memoir_domain::quote::quote_json;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+        CustomResult, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+        ServerConfig, Tool,
     },
     service::RequestContext,
     transport::streamable_http_server::{
@@ -24,6 +26,7 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 
 /// What a client is told about the whole.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -120,6 +123,14 @@ impl ServerHandler for Door {
         tools::all().into_iter().find(|tool| tool.name == name)
     }
 
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        lines::answer(&request)
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -151,15 +162,29 @@ impl ServerHandler for Door {
 /// # Errors
 /// The client does not begin as the protocol says, or the connection breaks.
 pub async fn serve_stdio(agent: AgentHandle) -> Result<(), String> {
+    let (input, output) = rmcp::transport::stdio();
+    serve_lines(agent, input, output).await
+}
+
+/// As [`serve_stdio`], over any two ends: a message a line. One that is too long is refused.
+///
+/// # Errors
+/// As for [`serve_stdio`].
+pub async fn serve_lines(
+    agent: AgentHandle,
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> Result<(), String> {
+    let (passed, taken) = tokio::io::duplex(64 << 10);
+    // Ends with the input, or when nobody takes the lines any more.
+    let passing = tokio::spawn(lines::pass(BufReader::new(input), passed));
     let service = Door::new(agent)
-        .serve(rmcp::transport::stdio())
+        .serve((taken, output))
         .await
         .map_err(|error| error.to_string())?;
-    service
-        .waiting()
-        .await
-        .map(drop)
-        .map_err(|error| error.to_string())
+    let ended = service.waiting().await;
+    passing.abort();
+    ended.map(drop).map_err(|error| error.to_string())
 }
 
 /// The protocol over HTTP, as a service for requests that carry an [`AgentHandle`] among their extensions.

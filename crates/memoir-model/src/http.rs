@@ -63,9 +63,9 @@ impl Endpoint {
         tracing::debug!(status, bytes = bytes.len(), "a model's provider answered");
 
         if !(200..300).contains(&status) {
-            let html = is_html(&content_type, text) && !is_temporary(status);
+            let html = is_html(content_type, text) && !is_temporary(status);
             if html {
-                return Err(self.web_page(status, &content_type));
+                return Err(self.web_page(status, content_type));
             }
             return Err(self.failure(status, wait, json.as_ref().and_then(reported_error)));
         }
@@ -75,7 +75,7 @@ impl Endpoint {
                 None => Ok(answer),
             },
             Some(_) => Err(retryable("JSON, but no object")),
-            None if is_html(&content_type, text) => Err(self.web_page(status, &content_type)),
+            None if is_html(content_type, text) => Err(self.web_page(status, content_type)),
             None if content_type == "text/event-stream" => Err(ModelError::BadAnswer {
                 what: "a stream of events, though none was asked for".to_owned(),
                 retryable: false,
