@@ -151,6 +151,11 @@ pub enum Error {
     /// There is no import to take back.
     #[error("no import of the agent is there to be taken back")]
     NoImport,
+    /// Another text cannot take the place of a memory.
+    #[error(
+        "{0} cannot be replaced: it is constitutional, stands for the wordings of others too, or is not kept any more"
+    )]
+    NotReplaceable(Number),
     /// What was done with imported memories since stands in the way of taking the import back.
     #[error(
         "{count} memories stand in the way of taking the import back: sessions merged them with others, or somebody protected them since (the first: {})",
@@ -268,6 +273,7 @@ impl Error {
             Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
             Self::Change(refusal) => refusal.code(),
             Self::NotUndoable { .. } | Self::NoImport => "not_undoable",
+            Self::NotReplaceable(_) => "precondition_failed",
             Self::ImportInTheWay { .. } | Self::InTheWay { .. } | Self::BeyondAgent { .. } => {
                 "in_the_way"
             }
@@ -319,6 +325,7 @@ impl Error {
                 .to_owned(),
             Self::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`".to_owned(),
             Self::InTheWay { .. } => "`--cascade` undoes these too".to_owned(),
+            Self::NotReplaceable(_) => "put its page back as it was, and change it in a session; `memoir history AGENT NUMBER` shows what it stands for".to_owned(),
             Self::ImportInTheWay { .. } => "undo the sessions since with `memoir rollback SESSION`, or take the protection away with `memoir unprotect`".to_owned(),
             Self::BeyondAgent { .. } => "an administrator can undo it".to_owned(),
             Self::EditRefused { .. } => "rehearse again".to_owned(),

@@ -162,7 +162,7 @@ impl AgentHandle {
                         .await?;
                 }
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
-                let decision = taking_over::taken(agent, &before, "jsonl", actor, now);
+                let decision = taking_over::taken(agent, &before, "jsonl", &[], actor, now);
                 together.add(decision, |_| {}).await?;
                 Ok((true, ()))
             })

@@ -147,7 +147,7 @@ impl AgentHandle {
             taken.first = Some(before.next_number);
             taken.last = Some(Number(agent.next_number.0 - 1));
             taken.seq = Some(agent.next_seq);
-            let decision = import::taken(agent, &before, how.format, &how.actor, now);
+            let decision = import::taken(agent, &before, how.format, &[], &how.actor, now);
             together.add(decision, |_| {}).await?;
             Ok((true, taken))
         });
@@ -242,6 +242,57 @@ impl AgentHandle {
         Ok(incoming)
     }
 
+    /// Takes texts over in the place of memories, and new ones beside them, all or none. It is an import, and
+    /// is taken back as one. `None` where there is nothing to do.
+    ///
+    /// # Errors
+    /// [`Error::NotReplaceable`] where a memory is constitutional, stands for other wordings too, or is not
+    /// there any more; a limit is broken; somebody else changed the agent meanwhile.
+    pub async fn take_edits(
+        &self,
+        edits: Vec<(Option<Number>, MemoryInput)>,
+        actor: &Actor,
+    ) -> Result<Option<u64>> {
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let door = Door {
+            origin: Origin::Import,
+            added_by: actor.kind,
+        };
+        let incoming = edits.iter().map(|(_, input)| {
+            let memory = input.check(door)?;
+            Ok(Incoming { memory, gone: None })
+        });
+        let incoming = incoming.collect::<Result<Vec<Incoming>>>()?;
+        let replaced: Vec<Number> = edits.iter().filter_map(|(number, _)| *number).collect();
+        let loaded = self
+            .load(&wanted(Selection::Numbers(replaced.clone())))
+            .await?;
+        import::check_undo(&loaded.agent, loaded.running_session)?;
+        for number in &replaced {
+            let mut memories = loaded.memories.iter();
+            let found = memories.find(|memory| memory.number == *number);
+            if !found.is_some_and(import::can_replace) {
+                return Err(Error::NotReplaceable(*number));
+            }
+        }
+        let (memories, before) = (loaded.memories.clone(), loaded.agent.clone());
+        let written = self.write_together(loaded, async |together| {
+            let now = self.memoir.now();
+            let decision = import::replace(together.agent.clone(), memories, actor, now);
+            together.add(decision, |_| {}).await?;
+            let decision = import::take(together.agent.clone(), incoming, actor, now);
+            together.add(decision, |_| {}).await?;
+            let agent = together.agent.clone();
+            let seq = agent.next_seq;
+            let decision = import::taken(agent, &before, "markdown", &replaced, actor, now);
+            together.add(decision, |_| {}).await?;
+            Ok((true, Some(seq)))
+        });
+        written.await.map_err(contended)
+    }
+
     /// Takes the last import back that was not: discards the memories that it gave and that are kept.
     ///
     /// # Errors
@@ -280,19 +331,21 @@ impl AgentHandle {
         }
         let written = self.write_together(loaded, async |together| {
             for numbers in batches(&together.agent) {
-                if !numbers.iter().any(|number| extent.holds(*number)) {
+                let concerns =
+                    |number: &Number| extent.holds(*number) || extent.replaced.contains(number);
+                if !numbers.iter().any(concerns) {
                     continue;
                 }
                 let batch = self.load(&wanted(Selection::Numbers(numbers))).await?;
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
-                let decision = import::take_back(agent, extent, batch.memories, actor, now);
+                let decision = import::take_back(agent, &extent, batch.memories, actor, now);
                 if !decision.records.is_empty() {
                     together.add(decision, |_| {}).await?;
                 }
             }
             let (agent, now) = (together.agent.clone(), self.memoir.now());
             let seq = agent.next_seq;
-            let decision = import::taken_back(agent, extent, kept, actor, now);
+            let decision = import::taken_back(agent, &extent, kept, actor, now);
             together.add(decision, |_| {}).await?;
             let undone = ImportUndone {
                 import_seq: extent.seq,

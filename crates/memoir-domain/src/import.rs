@@ -34,7 +34,7 @@ pub struct Gone {
 }
 
 /// What an import gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
     /// The record that tells of it.
     pub seq: u64,
@@ -42,11 +42,14 @@ pub struct Extent {
     pub first: Number,
     /// That of its last one.
     pub last: Number,
+    /// The memories in whose place it put others.
+    pub replaced: Vec<Number>,
 }
 
 const FIRST: &str = "first_number";
 const LAST: &str = "last_number";
 const IMPORT: &str = "import_seq";
+const REPLACED: &str = "in_place_of";
 
 /// Takes memories over, in their order.
 pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp) -> Decision {
@@ -80,11 +83,13 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
 }
 
 /// Tells of an import that is over: all memories and records that the agent got since `before`, its state
-/// before the first of them. `format` is the form that they came in.
+/// before the first of them. `format` is the form that they came in, `replaced` the memories in whose place some
+/// of them stand.
 pub fn taken(
     agent: Agent,
     before: &Agent,
     format: &'static str,
+    replaced: &[Number],
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
@@ -102,6 +107,10 @@ pub fn taken(
         .count("discarded", discarded.saturating_sub(discarded_before))
         .count(FIRST, before.next_number.0)
         .count(LAST, agent.next_number.0.saturating_sub(1));
+    let facts = match replaced {
+        [] => facts,
+        replaced => facts.numbers(REPLACED, replaced.iter().copied()),
+    };
     let mut draft = Draft::new(agent, None, now);
     draft.record(
         actor.clone(),
@@ -131,6 +140,7 @@ pub fn told_by(records: &[Record]) -> (Vec<Extent>, Vec<Extent>) {
             seq: record.seq,
             first: Number(count(FIRST)?),
             last: Number(count(LAST)?),
+            replaced: record.facts.places_of(REPLACED).map(Number).collect(),
         })
     });
     extents.partition(|extent| !undone.contains(&extent.seq))
@@ -165,36 +175,74 @@ pub fn check_undo(agent: &Agent, running: Option<SessionId>) -> Result<(), Chang
     manage::check_idle(agent, running)
 }
 
-/// Discards those of `memories` that the import gave and that are kept, each with a record of its own. What
-/// it gave as constitutional goes too: that was given by the import alone.
+/// Whether another text can take a memory's place: it is kept, nobody protected it, and it says its own words
+/// alone.
+pub fn can_replace(memory: &Memory) -> bool {
+    let mut wordings = memory.wordings.iter();
+    memory.is_kept()
+        && !memory.is_constitutional()
+        && wordings.all(|wording| wording.number == memory.number)
+}
+
+/// Discards memories in whose place others are taken over, each with a record of its own.
+pub fn replace(agent: Agent, memories: Vec<Memory>, actor: &Actor, now: Timestamp) -> Decision {
+    let mut draft = Draft::new(agent, None, now);
+    for memory in memories {
+        let after = Memory {
+            discarded_at: Some(now),
+            ..memory.clone()
+        };
+        let action = Action::MemoryDiscarded;
+        record(&mut draft, memory, &after, action, Facts::default(), actor);
+    }
+    draft.finish()
+}
+
+fn record(
+    draft: &mut Draft,
+    before: Memory,
+    after: &Memory,
+    action: Action,
+    facts: Facts,
+    actor: &Actor,
+) {
+    let number = before.number;
+    let body = Body {
+        changes: draft.alter(before, after).into_iter().collect(),
+        ..Body::default()
+    };
+    draft.record(actor.clone(), action, Some(number), facts, body);
+}
+
+/// Discards those of `memories` that the import gave and that are kept, and brings those back that it replaced,
+/// each with a record of its own. What it gave as constitutional goes too: that was given by the import alone.
 pub fn take_back(
     agent: Agent,
-    extent: Extent,
+    extent: &Extent,
     memories: Vec<Memory>,
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
     let mut draft = Draft::new(agent, None, now);
-    let own = memories.into_iter();
-    for memory in own.filter(|memory| memory.is_kept() && extent.holds(memory.number)) {
-        let number = memory.number;
+    for memory in memories {
+        let is_given = memory.is_kept() && extent.holds(memory.number);
+        let is_replaced = !memory.is_kept()
+            && memory.shredded_at.is_none()
+            && extent.replaced.contains(&memory.number);
+        if !is_given && !is_replaced {
+            continue;
+        }
         let after = Memory {
-            discarded_at: Some(now),
+            discarded_at: is_given.then_some(now),
             ..memory.clone()
         };
-        let changes = draft.alter(memory, &after).into_iter().collect();
-        let body = Body {
-            changes,
-            ..Body::default()
+        let action = if is_given {
+            Action::MemoryDiscarded
+        } else {
+            Action::MemoryRestored
         };
         let facts = Facts::default().count(IMPORT, extent.seq);
-        draft.record(
-            actor.clone(),
-            Action::MemoryDiscarded,
-            Some(number),
-            facts,
-            body,
-        );
+        record(&mut draft, memory, &after, action, facts, actor);
     }
     draft.finish()
 }
@@ -202,7 +250,7 @@ pub fn take_back(
 /// Tells of an import that was taken back, and how many memories were discarded for it.
 pub fn taken_back(
     agent: Agent,
-    extent: Extent,
+    extent: &Extent,
     discarded: u64,
     actor: &Actor,
     now: Timestamp,

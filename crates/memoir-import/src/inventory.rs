@@ -60,6 +60,12 @@ pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Option<Recognised
             .text(*index, limits.entry_bytes.min(1 << 20))
             .unwrap_or_default();
         let (fields, _) = frontmatter::split(&text);
+        if fields.has("memoir.number") {
+            return Some(Recognised {
+                pages_of: fields.text("memoir.agent").map(str::to_owned),
+                ..known(Format::Markdown, "pages that Memoir wrote")
+            });
+        }
         claude += usize::from(is_of_claude(&fields));
     }
     if claude > 0 {
@@ -87,6 +93,7 @@ fn known(format: Format, by: &str) -> Recognised {
     Recognised {
         format,
         by: by.to_owned(),
+        pages_of: None,
     }
 }
 

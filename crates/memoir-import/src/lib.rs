@@ -261,10 +261,21 @@ pub struct Memory {
     pub created_at: Option<Timestamp>,
     /// Whether the other program kept it from being changed.
     pub constitutional: bool,
+    /// The memory that it was, where Memoir wrote the page; `None` for all others.
+    pub page_of: Option<PageOf>,
     /// Whether it is of what is offered as a system prompt ([`Report::system_prompt`]).
     pub is_persona: bool,
     /// Why the other program does not hold it for true any more; `None` where it does.
     pub gone: Option<Gone>,
+}
+
+/// A memory that Memoir wrote as a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageOf {
+    /// The agent's name.
+    pub agent: String,
+    /// The memory's number.
+    pub number: u64,
 }
 
 /// That a memory is kept for its history only.
@@ -474,6 +485,8 @@ pub struct Recognised {
     pub format: Format,
     /// By what it was told, such as `results[].memory, hash`; names of fields and files only.
     pub by: String,
+    /// The agent whose memories Memoir wrote as these pages; `None` for all else.
+    pub pages_of: Option<String>,
 }
 
 /// Something to read, of a form that is known.
@@ -494,6 +507,7 @@ impl Import {
             Some(format) => Recognised {
                 format,
                 by: "it was said".to_owned(),
+                pages_of: None,
             },
             None => recognise::recognise(&mut files, limits)?,
         };

@@ -6,7 +6,7 @@
 use memoir_domain::{Timestamp, memory::Kind};
 
 use crate::{
-    Flow, Gone, Reason, WhyGone, date,
+    Flow, Gone, PageOf, Reason, WhyGone, date,
     files::Files,
     frontmatter::{self, Fields},
     letta::offer,
@@ -106,6 +106,28 @@ fn page(
         out.pass(place, Reason::Index);
         return Ok(());
     }
+    if let Some(number) = fields.text("memoir.number") {
+        // A page of Memoir's own is one memory, whatever its text looks like.
+        let agent = fields.text("memoir.agent").unwrap_or_default();
+        return out.entry(Entry {
+            text: body.to_owned(),
+            id: format!("{agent}/{number}"),
+            kind: match fields.text("memoir.kind") {
+                Some("core") => Some(Kind::Core),
+                _ => Some(Kind::Journal),
+            },
+            tags: fields.list("tags"),
+            created_at: dated(&fields),
+            constitutional: fields.is_true("memoir.constitutional"),
+            may_be_json: true,
+            page_of: number.parse().ok().map(|number| PageOf {
+                agent: agent.to_owned(),
+                number,
+            }),
+            place,
+            ..Entry::default()
+        });
+    }
     let day = day_of(stem);
     let created_at = dated(&fields).or(day).or_else(|| files.written_at(index));
     let is_persona = matches!(file, "SOUL.md" | "IDENTITY.md");
@@ -177,7 +199,6 @@ fn page(
     if is_graph && is_bare(&prose) {
         return Ok(());
     }
-    let title = title.filter(|_| !is_memory_of_memoir(&fields));
     out.entry(Entry {
         text: prose,
         title,
@@ -185,11 +206,6 @@ fn page(
         is_page: true,
         ..base
     })
-}
-
-/// Whether Memoir wrote the page itself, whose title is for its readers alone.
-fn is_memory_of_memoir(fields: &Fields) -> bool {
-    fields.has("memoir.number")
 }
 
 fn is_special(file: &str) -> bool {

@@ -9,7 +9,8 @@ use memoir_domain::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Flow, Format, Gone, Halt, Memory, Notice, Options, Place, Reason, Report, WhyGone, split, tags,
+    Flow, Format, Gone, Halt, Memory, Notice, Options, PageOf, Place, Reason, Report, WhyGone,
+    split, tags,
 };
 
 /// Most characters of a title that is put before each part of its page.
@@ -29,6 +30,7 @@ pub(crate) struct Entry {
     pub(crate) constitutional: bool,
     pub(crate) gone: Option<Gone>,
     pub(crate) is_persona: bool,
+    pub(crate) page_of: Option<PageOf>,
     /// What the whole of a page is called, where its text does not begin with it.
     pub(crate) title: Option<String>,
     /// Whether it is a page, which is split at its headings where it is long.
@@ -182,6 +184,7 @@ impl<'a> Out<'a> {
                 created_at: entry.created_at,
                 constitutional: entry.constitutional && entry.gone.is_none(),
                 is_persona: entry.is_persona,
+                page_of: entry.page_of.clone(),
                 gone: entry.gone,
             };
             if (self.give)(memory).is_break() {

@@ -31,6 +31,7 @@ fn known(format: Format, by: &str) -> Recognised {
     Recognised {
         format,
         by: by.to_owned(),
+        pages_of: None,
     }
 }
 

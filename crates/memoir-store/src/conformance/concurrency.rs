@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{audit::Action, memory::Number, session::State};
 
 use super::fixtures::*;
-use crate::{AgentQuery, AuditRow, Commit, Error, MemoryRow, Selection, Store, TokenRow};
+use crate::{AgentQuery, AuditRow, Commit, Commits, Error, MemoryRow, Selection, Store, TokenRow};
 
 /// A commit that would write a row of every table.
 fn of_everything(author: &Author) -> Commit {
@@ -48,6 +48,56 @@ pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
     let commit = of_everything(&author);
     author.write(commit).await.unwrap();
     assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
+    assert_sound(&store).await;
+}
+
+/// Decisions that each rest on the one before; the author stays where it is.
+fn in_a_row(author: &Author, numbers: std::ops::RangeInclusive<u64>) -> Vec<Option<Commit>> {
+    let mut ahead = Author {
+        store: Arc::clone(&author.store),
+        agent: author.agent.clone(),
+    };
+    let mut commits = Vec::new();
+    for number in numbers {
+        let mut commit = ahead.recording(vec![record(Action::MemorySaved)]);
+        commit.memories = ahead.saving(vec![memory(number)]).memories;
+        ahead.agent = commit.agent.clone();
+        ahead.agent.document.version = commit.expected_version.unwrap_or(0) + 1;
+        commits.push(Some(commit));
+    }
+    commits
+}
+
+pub(super) async fn decisions_that_come_together_are_written_whole_or_not_at_all(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    author.save(vec![memory(1)]).await;
+    let before = author.everything().await;
+    let commits = in_a_row(&author, 2..=4);
+
+    // Without a last word.
+    let answer = store
+        .commit_all(Commits::new(commits.clone().into_iter()))
+        .await;
+    assert!(matches!(answer, Err(Error::Unfinished)), "{answer:?}");
+    assert_eq!(author.everything().await, before);
+    let answer = store.commit_all(Commits::new(std::iter::empty())).await;
+    assert!(matches!(answer, Err(Error::Unfinished)), "{answer:?}");
+
+    // One of them rests on something else than the one before.
+    let mut torn = commits.clone();
+    torn.remove(1);
+    torn.push(None);
+    let answer = store.commit_all(Commits::new(torn.into_iter())).await;
+    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    assert_eq!(author.everything().await, before);
+
+    let whole = commits.into_iter().chain([None]);
+    store.commit_all(Commits::new(whole)).await.unwrap();
+    assert_eq!(author.numbers(Selection::All).await, [1, 2, 3, 4]);
+    let records = author.everything().await.2;
+    assert_eq!(records.len(), before.2.len() + 3);
     assert_sound(&store).await;
 }
 

@@ -1,11 +1,14 @@
 //! `memoir export`: an agent's kept memories, in a form that `memoir import` takes.
 
+mod pages;
+
 use std::{
     fs, io,
     io::Write,
     path::{Path, PathBuf},
 };
 
+use self::pages::Layout;
 use memoir_app::import::Line;
 use memoir_vault::archive::Passphrase;
 use zeroize::Zeroizing;
@@ -19,7 +22,11 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// Print an agent's memories as lines of JSON, or seal the whole agent into an archive
+/// Print an agent's memories as lines of JSON, write them as a folder of pages, or seal the whole agent into
+/// an archive
+///
+/// Pages are one file a memory, for people to read and to edit: `memoir import` of the folder shows what
+/// was changed, and takes it over with `--apply`.
 ///
 /// An archive holds memories, settings, sessions and the whole audit under a passphrase; `memoir import`
 /// makes an agent of it, on another installation too. The passphrase is taken from
@@ -31,7 +38,7 @@ pub(crate) struct Arguments {
     /// The format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Write to a file, which only you can read, instead of stdout
+    /// Write to a file, which only you can read, instead of stdout; a folder for pages
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// A file whose text is the archive's passphrase; `-` reads stdin
@@ -47,6 +54,10 @@ pub(crate) enum Format {
     Jsonl,
     /// The whole agent, sealed with a passphrase
     Archive,
+    /// A folder of pages, one a memory
+    Markdown,
+    /// A folder of pages in the Open Knowledge Format
+    Okf,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -56,11 +67,37 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .filter(|path| *path != Path::new("-"));
     match arguments.format {
         Format::Jsonl => lines(global, &arguments.agent, path).await,
+        Format::Markdown => folder(global, &arguments.agent, path, Layout::Folders).await,
+        Format::Okf => folder(global, &arguments.agent, path, Layout::Okf).await,
         Format::Archive => {
             let passphrase_file = arguments.passphrase_file.as_deref();
             archive(global, &arguments.agent, path, passphrase_file).await
         }
     }
+}
+
+async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: Layout) -> Outcome {
+    let path = path.ok_or_else(|| {
+        Failure::new("pages are written to a folder").hint("name one with `--output FOLDER`")
+    })?;
+    let installation = Installation::open(global).await?;
+    let agent = installation.agent(agent).await?;
+    installation.for_its_own_eyes(&agent).await?;
+    let count = pages::write(&agent, path, layout).await?;
+    if global.json {
+        terminal::json(&Written {
+            file: path,
+            memories: Some(count),
+            passphrase: None,
+        })?;
+    } else {
+        terminal::note(&format!(
+            "wrote {} to `{}`",
+            counted(count as u64, "memory", "memories"),
+            path.display()
+        ));
+    }
+    Ok(Ending::Done)
 }
 
 async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {

@@ -4,6 +4,7 @@
 //! `foreign.rs`.
 
 mod foreign;
+mod returning;
 
 use std::{
     path::PathBuf,
@@ -68,6 +69,9 @@ pub(crate) struct Arguments {
     /// A tag for all of it; may be given several times
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
+    /// Take over what was changed in a folder of pages that Memoir wrote; without it, the changes are shown
+    #[arg(long)]
+    apply: bool,
     /// Import instructions, such as CLAUDE.md and SOUL.md, as memories too
     #[arg(long)]
     instructions: bool,

@@ -207,3 +207,205 @@ fn only_what_is_live_comes_where_that_is_asked_for() {
         assert_eq!(memory["tags"][0], "old");
     }
 }
+
+/// Memories whose texts look like what stands around them on a page.
+const ODD: [&str; 5] = [
+    "Kai is allergic to shellfish.",
+    "---\ntitle: not a title\n---\n# Neither a heading",
+    "- [note] #not a tag [[nor a link]]",
+    "{\"bare\": \"JSON\"}",
+    "Two\n\nparagraphs — ¿sí?\n\n## And a heading\n\nBut one memory.",
+];
+
+fn with_odd_memories() -> Bench {
+    let bench = Bench::with_agent();
+    for text in ODD {
+        bench.ok(&[
+            "remember", "wren", text, "--tag", "a, b", "--tag", "\"c\": d",
+        ]);
+    }
+    bench.ok(&[
+        "remember",
+        "wren",
+        "A day at sea.",
+        "--kind",
+        "journal",
+        "--at",
+        "2026-03-01",
+    ]);
+    bench
+}
+
+fn pages(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What of each memory moves with it.
+fn essence(bench: &Bench, agent: &str) -> Vec<Value> {
+    let exported = bench.ok(&["export", agent]);
+    let mut all: Vec<Value> = exported
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .map(|line: Value| {
+            json!([
+                line["content"],
+                line["kind"],
+                line["tags"],
+                line["created_at"]
+            ])
+        })
+        .collect();
+    all.sort_by_key(Value::to_string);
+    all
+}
+
+#[test]
+fn pages_and_the_open_knowledge_format_go_out_and_come_in_the_same() {
+    let bench = with_odd_memories();
+    for (format, count) in [("markdown", 6), ("okf", 7)] {
+        let folder = bench.path(format);
+        let name = folder.to_str().unwrap();
+        bench.ok(&["export", "wren", "--format", format, "--output", name]);
+        assert_eq!(pages(&folder).len(), count);
+        let agent = format!("from-{format}");
+        bench.ok(&["agent", "create", &agent]);
+        let told = bench.json(&["import", &agent, name]);
+        assert_eq!(
+            (&told["format"], &told["kept"]),
+            (&json!("markdown"), &json!(6)),
+            "{told}"
+        );
+        assert_eq!(essence(&bench, &agent), essence(&bench, "wren"));
+        let refused = bench.refused(&["export", "wren", "--format", format, "--output", name]);
+        assert!(refused.contains("is not empty"), "{refused}");
+    }
+    let refused = bench.refused(&["export", "wren", "--format", "okf"]);
+    assert!(refused.contains("--output FOLDER"), "{refused}");
+}
+
+#[test]
+fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first() {
+    let bench = with_odd_memories();
+    bench.ok(&["remember", "wren", "I keep my word.", "--constitutional"]);
+    let folder = bench.path("out");
+    let name = folder.to_str().unwrap();
+    bench.ok(&["export", "wren", "--format", "markdown", "--output", name]);
+    let before = bench.ok(&["export", "wren"]);
+    assert_eq!(bench.ok(&["import", "wren", name]), "nothing was changed\n");
+
+    let all = pages(&folder);
+    let page = all
+        .iter()
+        .find(|path| path.to_str().unwrap().contains("shellfish"))
+        .unwrap();
+    let text = std::fs::read_to_string(page).unwrap();
+    std::fs::write(page, text.replace("shellfish", "mussels")).unwrap();
+    std::fs::write(
+        folder.join("journal/new.md"),
+        "---\ntags: [boats]\n---\nThe mast came.",
+    )
+    .unwrap();
+    let shown = bench.ok(&["import", "wren", name]);
+    assert!(
+        shown.contains("- Kai is allergic to shellfish.")
+            && shown.contains("+ Kai is allergic to mussels.")
+            && shown.contains("2 changes; `--apply` takes them over"),
+        "{shown}"
+    );
+    assert_eq!(bench.ok(&["export", "wren"]), before);
+
+    let told = bench.json(&["import", "wren", name, "--apply"]);
+    assert_eq!(
+        (&told["unchanged"], &told["applied"]),
+        (&json!(6), &json!(true))
+    );
+    let texts = bench.texts();
+    assert!(texts.contains(&"Kai is allergic to mussels.".to_owned()));
+    assert!(!texts.contains(&"Kai is allergic to shellfish.".to_owned()));
+    assert_eq!(texts.len(), 8);
+    bench.ok(&["import", "wren", "--undo"]);
+    assert_eq!(bench.ok(&["export", "wren"]), before);
+    assert_eq!(bench.json(&["audit", "verify", "wren"])["valid"], true);
+
+    // What is constitutional is not edited by a page, and nothing else is taken over with it.
+    let page = all
+        .iter()
+        .find(|path| path.to_str().unwrap().contains("my-word"))
+        .unwrap();
+    let text = std::fs::read_to_string(page).unwrap();
+    std::fs::write(page, text.replace("I keep my word.", "I break my word.")).unwrap();
+    let ran = bench.run(&["import", "wren", name, "--apply"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("cannot be replaced"), "{ran:?}");
+    assert_eq!(bench.ok(&["export", "wren"]), before);
+}
+
+#[test]
+fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
+    let bench = Bench::with_agent();
+    let file = json!({
+        "agents": [{"name": "Evie", "block_ids": ["b0", "b1"], "messages": [], "tool_exec_environment_variables": {"HARBOUR_KEY": "s3cret"}}],
+        "blocks": [
+            {"id": "b0", "label": "persona", "value": "I am Evie.", "read_only": true},
+            {"id": "b1", "label": "human", "value": "Kai sails.", "read_only": false},
+        ],
+    });
+    let file = bench.write("evie.af", file.to_string());
+    let ran = bench.run(&["import", "wren", &file]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains("HARBOUR_KEY")
+            && ran.stderr.contains("--system-prompt")
+            && !ran.stderr.contains("s3cret"),
+        "{ran:?}"
+    );
+    let ledger = bench.json(&["ledger", "wren"]);
+    let persona = ledger["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|memory| memory["content"] == "I am Evie.");
+    assert_eq!(persona.unwrap()["constitutional"], true);
+    bench.ok(&["import", "wren", "--undo"]);
+    assert_eq!(bench.texts(), Vec::<String>::new());
+
+    bench.ok(&["import", "wren", &file, "--system-prompt"]);
+    assert_eq!(bench.core(), ["Kai sails."]);
+    assert_eq!(
+        bench.json(&["agent", "show", "wren"])["system_prompt"],
+        "I am Evie."
+    );
+}
+
+#[test]
+fn a_folder_of_pages_is_journal_unless_it_is_told_otherwise() {
+    let bench = Bench::with_agent();
+    bench.write(
+        "vault/boats.md",
+        "---\ntags: [keep]\ncreated: 2026-03-01\n---\nThe sloop is called Marta.",
+    );
+    bench.write(
+        "vault/tides.md",
+        "---\ncreated: 2026-03-02\n---\nHigh water at six.",
+    );
+    let folder = bench.path("vault");
+    let folder = folder.to_str().unwrap();
+    bench.ok(&["import", "wren", folder]);
+    assert_eq!(bench.core(), Vec::<String>::new());
+    bench.ok(&["import", "wren", "--undo"]);
+    bench.ok(&["import", "wren", folder, "--core-tag", "keep"]);
+    assert_eq!(bench.core(), ["# boats\n\nThe sloop is called Marta."]);
+}

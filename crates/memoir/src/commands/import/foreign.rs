@@ -23,7 +23,7 @@ use memoir_import::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::Arguments;
+use super::{Arguments, returning};
 use crate::{
     cli::Global,
     failure::{Ending, Failure, Outcome},
@@ -129,6 +129,14 @@ pub(super) async fn run(
     let recognised = import.recognised().clone();
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
+    let is_own = recognised
+        .pages_of
+        .as_ref()
+        .is_some_and(|name| agent.answers_to(name));
+    if is_own {
+        let now = installation.memoir.now();
+        return returning::run(global, &arguments, import, now, &installation, &agent).await;
+    }
     let options = Options {
         now: installation.memoir.now(),
         instructions: arguments.instructions,

@@ -1,0 +1,177 @@
+//! Memories as a folder of pages: one file a memory, its fields before its text, for people to read and to
+//! edit, and for programs that know the Open Knowledge Format.
+//!
+//! Both forms have a block `memoir` with the memory's number, kind and flag, by which a page is known when it
+//! comes back.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use memoir_app::{AgentHandle, MemoryView};
+use memoir_domain::memory::Kind;
+
+use crate::{failure::Failure, terminal::safe};
+
+/// Most characters of a memory's beginning that its page is called by.
+const TITLE_CHARACTERS: usize = 60;
+const SLUG_CHARACTERS: usize = 40;
+
+/// How the pages are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Folders `core` and `journal`.
+    Folders,
+    /// The Open Knowledge Format, version 0.2: pages with a `type`, and an index.
+    Okf,
+}
+
+/// Writes the pages into a folder that is not there yet, or is empty. Gives how many.
+pub(super) async fn write(
+    agent: &AgentHandle,
+    folder: &Path,
+    layout: Layout,
+) -> Result<usize, Failure> {
+    let failed = |error: io::Error| Failure::file("write", folder, &error);
+    let is_taken = match fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(failed(error)),
+    };
+    if is_taken {
+        return Err(Failure::new(format!(
+            "the folder `{}` is not empty; nothing was written",
+            folder.display()
+        ))
+        .hint("name a folder that is not there yet"));
+    }
+    let memories = agent.memories(false).await?;
+    let parent = match folder.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    // Whole or not at all: it gets its name once all of it is there.
+    let draft = tempfile::Builder::new()
+        .prefix(".memoir-export-")
+        .tempdir_in(parent)
+        .map_err(failed)?;
+    let mut index = String::from("# Memories\n\n");
+    for memory in &memories {
+        let path = place_of(memory, layout);
+        let whole = draft.path().join(&path);
+        if let Some(inner) = whole.parent() {
+            fs::create_dir_all(inner).map_err(failed)?;
+        }
+        fs::write(&whole, page(memory, agent.name(), layout)).map_err(failed)?;
+        let title = title(memory).replace(['[', ']'], " ");
+        index.push_str(&format!("- [{}]({})\n", title, path.display()));
+    }
+    if layout == Layout::Okf {
+        fs::write(draft.path().join("index.md"), index).map_err(failed)?;
+    }
+    let _ = fs::remove_dir(folder);
+    fs::rename(draft.path(), folder).map_err(failed)?;
+    // It has another name now, and nothing is left to be taken away.
+    let _ = draft.keep();
+    Ok(memories.len())
+}
+
+fn place_of(memory: &MemoryView, layout: Layout) -> PathBuf {
+    let slug: String = title(memory)
+        .chars()
+        .map(|character| match character.is_alphanumeric() {
+            true => character.to_lowercase().next().unwrap_or('-'),
+            false => '-',
+        })
+        .take(SLUG_CHARACTERS)
+        .collect();
+    let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
+    let name = format!("{:05}-{}.md", memory.number.0, parts.join("-"));
+    match layout {
+        Layout::Folders => Path::new(memory.kind.as_str()).join(name),
+        Layout::Okf => name.into(),
+    }
+}
+
+/// The beginning of its first line that says something.
+fn title(memory: &MemoryView) -> String {
+    let text = memory.content.expose();
+    let mut lines = text
+        .lines()
+        .map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim());
+    let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let line = safe(line);
+    let mut title = String::new();
+    for word in line.split_whitespace() {
+        if title.chars().count() + word.chars().count() > TITLE_CHARACTERS && !title.is_empty() {
+            title.push('…');
+            break;
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.push_str(word);
+    }
+    title.chars().take(TITLE_CHARACTERS + 1).collect()
+}
+
+/// A text as YAML has it in quotes, which is as JSON has it.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn page(memory: &MemoryView, agent: &str, layout: Layout) -> String {
+    let mut page = String::from("---\n");
+    let mut line = |text: String| {
+        page.push_str(&text);
+        page.push('\n');
+    };
+    if layout == Layout::Okf {
+        line(format!(
+            "type: {}",
+            match memory.kind {
+                Kind::Core => "fact",
+                Kind::Journal => "event",
+            }
+        ));
+    }
+    line(format!("title: {}", quoted(&title(memory))));
+    if memory.tags.iter().len() > 0 {
+        line("tags:".to_owned());
+        for tag in memory.tags.iter() {
+            line(format!("- {}", quoted(tag)));
+        }
+    }
+    line(format!("created: {}", memory.created_at));
+    line(format!("updated: {}", memory.updated_at));
+    if !memory.sources.is_empty() {
+        line("sources:".to_owned());
+        for source in &memory.sources {
+            match layout {
+                Layout::Okf => line(format!("- {{resource: {}}}", quoted(source.expose()))),
+                Layout::Folders => line(format!("- {}", quoted(source.expose()))),
+            }
+        }
+    }
+    if layout == Layout::Okf {
+        line(format!(
+            "generated: {{by: {}, at: {}}}",
+            quoted(&format!("memoir/{}", env!("CARGO_PKG_VERSION"))),
+            memory.created_at
+        ));
+        line("status: stable".to_owned());
+    }
+    line("memoir:".to_owned());
+    line(format!("  agent: {}", quoted(agent)));
+    line(format!("  number: {}", memory.number.0));
+    line(format!("  kind: {}", memory.kind.as_str()));
+    line(format!("  origin: {}", memory.origin.as_str()));
+    if memory.constitutional {
+        line("  constitutional: true".to_owned());
+    }
+    page.push_str("---\n");
+    page.push_str(memory.content.expose());
+    page.push('\n');
+    page
+}

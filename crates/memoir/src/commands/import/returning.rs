@@ -1,0 +1,175 @@
+//! A folder of pages that Memoir wrote comes back: what was changed in it is shown, and taken over where that
+//! is asked for.
+
+use std::{collections::BTreeMap, ops::ControlFlow};
+
+use memoir_app::{AgentHandle, MemoryInput, MemoryView};
+use memoir_domain::{
+    PrivateText, Timestamp,
+    memory::{Kind, Number},
+};
+use memoir_import::{Import, Limits, Memory, Options};
+use serde_json::{Value, json};
+
+use super::Arguments;
+use crate::{
+    cli::Global,
+    failure::{Ending, Failure, Outcome},
+    installation::Installation,
+    show::{counted, diff::diff},
+    terminal::{self, safe},
+};
+
+/// What became of a page.
+struct Edit<'a> {
+    /// `None`: it is new.
+    before: Option<&'a MemoryView>,
+    after: Memory,
+}
+
+impl Edit<'_> {
+    fn input(&self) -> MemoryInput {
+        let after = &self.after;
+        let kind = self.before.map(|before| before.kind);
+        MemoryInput {
+            content: after.content.clone(),
+            kind: Some(after.kind.or(kind).unwrap_or(Kind::Journal)),
+            tags: after.tags.clone(),
+            source: Some(after.source.clone()),
+            origin: None,
+            created_at: after.created_at,
+            constitutional: false,
+        }
+    }
+
+    fn number(&self) -> Option<Number> {
+        self.before.map(|before| before.number)
+    }
+
+    /// Its text and tags before and after, as they are shown.
+    fn texts(&self) -> (Option<String>, String) {
+        fn shown<'a>(content: &str, tags: impl Iterator<Item = &'a str>) -> String {
+            let tags: Vec<&str> = tags.collect();
+            match tags.as_slice() {
+                [] => content.to_owned(),
+                tags => format!("{content}\n[{}]", tags.join(", ")),
+            }
+        }
+        let before = self.before;
+        let before = before.map(|before| shown(before.content.expose(), before.tags.iter()));
+        let after = &self.after;
+        let tags = after.tags.iter().map(PrivateText::expose);
+        (before, shown(after.content.expose(), tags))
+    }
+}
+
+pub(super) async fn run(
+    global: &Global,
+    arguments: &Arguments,
+    import: Import,
+    now: Timestamp,
+    installation: &Installation,
+    agent: &AgentHandle,
+) -> Outcome {
+    // What is shown are the agent's words.
+    installation.for_its_own_eyes(agent).await?;
+    let options = Options {
+        now,
+        instructions: false,
+        limits: Limits::default(),
+    };
+    let mut pages = Vec::new();
+    let report = import
+        .read(&options, &mut |memory| {
+            pages.push(memory);
+            ControlFlow::Continue(())
+        })
+        .map_err(|error| Failure::new(format!("cannot read the folder: {error}")))?;
+    let memories = agent.memories(false).await?;
+    let kept: BTreeMap<u64, &MemoryView> = memories
+        .iter()
+        .map(|memory| (memory.number.0, memory))
+        .collect();
+    let (mut edits, mut unchanged, mut gone) = (Vec::new(), 0_u64, 0_u64);
+    for page in pages {
+        let of_this = page.page_of.as_ref();
+        let of_this = of_this.filter(|of| agent.answers_to(&of.agent));
+        let before = of_this.map(|of| kept.get(&of.number).copied());
+        match before {
+            // It was discarded here meanwhile, and stays so.
+            Some(None) => gone += 1,
+            Some(Some(before)) if is_same(before, &page) => unchanged += 1,
+            Some(before) => edits.push(Edit {
+                before,
+                after: page,
+            }),
+            None => edits.push(Edit {
+                before: None,
+                after: page,
+            }),
+        }
+    }
+    let is_applied = arguments.apply && !arguments.dry_run;
+    if !global.json {
+        for edit in &edits {
+            let (before, after) = edit.texts();
+            let head = edit
+                .number()
+                .map_or("new".to_owned(), |number| number.to_string());
+            terminal::print(&format!(
+                "{head}\n{}\n",
+                diff(before.as_deref(), Some(&after))
+            ))?;
+        }
+    }
+    let record = if is_applied {
+        let inputs = edits.iter().map(|edit| (edit.number(), edit.input()));
+        let author = installation.author();
+        agent.take_edits(inputs.collect(), &author).await?
+    } else {
+        None
+    };
+    let count = edits.len() as u64;
+    if global.json {
+        let changes: Vec<Value> = edits
+            .iter()
+            .map(|edit| {
+                let (before, after) = edit.texts();
+                json!({"number": edit.number(), "before": before, "after": after})
+            })
+            .collect();
+        terminal::json(&json!({
+            "changes": changes,
+            "unchanged": unchanged,
+            "gone": gone,
+            "not_understood": report.count(memoir_import::Class::NotUnderstood),
+            "applied": record.is_some(),
+            "record": record,
+        }))?;
+        return Ok(Ending::Done);
+    }
+    if gone > 0 {
+        let pages = counted(gone, "page", "pages");
+        terminal::note(&format!(
+            "{pages} of memories that were discarded since: left out"
+        ));
+    }
+    let changes = counted(count, "change", "changes");
+    terminal::print(&match (count, record) {
+        (0, _) => "nothing was changed\n".to_owned(),
+        (_, Some(_)) => format!(
+            "took over {changes}; `memoir import {} --undo` takes that back\n",
+            safe(&arguments.agent)
+        ),
+        (_, None) => format!("{changes}; `--apply` takes them over\n"),
+    })?;
+    Ok(Ending::Done)
+}
+
+/// Whether a page says what its memory says.
+fn is_same(memory: &MemoryView, page: &Memory) -> bool {
+    let tags = page.tags.iter().map(PrivateText::expose);
+    memory.content.expose() == page.content.expose()
+        && memory.tags.iter().eq(tags)
+        && page.kind.is_none_or(|kind| kind == memory.kind)
+}
