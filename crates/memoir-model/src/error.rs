@@ -72,30 +72,95 @@ impl fmt::Display for Outage {
     }
 }
 
-/// A provider's short machine-readable name for a failure, such as `context_length_exceeded`:
-/// 1 to 64 of `A-Z`, `a-z`, `0-9`, `_`, `.` and `-`, so that no sentence fits in.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ErrorCode(String);
+/// A provider's short machine-readable name for a failure, such as `context_length_exceeded`, where it is one of
+/// those that are known: anything else that a provider sends could be the key, or words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ErrorCode(&'static str);
+
+/// The names that OpenAI, Anthropic, Google, OpenRouter, vLLM, llama.cpp and Ollama give to failures.
+const KNOWN_CODES: &[&str] = &[
+    "INVALID_ARGUMENT",
+    "FAILED_PRECONDITION",
+    "PERMISSION_DENIED",
+    "NOT_FOUND",
+    "RESOURCE_EXHAUSTED",
+    "UNAUTHENTICATED",
+    "UNAVAILABLE",
+    "INTERNAL",
+    "DEADLINE_EXCEEDED",
+    "BadRequestError",
+    "InternalServerError",
+    "NotFoundError",
+    "access_terminated",
+    "account_deactivated",
+    "api_error",
+    "authentication_error",
+    "bad_request",
+    "billing_error",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "content_filter",
+    "content_policy_violation",
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "insufficient_quota",
+    "internal_error",
+    "internal_server_error",
+    "invalid_api_key",
+    "invalid_model",
+    "invalid_organization",
+    "invalid_prompt",
+    "invalid_request",
+    "invalid_request_error",
+    "invalid_type",
+    "invalid_value",
+    "missing_required_parameter",
+    "model_not_available",
+    "model_not_found",
+    "model_overloaded",
+    "not_found_error",
+    "not_supported_error",
+    "organization_restricted",
+    "overloaded_error",
+    "payment_required",
+    "permission_denied",
+    "permission_error",
+    "quota_exceeded",
+    "rate_limit_error",
+    "rate_limit_exceeded",
+    "request_too_large",
+    "requests",
+    "server_error",
+    "service_unavailable",
+    "string_above_max_length",
+    "timeout",
+    "timeout_error",
+    "tokens",
+    "too_large",
+    "unavailable_error",
+    "unknown_parameter",
+    "unsupported_country_region_territory",
+    "unsupported_model",
+    "unsupported_parameter",
+    "unsupported_value",
+];
 
 impl ErrorCode {
-    /// `None` when `text` is not of the form above.
+    /// `None` where `text` is no name that is known.
     pub fn new(text: &str) -> Option<Self> {
-        let fits = (1..=64).contains(&text.len())
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
-        fits.then(|| Self(text.to_owned()))
+        let known = KNOWN_CODES.iter().find(|code| **code == text);
+        known.map(|code| Self(code))
     }
 
     /// The code.
-    pub fn as_str(&self) -> &str {
-        &self.0
+    pub fn as_str(&self) -> &'static str {
+        self.0
     }
 }
 
 impl fmt::Display for ErrorCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(self.0)
     }
 }
 

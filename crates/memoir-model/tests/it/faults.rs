@@ -178,11 +178,29 @@ async fn spec_6_3_words_of_the_provider_choose_a_hint_and_are_dropped() {
 }
 
 #[tokio::test]
+async fn spec_5_1_what_a_provider_sends_as_a_code_or_a_type_may_be_the_key_and_is_dropped() {
+    const KEY: &str = "sk-or-v1-0123456789abcdef";
+    for body in [
+        json!({"error": {"code": KEY}}),
+        json!({"error": {"type": KEY, "status": KEY}}),
+        json!({"type": KEY, "error": {"type": KEY}}),
+    ] {
+        for status in [200, 400, 401, 500] {
+            let step = Step::status(status).with_body(body.to_string());
+            let error = failure(step).await;
+            let told = format!("{error} {error:?} {:?}", error.hint());
+            assert!(!told.contains(KEY), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn spec_6_3_error_bodies_of_every_shape_are_read() {
     for (body, expected) in [
         (
-            json!({"error": {"code": "a.b-c", "type": "t"}}).to_string(),
-            "status 400 (`a.b-c`)",
+            json!({"error": {"code": "sk-or-v1-0123456789abcdef", "type": "server_error"}})
+                .to_string(),
+            "status 400 (`server_error`)",
         ),
         (
             json!({"error": {"code": 400, "type": "exceed_context_size_error"}}).to_string(),
@@ -242,9 +260,9 @@ async fn spec_6_3_an_error_sent_with_status_200_is_classified_by_its_own_code() 
         ),
         "{error:?}"
     );
-    let error = failure(embedded(json!({"code": "strange"}))).await;
+    let error = failure(embedded(json!({"code": "content_filter"}))).await;
     assert!(
-        error.is_retryable() && error.to_string().contains("(`strange`)"),
+        error.is_retryable() && error.to_string().contains("(`content_filter`)"),
         "{error}"
     );
     let error = failure(embedded(json!(WORDS))).await;
