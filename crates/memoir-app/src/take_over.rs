@@ -261,7 +261,7 @@ impl AgentHandle {
             added_by: actor.kind,
         };
         let incoming = edits.iter().map(|(_, input)| {
-            let memory = input.check(door)?;
+            let memory = input.check(door, self.memoir.now())?;
             Ok(Incoming { memory, gone: None })
         });
         let incoming = incoming.collect::<Result<Vec<Incoming>>>()?;
