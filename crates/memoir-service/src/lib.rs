@@ -51,6 +51,8 @@ pub struct Options {
     pub requests_per_second: u32,
     /// Most bytes of a request's body.
     pub body_bytes: usize,
+    /// Most bytes of all bodies in flight that are longer than 64 KiB, at least `body_bytes`: further ones wait.
+    pub bodies_bytes: usize,
     /// How long a client may take for the head of a request, and how long a connection may be idle.
     pub head_time: Duration,
     /// How long a request's body may take, and how long what is done with it.
@@ -80,6 +82,7 @@ impl Default for Options {
             finish_every: Duration::from_secs(60),
             requests_per_second: 5_000,
             body_bytes: 16 << 20,
+            bodies_bytes: 64 << 20,
             head_time: Duration::from_secs(60),
             request_time: Duration::from_secs(30),
             stop_time: Duration::from_secs(30),
@@ -101,6 +104,7 @@ pub(crate) struct Inner {
     pub(crate) memoir: Memoir,
     pub(crate) options: Options,
     pub(crate) limiter: limits::Limiter,
+    pub(crate) bodies: limits::BodyRoom,
     pub(crate) requests: requests::Requests,
     pub(crate) in_flight: replies::InFlight,
     pub(crate) attempts: limits::Attempts,
@@ -133,6 +137,7 @@ impl Service {
         Self(Arc::new(Inner {
             memoir,
             limiter: limits::Limiter::new(options.requests_per_second),
+            bodies: limits::BodyRoom::new(&options),
             requests: requests::Requests::default(),
             first: first::FirstLink::new(options.first_link.clone()),
             options,

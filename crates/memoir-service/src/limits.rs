@@ -7,7 +7,7 @@ use std::{
     hash::Hash,
     net::IpAddr,
     pin::Pin,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -17,6 +17,7 @@ use axum::{
 };
 use memoir_domain::{TokenId, agent};
 use sha2::{Digest, Sha256};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{Options, Problem};
 
@@ -24,16 +25,85 @@ use crate::{Options, Problem};
 /// sending would not see the answer otherwise.
 const DRAINED_TIMES: usize = 4;
 
-/// A request's body.
+/// What all bodies of requests in flight may take together, so that many connections take no more than a few. Short
+/// bodies have room of their own, that no long ones can take.
+pub(crate) struct BodyRoom {
+    short: Arc<Semaphore>,
+    long: Arc<Semaphore>,
+}
+
+/// The room of one body, until what is done with it is over.
+pub(crate) struct HeldRoom {
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+/// Bytes that a permit stands for.
+const ROOM_UNIT: usize = 1 << 10;
+/// A body of up to so many bytes is short.
+const SHORT_BODY: usize = 64 << 10;
+/// Most bytes of all short bodies in flight.
+const SHORT_ROOM: usize = 32 << 20;
+
+impl BodyRoom {
+    /// With room for `bytes` of long bodies, at least for one of the longest that is taken.
+    pub(crate) fn new(options: &Options) -> Self {
+        let room = |bytes: usize| Arc::new(Semaphore::new(bytes / ROOM_UNIT + 1));
+        Self {
+            short: room(SHORT_ROOM),
+            long: room(options.bodies_bytes.max(options.body_bytes)),
+        }
+    }
+
+    /// Waits for room for a body of that length; of one that does not say its length, for the longest.
+    async fn take(&self, options: &Options, headers: &HeaderMap) -> Result<HeldRoom, Problem> {
+        let length = stated_length(headers).unwrap_or(options.body_bytes);
+        if length > options.body_bytes {
+            // Nothing of it is kept.
+            return Ok(HeldRoom { _permit: None });
+        }
+        let room = if length <= SHORT_BODY {
+            &self.short
+        } else {
+            &self.long
+        };
+        let units = u32::try_from(length.div_ceil(ROOM_UNIT)).unwrap_or(u32::MAX);
+        let taken = room.clone().acquire_many_owned(units);
+        match tokio::time::timeout(options.request_time, taken).await {
+            Ok(permit) => Ok(HeldRoom {
+                _permit: permit.ok(),
+            }),
+            Err(_) => Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "busy",
+                "too many long bodies of other requests are being read; nothing of this one was",
+            )
+            .retry_after(1)),
+        }
+    }
+}
+
+fn stated_length(headers: &HeaderMap) -> Option<usize> {
+    let length = headers.get(header::CONTENT_LENGTH)?;
+    length.to_str().ok()?.parse().ok()
+}
+
+/// A request's body, and the room that it holds among those of all requests: to be kept for as long as the request
+/// runs.
 ///
 /// # Errors
-/// It is too large, it comes too slowly, or it breaks off.
+/// It is too large, it comes too slowly, or it breaks off; there was no room for it in time.
 pub(crate) async fn whole_body(
+    room: &BodyRoom,
     options: &Options,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Bytes, Problem> {
-    body_within(options.body_bytes, options.request_time, headers, body).await
+) -> Result<(Bytes, HeldRoom), Problem> {
+    if body.is_end_stream() {
+        return Ok((Bytes::new(), HeldRoom { _permit: None }));
+    }
+    let held = room.take(options, headers).await?;
+    let bytes = body_within(options.body_bytes, options.request_time, headers, body).await?;
+    Ok((bytes, held))
 }
 
 /// As [`whole_body`], with limits of its own.
@@ -49,9 +119,7 @@ pub(crate) async fn body_within(
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    let stated = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let stated = stated_length(headers);
     let is_over = stated.is_some_and(|length| length > limit);
     let read = async {
         if !is_over && let Some(bytes) = read(&mut body, limit).await? {
@@ -254,6 +322,38 @@ fn digest(parts: &[&str]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn all_bodies_in_flight_share_one_room_and_short_ones_have_their_own() {
+        let options = Options {
+            body_bytes: 1 << 20,
+            bodies_bytes: 1 << 20,
+            request_time: Duration::from_millis(50),
+            ..Options::default()
+        };
+        let room = BodyRoom::new(&options);
+        let take = async |length: Option<usize>| {
+            let bytes = vec![b'x'; length.unwrap_or(1_000)];
+            let mut headers = HeaderMap::new();
+            if let Some(length) = length {
+                headers.insert(header::CONTENT_LENGTH, length.into());
+            }
+            whole_body(&room, &options, &headers, bytes.into()).await
+        };
+        let held = take(Some(600_000)).await.unwrap();
+        // One that does not say how long it is may be the longest.
+        for length in [Some(600_000), None] {
+            let refused = take(length).await.err().unwrap();
+            let (status, ..) = refused.into_told();
+            assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{length:?}");
+        }
+        take(Some(1_000)).await.unwrap();
+        take(Some(400_000)).await.unwrap();
+        let (status, ..) = take(Some(2_000_000)).await.err().unwrap().into_told();
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+        drop(held);
+        take(None).await.unwrap();
+    }
 
     #[test]
     fn attempts_are_counted_by_name_and_address() {

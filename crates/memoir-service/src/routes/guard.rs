@@ -44,7 +44,8 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
         .retry_after(1));
     }
     check_parameters(&parts)?;
-    let body = limits::whole_body(&service.options, &parts.headers, body).await?;
+    let (body, _room) =
+        limits::whole_body(&service.bodies, &service.options, &parts.headers, body).await?;
     parts.extensions.insert(caller.clone());
     let request = Request::from_parts(parts, Body::from(body.clone()));
     if request.method().is_safe() {

@@ -10,7 +10,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{Problem, Service, caller::Caller, limits};
+use crate::{
+    Problem, Service,
+    caller::Caller,
+    limits::{self, HeldRoom},
+};
 
 pub(super) fn routes(service: &Service) -> Router<Service> {
     let guard = middleware::from_fn_with_state(service.clone(), admit);
@@ -21,13 +25,13 @@ pub(super) fn routes(service: &Service) -> Router<Service> {
 
 async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
     match carried(&service, request).await {
-        Ok(request) => next.run(request).await,
+        Ok((request, _room)) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
 /// The request with the agent that its token is for.
-async fn carried(service: &Service, request: Request) -> Result<Request, Problem> {
+async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRoom), Problem> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::of(service, &parts).await?;
     let token = caller.principal.token;
@@ -45,7 +49,8 @@ async fn carried(service: &Service, request: Request) -> Result<Request, Problem
     })?;
     let reached = caller.reach(&agent.to_string()).await?;
     debug_assert!(reached.is_own());
-    let body = limits::whole_body(&service.options, &parts.headers, body).await?;
+    let (body, room) =
+        limits::whole_body(&service.bodies, &service.options, &parts.headers, body).await?;
     parts.extensions.insert(reached.agent);
-    Ok(Request::from_parts(parts, body.into()))
+    Ok((Request::from_parts(parts, body.into()), room))
 }

@@ -92,21 +92,23 @@ pub async fn busy_agent(house: &House) -> AgentHandle {
         let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
         called.unwrap();
     }
-    let draft = |scope| AccessDraft {
-        kind: AccessKind::Read { scope, minutes: 10 },
+    let draft = |kind| AccessDraft {
+        kind,
         // What an administrator writes is for the others, too; what the agent says to it is not.
         purpose: "to see <b>why</b>".into(),
     };
-    let refused = agent
-        .request_access(&draft(AccessScope::All), &owner())
-        .await
-        .unwrap();
+    let shred = draft(AccessKind::Shred {
+        number: memoir_domain::memory::Number(1),
+    });
+    let refused = agent.request_access(&shred, &owner()).await.unwrap();
     let reason = format!("No {CANARY} for you").into();
     let answered = agent.answer_access(refused.id, false, Some(reason), &actor);
     answered.await.unwrap();
-    // Less than it said no to.
-    let core = draft(AccessScope::Core);
-    agent.request_access(&core, &owner()).await.unwrap();
+    let read = draft(AccessKind::Read {
+        scope: AccessScope::All,
+        minutes: 10,
+    });
+    agent.request_access(&read, &owner()).await.unwrap();
     agent
 }
 

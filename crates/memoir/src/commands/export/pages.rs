@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_app::{AgentHandle, MemoryView};
+use memoir_app::{AgentHandle, ShownMemory};
 use memoir_domain::memory::Kind;
 
 use crate::{failure::Failure, terminal::safe};
@@ -77,7 +77,7 @@ pub(super) async fn write(
     Ok(memories.len())
 }
 
-fn place_of(memory: &MemoryView, layout: Layout) -> PathBuf {
+fn place_of(memory: &ShownMemory, layout: Layout) -> PathBuf {
     let slug: String = title(memory)
         .chars()
         .map(|character| match character.is_alphanumeric() {
@@ -95,8 +95,8 @@ fn place_of(memory: &MemoryView, layout: Layout) -> PathBuf {
 }
 
 /// The beginning of its first line that says something.
-fn title(memory: &MemoryView) -> String {
-    let text = memory.content.expose();
+fn title(memory: &ShownMemory) -> String {
+    let text = memory.content();
     let mut lines = text
         .lines()
         .map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim());
@@ -121,7 +121,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn page(memory: &MemoryView, agent: &str, layout: Layout) -> String {
+fn page(memory: &ShownMemory, agent: &str, layout: Layout) -> String {
     let mut page = String::from("---\n");
     let mut line = |text: String| {
         page.push_str(&text);
@@ -137,17 +137,17 @@ fn page(memory: &MemoryView, agent: &str, layout: Layout) -> String {
         ));
     }
     line(format!("title: {}", quoted(&title(memory))));
-    if memory.tags.iter().len() > 0 {
+    if memory.tags().next().is_some() {
         line("tags:".to_owned());
-        for tag in memory.tags.iter() {
+        for tag in memory.tags() {
             line(format!("- {}", quoted(tag)));
         }
     }
     line(format!("created: {}", memory.created_at));
     line(format!("updated: {}", memory.updated_at));
-    if !memory.sources.is_empty() {
+    if !memory.sources().is_empty() {
         line("sources:".to_owned());
-        for source in &memory.sources {
+        for source in memory.sources() {
             match layout {
                 Layout::Okf => line(format!("- {{resource: {}}}", quoted(source.expose()))),
                 Layout::Folders => line(format!("- {}", quoted(source.expose()))),
@@ -171,7 +171,7 @@ fn page(memory: &MemoryView, agent: &str, layout: Layout) -> String {
         line("  constitutional: true".to_owned());
     }
     page.push_str("---\n");
-    page.push_str(memory.content.expose());
+    page.push_str(memory.content());
     page.push('\n');
     page
 }

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
-use memoir_app::{AgentHandle, MemoryInput, MemoryView};
+use memoir_app::{AgentHandle, MemoryInput, ShownMemory};
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::{Kind, Number},
@@ -23,7 +23,7 @@ use crate::{
 /// What became of a page.
 struct Edit<'a> {
     /// `None`: it is new.
-    before: Option<&'a MemoryView>,
+    before: Option<&'a ShownMemory>,
     after: Memory,
 }
 
@@ -56,7 +56,7 @@ impl Edit<'_> {
             }
         }
         let before = self.before;
-        let before = before.map(|before| shown(before.content.expose(), before.tags.iter()));
+        let before = before.map(|before| shown(before.content(), before.tags()));
         let after = &self.after;
         let tags = after.tags.iter().map(PrivateText::expose);
         (before, shown(after.content.expose(), tags))
@@ -86,7 +86,7 @@ pub(super) async fn run(
         })
         .map_err(|error| Failure::new(format!("cannot read the folder: {error}")))?;
     let memories = agent.memories(false).await?;
-    let kept: BTreeMap<u64, &MemoryView> = memories
+    let kept: BTreeMap<u64, &ShownMemory> = memories
         .iter()
         .map(|memory| (memory.number.0, memory))
         .collect();
@@ -167,9 +167,9 @@ pub(super) async fn run(
 }
 
 /// Whether a page says what its memory says.
-fn is_same(memory: &MemoryView, page: &Memory) -> bool {
+fn is_same(memory: &ShownMemory, page: &Memory) -> bool {
     let tags = page.tags.iter().map(PrivateText::expose);
-    memory.content.expose() == page.content.expose()
-        && memory.tags.iter().eq(tags)
+    memory.content() == page.content.expose()
+        && memory.tags().eq(tags)
         && page.kind.is_none_or(|kind| kind == memory.kind)
 }
