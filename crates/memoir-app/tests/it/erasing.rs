@@ -894,7 +894,12 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
     ];
     assert_eq!(answers, ["key_unavailable"; 6]);
     assert_eq!(
-        agent.memories(true).await.unwrap().len(),
+        agent
+            .seen_by(memoir_app::Viewer::Agent)
+            .memories(true)
+            .await
+            .unwrap()
+            .len(),
         1,
         "reading goes on"
     );
