@@ -46,7 +46,10 @@ pub(super) async fn write(
         ))
         .hint("name a folder that is not there yet"));
     }
-    let memories = agent.memories(false).await?;
+    let memories = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(false)
+        .await?;
     let parent = match folder.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

@@ -85,7 +85,10 @@ pub(super) async fn run(
             ControlFlow::Continue(())
         })
         .map_err(|error| Failure::new(format!("cannot read the folder: {error}")))?;
-    let memories = agent.memories(false).await?;
+    let memories = agent
+        .seen_by(memoir_app::Viewer::Agent)
+        .memories(false)
+        .await?;
     let kept: BTreeMap<u64, &ShownMemory> = memories
         .iter()
         .map(|memory| (memory.number.0, memory))
