@@ -180,7 +180,7 @@ impl AgentHandle {
                     || memory.door.added_by == ActorKind::Administrator
                         && memory.door.origin == Origin::Import;
                 if is_comparable && memory.shredded_at.is_none() {
-                    sieve.know(memory, actor.kind != ActorKind::Administrator);
+                    sieve.know(memory);
                 }
             }
         }
@@ -414,9 +414,9 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    fn know(&mut self, memory: &Memory, whatever_its_source: bool) {
+    fn know(&mut self, memory: &Memory) {
         let of_text = short(&self.digester, memory.content.expose());
-        if memory.is_kept() && whatever_its_source && memory.kind == Kind::Core {
+        if memory.is_kept() && memory.kind == Kind::Core {
             self.kept.insert(of_text);
         }
         if let Some(source) = &memory.source {
@@ -443,6 +443,10 @@ impl<'a> Sieve<'a> {
         }
         if self.pairs.contains(&pair) {
             self.taken.known += 1;
+            if is_live {
+                // Its double in the file is one of what came before, too.
+                self.came.insert(of_text);
+            }
             return None;
         }
         // The same event on two days is two events.

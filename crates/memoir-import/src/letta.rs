@@ -99,6 +99,10 @@ fn agents(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
         out.break_off(place, Reason::Malformed);
         return Ok(());
     };
+    if !json::any_of([agents, blocks, core_memory]) {
+        out.pass_entry(place, Reason::UnknownKind);
+        return Ok(());
+    }
     let mut secrets = Vec::new();
     // Which agent a block belongs to; blocks that several share belong to none alone.
     let mut owners: BTreeMap<String, String> = BTreeMap::new();

@@ -107,6 +107,28 @@ enum Form {
     Langgraph,
 }
 
+impl Arguments {
+    /// Refuses what has no meaning for what Memoir itself wrote, so that nobody believes that it was done.
+    fn check_own(&self, form: &str) -> Result<(), Failure> {
+        let given = [
+            ("--live-only", self.live_only),
+            ("--kind", self.kind.is_some()),
+            ("--core-tag", !self.core_tag.is_empty()),
+            ("--tag", !self.tag.is_empty()),
+            ("--apply", self.apply),
+            ("--instructions", self.instructions),
+            ("--system-prompt", self.system_prompt),
+        ];
+        let given = given.into_iter().find(|(_, is_given)| *is_given);
+        given.map_or(Ok(()), |(option, _)| {
+            Err(Failure::new(format!(
+                "`{option}` is not for {form}; nothing was imported"
+            ))
+            .hint("it is for files of other programs; name their form with `--format`"))
+        })
+    }
+}
+
 impl Form {
     /// One of another program.
     fn foreign(self) -> Option<memoir_import::Format> {
@@ -181,6 +203,12 @@ async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
 }
 
 async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outcome {
+    arguments.check_own("archives")?;
+    if arguments.dry_run {
+        return Err(Failure::new(
+            "`--dry-run` is not for archives: an archive makes an agent of its own",
+        ));
+    }
     let passphrase = passphrase::asked(arguments.passphrase_file.as_deref())?;
     let installation = Installation::open(global).await?;
     let name = Some(arguments.agent.as_str());
@@ -202,6 +230,7 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
 }
 
 async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
+    arguments.check_own("lines of JSON")?;
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let read = import::read(bytes, agent.now());

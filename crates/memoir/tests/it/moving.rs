@@ -409,3 +409,58 @@ fn a_folder_of_pages_is_journal_unless_it_is_told_otherwise() {
     bench.ok(&["import", "wren", folder, "--core-tag", "keep"]);
     assert_eq!(bench.core(), ["# boats\n\nThe sloop is called Marta."]);
 }
+
+#[test]
+fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alone() {
+    let bench = Bench::with_agent();
+    bench.remember(&["Prefers tea to coffee.", "Lives in Lisbon."]);
+    bench.write(".config/memoir/config.toml", "closed = true\n");
+    let file = bench.write("mem0.json", mem0().to_string());
+    // The agent has two of the texts, and nothing tells so.
+    let tried = bench.json(&["import", "wren", &file, "--dry-run"]);
+    assert_eq!((&tried["kept"], &tried["known"]), (&json!(2), &json!(0)));
+    let told = bench.json(&["import", "wren", &file]);
+    assert_eq!((&told["kept"], &told["known"]), (&json!(2), &json!(0)));
+    let again = bench.json(&["import", "wren", &file]);
+    assert_eq!(
+        (&again["imported"], &again["known"]),
+        (&json!(0), &json!(4))
+    );
+    // Nor are the agent's words written to a folder, or shown against one.
+    let folder = bench.path("out");
+    let refused = bench.refused(&[
+        "export",
+        "wren",
+        "--format",
+        "markdown",
+        "--output",
+        folder.to_str().unwrap(),
+    ]);
+    assert!(refused.contains("closed"), "{refused}");
+}
+
+#[test]
+fn what_has_no_meaning_for_a_form_is_refused_and_imports_nothing() {
+    let bench = Bench::with_agent();
+    let lines = bench.write("in.jsonl", "{\"content\": \"One line.\"}\n");
+    for option in [
+        &["--live-only"][..],
+        &["--kind", "journal"],
+        &["--tag", "a"],
+        &["--apply"],
+        &["--system-prompt"],
+    ] {
+        let refused = bench.refused(&[&["import", "wren", &lines], option].concat());
+        assert!(
+            refused.contains(option[0]) && refused.contains("nothing was imported"),
+            "{refused}"
+        );
+    }
+    let told = bench.ok(&["import", "wren", &lines, "--dry-run"]);
+    assert_eq!(told, "would import 1 memory; 0 lines cannot be read\n");
+    assert_eq!(bench.texts(), Vec::<String>::new());
+    let unknown = bench.write("words.txt", "{\"theme\": \"dark\"}");
+    let told = bench.json(&["import", "wren", &unknown, "--format", "letta"]);
+    assert_eq!(told["not_understood"], json!({"unknown_kind": 1}));
+    assert!(!told.to_string().contains("dark"), "{told}");
+}
