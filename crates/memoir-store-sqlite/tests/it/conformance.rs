@@ -47,6 +47,7 @@ stories! {
     spec_5_3_no_agent_is_made_without_prompts
     spec_5_3_rows_keep_the_version_they_were_written_under
     a_conflict_leaves_nothing_behind
+    decisions_that_come_together_are_written_whole_or_not_at_all
     a_refused_commit_takes_no_other_down
     one_edit_wins_for_each_version
     a_snapshot_is_of_one_instant
