@@ -39,6 +39,9 @@ pub struct LedgerRoom {
     pub tokens: u64,
     /// Whether it names pairs of memories that look alike, and what differs.
     pub near_doubles: bool,
+    /// Whether it leaves out what an administrator added. A model whose edits follow from which texts are
+    /// equal would tell administrators whether a text of theirs is one of the agent's (SPEC 3.4, 5.1).
+    pub leaves_out_administrators: bool,
 }
 
 /// Lists `memories` (kept core ones, in any order) from `position` on, as many whole rows as fit into

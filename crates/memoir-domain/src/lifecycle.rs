@@ -326,10 +326,13 @@ pub fn open(
 /// The ledger, with the pairs that look alike where they are wanted. Both together keep to the room.
 fn list(
     agent: &Agent,
-    kept: Vec<&Memory>,
+    mut kept: Vec<&Memory>,
     position: Option<LedgerPosition>,
     room: LedgerRoom,
 ) -> Ledger {
+    if room.leaves_out_administrators {
+        kept.retain(|memory| !memory.is_added_by_administrator());
+    }
     let how = agent.settings.effective_duplicate_match();
     let pairs = room
         .near_doubles

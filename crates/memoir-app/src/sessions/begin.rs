@@ -197,6 +197,11 @@ impl AgentHandle {
             [&loaded.agent.settings.system_prompt],
         );
         let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
+        if is_built_in(session.model.as_deref()) {
+            // Its yes follows from which texts are equal, too.
+            let memories = &mut loaded.memories;
+            memories.retain(|memory| !memory.is_added_by_administrator());
+        }
         let context = context::build(&loaded.memories, now, bounds);
         Ok(prompt::consent(&loaded.agent, (&session).into(), &context))
     }
@@ -213,7 +218,7 @@ impl AgentHandle {
         self.decide(&as_it_stands(id), |mut loaded, now| {
             let session = running(loaded.take_session(id)?)?;
             let digester = loaded.digester();
-            let room = self.ledger_room(&loaded.agent, context_tokens);
+            let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
             let opened = lifecycle::open(
                 loaded.agent.clone(),
                 session,
@@ -248,7 +253,7 @@ impl AgentHandle {
             ),
             None => (loaded.agent, loaded.memories),
         };
-        let room = self.ledger_room(&agent, context_tokens);
+        let room = self.ledger_room(&agent, context_tokens, session.model.as_deref());
         let (prompt, ledger, gauge) = lifecycle::resume(&agent, &session, &memories, room);
         let opened = OpenedSession {
             prompt,
@@ -263,7 +268,12 @@ impl AgentHandle {
     }
 
     /// What the ledger may take, and is to tell.
-    pub(super) fn ledger_room(&self, agent: &Agent, context_tokens: Option<u32>) -> LedgerRoom {
+    pub(super) fn ledger_room(
+        &self,
+        agent: &Agent,
+        context_tokens: Option<u32>,
+        model: Option<&str>,
+    ) -> LedgerRoom {
         let own = [
             &agent.settings.system_prompt,
             &agent.settings.refinement_prompt,
@@ -271,6 +281,7 @@ impl AgentHandle {
         LedgerRoom {
             tokens: room(self.context_of(context_tokens), own),
             near_doubles: self.memoir.settings.near_doubles_in_ledger,
+            leaves_out_administrators: is_built_in(model),
         }
     }
 
@@ -291,6 +302,12 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
         .map(|text| tokens(text.expose()))
         .sum();
     (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
+}
+
+/// Whether code answers in place of a model: it does the same wherever texts are equal, whoever began the
+/// session, and no agent consents.
+fn is_built_in(model: Option<&str>) -> bool {
+    model.is_some_and(|name| name.starts_with("builtin:"))
 }
 
 /// What a session that is open already is gone on with.

@@ -89,7 +89,7 @@ impl AgentHandle {
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
         let session = begun.sessions.first().cloned();
         let session = session.ok_or(Error::SessionLost(id))?;
-        let budget = self.ledger_room(&begun.agent, None);
+        let budget = self.ledger_room(&begun.agent, None, None);
         let opened = lifecycle::open(
             begun.agent.clone(),
             session,

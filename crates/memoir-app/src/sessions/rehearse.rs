@@ -386,6 +386,7 @@ impl AgentHandle {
             LedgerRoom {
                 tokens: u64::MAX,
                 near_doubles: false,
+                leaves_out_administrators: false,
             },
             now,
         );

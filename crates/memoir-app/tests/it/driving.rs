@@ -3,10 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, Limits, Price, Settings,
+    Error, Limits, MemoryInput, Price, Settings,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
+    agent::Field,
+    audit::Actor,
     lifecycle::StartRefusal,
     session::{Mode, State},
 };
@@ -14,7 +16,7 @@ use memoir_model::{Message, ModelError, Outage, Providers};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::json;
 
-use crate::world::{World, complete, delete, settings, state, sweep};
+use crate::world::{World, complete, delete, person, settings, state, sweep};
 
 const DOUBLES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -631,8 +633,17 @@ async fn outgrown(settings: Settings) -> World {
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(90)))
         .collect();
     memories.push(memories[39].to_uppercase());
-    let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
-    World::with(&memories, settings).await
+    let world = World::with(&[], settings).await;
+    for memory in &memories {
+        world.clock.advance(Duration::from_secs(60));
+        let input = MemoryInput {
+            content: memory.as_str().into(),
+            ..MemoryInput::default()
+        };
+        let wren = Actor::agent("wren");
+        world.agent.save(&[input], &wren).await.unwrap();
+    }
+    world
 }
 
 #[tokio::test]
@@ -691,4 +702,51 @@ async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
     // It consents only to what it sees, and the doubles are the newest of all.
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(world.kept().await.len(), 40);
+}
+
+/// SPEC 3.4, 5.1: what follows from which texts are equal tells an administrator nothing of the agent's.
+#[tokio::test]
+async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_right() {
+    const SECRET: &str = "The PIN of the safe is 4821, as Marta told me.";
+    for rehearsal in [false, true] {
+        let mut outcomes = Vec::new();
+        // Wrong, right, and right but for case and the mark at the end.
+        for guess in [
+            "The PIN of the safe is 4820, as Marta told me.",
+            SECRET,
+            "the PIN of the safe is 4821, as Marta told me",
+        ] {
+            let world = World::new(&[]).await;
+            let guard = [(Field::LossGuard, Some("off"))];
+            world.agent.configure(&guard, &person()).await.unwrap();
+            for (text, actor) in [
+                (SECRET, Actor::agent("wren")),
+                (DOUBLES[2], Actor::agent("wren")),
+                (DOUBLES[3], Actor::agent("wren")),
+                (guess, Actor::administrator("curious")),
+            ] {
+                let input = MemoryInput {
+                    content: text.into(),
+                    ..MemoryInput::default()
+                };
+                world.agent.save(&[input], &actor).await.unwrap();
+            }
+            let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
+            let careful = providers.connect(&"builtin:careful".parse().unwrap());
+            *world.model.0.lock().unwrap() = careful.unwrap();
+            let options = RefineOptions {
+                rehearsal,
+                ..RefineOptions::default()
+            };
+            let driven = world
+                .agent
+                .seen_by(memoir_app::Viewer::Agent)
+                .refine(&options, &mut |_| {})
+                .await
+                .unwrap();
+            outcomes.push((driven.state, driven.stats, driven.edits, driven.usage.calls));
+        }
+        assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]));
+        assert_eq!(outcomes[0].0, State::Declined);
+    }
 }

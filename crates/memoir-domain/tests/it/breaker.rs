@@ -237,6 +237,7 @@ fn spec_3_13_the_breaker_never_trips_on_a_mass_of_zero() {
         memoir_domain::ledger::LedgerRoom {
             tokens: 1_000,
             near_doubles: false,
+            leaves_out_administrators: false,
         },
         world.now,
     );

@@ -79,6 +79,7 @@ fn spec_3_17_a_rehearsal_is_called_what_it_is() {
         LedgerRoom {
             tokens: 1_000,
             near_doubles: false,
+            leaves_out_administrators: false,
         },
         world.now,
     );
@@ -96,6 +97,7 @@ fn spec_3_5_whoever_goes_on_with_a_session_is_told_what_is_left_of_it() {
         LedgerRoom {
             tokens: 1_000,
             near_doubles: false,
+            leaves_out_administrators: false,
         },
     );
     insta::assert_snapshot!(prompt.user.expose().split("## Your core").next().unwrap());
@@ -448,6 +450,7 @@ fn spec_3_14_a_guard_loosened_since_counts_from_the_next_session_on() {
     let room = LedgerRoom {
         tokens: 1_000,
         near_doubles: false,
+        leaves_out_administrators: false,
     };
     let memories: Vec<Memory> = world.memories.values().cloned().collect();
     let (prompt, ..) = lifecycle::resume(&world.agent, world.session(), &memories, room);

@@ -259,6 +259,7 @@ impl World {
             LedgerRoom {
                 tokens: self.ledger_budget,
                 near_doubles: self.near_doubles,
+                leaves_out_administrators: false,
             },
             self.now,
         );
