@@ -294,7 +294,12 @@ async fn who_declines_to_say_leaves_the_request_waiting_and_is_not_asked_again()
         let request = asked(&agent, reading()).await;
         call(&client, "get_context", json!({})).await;
         hears.recv().await.unwrap();
-        let second = asked(&agent, reading()).await;
+        // Wider than the first one, which a no to it does not end too (SPEC 5.2).
+        let everything = AccessKind::Read {
+            scope: AccessScope::All,
+            minutes: 30,
+        };
+        let second = asked(&agent, everything).await;
         call(&client, "get_context", json!({})).await;
         // The one that is heard next is the second request.
         hears.recv().await.unwrap();

@@ -23,7 +23,8 @@ class Problem(MemoirError):
         code: a stable code, such as `session_open`; `unexpected` where the answer is not Memoir's.
         detail: what was wrong, the limit, and what to do.
         hint: what to do about it, or None.
-        instance: what the service's log names this failure by, or None where it is none of the service's.
+        instance: what the service's log names this failure by, or None where it is none
+            of the service's.
         retry_after: seconds to wait before another attempt, or None where it did not say.
         session_id: the session in question, or None.
         obstacles: what stands in the way of an undo.
