@@ -356,7 +356,7 @@ impl AgentHandle {
             still_said_by = Some(shredded.still_said_by);
         } else {
             self.decide_access(id, |loaded, request, now| {
-                let answer = access::Answer {
+                let answer = access::AccessAnswer {
                     is_granted,
                     reason: reason.as_ref(),
                     usage,

@@ -38,7 +38,7 @@ const AT_ONCE: usize = 4;
 
 /// What came of asking an agent's model.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum AskOutcome {
     /// It answered, or the request was over before.
     Answered,
     /// No model speaks for the agent: it has none, or one that only follows rules. Its client answers.
@@ -106,7 +106,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The agent has no such request; the store fails. A model that cannot be asked is no error.
-    pub async fn ask_for_access(&self, id: AccessRequestId) -> Result<Asked> {
+    pub async fn ask_for_access(&self, id: AccessRequestId) -> Result<AskOutcome> {
         let loaded = self
             .load(&wanted(Selection::Context {
                 journal_after: context::journal_since(self.memoir.now()),
@@ -115,26 +115,26 @@ impl AgentHandle {
         let me = Actor::agent(loaded.agent.name.clone());
         let view = self.seen_by(Viewer::Agent).access_request(id).await?;
         if view.state != AccessState::Asked {
-            return Ok(Asked::Answered);
+            return Ok(AskOutcome::Answered);
         }
         let Some(name) = self.memoir.speaking_model(&loaded.agent)? else {
-            return Ok(Asked::NotByModel);
+            return Ok(AskOutcome::NotByModel);
         };
         if view.memory.is_some() && loaded.running_session.is_some() {
             let problem = "nothing can be shredded while a session is running";
-            return Ok(Asked::Failed(problem.to_owned()));
+            return Ok(AskOutcome::Failed(problem.to_owned()));
         }
         let model = match self.memoir.connect(&name, &loaded.agent.settings) {
             Ok(model) => model,
-            Err(error) => return Ok(Asked::Failed(error.to_string())),
+            Err(error) => return Ok(AskOutcome::Failed(error.to_string())),
         };
         let prompt = self.access_prompt(id, model.context_tokens()).await?;
         let Some(prompt) = prompt else {
-            return Ok(Asked::Failed("it was changed meanwhile".to_owned()));
+            return Ok(AskOutcome::Failed("it was changed meanwhile".to_owned()));
         };
         let (answer, usage) = match self.ask(model.as_ref(), prompt).await {
             Ok(answered) => answered,
-            Err(problem) => return Ok(Asked::Failed(problem)),
+            Err(problem) => return Ok(AskOutcome::Failed(problem)),
         };
         let is_granted = prompt::is_consent(answer.expose());
         let reason = reason(&answer);
@@ -142,11 +142,11 @@ impl AgentHandle {
             .answer_access_for(id, is_granted, reason, usage, &me)
             .await;
         match answered {
-            Ok(_) => Ok(Asked::Answered),
+            Ok(_) => Ok(AskOutcome::Answered),
             // Its client was faster, or it was taken back.
-            Err(Error::Access(AccessRefusal::NotWaiting(_))) => Ok(Asked::Answered),
+            Err(Error::Access(AccessRefusal::NotWaiting(_))) => Ok(AskOutcome::Answered),
             Err(error @ Error::Change(ChangeRefusal::SessionRunning(_))) => {
-                Ok(Asked::Failed(error.to_string()))
+                Ok(AskOutcome::Failed(error.to_string()))
             }
             Err(error) => Err(error),
         }
@@ -274,7 +274,7 @@ impl Memoir {
                 let asked = agent.ask_for_access(open.id).await;
                 drop(turn);
                 match &asked {
-                    Ok(Asked::Failed(problem)) => {
+                    Ok(AskOutcome::Failed(problem)) => {
                         tracing::warn!(agent = %open.scope.agent, request = %open.id, problem, "a model was not asked for access");
                     }
                     Err(error) => {
@@ -282,7 +282,7 @@ impl Memoir {
                     }
                     Ok(_) => {}
                 }
-                matches!(asked, Ok(Asked::Answered))
+                matches!(asked, Ok(AskOutcome::Answered))
             });
         }
         while let Some(asked) = asking.join_next().await {

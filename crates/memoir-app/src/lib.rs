@@ -75,7 +75,7 @@ pub use access::{NewToken, Principal, Provision, Role, SignedIn, TokenView};
 pub use access_requests::AccessRequestView;
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use agents::check_settings;
-pub use asking::Asked;
+pub use asking::AskOutcome;
 pub use authoring::{OwnSetting, SettingVersion};
 pub use checkpoint::{CheckpointView, Growth};
 pub use clock::{Clock, Random};

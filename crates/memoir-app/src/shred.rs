@@ -164,7 +164,7 @@ impl AgentHandle {
             let answer = access::answer(
                 agent,
                 &request,
-                access::Answer {
+                access::AccessAnswer {
                     is_granted: true,
                     reason,
                     usage: consent.usage,

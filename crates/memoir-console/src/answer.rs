@@ -75,7 +75,7 @@ pub(crate) struct Failure {
 }
 
 /// What a request comes to.
-pub(crate) type Answer = Result<Response, Failure>;
+pub(crate) type PageResult = Result<Response, Failure>;
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {

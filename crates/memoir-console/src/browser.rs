@@ -19,7 +19,7 @@ use memoir_app::{HalfSignedIn, NewToken, SignedIn};
 
 use crate::{
     Console,
-    answer::{Answer, Failure, see_other},
+    answer::{Failure, PageResult, see_other},
     form::{self, Form},
 };
 
@@ -260,7 +260,7 @@ fn passage_name(console: &Console) -> &'static str {
 }
 
 /// Signs the browser in, and sends it on.
-pub(crate) fn enter(console: &Console, made: &NewToken, path: &str) -> Answer {
+pub(crate) fn enter(console: &Console, made: &NewToken, path: &str) -> PageResult {
     let cookie = set_cookie(console, Some(made.secret.expose()))?;
     Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())
 }

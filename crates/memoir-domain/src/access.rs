@@ -637,7 +637,7 @@ pub fn request(
 
 /// What the agent answers.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Answer<'a> {
+pub struct AccessAnswer<'a> {
     /// Yes or no.
     pub is_granted: bool,
     /// What it says to it.
@@ -655,11 +655,11 @@ pub struct Answer<'a> {
 pub fn answer(
     agent: Agent,
     request: &AccessRequest,
-    answer: Answer<'_>,
+    answer: AccessAnswer<'_>,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, AccessRefusal> {
-    let Answer {
+    let AccessAnswer {
         is_granted,
         reason,
         usage,

@@ -10,9 +10,9 @@ use memoir_domain::{Timestamp, memory::Kind};
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    Flow, Gone, Place, Reason, WhyGone, date,
+    EntryPosition, Flow, Gone, Reason, WhyGone, date,
     files::Files,
-    json::{self, Found, Lists},
+    json::{self, Lists},
     out::{Entry, Out, hex},
 };
 
@@ -30,7 +30,7 @@ const NOTES: usize = 100_000;
 #[derive(Default)]
 struct Notes {
     /// What was told to `bio`, by the text as it is compared.
-    told: BTreeMap<String, Told>,
+    told: BTreeMap<String, BioNote>,
     /// The latest list, and when the model was given it.
     list: Option<(Option<Timestamp>, String)>,
     /// What the user wrote about themselves, and how they want to be answered.
@@ -38,7 +38,7 @@ struct Notes {
     conversations: u64,
 }
 
-struct Told {
+struct BioNote {
     text: String,
     at: Option<Timestamp>,
 }
@@ -53,17 +53,15 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
             out.pass(files.place(index), Reason::OtherFile);
             continue;
         }
-        json::walk(&mut files, index, &LISTS, out, &mut |found, place, out| {
-            if let Found::Element(raw) = found {
-                conversation(raw, place, &mut notes, out);
-            }
+        json::elements(&mut files, index, &LISTS, out, |raw, place, out| {
+            conversation(raw, place, &mut notes, out);
             Ok(())
         })?;
     }
     notes.give(out)
 }
 
-fn conversation(raw: Raw<'_>, place: Place, notes: &mut Notes, out: &mut Out<'_>) {
+fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut Notes, out: &mut Out<'_>) {
     let names = [
         "mapping",
         "current_node",
@@ -169,7 +167,7 @@ impl Notes {
             if text.is_empty() || self.told.len() >= NOTES {
                 continue;
             }
-            let told = Told {
+            let told = BioNote {
                 text: text.to_owned(),
                 at,
             };

@@ -9,10 +9,10 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    Flow, Place, Reason, date,
+    EntryPosition, Flow, Reason, date,
     files::Files,
     frontmatter,
-    json::{self, Found, Lists},
+    json::{self, Lists},
     markdown,
     out::{Entry, Out, hex},
 };
@@ -81,21 +81,14 @@ fn memories(
     projects: &BTreeMap<String, String>,
     out: &mut Out<'_>,
 ) -> Flow {
-    json::walk(
-        files,
-        index,
-        &LISTS,
-        out,
-        &mut |found, place, out| match found {
-            Found::Element(raw) => element(raw, place, projects, out),
-            Found::Beside(..) => Ok(()),
-        },
-    )
+    json::elements(files, index, &LISTS, out, |raw, place, out| {
+        element(raw, place, projects, out)
+    })
 }
 
 fn element(
     raw: Raw<'_>,
-    place: Place,
+    place: EntryPosition,
     projects: &BTreeMap<String, String>,
     out: &mut Out<'_>,
 ) -> Flow {
@@ -185,12 +178,8 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> Flow 
         out.pass(place, Reason::Instruction);
         return Ok(());
     }
-    let text = match files.text(index, out.options.limits.entry_bytes) {
-        Ok(text) => text,
-        Err(reason) => {
-            out.pass_entry(place, reason);
-            return Ok(());
-        }
+    let Some(text) = files.page(index, &place, out) else {
+        return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);
     if file == "MEMORY.md" {

@@ -9,7 +9,7 @@ use std::{
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_transcripts::source::HEAD_BYTES;
 
-use crate::{Error, Input, Limits, Place, Reason, out::Out, zip::Archive};
+use crate::{EntryPosition, Error, Input, Limits, Reason, out::Out, zip::Archive};
 
 /// The folders that hold a program's own files.
 const PASSED_FOLDERS: [&str; 4] = [".git", ".obsidian", ".trash", "node_modules"];
@@ -21,7 +21,7 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 pub(crate) struct Files {
     names: Vec<Name>,
     store: Store,
-    passed: Vec<(Place, Reason)>,
+    passed: Vec<(EntryPosition, Reason)>,
 }
 
 #[derive(Debug)]
@@ -232,9 +232,9 @@ impl Files {
     }
 
     /// A place in a file.
-    pub(crate) fn place(&self, index: usize) -> Place {
+    pub(crate) fn place(&self, index: usize) -> EntryPosition {
         if self.is_one() {
-            Place::default()
+            EntryPosition::default()
         } else {
             in_file(self.name(index))
         }
@@ -310,6 +310,22 @@ impl Files {
         }
     }
 
+    /// A whole page as text; `None` where it cannot be had, which is counted.
+    pub(crate) fn page(
+        &mut self,
+        index: usize,
+        place: &EntryPosition,
+        out: &mut Out<'_>,
+    ) -> Option<String> {
+        match self.text(index, out.options.limits.entry_bytes) {
+            Ok(text) => Some(text),
+            Err(reason) => {
+                out.pass_entry(place.clone(), reason);
+                None
+            }
+        }
+    }
+
     /// A whole file as text.
     pub(crate) fn text(&mut self, index: usize, limit: usize) -> Result<String, Reason> {
         let mut bytes = self.bytes(index, limit)?;
@@ -345,9 +361,9 @@ pub(crate) fn is_database(head: &[u8]) -> bool {
 }
 
 /// The whole of a file of a folder or an archive.
-pub(crate) fn in_file(name: &str) -> Place {
-    Place {
+pub(crate) fn in_file(name: &str) -> EntryPosition {
+    EntryPosition {
         file: Some(PrivateText::from(name)),
-        ..Place::default()
+        ..EntryPosition::default()
     }
 }

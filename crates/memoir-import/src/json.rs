@@ -8,7 +8,7 @@ use memoir_transcripts::{
     source::{Source, Taken},
 };
 
-use crate::{Error, Flow, Halt, Place, Reason, files::Files, out::Out};
+use crate::{EntryPosition, Error, Flow, Halt, Reason, files::Files, out::Out};
 
 /// Most bytes of a key that is looked at.
 const KEY_BYTES: usize = 1 << 10;
@@ -36,6 +36,26 @@ pub(crate) struct Lists {
     pub(crate) within: &'static [&'static str],
 }
 
+/// As [`walk`], where nothing beside the elements is of interest.
+pub(crate) fn elements<'a>(
+    files: &mut Files,
+    index: usize,
+    lists: &Lists,
+    out: &mut Out<'a>,
+    mut element: impl FnMut(Raw<'_>, EntryPosition, &mut Out<'a>) -> Flow,
+) -> Flow {
+    walk(
+        files,
+        index,
+        lists,
+        out,
+        &mut |found, place, out| match found {
+            Found::Element(raw) => element(raw, place, out),
+            Found::Beside(..) => Ok(()),
+        },
+    )
+}
+
 /// Goes through a file: a list, an object around lists, or values one after the other, on lines or not.
 ///
 /// An object without one of the lists is an element itself. What is broken or too large is counted, and the
@@ -45,7 +65,7 @@ pub(crate) fn walk<'a>(
     index: usize,
     lists: &Lists,
     out: &mut Out<'a>,
-    found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'a>) -> Flow,
+    found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'a>) -> Flow,
 ) -> Flow {
     let file = files.place(index);
     let is_around = is_object_around(&files.head(index), lists);
@@ -115,23 +135,23 @@ type Step = Result<(), Stop>;
 
 struct Walk<'a, R> {
     source: Source<R>,
-    file: &'a Place,
+    file: &'a EntryPosition,
     lists: &'a Lists,
     limit: usize,
 }
 
 impl<R: Read> Walk<'_, R> {
-    fn at(&self, position: &FilePosition) -> Place {
-        Place {
+    fn at(&self, position: &FilePosition) -> EntryPosition {
+        EntryPosition {
             file: self.file.file.clone(),
-            ..Place::from(position)
+            ..EntryPosition::from(position)
         }
     }
 
     fn values<'o>(
         &mut self,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
     ) -> Step {
         loop {
             match self.source.peek()? {
@@ -147,7 +167,7 @@ impl<R: Read> Walk<'_, R> {
     fn list<'o>(
         &mut self,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
     ) -> Step {
         self.source.pass();
         let mut first = true;
@@ -174,7 +194,7 @@ impl<R: Read> Walk<'_, R> {
     fn element<'o>(
         &mut self,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
     ) -> Step {
         let position = self.source.place();
         let place = self.at(&position);
@@ -206,7 +226,7 @@ impl<R: Read> Walk<'_, R> {
         &mut self,
         depth: usize,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
     ) -> Step {
         let mut first = true;
         loop {
@@ -233,7 +253,7 @@ impl<R: Read> Walk<'_, R> {
         &mut self,
         depth: usize,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, Place, &mut Out<'o>) -> Flow,
+        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
     ) -> Step {
         self.source.peek()?;
         self.expect(KEY_BYTES)?;

@@ -7,9 +7,9 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    Error, Flow, Place, Reason, date,
+    EntryPosition, Error, Flow, Reason, date,
     files::{Files, is_database},
-    json::{self, Found, Lists},
+    json::{self, Lists},
     out::{Entry, Out},
     sqlite, tags,
 };
@@ -30,21 +30,12 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
             database(&files, index, out)?;
             continue;
         }
-        json::walk(
-            &mut files,
-            index,
-            &LISTS,
-            out,
-            &mut |found, place, out| match found {
-                Found::Element(raw) => element(raw, place, out),
-                Found::Beside(..) => Ok(()),
-            },
-        )?;
+        json::elements(&mut files, index, &LISTS, out, element)?;
     }
     Ok(())
 }
 
-fn element(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
     let names = [
         "prefix",
         "namespace",
@@ -93,11 +84,11 @@ fn database(files: &Files, index: usize, out: &mut Out<'_>) -> Flow {
     let query = format!("SELECT prefix, key, value, created_at, {expires} FROM store");
     sqlite::each(&database, &query, out, &mut |found, out| {
         let Some(value) = sqlite::text(found, 2) else {
-            out.pass_entry(Place::default(), Reason::InvalidField("value"));
+            out.pass_entry(EntryPosition::default(), Reason::InvalidField("value"));
             return Ok(());
         };
         let Ok(value) = Raw::whole(value.as_bytes()) else {
-            out.pass_entry(Place::default(), Reason::Malformed);
+            out.pass_entry(EntryPosition::default(), Reason::Malformed);
             return Ok(());
         };
         let gone = out.expired(sqlite::time(found, 4));

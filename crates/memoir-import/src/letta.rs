@@ -10,10 +10,10 @@ use memoir_domain::{PrivateText, Timestamp, memory::Kind};
 use memoir_transcripts::raw::{Raw, is_space};
 
 use crate::{
-    Flow, Gone, Place, Reason, WhyGone, date,
+    EntryPosition, Flow, Gone, Reason, WhyGone, date,
     files::Files,
     frontmatter,
-    json::{self, Found, Lists},
+    json::{self, Lists},
     markdown,
     out::{Entry, Out},
     tags,
@@ -51,16 +51,7 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
     let is_around = String::from_utf8_lossy(head.get(..200.min(head.len())).unwrap_or_default())
         .contains("\"passages\"");
     if begin == Some(b'[') || is_around {
-        return json::walk(
-            files,
-            index,
-            &PASSAGES,
-            out,
-            &mut |found, place, out| match found {
-                Found::Element(raw) => passage(raw, place, out),
-                Found::Beside(..) => Ok(()),
-            },
-        );
+        return json::elements(files, index, &PASSAGES, out, passage);
     }
     let place = files.place(index);
     let limit = out.options.limits.entry_bytes.saturating_mul(2);
@@ -93,7 +84,7 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
 }
 
 /// One agent file.
-fn agents(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
     let names = ["agents", "blocks", "core_memory", "messages", "name"];
     let Ok([agents, blocks, core_memory, messages, name]) = raw.fields(names) else {
         out.break_off(place, Reason::Malformed);
@@ -195,7 +186,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
     );
 }
 
-fn block(raw: Raw<'_>, agent: &str, place: &Place, out: &mut Out<'_>) -> Flow {
+fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) -> Flow {
     let names = [
         "label",
         "value",
@@ -248,7 +239,7 @@ pub(crate) fn offer(text: &str, out: &mut Out<'_>) {
     out.report.system_prompt = Some(offered);
 }
 
-fn passage(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
     let names = [
         "id",
         "text",
@@ -296,12 +287,8 @@ fn page(
         out.pass(place, Reason::Instruction);
         return Ok(());
     }
-    let text = match files.text(index, out.options.limits.entry_bytes) {
-        Ok(text) => text,
-        Err(reason) => {
-            out.pass_entry(place, reason);
-            return Ok(());
-        }
+    let Some(text) = files.page(index, &place, out) else {
+        return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);
     let bare = name.trim_end_matches(".md");

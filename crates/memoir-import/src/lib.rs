@@ -39,57 +39,34 @@ mod zip;
 
 use std::{fmt, io, ops::ControlFlow, path::PathBuf, str::FromStr};
 
-use memoir_domain::{PrivateText, Timestamp, memory::Kind};
+use memoir_domain::{PrivateText, Timestamp, memory::Kind, wire_names};
 use memoir_transcripts::FilePosition;
 
 pub use report::{Notice, Report};
 
 use crate::{files::Files, out::Out};
 
-/// A form in which memories are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Format {
-    /// mem0: its lists, the payloads of its vector store, its `history.db`.
-    Mem0,
-    /// Claude: the export of claude.ai, Claude Code's memory folder, the memory tool's directory.
-    Claude,
-    /// The reference memory server of the Model Context Protocol: `memory.jsonl`.
-    McpMemory,
-    /// Letta: an agent file, its archival passages, or the tree of its MemFS.
-    Letta,
-    /// Folders of Markdown: basic-memory, Obsidian, the Open Knowledge Format, agents' workspaces.
-    Markdown,
-    /// ChatGPT's export, whose conversations hold what it was told to remember.
-    ChatGpt,
-    /// A store of LangGraph: rows as JSON, or its SQLite database.
-    LangGraph,
+wire_names! {
+    /// A form in which memories are kept.
+    pub enum Format {
+        /// mem0: its lists, the payloads of its vector store, its `history.db`.
+        Mem0 = "mem0",
+        /// Claude: the export of claude.ai, Claude Code's memory folder, the memory tool's directory.
+        Claude = "claude",
+        /// The reference memory server of the Model Context Protocol: `memory.jsonl`.
+        McpMemory = "mcp-memory",
+        /// Letta: an agent file, its archival passages, or the tree of its MemFS.
+        Letta = "letta",
+        /// Folders of Markdown: basic-memory, Obsidian, the Open Knowledge Format, agents' workspaces.
+        Markdown = "markdown",
+        /// ChatGPT's export, whose conversations hold what it was told to remember.
+        ChatGpt = "chatgpt",
+        /// A store of LangGraph: rows as JSON, or its SQLite database.
+        LangGraph = "langgraph",
+    }
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Mem0,
-        Self::Claude,
-        Self::McpMemory,
-        Self::Letta,
-        Self::Markdown,
-        Self::ChatGpt,
-        Self::LangGraph,
-    ];
-
-    /// The name by which a user names it, and with which the sources of its memories begin.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mem0 => "mem0",
-            Self::Claude => "claude",
-            Self::McpMemory => "mcp-memory",
-            Self::Letta => "letta",
-            Self::Markdown => "markdown",
-            Self::ChatGpt => "chatgpt",
-            Self::LangGraph => "langgraph",
-        }
-    }
-
     /// What is not in such a file, or has no place in a memory, and so does not come along.
     pub fn cannot_carry(self) -> &'static [&'static str] {
         match self {
@@ -129,12 +106,6 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
 /// A name that no [`Format`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -146,9 +117,7 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|format| format.name() == name)
-            .ok_or(UnknownFormat)
+        Self::from_name(name).ok_or(UnknownFormat)
     }
 }
 
@@ -215,7 +184,7 @@ impl fmt::Debug for Input {
 
 /// Where something stands. `Display` prints numbers only; the file's name may hold somebody's words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct EntryPosition {
     /// The file within the folder or the archive; `None` where there is one file only.
     pub file: Option<PrivateText>,
     /// The line, from 1; `None` where lines are not counted.
@@ -224,7 +193,7 @@ pub struct Place {
     pub byte: Option<u64>,
 }
 
-impl From<&FilePosition> for Place {
+impl From<&FilePosition> for EntryPosition {
     fn from(position: &FilePosition) -> Self {
         Self {
             file: None,
@@ -234,7 +203,7 @@ impl From<&FilePosition> for Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for EntryPosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.line, self.byte) {
             (Some(line), Some(byte)) => write!(formatter, "line {line}, byte {byte}"),

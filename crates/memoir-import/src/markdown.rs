@@ -90,12 +90,8 @@ fn page(
         out.pass(place, reason);
         return Ok(());
     }
-    let text = match files.text(index, out.options.limits.entry_bytes) {
-        Ok(text) => text,
-        Err(reason) => {
-            out.pass_entry(place, reason);
-            return Ok(());
-        }
+    let Some(text) = files.page(index, &place, out) else {
+        return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);
     let file = name.rsplit('/').next().unwrap_or(name);

@@ -11,9 +11,9 @@ use memoir_transcripts::{
 };
 
 use crate::{
-    Flow, Place, Reason, date,
+    EntryPosition, Flow, Reason, date,
     files::Files,
-    json::{self, Found, Lists},
+    json::{self, Lists},
     out::{Entry, Out},
 };
 
@@ -46,16 +46,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
             || begin.starts_with(b"{\"entities\"")
             || begin.starts_with(b"{\"relations\"")
         {
-            json::walk(
-                &mut files,
-                index,
-                &LISTS,
-                out,
-                &mut |found, place, out| match found {
-                    Found::Element(raw) => line(raw, place, out),
-                    Found::Beside(..) => Ok(()),
-                },
-            )?;
+            json::elements(&mut files, index, &LISTS, out, line)?;
         } else {
             lines(&mut files, index, out)?;
         }
@@ -69,9 +60,9 @@ fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
     let (mut source, _) = Source::open(files.reader(index)?).map_err(json::failure)?;
     loop {
         let position = source.place();
-        let place = Place {
+        let place = EntryPosition {
             file: file.file.clone(),
-            ..Place::from(&position)
+            ..EntryPosition::from(&position)
         };
         match source.take_line(limit) {
             Ok(Taken::TooLarge) => out.pass_entry(place, Reason::TooLarge),
@@ -86,7 +77,7 @@ fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
 }
 
 /// The objects of one line. After one that is cut, the next one that begins as all do is looked for.
-fn objects(line_bytes: &[u8], place: &Place, out: &mut Out<'_>) -> Flow {
+fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> Flow {
     let mut at = 0;
     loop {
         let rest = line_bytes.get(at..).unwrap_or_default();
@@ -99,7 +90,7 @@ fn objects(line_bytes: &[u8], place: &Place, out: &mut Out<'_>) -> Flow {
             return Ok(());
         }
         at += spaces;
-        let place = Place {
+        let place = EntryPosition {
             byte: place.byte.map(|byte| byte + at as u64),
             ..place.clone()
         };
@@ -139,7 +130,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
         .position(|window| window == wanted)
 }
 
-fn line(raw: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
     let names = [
         "name",
         "entityName",
@@ -212,7 +203,7 @@ struct About {
     created_at: Option<memoir_domain::Timestamp>,
 }
 
-fn observed(about: &About, listed: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+fn observed(about: &About, listed: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
     if listed.is_string() {
         return observation(about, listed, place, out);
     }
@@ -229,7 +220,7 @@ fn observed(about: &About, listed: Raw<'_>, place: Place, out: &mut Out<'_>) -> 
     Ok(())
 }
 
-fn observation(about: &About, one: Raw<'_>, place: Place, out: &mut Out<'_>) -> Flow {
+fn observation(about: &About, one: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
     let mut created_at = about.created_at;
     let text = match one.is_object() {
         true => {
@@ -269,7 +260,7 @@ fn observation(about: &About, one: Raw<'_>, place: Place, out: &mut Out<'_>) -> 
 fn relation(
     ends: [Option<Raw<'_>>; 8],
     created_at: Option<memoir_domain::Timestamp>,
-    place: Place,
+    place: EntryPosition,
     out: &mut Out<'_>,
 ) -> Flow {
     let [

@@ -13,7 +13,7 @@ use memoir_transcripts::raw::Raw;
 use rusqlite::Row;
 
 use crate::{
-    Error, Flow, Gone, Place, Reason, WhyGone, date,
+    EntryPosition, Error, Flow, Gone, Reason, WhyGone, date,
     files::{Files, is_database},
     json::{self, Found, Lists},
     out::{Entry, Out, hex},
@@ -80,7 +80,12 @@ fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
     Ok(())
 }
 
-fn row(raw: Raw<'_>, place: Place, scopes: &mut BTreeSet<String>, out: &mut Out<'_>) -> Flow {
+fn row(
+    raw: Raw<'_>,
+    place: EntryPosition,
+    scopes: &mut BTreeSet<String>,
+    out: &mut Out<'_>,
+) -> Flow {
     if let Some(text) = json::text(Some(raw)) {
         let id = format!("sha256-{}", &hex(&text)[..32]);
         return out.entry(Entry {
@@ -207,7 +212,7 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> Flow {
     );
     sqlite::each(&database, &query, out, &mut |row, out| {
         let Some(event) = event(row) else {
-            out.pass_entry(Place::default(), Reason::Malformed);
+            out.pass_entry(EntryPosition::default(), Reason::Malformed);
             return Ok(());
         };
         if memory
@@ -249,7 +254,7 @@ fn settle(events: Vec<Event>, out: &mut Out<'_>) -> Flow {
             at: next.at,
         });
         let Some(text) = event.text.clone() else {
-            out.pass_entry(Place::default(), Reason::MissingField("new_memory"));
+            out.pass_entry(EntryPosition::default(), Reason::MissingField("new_memory"));
             continue;
         };
         out.entry(Entry {

@@ -9,8 +9,8 @@ use memoir_domain::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Flow, Format, Gone, Halt, Memory, Notice, Options, PageOf, Place, Reason, Report, WhyGone,
-    split, tags,
+    EntryPosition, Flow, Format, Gone, Halt, Memory, Notice, Options, PageOf, Reason, Report,
+    WhyGone, split, tags,
 };
 
 /// Most characters of a title that is put before each part of its page.
@@ -37,7 +37,7 @@ pub(crate) struct Entry {
     pub(crate) is_page: bool,
     /// Whether it is taken although it is JSON and nothing else.
     pub(crate) may_be_json: bool,
-    pub(crate) place: Place,
+    pub(crate) place: EntryPosition,
 }
 
 impl Entry {
@@ -83,7 +83,7 @@ impl<'a> Out<'a> {
     }
 
     /// Counts something that is not given.
-    pub(crate) fn pass(&mut self, place: Place, reason: Reason) {
+    pub(crate) fn pass(&mut self, place: EntryPosition, reason: Reason) {
         self.report.pass(place, reason);
     }
 
@@ -95,13 +95,13 @@ impl<'a> Out<'a> {
     }
 
     /// Counts an entry that is not given.
-    pub(crate) fn pass_entry(&mut self, place: Place, reason: Reason) {
+    pub(crate) fn pass_entry(&mut self, place: EntryPosition, reason: Reason) {
         self.report.read += 1;
         self.report.pass(place, reason);
     }
 
     /// Says that the reading ended before the end.
-    pub(crate) fn break_off(&mut self, place: Place, reason: Reason) {
+    pub(crate) fn break_off(&mut self, place: EntryPosition, reason: Reason) {
         self.report.is_broken = true;
         self.report.pass(place, reason);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memoir_domain::PrivateText;
 
-use crate::{Class, Place, Reason};
+use crate::{Class, EntryPosition, Reason};
 
 /// Most places that a report names.
 const PLACES: usize = 20;
@@ -36,7 +36,7 @@ pub struct Report {
     /// What was not given, by reason.
     pub passed: BTreeMap<Reason, u64>,
     /// The first places of what was not understood.
-    pub places: Vec<(Place, Reason)>,
+    pub places: Vec<(EntryPosition, Reason)>,
     /// Whether the reading ended before the end of the file.
     pub is_broken: bool,
     /// What the user should know.
@@ -46,7 +46,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn pass(&mut self, place: Place, reason: Reason) {
+    pub(crate) fn pass(&mut self, place: EntryPosition, reason: Reason) {
         *self.passed.entry(reason).or_default() += 1;
         if reason.class() == Class::NotUnderstood && self.places.len() < PLACES {
             self.places.push((place, reason));

@@ -29,7 +29,7 @@ mod listing;
 mod load;
 mod migrate;
 mod open;
-mod place;
+mod opened_files;
 mod reader;
 mod records;
 mod requests;
@@ -54,7 +54,7 @@ use memoir_store::{
 use rusqlite::Connection;
 
 use crate::{
-    place::Place,
+    opened_files::OpenedFiles,
     reader::Readers,
     writer::{Change, Writer},
 };
@@ -94,7 +94,11 @@ impl SqliteStore {
     pub fn open(path: &Path) -> Result<Self> {
         let connection = open::writer(path)?;
         let readers = Readers::new(path.to_owned());
-        Self::start(connection, Some(Arc::new(readers)), Some(Place::of(path)))
+        Self::start(
+            connection,
+            Some(Arc::new(readers)),
+            Some(OpenedFiles::of(path)),
+        )
     }
 
     /// Whether the file at that path is certainly none of Memoir's, by its first bytes. Changes nothing,
@@ -131,7 +135,7 @@ impl SqliteStore {
     fn start(
         connection: Connection,
         readers: Option<Arc<Readers>>,
-        place: Option<Place>,
+        place: Option<OpenedFiles>,
     ) -> Result<Self> {
         let writer =
             Writer::start(connection, place).map_err(|error| Error::Driver(error.to_string()))?;

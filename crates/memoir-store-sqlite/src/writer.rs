@@ -37,7 +37,7 @@ use crate::{
     deliveries,
     error::{Fault, Result, again, code, message},
     fault, open,
-    place::Place,
+    opened_files::OpenedFiles,
     schema, scrub, transcripts,
 };
 
@@ -250,7 +250,10 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(connection: Connection, place: Option<Place>) -> std::io::Result<Self> {
+    pub(crate) fn start(
+        connection: Connection,
+        place: Option<OpenedFiles>,
+    ) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let load = Arc::new(Load::default());
         let state = Arc::new(Mutex::new(WriterState {
@@ -452,7 +455,7 @@ struct WriterState {
     /// The form of the database when it was last looked at.
     looked: schema::Looked,
     /// `None` for a database in memory.
-    place: Option<Place>,
+    place: Option<OpenedFiles>,
 }
 
 impl WriterState {
@@ -530,7 +533,7 @@ impl WriterState {
         let (looked, place) = (&mut self.looked, &mut self.place);
         let result = begin(connection)
             .and_then(|()| schema::check(connection, looked))
-            .and_then(|()| place.as_mut().map_or(Ok(()), Place::check))
+            .and_then(|()| place.as_mut().map_or(Ok(()), OpenedFiles::check))
             .map_err(Loss::Whole)
             .and_then(|()| write_all(connection, changes).map_err(Loss::Change))
             .and_then(|answers| {

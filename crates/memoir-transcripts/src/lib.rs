@@ -42,55 +42,28 @@ mod tree;
 
 use std::{fmt, io, str::FromStr};
 
-use memoir_domain::{PrivateText, Timestamp};
+use memoir_domain::{PrivateText, Timestamp, wire_names};
 
 pub use chunks::{Chunks, chunks};
 pub use report::Report;
 pub use transcript::Transcript;
 
-/// A form in which conversations are written.
-#[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// `{"messages": [{"id", "at", "speaker", "text"}]}`, an array of such messages, or JSON lines of them.
-    /// `id` and `at` may be missing.
-    Messages,
-    /// Plain text. A line such as `Ann: hello` or `[2026-03-01 10:00] Ann: hello` begins a message, and the lines
-    /// below belong to it; where there is none, each paragraph is a message.
-    Text,
-    /// `conversations.json` of ChatGPT's export, or one conversation of it.
-    ChatGpt,
-    /// `conversations.json` of Claude's export, or one conversation of it.
-    Claude,
-    /// A session file of Claude Code (`*.jsonl`).
-    ClaudeCode,
-}
-
-impl Format {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Messages,
-        Self::Text,
-        Self::ChatGpt,
-        Self::Claude,
-        Self::ClaudeCode,
-    ];
-
-    /// The name by which a user names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Messages => "messages",
-            Self::Text => "text",
-            Self::ChatGpt => "chatgpt",
-            Self::Claude => "claude",
-            Self::ClaudeCode => "claude-code",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
+wire_names! {
+    /// A form in which conversations are written.
+    #[non_exhaustive]
+    pub enum Format {
+        /// `{"messages": [{"id", "at", "speaker", "text"}]}`, an array of such messages, or JSON lines of them.
+        /// `id` and `at` may be missing.
+        Messages = "messages",
+        /// Plain text. A line such as `Ann: hello` or `[2026-03-01 10:00] Ann: hello` begins a message, and the lines
+        /// below belong to it; where there is none, each paragraph is a message.
+        Text = "text",
+        /// `conversations.json` of ChatGPT's export, or one conversation of it.
+        ChatGpt = "chatgpt",
+        /// `conversations.json` of Claude's export, or one conversation of it.
+        Claude = "claude",
+        /// A session file of Claude Code (`*.jsonl`).
+        ClaudeCode = "claude-code",
     }
 }
 
@@ -105,9 +78,7 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|format| format.name() == name)
-            .ok_or(UnknownFormat)
+        Self::from_name(name).ok_or(UnknownFormat)
     }
 }
 

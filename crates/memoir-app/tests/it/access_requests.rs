@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_app::{
-    AccessRequestView, AgentLens, Asked, Error, MemoryPage, Provision, RecordQuery, Viewer,
+    AccessRequestView, AgentLens, AskOutcome, Error, MemoryPage, Provision, RecordQuery, Viewer,
 };
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
@@ -911,7 +911,7 @@ async fn spec_5_2_an_agent_that_no_model_speaks_for_answers_by_its_client() {
         let script = world.script([Turn::text("YES")]);
         assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
         let told = world.agent.ask_for_access(request.id).await.unwrap();
-        assert_eq!(told, Asked::NotByModel);
+        assert_eq!(told, AskOutcome::NotByModel);
         assert!(script.requests().is_empty());
         assert_eq!(now(&world, request.id).await.state, AccessState::Asked);
     }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, Clock, Error, Limits, Memoir, MemoryInput, Models, Random, RecordQuery,
-    SessionFacts, Settings, ShownSession,
+    AgentHandle, AgentLens, Clock, Error, Limits, Memoir, MemoryInput, Models, Random, RecordQuery,
+    SessionFacts, Settings, ShownSession, Viewer,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{Timestamp, agent::Field, audit::Actor, memory::Kind, session::State};
@@ -214,6 +214,11 @@ impl World {
             .0
     }
 
+    /// The agent as it sees itself.
+    pub fn seen(&self) -> AgentLens<'_> {
+        self.agent.seen_by(Viewer::Agent)
+    }
+
     pub fn script(&self, turns: impl IntoIterator<Item = Turn>) -> Arc<ModelScript> {
         let script = Arc::new(ModelScript::new(turns));
         *self.model.0.lock().unwrap() = script.clone();
@@ -236,8 +241,7 @@ impl World {
         self.script(std::iter::once(Turn::text("YES")).chain(turns));
         let mut seen = Vec::new();
         let session = self
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
+            .seen()
             .refine(options, &mut |progress| seen.push(progress.clone()))
             .await
             .unwrap();
@@ -246,12 +250,7 @@ impl World {
 
     /// Every memory as JSON, the journal entries of Memoir's own left out.
     pub async fn memories(&self) -> Vec<serde_json::Value> {
-        let memories = self
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap();
+        let memories = self.seen().memories(true).await.unwrap();
         memories
             .into_iter()
             .filter(|memory| memory.kind == Kind::Core)
@@ -261,12 +260,7 @@ impl World {
 
     /// The numbers of the kept core memories.
     pub async fn kept(&self) -> Vec<u64> {
-        let memories = self
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(false)
-            .await
-            .unwrap();
+        let memories = self.seen().memories(false).await.unwrap();
         memories
             .iter()
             .filter(|memory| memory.kind == Kind::Core)
@@ -275,12 +269,7 @@ impl World {
     }
 
     pub async fn journal(&self) -> Vec<String> {
-        let memories = self
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(false)
-            .await
-            .unwrap();
+        let memories = self.seen().memories(false).await.unwrap();
         let journal = memories
             .into_iter()
             .filter(|memory| memory.kind == Kind::Journal);
@@ -288,12 +277,7 @@ impl World {
     }
 
     pub async fn actions(&self) -> Vec<String> {
-        let records = self
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .records(&RecordQuery::default())
-            .await
-            .unwrap();
+        let records = self.seen().records(&RecordQuery::default()).await.unwrap();
         records
             .iter()
             .map(|record| record.action.as_str().to_owned())

@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
 use crate::{
-    answer::{Answer, Failure, page_of, see_other},
+    answer::{Failure, PageResult, page_of, see_other},
     browser::Visitor,
     field::{Faults, Labelled},
     form::{self, Form},
@@ -174,7 +174,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let draft = AccessForm {
@@ -189,7 +189,7 @@ pub(crate) async fn ask(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let mut draft = AccessForm::of(&form);
     if let Some(request) = draft.send(Wish::Look, &agent, &visitor).await? {
@@ -214,7 +214,7 @@ async fn tab(
     agent: &AgentHandle,
     wanted: &PageQuery,
     draft: &AccessForm<'_>,
-) -> Answer {
+) -> PageResult {
     let before = form::place(wanted.at, wanted.request.as_deref())?;
     let lens = agent.seen_by(visitor.viewer());
     let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
@@ -370,7 +370,7 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
 pub(crate) async fn token(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     token_page(&visitor, &agent, &AccessForm::default()).await
 }
@@ -379,7 +379,7 @@ pub(crate) async fn ask_for_token(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let mut draft = AccessForm::of(&form);
     if let Some(request) = draft.send(Wish::Token, &agent, &visitor).await? {
@@ -389,7 +389,7 @@ pub(crate) async fn ask_for_token(
     Ok(page_of(StatusCode::BAD_REQUEST, shown))
 }
 
-async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'_>) -> Answer {
+async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'_>) -> PageResult {
     let path = tab_path(agent);
     let content = html! {
         (agent_head(agent, Tab::Access))
@@ -498,7 +498,7 @@ pub(super) fn standing(request: &AccessRequestView) -> (&'static str, &'static s
 pub(crate) async fn shredding(
     Extension(visitor): Extension<Visitor>,
     Path((agent, number)): Path<(String, u64)>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     shred_page(&visitor, &agent, Number(number), &AccessForm::default()).await
 }
@@ -507,7 +507,7 @@ pub(crate) async fn ask_to_shred(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path((agent, number)): Path<(String, u64)>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let (mut draft, number) = (AccessForm::of(&form), Number(number));
     let wish = Wish::Shredding(number);
@@ -523,7 +523,7 @@ async fn shred_page(
     agent: &AgentHandle,
     number: Number,
     draft: &AccessForm<'_>,
-) -> Answer {
+) -> PageResult {
     let memory = agent.memory(number).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let content = html! {

@@ -17,7 +17,7 @@ use super::{
     agent_head, agent_path,
 };
 use crate::{
-    answer::{Answer, Failure, see_other},
+    answer::{Failure, PageResult, see_other},
     assets::Script,
     browser::Visitor,
     form,
@@ -121,7 +121,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let asked = ShownRequest::find(visitor, &request).await?;
     let request = &asked.request;
@@ -252,7 +252,7 @@ struct RequestStatus {
 pub(crate) async fn state(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-) -> Answer {
+) -> PageResult {
     let asked = ShownRequest::find(visitor, &request).await?;
     let standing = RequestStatus {
         state: asked.request.state,
@@ -265,7 +265,7 @@ pub(crate) async fn state(
 pub(crate) async fn revoke(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-) -> Answer {
+) -> PageResult {
     let (agent, id) = visitor.account.access_agent(&request).await?;
     agent.revoke_access(id, &visitor.actor()).await?;
     Ok(see_other(&format!("{}?done=taken-back", path_of(id))))

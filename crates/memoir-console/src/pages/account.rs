@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::code::CODE;
 use crate::{
     Console, SignInRefusal,
-    answer::{Answer, see_other},
+    answer::{PageResult, see_other},
     browser::Visitor,
     field::Labelled,
     form::{self, Form},
@@ -68,7 +68,7 @@ pub(super) fn proof(visitor: &Visitor) -> Markup {
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let account = visitor.account_name().await?;
     let factor = visitor.second_factor().await?;
@@ -171,7 +171,7 @@ fn row(visitor: &Visitor, sign_in: &SignInView) -> Markup {
 pub(crate) async fn end_sign_in(
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-) -> Answer {
+) -> PageResult {
     let id: TokenId = id.parse().map_err(|_| Error::NoToken(id))?;
     visitor.end_sign_in(id).await?;
     // Whoever ends the own one is asked to sign in there.

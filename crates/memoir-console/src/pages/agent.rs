@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{Tab, access, agent_head, agent_path, mass, refine, sessions::table};
 use crate::{
     Console,
-    answer::{Answer, see_other},
+    answer::{PageResult, see_other},
     assets::Script,
     browser::Visitor,
     form,
@@ -37,7 +37,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let draft = refine::RefineForm::default();
@@ -51,7 +51,7 @@ pub(super) async fn page(
     agent: &AgentHandle,
     done: Option<&str>,
     draft: &refine::RefineForm,
-) -> Answer {
+) -> PageResult {
     let view = agent.show().await?;
     let latest = agent.session_page(None, LATEST).await?;
     let open = access::open(agent).await?;
@@ -162,18 +162,18 @@ fn settings(console: &Console, view: &AgentFacts) -> Markup {
 pub(crate) async fn pause(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     set_paused(&visitor, &agent, true).await
 }
 
 pub(crate) async fn resume(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     set_paused(&visitor, &agent, false).await
 }
 
-async fn set_paused(visitor: &Visitor, agent: &str, paused: bool) -> Answer {
+async fn set_paused(visitor: &Visitor, agent: &str, paused: bool) -> PageResult {
     let agent: AgentHandle = visitor.account.agent(agent).await?;
     let (value, done) = match paused {
         true => ("true", "paused"),

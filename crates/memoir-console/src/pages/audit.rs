@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Tab, agent_head, agent_path, audit_filter::PageQuery};
 use crate::{
-    answer::{Answer, page_of},
+    answer::{PageResult, page_of},
     browser::Visitor,
     field::{Faults, Labelled},
     form,
@@ -25,7 +25,7 @@ const AT_ONCE: u32 = 50;
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let Some(name) = &wanted.agent else {
         return Ok(overview(&visitor, "", &Faults::default()));
@@ -224,7 +224,7 @@ fn listed(items: &[Value]) -> String {
 pub(crate) async fn verify(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent: AgentHandle = visitor.account.agent(&agent).await?;
     let verified = agent.verify().await?;
     let content = html! {
@@ -258,7 +258,7 @@ fn verdict(verified: &Verification) -> Markup {
     }
 }
 
-pub(crate) async fn checkpoint(Extension(visitor): Extension<Visitor>) -> Answer {
+pub(crate) async fn checkpoint(Extension(visitor): Extension<Visitor>) -> PageResult {
     let signed = visitor.account.checkpoint().await?;
     let content = html! {
         p.crumb { a href="/audit" { "Audit" } }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::sign_in::refused;
 use crate::{
     Console, SignInRefusal,
-    answer::{Answer, Failure, page, see_other},
+    answer::{Failure, PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS},
     field::Labelled,
     form::{self, Form},
@@ -61,7 +61,7 @@ pub(crate) async fn show(
     State(console): State<Console>,
     RawQuery(query): RawQuery,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
         return start_over(&console);
@@ -74,7 +74,7 @@ pub(crate) async fn show(
     Ok(page(content(&shown, None)))
 }
 
-pub(crate) async fn give(State(console): State<Console>, request: Request) -> Answer {
+pub(crate) async fn give(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
     browser::check_origin(&head.headers)?;
     let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
@@ -107,7 +107,7 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> An
 }
 
 /// Nothing that the browser holds counts: it took too long, or all was signed out meanwhile.
-fn start_over(console: &Console) -> Answer {
+fn start_over(console: &Console) -> PageResult {
     let cookie = browser::set_passage(console, None)?;
     let path = "/sign-in?done=start-over";
     Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())

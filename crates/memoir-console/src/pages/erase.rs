@@ -7,7 +7,7 @@ use memoir_domain::{agent::fold_name, manage::ChangeRefusal};
 
 use super::{Tab, agent_head, agent_path};
 use crate::{
-    answer::{Answer, page_of, see_other},
+    answer::{PageResult, page_of, see_other},
     browser::Visitor,
     field::{Faults, Labelled},
     form::Form,
@@ -21,7 +21,7 @@ const NAME: &str = "name";
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     page(&visitor, &agent, "", &Faults::default()).await
 }
@@ -30,7 +30,7 @@ pub(crate) async fn erase(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let typed = form.field(NAME);
     let is_named = |now: &AgentFacts| fold_name(typed.trim()) == fold_name(&now.name);
@@ -52,7 +52,7 @@ pub(crate) async fn erase(
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
-async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faults) -> Answer {
+async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faults) -> PageResult {
     let view = agent.show().await?;
     let path = agent_path(view.id);
     let tally = &view.counts;

@@ -10,7 +10,7 @@ use memoir_domain::PrivateText;
 use super::sign_in::refused;
 use crate::{
     Console, Credentials, SignInRefusal,
-    answer::{Answer, page, page_of},
+    answer::{PageResult, page, page_of},
     browser::{self, LONGEST_SECONDS},
     field::{Faults, Labelled},
     form::{self, Form},
@@ -26,7 +26,7 @@ pub(crate) async fn show(
     State(console): State<Console>,
     Path(secret): Path<String>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (head, _) = request.into_parts();
     match console.opens_first_link(&head, &secret).await {
         Ok(true) => Ok(page(form_page(
@@ -44,7 +44,7 @@ pub(crate) async fn create(
     State(console): State<Console>,
     Path(secret): Path<String>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (head, body) = request.into_parts();
     browser::check_origin(&head.headers)?;
     let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;

@@ -6,7 +6,7 @@ use memoir_app::{FleetOrder, FleetQuery, FleetView, StandingView};
 use serde::Deserialize;
 
 use crate::{
-    answer::Answer,
+    answer::PageResult,
     browser::Visitor,
     form,
     pages::agent_path,
@@ -87,7 +87,7 @@ impl PageQuery {
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let fleet = visitor.account.fleet(&wanted.query()).await?;
     let content = html! {

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::{Tab, agent_head, agent_path};
 use crate::{
     Console,
-    answer::{Answer, Failure},
+    answer::{Failure, PageResult},
     browser::Visitor,
     form,
     parts::{self, Section, Sheet},
@@ -88,7 +88,7 @@ pub(crate) async fn curve(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let (days, ..) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;
@@ -123,7 +123,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let (days, _, rows) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
 use crate::{
-    answer::{Answer, Failure, see_other},
+    answer::{Failure, PageResult, see_other},
     browser::Visitor,
     form::{self, Form},
     parts::{self, Section, Sheet},
@@ -62,7 +62,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let asked = MemoryPage {
@@ -280,7 +280,7 @@ pub(crate) async fn handle(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path((agent, number, word)): Path<(String, u64, String)>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let handling = match word.as_str() {
         "protect" => Handling::Protect,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Console,
-    answer::{Answer, page_of, see_other},
+    answer::{PageResult, page_of, see_other},
     browser::Visitor,
     field::Faults,
     form::Form,
@@ -50,7 +50,7 @@ const MORE: [Field; 15] = [
 pub(crate) async fn show(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-) -> Answer {
+) -> PageResult {
     Ok(page(
         &console,
         &visitor,
@@ -63,7 +63,7 @@ pub(crate) async fn create(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
-) -> Answer {
+) -> PageResult {
     let mut faults = Faults::default();
     let name = form.field(Field::Name.as_str());
     let given: Vec<(Field, Option<String>)> = FIRST

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Console, SignInRefusal,
-    answer::{Answer, page_of},
+    answer::{PageResult, page_of},
     browser::{self, Visitor},
     field::{Faults, Labelled},
     form::Form,
@@ -36,7 +36,7 @@ pub(super) fn check_new(given: &Form, new: (&str, &str), again: (&str, &str), fa
     }
 }
 
-pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> Answer {
+pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> PageResult {
     Ok(sheet(&visitor, &Faults::default(), None))
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn change(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (head, _) = request.into_parts();
     let mut faults = Faults::default();
     check_new(&form, NEW, AGAIN, &mut faults);

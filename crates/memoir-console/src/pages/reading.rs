@@ -35,7 +35,7 @@ use super::{
     settings::fields::label,
 };
 use crate::{
-    answer::{Answer, Failure, see_other},
+    answer::{Failure, PageResult, see_other},
     assets::Script,
     browser::Visitor,
     form,
@@ -106,7 +106,7 @@ impl Look {
     }
 
     /// The page with what was read. Nothing of it is sent where the grant ended meanwhile.
-    async fn show(mut self, heading: &str, part: Option<Part>, read: Markup) -> Answer {
+    async fn show(mut self, heading: &str, part: Option<Part>, read: Markup) -> PageResult {
         self.asked.look_again().await?;
         let path = self.asked.path();
         if !self.asked.is_granted() {
@@ -232,7 +232,7 @@ pub(crate) async fn memories(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let look = match Look::at(visitor, &request, Part::Memories).await? {
         Ok(look) => look,
@@ -297,7 +297,7 @@ pub(crate) async fn sessions(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let look = match Look::at(visitor, &request, Part::Sessions).await? {
         Ok(look) => look,
@@ -336,7 +336,7 @@ pub(crate) async fn session(
     Extension(visitor): Extension<Visitor>,
     Path((request, session)): Path<(String, String)>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let covers = |asked: &ShownRequest| {
         let own = asked.request.session_id.map(|id| id.to_string());
@@ -413,7 +413,7 @@ pub(crate) async fn records(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let look = match Look::at(visitor, &request, Part::Records).await? {
         Ok(look) => look,
@@ -534,7 +534,7 @@ fn side_words(side: &Value) -> Markup {
 pub(crate) async fn prompts(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-) -> Answer {
+) -> PageResult {
     let look = match Look::at(visitor, &request, Part::Prompts).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),

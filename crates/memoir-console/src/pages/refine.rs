@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Console,
-    answer::{Answer, Failure, page_of, see_other},
+    answer::{Failure, PageResult, page_of, see_other},
     browser::Visitor,
     field::{Faults, Labelled},
     form::Form,
@@ -149,7 +149,7 @@ pub(crate) async fn refine(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(name): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&name).await?;
     let mode = match form.field(MODE) {
         "full" => Mode::Full,

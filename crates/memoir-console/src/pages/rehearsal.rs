@@ -10,7 +10,7 @@ use memoir_domain::{SessionId, memory::Number};
 
 use super::{Tab, agent_head};
 use crate::{
-    answer::{Answer, Failure, page_of, see_other},
+    answer::{Failure, PageResult, page_of, see_other},
     browser::Visitor,
     form::Form,
     parts::{self, Section, Sheet},
@@ -141,7 +141,7 @@ pub(crate) async fn apply(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(session): Path<String>,
-) -> Answer {
+) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let newest = form.number("newest");
     let newest = newest.ok_or_else(|| Failure::invalid("The form does not say what was shown."))?;
@@ -157,7 +157,7 @@ pub(crate) async fn apply(
 }
 
 /// What applying would do now, where something was written since it was shown.
-async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> Answer {
+async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> PageResult {
     let session = agent.session(id).await?;
     let content = html! {
         (agent_head(agent, Tab::Sessions))

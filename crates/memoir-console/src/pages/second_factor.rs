@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Console, SignInRefusal,
-    answer::{Answer, page_of, see_other},
+    answer::{PageResult, page_of, see_other},
     browser::{self, Visitor},
     field::{Faults, Labelled},
     form::Form,
@@ -38,7 +38,7 @@ fn is_on(visitor: &Visitor) -> bool {
     visitor.user.second_factor == Some(true)
 }
 
-pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> Answer {
+pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> PageResult {
     let offer = visitor.offer_second_factor().await?;
     Ok(setting_up(&visitor, &offer, &Faults::default(), None))
 }
@@ -48,7 +48,7 @@ pub(crate) async fn turn_on(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (head, _) = request.into_parts();
     let mut faults = Faults::default();
     let sealed = form.field(OFFERED);
@@ -170,7 +170,7 @@ fn shown_once(visitor: &SignedIn, heading: &str, codes: &RecoveryCodes) -> Respo
     Sheet::new(visitor, heading, Section::Account).show(content)
 }
 
-pub(crate) async fn show_off(Extension(visitor): Extension<Visitor>) -> Answer {
+pub(crate) async fn show_off(Extension(visitor): Extension<Visitor>) -> PageResult {
     Ok(asking(&visitor, &OFF, None))
 }
 
@@ -179,7 +179,7 @@ pub(crate) async fn turn_off(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (head, _) = request.into_parts();
     match prove(&console, &head, &visitor, &form).await {
         Ok(proven) => {
@@ -193,7 +193,7 @@ pub(crate) async fn turn_off(
     }
 }
 
-pub(crate) async fn show_codes(Extension(visitor): Extension<Visitor>) -> Answer {
+pub(crate) async fn show_codes(Extension(visitor): Extension<Visitor>) -> PageResult {
     Ok(asking(&visitor, &CODES, None))
 }
 
@@ -202,7 +202,7 @@ pub(crate) async fn renew_codes(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (head, _) = request.into_parts();
     let proven = match prove(&console, &head, &visitor, &form).await {
         Ok(proven) => proven,

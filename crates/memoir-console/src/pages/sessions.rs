@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::{Tab, agent_head, agent_path, rehearsal, timeline};
 use crate::{
     Console,
-    answer::{Answer, Failure, see_other},
+    answer::{Failure, PageResult, see_other},
     assets::Script,
     browser::{self, Visitor},
     form,
@@ -40,7 +40,7 @@ pub(crate) async fn list(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let before = form::place(wanted.at, wanted.session.as_deref())?;
@@ -128,7 +128,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(session): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let live = agent.live_session(id).await?;
@@ -266,7 +266,7 @@ pub(crate) async fn events(
     Extension(visitor): Extension<Visitor>,
     Path(session): Path<String>,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (head, _) = request.into_parts();
     browser::check_site(&head.headers)?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
@@ -276,7 +276,7 @@ pub(crate) async fn events(
 pub(crate) async fn cancel(
     Extension(visitor): Extension<Visitor>,
     Path(session): Path<String>,
-) -> Answer {
+) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     match agent.cancel(id, &visitor.actor()).await {
         Err(Error::SessionLost(_)) => Err(Failure::new(

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::code;
 use crate::{
     Admission, Console, Credentials, SignInRefusal,
-    answer::{Answer, page, see_other},
+    answer::{PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS, Visitor},
     form::{self, Form},
     parts,
@@ -38,7 +38,7 @@ pub(crate) async fn show(
     State(console): State<Console>,
     RawQuery(query): RawQuery,
     request: Request,
-) -> Answer {
+) -> PageResult {
     let (head, _) = request.into_parts();
     let wanted: PageQuery = form::query(query.as_deref())?;
     let next = browser::own_path(wanted.next.as_deref().unwrap_or("/"));
@@ -55,7 +55,7 @@ pub(crate) async fn show(
     Ok(page(markup))
 }
 
-pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> Answer {
+pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
     browser::check_origin(&head.headers)?;
     let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
@@ -141,7 +141,7 @@ fn sign_in_form(filled: &Filled<'_>) -> Markup {
 pub(crate) async fn sign_out(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-) -> Answer {
+) -> PageResult {
     visitor.sign_out().await?;
     signed_out(&console, "signed-out")
 }
@@ -149,12 +149,12 @@ pub(crate) async fn sign_out(
 pub(crate) async fn sign_out_everywhere(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-) -> Answer {
+) -> PageResult {
     visitor.sign_out_everywhere().await?;
     signed_out(&console, "signed-out-everywhere")
 }
 
-fn signed_out(console: &Console, done: &str) -> Answer {
+fn signed_out(console: &Console, done: &str) -> PageResult {
     let cookie = browser::set_cookie(console, None)?;
     let path = form::address("/sign-in", &[("done", done)]);
     let response: Response = ([(header::SET_COOKIE, cookie)], see_other(&path)).into_response();

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
 use crate::{
-    answer::{Answer, Failure, page_of, see_other},
+    answer::{Failure, PageResult, page_of, see_other},
     assets::Script,
     browser::Visitor,
     form::{self, Form},
@@ -72,7 +72,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let wrong = |problem: &str| (None, Some(problem.to_owned()));
@@ -436,7 +436,7 @@ pub(crate) async fn go_back(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let (point, newest): (u64, u64) = form
         .number("point")

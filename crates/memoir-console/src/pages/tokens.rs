@@ -13,7 +13,7 @@ use memoir_domain::{Timestamp, TokenId};
 use super::{Tab, agent_head, agent_path, settings};
 use crate::{
     Console,
-    answer::{Answer, Failure, see_other},
+    answer::{Failure, PageResult, see_other},
     browser::Visitor,
     field::{Labelled, with_code},
     form::Form,
@@ -125,7 +125,7 @@ pub(crate) async fn make(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let days: Option<i64> = match form.field(ENDS) {
         "" => None,
@@ -166,7 +166,7 @@ fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &NewToken) -> Respon
 pub(crate) async fn revoke(
     Extension(visitor): Extension<Visitor>,
     Path((agent, token)): Path<(String, String)>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let id: TokenId = token.parse().map_err(|_| Error::NoToken(token))?;
     agent.revoke_token(id, &visitor.actor()).await?;

@@ -7,7 +7,7 @@ use memoir_domain::{SessionId, rollback::Obstacle};
 
 use super::{Tab, agent_head};
 use crate::{
-    answer::{Answer, Failure, page_of, see_other},
+    answer::{Failure, PageResult, page_of, see_other},
     browser::Visitor,
     form::Form,
     parts::{self, Section, Sheet},
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) async fn preview(
     Extension(visitor): Extension<Visitor>,
     Path(session): Path<String>,
-) -> Answer {
+) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     page(&visitor, &agent, id, None).await
 }
@@ -27,7 +27,7 @@ async fn page(
     agent: &AgentHandle,
     id: SessionId,
     problem: Option<&str>,
-) -> Answer {
+) -> PageResult {
     let preview = agent.preview_roll_back(id, &visitor.actor()).await?;
     let session = agent.session(id).await?;
     let content = html! {
@@ -106,7 +106,7 @@ pub(crate) async fn roll_back(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(session): Path<String>,
-) -> Answer {
+) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let actor = visitor.actor();
     let done = match (form.is_ticked("cascade"), form.number("newest")) {

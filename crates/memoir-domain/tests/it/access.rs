@@ -53,10 +53,10 @@ fn answer(world: &mut World, request: &AccessRequest, yes: bool) -> AccessReques
     let answered = access::answer(
         agent,
         request,
-        access::Answer {
+        access::AccessAnswer {
             is_granted: yes,
             reason: Some(&reason),
-            ..access::Answer::default()
+            ..access::AccessAnswer::default()
         },
         &wren(),
         world.now,
@@ -64,10 +64,10 @@ fn answer(world: &mut World, request: &AccessRequest, yes: bool) -> AccessReques
     take(world, answered.unwrap().unwrap())
 }
 
-fn said(is_granted: bool) -> access::Answer<'static> {
-    access::Answer {
+fn said(is_granted: bool) -> access::AccessAnswer<'static> {
+    access::AccessAnswer {
         is_granted,
-        ..access::Answer::default()
+        ..access::AccessAnswer::default()
     }
 }
 

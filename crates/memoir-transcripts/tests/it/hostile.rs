@@ -325,7 +325,7 @@ fn reasons_have_distinct_codes() {
     assert_eq!(codes.len(), all.len());
     let names: Vec<_> = Format::ALL
         .iter()
-        .map(|format| format.name().parse())
+        .map(|format| format.as_str().parse())
         .collect();
     assert_eq!(names, Format::ALL.map(Ok));
 }

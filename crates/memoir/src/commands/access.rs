@@ -1,6 +1,6 @@
 //! `memoir access`: asking an agent to be let in, and its answer (SPEC 5.2, 5.5).
 
-use memoir_app::{AccessRequestView, Asked, Viewer};
+use memoir_app::{AccessRequestView, AskOutcome, Viewer};
 use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -126,8 +126,8 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
     let request = agent.request_access(&draft, &actor).await?;
     let id = request.id;
     match agent.ask_for_access(id).await? {
-        Asked::Answered | Asked::NotByModel => {}
-        Asked::Failed(problem) => {
+        AskOutcome::Answered | AskOutcome::NotByModel => {}
+        AskOutcome::Failed(problem) => {
             terminal::note(&format!("the agent's model was not asked: {problem}"));
         }
     }

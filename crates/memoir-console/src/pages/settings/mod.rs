@@ -31,7 +31,7 @@ use self::fields::{Around, PLAIN, PROMPTS, label, reset, shown, written};
 use super::{Tab, agent_head, agent_path, tokens};
 use crate::{
     Console,
-    answer::{Answer, Failure, page_of, see_other},
+    answer::{Failure, PageResult, page_of, see_other},
     browser::Visitor,
     field::Faults,
     form::{self, Form},
@@ -123,7 +123,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let draft = SettingsForm::default();
@@ -243,7 +243,7 @@ pub(crate) async fn change(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Form>,
     Path(agent): Path<String>,
-) -> Answer {
+) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let mut draft = SettingsForm::read(&form);
     let assignments = draft.assignments(&form);
@@ -304,7 +304,7 @@ async fn refused(
     visitor: &Visitor,
     agent: &AgentHandle,
     (standing, draft): (&SettingsView, &SettingsForm),
-) -> Answer {
+) -> PageResult {
     let shown = page(
         console,
         visitor,
@@ -322,7 +322,7 @@ pub(super) async fn with_refused_token(
     visitor: &Visitor,
     agent: &AgentHandle,
     refusal: &Failure,
-) -> Answer {
+) -> PageResult {
     let mut draft = SettingsForm::default();
     let faults = &mut draft.faults;
     faults.add(tokens::PLACE, "No token was made", refusal.message());
@@ -358,7 +358,7 @@ async fn page(
     agent: &AgentHandle,
     standing: &SettingsView,
     told: &SettingsNotice<'_>,
-) -> Answer {
+) -> PageResult {
     let own_tokens = agent.tokens().await?;
     let now = console.memoir().now();
     let draft = told.draft;

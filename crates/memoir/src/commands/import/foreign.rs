@@ -143,7 +143,7 @@ pub(super) async fn run(
         limits,
     };
     let how = TakeOver {
-        format: recognised.format.name(),
+        format: recognised.format.as_str(),
         live_only: arguments.live_only,
         dry_run: arguments.dry_run,
         actor: installation.author(),
@@ -364,7 +364,7 @@ fn told(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool)
         .map(|notice| json!({"code": notice.code, "text": notice.text.expose()}))
         .collect();
     json!({
-        "format": done.recognised.format.name(),
+        "format": done.recognised.format.as_str(),
         "recognised_by": done.recognised.by,
         "dry_run": arguments.dry_run,
         "complete": !report.is_broken,

@@ -14,7 +14,7 @@ use crate::error::Result;
 type Identity = (u64, u64);
 
 /// The database and the log beside it, as they were when they were opened.
-pub(crate) struct Place {
+pub(crate) struct OpenedFiles {
     path: PathBuf,
     identity: Option<Identity>,
     log: PathBuf,
@@ -22,7 +22,7 @@ pub(crate) struct Place {
     log_identity: Option<Identity>,
 }
 
-impl Place {
+impl OpenedFiles {
     /// Of the database at that path, which is open.
     pub(crate) fn of(path: &Path) -> Self {
         let mut log = path.as_os_str().to_owned();
