@@ -7,11 +7,11 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    commit::Outcome,
     decode::{self, reply_columns, token_columns, user_columns},
     encode::{self, Text, count, one},
     error::{Result, constraint, inconsistent},
     fault,
+    writer::Written,
 };
 
 /// The token of that digest, and its agent's name.
@@ -123,7 +123,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
 }
 
 /// Writes one token by itself.
-pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Outcome> {
+pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Written> {
     if let Some(agent) = token.agent {
         let is_theirs = connection
             .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
@@ -137,11 +137,14 @@ pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Out
     }
     write_tokens(connection, std::slice::from_ref(token))?;
     fault::point("token.written");
-    Ok(Outcome::WRITTEN)
+    Ok(Written::DONE)
 }
 
 /// Notes when tokens were last used.
-pub(crate) fn note_uses(connection: &Connection, uses: &[(TokenId, Timestamp)]) -> Result<Outcome> {
+pub(crate) fn note_uses(
+    connection: &Connection,
+    uses: &[(TokenId, Timestamp)],
+) -> Result<Written<bool>> {
     let mut statement = connection.prepare_cached(
         "UPDATE tokens SET last_used_at = ?2 \
          WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
@@ -151,7 +154,7 @@ pub(crate) fn note_uses(connection: &Connection, uses: &[(TokenId, Timestamp)]) 
         noted += statement.execute(params![token.as_bytes(), used_at.microseconds()])?;
     }
     fault::point("token.uses");
-    Ok(Outcome::written(noted))
+    Ok(Written::any(noted))
 }
 
 /// Writes a new user; with `only_first`, where there is none.
@@ -159,9 +162,9 @@ pub(crate) fn create_user(
     connection: &Connection,
     user: &UserRow,
     only_first: bool,
-) -> Result<Outcome> {
+) -> Result<Written<bool>> {
     if only_first && has_users(connection)? {
-        return Ok(Outcome::UNCHANGED);
+        return Ok(Written::unchanged(false));
     }
     let written = connection
         .prepare_cached(
@@ -181,16 +184,16 @@ pub(crate) fn create_user(
         .map_err(|error| constraint(error, "users", Error::NameTaken, Error::Conflict))?;
     one(written, "users")?;
     fault::point("user.created");
-    Ok(Outcome::WRITTEN)
+    Ok(Written::with(true))
 }
 
 /// Writes a user in place of the version before; nothing where it would be removed and no other one stays.
-pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<Outcome> {
+pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<Written<bool>> {
     let others_stay = connection
         .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1")?
         .exists([user.id.as_bytes()])?;
     if user.columns.removed_at.is_some() && !others_stay {
-        return Ok(Outcome::UNCHANGED);
+        return Ok(Written::unchanged(false));
     }
     let written = connection
         .prepare_cached(
@@ -209,7 +212,7 @@ pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<Outcom
         return Err(Error::Conflict.into());
     }
     fault::point("user.written");
-    Ok(Outcome::WRITTEN)
+    Ok(Written::with(true))
 }
 
 /// The account's users that are not removed, oldest first.
@@ -270,7 +273,10 @@ pub(crate) fn has_users(connection: &Connection) -> Result<bool> {
 }
 
 /// Enters a request, unless its key was used before; then what is there comes with the outcome.
-pub(crate) fn begin_reply(connection: &Connection, reply: &ReplyRow) -> Result<Outcome> {
+pub(crate) fn begin_reply(
+    connection: &Connection,
+    reply: &ReplyRow,
+) -> Result<Written<Option<ReplyRow>>> {
     let entered = connection
         .prepare_cached(
             "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
@@ -285,15 +291,12 @@ pub(crate) fn begin_reply(connection: &Connection, reply: &ReplyRow) -> Result<O
         .map_err(|error| constraint(error, "replies", Error::Conflict, Error::Conflict))?;
     fault::point("reply.begun");
     if entered > 0 {
-        return Ok(Outcome::WRITTEN);
+        return Ok(Written::with(None));
     }
     let found = reply_of(connection, reply.account, &reply.key_digest)?;
     // One that was neither entered nor found would be carried out with every repetition.
     let found = found.ok_or_else(|| inconsistent("replies", "a row was not written"))?;
-    Ok(Outcome {
-        reply: Some(Box::new(found)),
-        ..Outcome::UNCHANGED
-    })
+    Ok(Written::unchanged(Some(found)))
 }
 
 fn reply_of(
@@ -319,7 +322,7 @@ pub(crate) fn end_reply(
     account: AccountId,
     key_digest: &[u8; 32],
     answer: Option<&Document>,
-) -> Result<Outcome> {
+) -> Result<Written<bool>> {
     let ended = match answer {
         Some(answer) => connection
             .prepare_cached(
@@ -338,7 +341,7 @@ pub(crate) fn end_reply(
             .execute(params![account.as_bytes(), key_digest])?,
     };
     fault::point("reply.ended");
-    Ok(Outcome::written(ended))
+    Ok(Written::any(ended))
 }
 
 /// Forgets the requests that came before; of one account, their answers only.
@@ -346,7 +349,7 @@ pub(crate) fn forget_replies(
     connection: &Connection,
     before: Timestamp,
     account: Option<AccountId>,
-) -> Result<Outcome> {
+) -> Result<Written<bool>> {
     let before = before.microseconds();
     let forgotten = match account {
         None => connection
@@ -360,7 +363,7 @@ pub(crate) fn forget_replies(
             .execute(params![before, account.as_bytes()])?,
     };
     fault::point("reply.forgotten");
-    Ok(Outcome::written(forgotten))
+    Ok(Written::any(forgotten))
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use memoir_domain::{AgentScope, SessionId, Timestamp};
 use memoir_store::{
-    AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, DeliveryRow, Error,
-    LogsOf, MemoryRow, ReplyRow, SessionRow, StoredText,
+    AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, Error, LogsOf,
+    MemoryRow, SessionRow, StoredText,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,50 +14,21 @@ use crate::{
     encode::{self, Text, count, number, one},
     error::{Result, constraint, inconsistent},
     fault, requests, scrub, transcripts,
+    writer::Written,
 };
 
-/// What became of a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    /// Whether anything is different afterwards.
-    pub(crate) is_written: bool,
-    /// How long the log over all heads is, where the change was to end it; 0 for any other.
-    pub(crate) leaves: u64,
-    /// How many rows were entered, where the change is one that tells; 0 for any other.
-    pub(crate) rows: u64,
-    /// What was there already, where the change was to enter a request.
-    pub(crate) reply: Option<Box<ReplyRow>>,
-    /// What was claimed, where the change was to claim deliveries.
-    pub(crate) deliveries: Option<Vec<DeliveryRow>>,
-}
-
-impl Outcome {
-    /// Something was written.
-    pub(crate) const WRITTEN: Self = Self {
-        is_written: true,
-        leaves: 0,
-        rows: 0,
-        reply: None,
-        deliveries: None,
-    };
-
-    /// Nothing was.
-    pub(crate) const UNCHANGED: Self = Self {
-        is_written: false,
-        ..Self::WRITTEN
-    };
-
-    /// So many rows were written.
-    pub(crate) fn written(rows: usize) -> Self {
-        Self {
-            is_written: rows > 0,
-            ..Self::WRITTEN
-        }
-    }
+/// How many rows a decision writes.
+pub(crate) fn rows(commit: &Commit) -> usize {
+    commit.memories.len()
+        + commit.sessions.len()
+        + commit.bodies.len()
+        + commit.tokens.len()
+        + commit.messages.len()
+        + commit.records.len()
 }
 
 /// Writes one decision.
-pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome> {
+pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Written> {
     fault::point("commit.begun");
     // The version first: what was decided on an agent as it was need not fit the one that is there now, and
     // is a conflict then, not an inconsistency.
@@ -89,15 +60,15 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Outcome>
     fault::point("commit.messages");
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
-    Ok(Outcome::WRITTEN)
+    Ok(Written::DONE)
 }
 
 /// Writes decisions one after the other, as they come.
-pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<Outcome> {
+pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<Written> {
     while let Some(next) = commits.next() {
         match next {
             Some(commit) => write(connection, &commit)?,
-            None => return Ok(Outcome::WRITTEN),
+            None => return Ok(Written::DONE),
         };
     }
     Err(Error::Unfinished.into())
@@ -488,7 +459,7 @@ fn prepared<'connection, Row>(
 }
 
 /// Writes a new account.
-pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> Result<Outcome> {
+pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> Result<Written> {
     let written = connection
         .prepare_cached(
             "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, ?2, ?3, ?4)",
@@ -501,7 +472,7 @@ pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> R
         ])
         .map_err(|error| constraint(error, "accounts", Error::NameTaken, Error::Conflict))?;
     one(written, "accounts")?;
-    Ok(Outcome::WRITTEN)
+    Ok(Written::DONE)
 }
 
 /// Prolongs a hold; unchanged where the session has ended or somebody else holds it.
@@ -511,7 +482,7 @@ pub(crate) fn renew_lease(
     session: SessionId,
     holder: u64,
     until: Timestamp,
-) -> Result<Outcome> {
+) -> Result<Written<bool>> {
     let renewed = connection
         .prepare_cached(
             "UPDATE sessions SET lease_until = ?5 \
@@ -526,7 +497,7 @@ pub(crate) fn renew_lease(
             holder.cast_signed(),
             until.microseconds(),
         ])?;
-    Ok(Outcome::written(renewed))
+    Ok(Written::any(renewed))
 }
 
 /// Ends the log over all heads with an entry for every one of these agents whose log is another than at its
@@ -535,7 +506,7 @@ pub(crate) fn append_leaves(
     connection: &Connection,
     recorded_at: Timestamp,
     of: LogsOf,
-) -> Result<Outcome> {
+) -> Result<Written<u64>> {
     let (account, agent) = match &of {
         LogsOf::Everybody => (None, None),
         LogsOf::Account(account) => (Some(account.as_bytes()), None),
@@ -559,8 +530,8 @@ pub(crate) fn append_leaves(
     let length = connection
         .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?
         .query_row([], |row| Ok(Columns::new(row, "log_leaves").count()))??;
-    Ok(Outcome {
-        leaves: length,
-        ..Outcome::written(appended)
+    Ok(Written {
+        is_written: appended > 0,
+        value: length,
     })
 }

@@ -7,11 +7,11 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::all,
-    commit::Outcome,
     decode::Columns,
     encode::one,
     error::{Result, inconsistent},
     fault,
+    writer::Written,
 };
 
 /// Registers receivers, and forgets those that nobody wants any more.
@@ -21,7 +21,7 @@ pub(crate) fn register(
     now: Timestamp,
     forget_before: Timestamp,
     reopen: bool,
-) -> Result<Outcome> {
+) -> Result<Written> {
     let mut enter = connection.prepare_cached(
         "INSERT INTO receivers (digest, seen_at) VALUES (?1, ?2) \
          ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
@@ -43,7 +43,7 @@ pub(crate) fn register(
         .prepare_cached("DELETE FROM receivers WHERE seen_at < ?1")?
         .execute([before])?;
     fault::point("receivers.forgotten");
-    Ok(Outcome::WRITTEN)
+    Ok(Written::DONE)
 }
 
 /// Two ranges of the index of what is due.
@@ -84,7 +84,7 @@ pub(crate) fn claim(
     now: Timestamp,
     (until, latest): (Timestamp, Timestamp),
     limit: u32,
-) -> Result<Outcome> {
+) -> Result<Written<Vec<DeliveryRow>>> {
     let mut claim = connection.prepare_cached(
         "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
          WHERE receiver = ?1 AND session_id = ?2",
@@ -117,10 +117,7 @@ pub(crate) fn claim(
         });
     }
     fault::point("deliveries.claimed");
-    Ok(Outcome {
-        deliveries: Some(deliveries),
-        ..Outcome::WRITTEN
-    })
+    Ok(Written::with(deliveries))
 }
 
 /// Ends a delivery, or puts it off, unless it was claimed again.
@@ -129,7 +126,7 @@ pub(crate) fn settle(
     receiver: &ReceiverDigest,
     delivery: &DeliveryRow,
     again_at: Option<Timestamp>,
-) -> Result<Outcome> {
+) -> Result<Written<bool>> {
     let session = delivery.session.as_bytes();
     let settled = match again_at {
         Some(again_at) => connection
@@ -150,7 +147,7 @@ pub(crate) fn settle(
             .execute(params![receiver, session, delivery.attempt])?,
     };
     fault::point("delivery.settled");
-    Ok(Outcome::written(settled))
+    Ok(Written::any(settled))
 }
 
 /// Closes a receiver.
@@ -158,7 +155,7 @@ pub(crate) fn close(
     connection: &Connection,
     receiver: &ReceiverDigest,
     now: Timestamp,
-) -> Result<Outcome> {
+) -> Result<Written> {
     connection
         .prepare_cached("UPDATE receivers SET closed_at = ?2 WHERE digest = ?1")?
         .execute(params![receiver, now.microseconds()])?;
@@ -166,7 +163,7 @@ pub(crate) fn close(
         .prepare_cached("DELETE FROM deliveries WHERE receiver = ?1")?
         .execute([receiver])?;
     fault::point("receiver.closed");
-    Ok(Outcome::WRITTEN)
+    Ok(Written::DONE)
 }
 
 #[cfg(test)]

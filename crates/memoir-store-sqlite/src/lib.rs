@@ -56,7 +56,7 @@ use rusqlite::Connection;
 use crate::{
     opened_files::OpenedFiles,
     reader::Readers,
-    writer::{Change, Writer},
+    writer::{BULK_ROWS, Change, Writer, Written},
 };
 
 /// Records up to which they are read on the calling thread: at about 4 µs each, these hold it up no longer
@@ -172,6 +172,15 @@ impl SqliteStore {
         self.0.writer.visit(put).await
     }
 
+    /// Writes about so many rows; what is written is on the disk when this returns.
+    async fn write<T: Send + 'static>(
+        &self,
+        rows: usize,
+        write: impl Fn(&Connection) -> error::Result<Written<T>> + Send + 'static,
+    ) -> Result<T> {
+        self.0.writer.write(Change::new(rows, write)).await
+    }
+
     /// A few rows by their keys: read on the calling thread, in less time than it takes to hand over.
     async fn look<T: Send + 'static>(
         &self,
@@ -207,8 +216,11 @@ impl SqliteStore {
 #[async_trait]
 impl Fleet for SqliteStore {
     async fn create_account(&self, account: &AccountRow) -> Result<()> {
-        let change = Change::Account(account.clone());
-        self.0.writer.write(change).await.map(drop)
+        let account = account.clone();
+        self.write(1, move |connection| {
+            commit::create_account(connection, &account)
+        })
+        .await
     }
 
     async fn accounts(&self) -> Result<Vec<AccountRow>> {
@@ -321,9 +333,10 @@ impl Fleet for SqliteStore {
     }
 
     async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
-        let change = Change::Leaves { recorded_at, of };
-        let outcome = self.0.writer.write(change).await?;
-        Ok(outcome.leaves)
+        self.write(BULK_ROWS, move |connection| {
+            commit::append_leaves(connection, recorded_at, of)
+        })
+        .await
     }
 
     async fn check(&self) -> Result<Vec<Finding>> {
@@ -338,8 +351,9 @@ impl Fleet for SqliteStore {
 #[async_trait]
 impl Access for SqliteStore {
     async fn put_token(&self, token: &TokenRow) -> Result<()> {
-        let change = Change::Token(Box::new(token.clone()));
-        self.0.writer.write(change).await.map(drop)
+        let token = token.clone();
+        self.write(1, move |connection| access::put_token(connection, &token))
+            .await
     }
 
     async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
@@ -362,31 +376,33 @@ impl Access for SqliteStore {
         if uses.is_empty() {
             return Ok(());
         }
-        let change = Change::Uses(uses.to_vec());
-        self.0.writer.write(change).await.map(drop)
+        let (rows, uses) = (uses.len(), uses.to_vec());
+        self.write(rows, move |connection| access::note_uses(connection, &uses))
+            .await
+            .map(drop)
     }
 
     async fn create_user(&self, user: &UserRow) -> Result<()> {
-        let change = Change::User {
-            user: Box::new(user.clone()),
-            only_first: false,
-        };
-        self.0.writer.write(change).await.map(drop)
+        let user = user.clone();
+        self.write(1, move |connection| {
+            access::create_user(connection, &user, false)
+        })
+        .await
+        .map(drop)
     }
 
     async fn create_first_user(&self, user: &UserRow) -> Result<bool> {
-        let change = Change::User {
-            user: Box::new(user.clone()),
-            only_first: true,
-        };
-        let outcome = self.0.writer.write(change).await?;
-        Ok(outcome.is_written)
+        let user = user.clone();
+        self.write(1, move |connection| {
+            access::create_user(connection, &user, true)
+        })
+        .await
     }
 
     async fn put_user(&self, user: &UserRow) -> Result<bool> {
-        let change = Change::UserAgain(Box::new(user.clone()));
-        let outcome = self.0.writer.write(change).await?;
-        Ok(outcome.is_written)
+        let user = user.clone();
+        self.write(1, move |connection| access::put_user(connection, &user))
+            .await
     }
 
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
@@ -410,9 +426,9 @@ impl Access for SqliteStore {
     }
 
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
-        let change = Change::ReplyBegun(Box::new(reply.clone()));
-        let outcome = self.0.writer.write(change).await?;
-        Ok(outcome.reply.map(|found| *found))
+        let reply = reply.clone();
+        self.write(1, move |connection| access::begin_reply(connection, &reply))
+            .await
     }
 
     async fn end_reply(
@@ -421,17 +437,17 @@ impl Access for SqliteStore {
         key_digest: &[u8; 32],
         answer: Option<Document>,
     ) -> Result<()> {
-        let change = Change::ReplyEnded {
-            account,
-            key_digest: *key_digest,
-            answer,
+        let key_digest = *key_digest;
+        let end = move |connection: &Connection| {
+            access::end_reply(connection, account, &key_digest, answer.as_ref())
         };
-        self.0.writer.write(change).await.map(drop)
+        self.write(1, end).await.map(drop)
     }
 
     async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()> {
-        let change = Change::RepliesForgotten { before, account };
-        self.0.writer.write(change).await.map(drop)
+        let forget =
+            move |connection: &Connection| access::forget_replies(connection, before, account);
+        self.write(BULK_ROWS, forget).await.map(drop)
     }
 }
 
@@ -444,13 +460,11 @@ impl Deliveries for SqliteStore {
         forget_before: Timestamp,
         reopen: bool,
     ) -> Result<()> {
-        let change = Change::Receivers {
-            receivers: receivers.to_vec(),
-            now,
-            forget_before,
-            reopen,
+        let receivers = receivers.to_vec();
+        let register = move |connection: &Connection| {
+            deliveries::register(connection, &receivers, now, forget_before, reopen)
         };
-        self.0.writer.write(change).await.map(drop)
+        self.write(BULK_ROWS, register).await
     }
 
     async fn claim_deliveries(
@@ -468,14 +482,10 @@ impl Deliveries for SqliteStore {
         if !is_any_due {
             return Ok(Vec::new());
         }
-        let change = Change::DeliveriesClaimed {
-            receiver,
-            now,
-            times,
-            limit,
+        let claim = move |connection: &Connection| {
+            deliveries::claim(connection, &receiver, now, times, limit)
         };
-        let outcome = self.0.writer.write(change).await?;
-        Ok(outcome.deliveries.unwrap_or_default())
+        self.write(limit as usize, claim).await
     }
 
     async fn settle_delivery(
@@ -484,21 +494,19 @@ impl Deliveries for SqliteStore {
         delivery: &DeliveryRow,
         again_at: Option<Timestamp>,
     ) -> Result<bool> {
-        let change = Change::DeliverySettled {
-            receiver: *receiver,
-            delivery: *delivery,
-            again_at,
+        let (receiver, delivery) = (*receiver, *delivery);
+        let settle = move |connection: &Connection| {
+            deliveries::settle(connection, &receiver, &delivery, again_at)
         };
-        let outcome = self.0.writer.write(change).await?;
-        Ok(outcome.is_written)
+        self.write(1, settle).await
     }
 
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
-        let change = Change::ReceiverClosed {
-            receiver: *receiver,
-            now,
-        };
-        self.0.writer.write(change).await.map(drop)
+        let receiver = *receiver;
+        self.write(BULK_ROWS, move |connection| {
+            deliveries::close(connection, &receiver, now)
+        })
+        .await
     }
 }
 
@@ -511,13 +519,11 @@ impl Transcripts for SqliteStore {
         due_at: Timestamp,
         hurry: bool,
     ) -> Result<u64> {
-        let change = Change::MessagesAdded {
-            scope,
-            messages: messages.to_vec(),
-            due_at,
-            hurry,
+        let (rows, messages) = (messages.len(), messages.to_vec());
+        let add = move |connection: &Connection| {
+            transcripts::add(connection, scope, &messages, due_at, hurry)
         };
-        Ok(self.0.writer.write(change).await?.rows)
+        self.write(rows, add).await
     }
 
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
@@ -536,9 +542,10 @@ impl Transcripts for SqliteStore {
         now: Option<Timestamp>,
         until: Timestamp,
     ) -> Result<Option<u64>> {
-        let change = Change::TranscriptClaimed { scope, now, until };
-        let outcome = self.0.writer.write(change).await?;
-        Ok(outcome.is_written.then_some(outcome.rows))
+        self.write(1, move |connection| {
+            transcripts::claim(connection, scope, now, until)
+        })
+        .await
     }
 
     async fn extend_transcript(
@@ -547,12 +554,10 @@ impl Transcripts for SqliteStore {
         claim: u64,
         until: Timestamp,
     ) -> Result<bool> {
-        let change = Change::TranscriptExtended {
-            scope,
-            claim,
-            until,
-        };
-        Ok(self.0.writer.write(change).await?.is_written)
+        self.write(1, move |connection| {
+            transcripts::extend(connection, scope, claim, until)
+        })
+        .await
     }
 
     async fn settle_transcript(
@@ -562,18 +567,17 @@ impl Transcripts for SqliteStore {
         due_at: Timestamp,
         failures: u32,
     ) -> Result<()> {
-        let change = Change::TranscriptSettled {
-            scope,
-            claim,
-            due_at,
-            failures,
+        let settle = move |connection: &Connection| {
+            transcripts::settle(connection, scope, claim, due_at, failures)
         };
-        self.0.writer.write(change).await.map(drop)
+        self.write(1, settle).await.map(drop)
     }
 
     async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64> {
-        let change = Change::MessagesRevived { scope, due_at };
-        Ok(self.0.writer.write(change).await?.rows)
+        self.write(BULK_ROWS, move |connection| {
+            transcripts::revive(connection, scope, due_at)
+        })
+        .await
     }
 
     async fn due_transcripts(
@@ -689,26 +693,25 @@ impl Store for SqliteStore {
         holder: u64,
         until: Timestamp,
     ) -> Result<bool> {
-        let change = Change::Lease {
-            scope,
-            session,
-            holder,
-            until,
+        let renew = move |connection: &Connection| {
+            commit::renew_lease(connection, scope, session, holder, until)
         };
-        let outcome = self.0.writer.write(change).await?;
-        Ok(outcome.is_written)
+        self.write(1, renew).await
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
-        let change = Change::Commit(Box::new(commit));
-        self.0.writer.write(change).await.map(drop)
+        let (rows, replaces_bodies) = (commit::rows(&commit), !commit.bodies.is_empty());
+        let mut change = Change::new(rows, move |connection: &Connection| {
+            commit::write(connection, &commit)
+        });
+        change.replaces_bodies = replaces_bodies;
+        self.0.writer.write(change).await
     }
 
     async fn commit_all(&self, commits: Commits) -> Result<()> {
-        self.0
-            .writer
-            .write(Change::Commits(commits))
-            .await
-            .map(drop)
+        self.write(BULK_ROWS, move |connection| {
+            commit::write_all(connection, &commits)
+        })
+        .await
     }
 }

@@ -6,11 +6,11 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    commit::Outcome,
     decode::Columns,
     encode::{Text, count},
     error::{Result, inconsistent},
     fault,
+    writer::Written,
 };
 
 /// Enters messages that the agent has not had.
@@ -20,7 +20,7 @@ pub(crate) fn add(
     messages: &[MessageRow],
     due_at: Timestamp,
     hurry: bool,
-) -> Result<Outcome> {
+) -> Result<Written<u64>> {
     let agent = scope.agent.as_bytes();
     check_owner(connection, scope)?;
     let mut insert = connection.prepare_cached(
@@ -61,9 +61,9 @@ pub(crate) fn add(
             .execute(params![agent, due])?;
     }
     fault::point("transcript.due");
-    Ok(Outcome {
-        rows: entered as u64,
-        ..Outcome::written(entered + hurried)
+    Ok(Written {
+        is_written: entered + hurried > 0,
+        value: entered as u64,
     })
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn claim(
     scope: AgentScope,
     now: Option<Timestamp>,
     until: Timestamp,
-) -> Result<Outcome> {
+) -> Result<Written<Option<u64>>> {
     let claim = first(
         connection,
         "UPDATE transcripts SET claimed_until = ?4, due_at = ?4, claims = claims + 1 \
@@ -179,9 +179,9 @@ pub(crate) fn claim(
         |row| Columns::new(row, "transcripts").count(),
     )?;
     fault::point("transcript.claimed");
-    Ok(Outcome {
-        rows: claim.unwrap_or(0),
-        ..Outcome::written(usize::from(claim.is_some()))
+    Ok(Written {
+        is_written: claim.is_some(),
+        value: claim,
     })
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn extend(
     scope: AgentScope,
     claim: u64,
     until: Timestamp,
-) -> Result<Outcome> {
+) -> Result<Written<bool>> {
     let extended = connection
         .prepare_cached(
             "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
@@ -204,7 +204,7 @@ pub(crate) fn extend(
             count(claim, "transcripts", "claims")?
         ])?;
     fault::point("transcript.extended");
-    Ok(Outcome::written(extended))
+    Ok(Written::any(extended))
 }
 
 /// Ends a claim.
@@ -214,7 +214,7 @@ pub(crate) fn settle(
     claim: u64,
     due_at: Timestamp,
     failures: u32,
-) -> Result<Outcome> {
+) -> Result<Written<bool>> {
     let settled = connection
         .prepare_cached(
             "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
@@ -230,7 +230,7 @@ pub(crate) fn settle(
             count(claim, "transcripts", "claims")?
         ])?;
     fault::point("transcript.settled");
-    Ok(Outcome::written(settled))
+    Ok(Written::any(settled))
 }
 
 /// Lets messages that were given up wait again.
@@ -238,7 +238,7 @@ pub(crate) fn revive(
     connection: &Connection,
     scope: AgentScope,
     due_at: Timestamp,
-) -> Result<Outcome> {
+) -> Result<Written<u64>> {
     check_owner(connection, scope)?;
     let agent = scope.agent.as_bytes();
     let revived = connection
@@ -255,9 +255,9 @@ pub(crate) fn revive(
             .execute(params![agent, due_at.microseconds()])?;
     }
     fault::point("transcript.revived");
-    Ok(Outcome {
-        rows: revived as u64,
-        ..Outcome::written(revived)
+    Ok(Written {
+        is_written: revived > 0,
+        value: revived as u64,
     })
 }
 

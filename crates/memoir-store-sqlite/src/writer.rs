@@ -20,11 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, TokenId};
-use memoir_store::{
-    AccountRow, Commit, Commits, DeliveryRow, Document, Error, LogsOf, MessageRow, ReceiverDigest,
-    ReplyRow, TokenRow, UserRow,
-};
+use memoir_store::Error;
 use rusqlite::{Connection, ErrorCode};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -32,13 +28,10 @@ use tokio::{
 };
 
 use crate::{
-    access,
-    commit::{self, Outcome},
-    deliveries,
     error::{Fault, Result, again, code, message},
     fault, open,
     opened_files::OpenedFiles,
-    schema, scrub, transcripts,
+    schema, scrub,
 };
 
 /// Jobs that may wait; whoever comes after them waits without holding a thread.
@@ -51,7 +44,7 @@ const SMALL_ROWS: usize = 256;
 /// to wake a thread, and no longer than a runtime's thread may be held up.
 const FAST_DISK: Duration = Duration::from_micros(500);
 /// Rows from which on a commit gets a transaction to itself, and memory to do it in.
-const BULK_ROWS: usize = 4_096;
+pub(crate) const BULK_ROWS: usize = 4_096;
 /// Pages kept in memory during such a commit, in KiB.
 const BULK_CACHE_KIB: i64 = 32_768;
 /// Changes after which the length of the log is looked at.
@@ -65,144 +58,126 @@ const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
 /// acknowledged all the same.
 const SCRUBBING: Duration = Duration::from_secs(2);
 
-/// Something to write.
-pub(crate) enum Change {
-    Commit(Box<Commit>),
-    Commits(Commits),
-    Account(AccountRow),
-    Lease {
-        scope: AgentScope,
-        session: SessionId,
-        holder: u64,
-        until: Timestamp,
-    },
-    Leaves {
-        recorded_at: Timestamp,
-        of: LogsOf,
-    },
-    Token(Box<TokenRow>),
-    MessagesAdded {
-        scope: AgentScope,
-        messages: Vec<MessageRow>,
-        due_at: Timestamp,
-        hurry: bool,
-    },
-    TranscriptClaimed {
-        scope: AgentScope,
-        now: Option<Timestamp>,
-        until: Timestamp,
-    },
-    TranscriptExtended {
-        scope: AgentScope,
-        claim: u64,
-        until: Timestamp,
-    },
-    TranscriptSettled {
-        scope: AgentScope,
-        claim: u64,
-        due_at: Timestamp,
-        failures: u32,
-    },
-    MessagesRevived {
-        scope: AgentScope,
-        due_at: Timestamp,
-    },
-    Uses(Vec<(TokenId, Timestamp)>),
-    User {
-        user: Box<UserRow>,
-        /// Where there is none yet.
-        only_first: bool,
-    },
-    UserAgain(Box<UserRow>),
-    ReplyBegun(Box<ReplyRow>),
-    ReplyEnded {
-        account: AccountId,
-        key_digest: [u8; 32],
-        answer: Option<Document>,
-    },
-    RepliesForgotten {
-        before: Timestamp,
-        /// Of one account only.
-        account: Option<AccountId>,
-    },
-    Receivers {
-        receivers: Vec<ReceiverDigest>,
-        now: Timestamp,
-        forget_before: Timestamp,
-        reopen: bool,
-    },
-    DeliveriesClaimed {
-        receiver: ReceiverDigest,
-        now: Timestamp,
-        /// Until when they are claimed, and after which time none can be due.
-        times: (Timestamp, Timestamp),
-        limit: u32,
-    },
-    DeliverySettled {
-        receiver: ReceiverDigest,
-        delivery: DeliveryRow,
-        again_at: Option<Timestamp>,
-    },
-    ReceiverClosed {
-        receiver: ReceiverDigest,
-        now: Timestamp,
-    },
+/// What a write did, and what it brings its caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written<T = ()> {
+    /// Whether anything is different afterwards: a transaction in which nothing is, is not put on the disk.
+    pub(crate) is_written: bool,
+    /// What the caller gets once it is on the disk.
+    pub(crate) value: T,
 }
 
-impl Change {
-    fn rows(&self) -> usize {
-        match self {
-            Self::Commit(commit) => {
-                commit.memories.len()
-                    + commit.sessions.len()
-                    + commit.bodies.len()
-                    + commit.tokens.len()
-                    + commit.messages.len()
-                    + commit.records.len()
-            }
-            Self::Account(_)
-            | Self::Lease { .. }
-            | Self::Token(_)
-            | Self::User { .. }
-            | Self::UserAgain(_)
-            | Self::ReplyBegun(_)
-            | Self::ReplyEnded { .. }
-            | Self::TranscriptClaimed { .. }
-            | Self::TranscriptExtended { .. }
-            | Self::TranscriptSettled { .. }
-            | Self::DeliverySettled { .. } => 1,
-            Self::MessagesAdded { messages, .. } => messages.len(),
-            Self::Uses(uses) => uses.len(),
-            // As many as there are agents or requests, for all that is known here.
-            Self::Commits(_)
-            | Self::Leaves { .. }
-            | Self::MessagesRevived { .. }
-            | Self::RepliesForgotten { .. }
-            | Self::Receivers { .. }
-            | Self::ReceiverClosed { .. } => BULK_ROWS,
-            Self::DeliveriesClaimed { limit, .. } => *limit as usize,
+impl Written {
+    /// Something was written that nobody needs to be told more of.
+    pub(crate) const DONE: Self = Self {
+        is_written: true,
+        value: (),
+    };
+}
+
+impl<T> Written<T> {
+    /// Something was written.
+    pub(crate) fn with(value: T) -> Self {
+        Self {
+            is_written: true,
+            value,
         }
     }
 
-    /// Whether it takes words out of a log, which must not stay on the disk.
-    fn replaces_bodies(&self) -> bool {
-        matches!(self, Self::Commit(commit) if !commit.bodies.is_empty())
+    /// Nothing was.
+    pub(crate) fn unchanged(value: T) -> Self {
+        Self {
+            is_written: false,
+            value,
+        }
     }
 }
 
-/// What became of a change, for whoever asked for it.
-type WriteResult = Result<Outcome, Error>;
+impl Written<bool> {
+    /// Whether any of these rows were written.
+    pub(crate) fn any(rows: usize) -> Self {
+        Self {
+            is_written: rows > 0,
+            value: rows > 0,
+        }
+    }
+}
 
-/// A change and where its answer goes.
+/// Something to write: about how much it is, and how.
+pub(crate) struct Change<T, F> {
+    /// About how many rows; [`BULK_ROWS`] where nobody can know.
+    pub(crate) rows: usize,
+    /// Whether it takes words out of a log, which must not stay on the disk.
+    pub(crate) replaces_bodies: bool,
+    /// Done again where the transaction was lost by another change in it.
+    pub(crate) write: F,
+    brought: Option<T>,
+    /// `None` while its caller writes it with its own hands.
+    answer: Option<oneshot::Sender<Result<T, Error>>>,
+}
+
+impl<T, F: Fn(&Connection) -> Result<Written<T>>> Change<T, F> {
+    pub(crate) fn new(rows: usize, write: F) -> Self {
+        Self {
+            rows,
+            replaces_bodies: false,
+            write,
+            brought: None,
+            answer: None,
+        }
+    }
+}
+
+/// A change, whatever it brings.
+trait AnyChange: Send {
+    fn rows(&self) -> usize;
+
+    fn replaces_bodies(&self) -> bool;
+
+    /// Writes it, inside a transaction; whether anything is different afterwards.
+    fn write(&mut self, connection: &Connection) -> Result<bool>;
+
+    /// Tells its caller what became of it.
+    fn answer(&mut self, done: Result<(), Error>);
+}
+
+impl<T: Send, F: Fn(&Connection) -> Result<Written<T>> + Send> AnyChange for Change<T, F> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn replaces_bodies(&self) -> bool {
+        self.replaces_bodies
+    }
+
+    fn write(&mut self, connection: &Connection) -> Result<bool> {
+        let written = (self.write)(connection)?;
+        self.brought = Some(written.value);
+        Ok(written.is_written)
+    }
+
+    fn answer(&mut self, done: Result<(), Error>) {
+        // Whatever was written without an error has brought something.
+        let answer = done.and_then(|()| self.brought.take().ok_or(Error::Closed));
+        if let Some(sender) = self.answer.take() {
+            // A caller who has gone needs no answer.
+            let _ = sender.send(answer);
+        }
+    }
+}
+
+/// Whether a change left anything different.
+type WriteResult = Result<bool, Error>;
+
+/// A change that waits for the thread.
 struct Request {
-    change: Change,
-    answer: oneshot::Sender<WriteResult>,
+    change: Box<dyn AnyChange>,
     _place: QueueSlot,
 }
 
 /// What is queued for the thread.
 enum Job {
-    Write(Box<Request>),
+    Write(Request),
     /// Something to do with the connection, between transactions.
     Visit(Box<dyn FnOnce(&Connection) + Send>, QueueSlot),
     /// To take off the disk what another start left there, too; whether nothing is left.
@@ -284,20 +259,24 @@ impl Writer {
     }
 
     /// Writes a change; it is on the disk when this returns.
-    pub(crate) async fn write(&self, change: Change) -> WriteResult {
+    pub(crate) async fn write<T, F>(&self, mut change: Change<T, F>) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> Result<Written<T>> + Send + 'static,
+    {
         // Writing with its own hands never waits, and a task that never waits must yield at times.
         coop::consume_budget().await;
-        let change = match self.write_at_once(change) {
-            Ok(answer) => return answer,
-            Err(change) => change,
-        };
+        if let Some(done) = self.write_at_once(&mut change) {
+            done?;
+            return change.brought.take().ok_or(Error::Closed);
+        }
         let (sender, answer) = oneshot::channel();
+        change.answer = Some(sender);
         let request = Request {
-            change,
-            answer: sender,
+            change: Box::new(change),
             _place: QueueSlot::take(&self.load),
         };
-        self.queue(Job::Write(Box::new(request))).await?;
+        self.queue(Job::Write(request)).await?;
         answer.await.map_err(|_| Error::Closed)?
     }
 
@@ -337,26 +316,21 @@ impl Writer {
         }
     }
 
-    /// Writes with the caller's own hands, or gives the change back.
-    fn write_at_once(&self, change: Change) -> Result<WriteResult, Change> {
+    /// Writes with the caller's own hands; `None` where the thread has to.
+    fn write_at_once(&self, change: &mut dyn AnyChange) -> Option<WriteResult> {
         let disk = Duration::from_micros(self.load.disk_microseconds.load(Ordering::Relaxed));
         if change.rows() > SMALL_ROWS || disk > FAST_DISK || change.replaces_bodies() {
-            return Err(change);
+            return None;
         }
-        let Some(mut state) = self.free_desk() else {
-            return Err(change);
-        };
-        let answer = match state.write_without_waiting(&change) {
-            Some(answer) => answer,
-            None => return Err(change),
-        };
+        let mut state = self.free_desk()?;
+        let answer = state.write_without_waiting(change)?;
         let is_log_long = state.is_look_due() && state.look(CHECKPOINT_PAGES);
         drop(state);
         if is_log_long && let Some(jobs) = &self.jobs {
             // A full queue comes to it by itself.
             let _ = jobs.try_send(Job::Tidy(QueueSlot::take(&self.load)));
         }
-        Ok(answer)
+        Some(answer)
     }
 
     /// The state, where nobody holds it and nobody waits for it.
@@ -409,10 +383,10 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<Job>) {
             match job {
                 Job::Write(request) if request.change.rows() >= BULK_ROWS => {
                     state.answer(&mut batch);
-                    batch.push(*request);
+                    batch.push(request);
                     state.bulk(&mut batch);
                 }
-                Job::Write(request) => batch.push(*request),
+                Job::Write(request) => batch.push(request),
                 Job::Visit(visit, _place) => {
                     state.answer(&mut batch);
                     if let Some(connection) = &state.connection {
@@ -464,12 +438,14 @@ impl WriterState {
         if batch.is_empty() {
             return;
         }
-        let changes: Vec<&Change> = batch.iter().map(|request| &request.change).collect();
-        // A caller who has gone needs no answer.
-        match self.transaction(&changes) {
+        let mut changes: Vec<&mut dyn AnyChange> = Vec::with_capacity(batch.len());
+        for request in &mut *batch {
+            changes.push(&mut *request.change);
+        }
+        match self.transaction(&mut changes) {
             Ok(answers) => {
-                for (request, answer) in batch.drain(..).zip(answers) {
-                    let _ = request.answer.send(answer);
+                for (mut request, answer) in batch.drain(..).zip(answers) {
+                    request.change.answer(answer.map(drop));
                 }
             }
             // One of them, too large for the disk perhaps, lost it for all: each gets its own.
@@ -480,11 +456,11 @@ impl WriterState {
             }
             Err(Loss::Change(fault) | Loss::Whole(fault)) => {
                 let error = Error::from(fault);
-                let first = batch.swap_remove(0);
-                for request in batch.drain(..) {
-                    let _ = request.answer.send(Err(again(&error)));
+                for request in &mut batch[1..] {
+                    request.change.answer(Err(again(&error)));
                 }
-                let _ = first.answer.send(Err(error));
+                batch[0].change.answer(Err(error));
+                batch.clear();
             }
         }
     }
@@ -502,9 +478,9 @@ impl WriterState {
     }
 
     /// Writes one change; `None` where another process has the lock, and one would have to wait.
-    fn write_without_waiting(&mut self, change: &Change) -> Option<WriteResult> {
+    fn write_without_waiting(&mut self, change: &mut dyn AnyChange) -> Option<WriteResult> {
         self.wait_for_others(Duration::ZERO);
-        let result = self.transaction(&[change]);
+        let result = self.transaction(&mut [change]);
         self.wait_for_others(open::BUSY_TIMEOUT);
         match result {
             Err(Loss::Whole(Fault::Sqlite(error)))
@@ -525,7 +501,10 @@ impl WriterState {
     }
 
     /// One transaction for all the changes. A loss means that nothing was written.
-    fn transaction(&mut self, changes: &[&Change]) -> Result<Vec<WriteResult>, Loss> {
+    fn transaction(
+        &mut self,
+        changes: &mut [&mut dyn AnyChange],
+    ) -> Result<Vec<WriteResult>, Loss> {
         let Some(connection) = &self.connection else {
             return Err(Loss::Whole(Error::Closed.into()));
         };
@@ -557,8 +536,7 @@ impl WriterState {
     /// Puts the transaction on the disk, where there is anything to put there.
     fn end(&self, connection: &Connection, answers: &[WriteResult]) -> Result<()> {
         fault::point("batch.before_commit");
-        let is_written = |answer: &WriteResult| answer.as_ref().is_ok_and(|done| done.is_written);
-        if !answers.iter().any(is_written) {
+        if !answers.iter().any(|answer| matches!(answer, Ok(true))) {
             return run(connection, "ROLLBACK");
         }
         let began = Instant::now();
@@ -672,15 +650,18 @@ fn run(connection: &Connection, sql: &str) -> Result<()> {
 }
 
 /// Writes every change; an error means that the transaction is lost.
-fn write_all(connection: &Connection, changes: &[&Change]) -> Result<Vec<WriteResult>> {
+fn write_all(
+    connection: &Connection,
+    changes: &mut [&mut dyn AnyChange],
+) -> Result<Vec<WriteResult>> {
     if let [change] = changes {
         // Alone: the transaction is its savepoint.
-        return Ok(vec![Ok(apply(connection, change)?)]);
+        return Ok(vec![Ok(change.write(connection)?)]);
     }
     let mut answers = Vec::with_capacity(changes.len());
     for change in changes {
         run(connection, "SAVEPOINT change")?;
-        match apply(connection, change) {
+        match change.write(connection) {
             Ok(written) => {
                 run(connection, "RELEASE change")?;
                 answers.push(Ok(written));
@@ -694,73 +675,4 @@ fn write_all(connection: &Connection, changes: &[&Change]) -> Result<Vec<WriteRe
         }
     }
     Ok(answers)
-}
-
-fn apply(connection: &Connection, change: &Change) -> Result<Outcome> {
-    match change {
-        Change::Commit(commit) => commit::write(connection, commit),
-        Change::Commits(commits) => commit::write_all(connection, commits),
-        Change::Account(account) => commit::create_account(connection, account),
-        Change::Lease {
-            scope,
-            session,
-            holder,
-            until,
-        } => commit::renew_lease(connection, *scope, *session, *holder, *until),
-        Change::Leaves { recorded_at, of } => commit::append_leaves(connection, *recorded_at, *of),
-        Change::Token(token) => access::put_token(connection, token),
-        Change::Uses(uses) => access::note_uses(connection, uses),
-        Change::User { user, only_first } => access::create_user(connection, user, *only_first),
-        Change::UserAgain(user) => access::put_user(connection, user),
-        Change::MessagesAdded {
-            scope,
-            messages,
-            due_at,
-            hurry,
-        } => transcripts::add(connection, *scope, messages, *due_at, *hurry),
-        Change::TranscriptClaimed { scope, now, until } => {
-            transcripts::claim(connection, *scope, *now, *until)
-        }
-        Change::TranscriptExtended {
-            scope,
-            claim,
-            until,
-        } => transcripts::extend(connection, *scope, *claim, *until),
-        Change::TranscriptSettled {
-            scope,
-            claim,
-            due_at,
-            failures,
-        } => transcripts::settle(connection, *scope, *claim, *due_at, *failures),
-        Change::MessagesRevived { scope, due_at } => {
-            transcripts::revive(connection, *scope, *due_at)
-        }
-        Change::ReplyBegun(reply) => access::begin_reply(connection, reply),
-        Change::ReplyEnded {
-            account,
-            key_digest,
-            answer,
-        } => access::end_reply(connection, *account, key_digest, answer.as_ref()),
-        Change::RepliesForgotten { before, account } => {
-            access::forget_replies(connection, *before, *account)
-        }
-        Change::Receivers {
-            receivers,
-            now,
-            forget_before,
-            reopen,
-        } => deliveries::register(connection, receivers, *now, *forget_before, *reopen),
-        Change::DeliveriesClaimed {
-            receiver,
-            now,
-            times,
-            limit,
-        } => deliveries::claim(connection, receiver, *now, *times, *limit),
-        Change::DeliverySettled {
-            receiver,
-            delivery,
-            again_at,
-        } => deliveries::settle(connection, receiver, delivery, *again_at),
-        Change::ReceiverClosed { receiver, now } => deliveries::close(connection, receiver, *now),
-    }
 }
