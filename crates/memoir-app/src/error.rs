@@ -284,6 +284,7 @@ impl Error {
             Self::Contended => "contended",
             Self::Store(store::Error::Busy) | Self::Keys(memoir_vault::Error::Busy) => "busy",
             Self::Store(store::Error::Full) | Self::Keys(memoir_vault::Error::Full) => "disk_full",
+            Self::Store(store::Error::OutcomeUnknown(_)) => "outcome_unknown",
             Self::Erased { .. } => "erased",
             Self::KeyRemains { .. } => "key_remains",
             Self::Keys(_) | Self::NoKey(_) => "key_unavailable",
@@ -331,6 +332,9 @@ impl Error {
             Self::EditRefused { .. } => "rehearse again".to_owned(),
             Self::BadLines { .. } => "correct them, or import the rest with `--skip-bad`".to_owned(),
             Self::Contended | Self::Store(store::Error::Busy) => "try again".to_owned(),
+            Self::Store(store::Error::OutcomeUnknown(_)) => {
+                "look whether it is there before doing it again: `memoir audit show AGENT` ends with what was done last".to_owned()
+            }
             Self::Store(store::Error::Newer { .. }) => "use the newer version of Memoir".to_owned(),
             Self::Store(store::Error::NotADatabase(_)) => "give another path with `--database sqlite:PATH`".to_owned(),
             Self::Store(store::Error::ReadOnly) => "check the permissions of the file and of its folder".to_owned(),

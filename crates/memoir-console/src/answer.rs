@@ -185,7 +185,9 @@ fn status_of(code: &str) -> StatusCode {
         "invalid_argument" | "too_long" => StatusCode::BAD_REQUEST,
         "busy" | "contended" => StatusCode::SERVICE_UNAVAILABLE,
         "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
-        "internal" | "tampered" | "key_unavailable" => StatusCode::INTERNAL_SERVER_ERROR,
+        "internal" | "outcome_unknown" | "tampered" | "key_unavailable" => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
         _ => StatusCode::CONFLICT,
     }
 }

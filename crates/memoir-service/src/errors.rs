@@ -80,6 +80,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     429 rate_limited
     500 internal
     500 key_unavailable
+    500 outcome_unknown
     500 tampered
     503 busy
     503 contended

@@ -140,7 +140,8 @@ impl From<Error> for Problem {
             _ => hint(code),
         };
         let fault = FaultId::of(&error);
-        let mut problem = if status == StatusCode::INTERNAL_SERVER_ERROR {
+        let hides = status == StatusCode::INTERNAL_SERVER_ERROR && code != "outcome_unknown";
+        let mut problem = if hides {
             // What went wrong inside is for the log, and holds no words either.
             Self::new(status, code, "the service could not carry this out")
         } else {
@@ -194,6 +195,7 @@ fn hint(code: &str) -> Option<&'static str> {
         "key_remains" => {
             "the service destroys it as soon as it can, and tries every minute; sending this again tries at once"
         }
+        "outcome_unknown" => "look whether it is there before you send it again",
         "disk_full" => "free some space on the host; what was there before is intact",
         _ => return None,
     })

@@ -74,6 +74,9 @@ struct Inner {
     /// `None` for a database in memory, which has only the writer's connection.
     readers: Option<Arc<Readers>>,
     writer: Writer,
+    /// How many answers to commits are still to be lost, each once it was written (`true`) or before (`false`).
+    #[cfg(feature = "fault-points")]
+    lost_answers: std::sync::Mutex<Vec<bool>>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -139,7 +142,12 @@ impl SqliteStore {
     ) -> Result<Self> {
         let writer =
             Writer::start(connection, place).map_err(|error| Error::Driver(error.to_string()))?;
-        Ok(Self(Arc::new(Inner { readers, writer })))
+        Ok(Self(Arc::new(Inner {
+            readers,
+            writer,
+            #[cfg(feature = "fault-points")]
+            lost_answers: std::sync::Mutex::default(),
+        })))
     }
 
     /// Transactions that reached the disk since the store was opened: fewer than changes where several
@@ -160,6 +168,35 @@ impl SqliteStore {
                 .map_err(Into::into)
         };
         self.0.writer.visit(limit).await
+    }
+
+    /// Loses the answers to the commits that come next, as a connection that breaks would: each after it was
+    /// written (`true`) or before it was (`false`), the last one of the list first.
+    #[cfg(feature = "fault-points")]
+    pub fn lose_answers(&self, are_written: &[bool]) {
+        *self.lost_answers() = are_written.to_vec();
+    }
+
+    #[cfg(feature = "fault-points")]
+    fn lost_answers(&self) -> std::sync::MutexGuard<'_, Vec<bool>> {
+        let lost = self.0.lost_answers.lock();
+        lost.unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Writes a commit and loses its answer, where a test asks for that; else gives it back.
+    #[cfg(feature = "fault-points")]
+    async fn lose_answer(&self, commit: Commit) -> Result<Commit> {
+        let Some(is_written) = self.lost_answers().pop() else {
+            return Ok(commit);
+        };
+        if is_written {
+            let same = commit.clone();
+            self.write(commit::rows(&commit), move |connection| {
+                commit::write(connection, &same)
+            })
+            .await?;
+        }
+        Err(Error::OutcomeUnknown(Box::new(commit)))
     }
 
     /// Carries out statements on the connection that writes, as what is put between Memoir and its tables would.
@@ -700,6 +737,8 @@ impl Store for SqliteStore {
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
+        #[cfg(feature = "fault-points")]
+        let commit = self.lose_answer(commit).await?;
         let (rows, replaces_bodies) = (commit::rows(&commit), !commit.bodies.is_empty());
         let mut change = Change::new(rows, move |connection: &Connection| {
             commit::write(connection, &commit)

@@ -1,5 +1,7 @@
 //! What can go wrong in a store. No message holds an agent's words.
 
+use crate::Commit;
+
 /// A store's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -58,6 +60,11 @@ pub enum Error {
         /// Which row and what is wrong with it, by number.
         problem: String,
     },
+    /// The answer to a commit was lost on its way: it may be written, or still come to be, or not. Whoever writes
+    /// the very same commit again learns what became of it: it is written now, or there is a conflict, and then
+    /// the record at its place in the log tells whose it is.
+    #[error("the answer of the database was lost: whether the change was written is not known")]
+    OutcomeUnknown(Box<Commit>),
     /// Whoever gave decisions to be written together stopped before the last one.
     #[error("what was to be written together did not come whole; nothing was changed")]
     Unfinished,

@@ -186,7 +186,8 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,
-    /// a record's place in the log is taken, or a body to be replaced is of another version. Whatever the
+    /// a record's place in the log is taken, or a body to be replaced is of another version.
+    /// [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown) where the store cannot know. Whatever else the
     /// error, nothing was written.
     async fn commit(&self, commit: Commit) -> Result<()>;
 

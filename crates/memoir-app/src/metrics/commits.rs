@@ -13,6 +13,10 @@ use tracing::Instrument;
 use super::{Metrics, driver_name, limit_of, seconds, tool_of};
 use crate::{Memoir, spans};
 
+/// How often a commit is written again whose answer was lost: a server that is started anew has its first
+/// connections back within that.
+const RESENT: usize = 4;
+
 /// What a decision is counted as, once it is written.
 #[derive(Default)]
 pub(crate) struct Counted {
@@ -85,7 +89,7 @@ impl Memoir {
     pub(crate) async fn write(&self, commit: Commit, counted: Counted) -> memoir_store::Result<()> {
         let span = spans::commit(counted.records.len());
         let begun = Instant::now();
-        let written = self.store.commit(commit).instrument(span.clone()).await;
+        let written = self.settle(commit).instrument(span.clone()).await;
         let result = self.count_written(&written, &counted);
         spans::committed(&span, result);
         if written.is_ok() {
@@ -94,6 +98,41 @@ impl Memoir {
                 .observe(seconds(begun.elapsed()));
         }
         written
+    }
+
+    /// Writes a commit, and where the store's answer is lost, writes the very same again: it can be written only
+    /// once, since it moves the agent's version, and after the second answer the first can come to nothing any
+    /// more.
+    async fn settle(&self, mut commit: Commit) -> memoir_store::Result<()> {
+        let scope = commit.agent.scope;
+        let newest = commit
+            .records
+            .last()
+            .map(|record| (record.seq, record.hash));
+        let mut lost = 0;
+        loop {
+            match self.store.commit(commit).await {
+                Err(Error::OutcomeUnknown(same)) if lost < RESENT => {
+                    lost += 1;
+                    commit = *same;
+                }
+                Err(Error::Conflict) if lost > 0 => {
+                    // What leaves no record changes nothing that an agent remembers: to decide it again does no
+                    // harm.
+                    let Some((seq, hash)) = newest else {
+                        return Err(Error::Conflict);
+                    };
+                    let found = self.store.records_at(scope, &[seq]).await?;
+                    let is_ours = found.first().is_some_and(|record| record.hash == hash);
+                    return if is_ours {
+                        Ok(())
+                    } else {
+                        Err(Error::Conflict)
+                    };
+                }
+                written => return written,
+            }
+        }
     }
 
     /// Counts a transaction, and what it wrote where it did. Gives what it is counted as.

@@ -21,6 +21,7 @@ mod key_files;
 mod lab;
 mod leases;
 mod life;
+mod lost_answers;
 mod own;
 mod privacy;
 mod queue;

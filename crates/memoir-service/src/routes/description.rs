@@ -31,6 +31,7 @@ const CHANGING: &[&str] = &[
     "idempotency_mismatch",
     "contended",
     "disk_full",
+    "outcome_unknown",
 ];
 
 /// An operation, who may make it, and what else it can be refused with.
