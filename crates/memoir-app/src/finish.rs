@@ -7,6 +7,7 @@
 //! | a session whose lease lapsed | refining | closing it; its edits stay |
 //! | a request for access whose time is over | asking, letting in | ending it, and telling the agent |
 //! | words on the disk that were taken out of a log | shredding | writing the file anew |
+//! | an installation with administrators that does not say that it is closed | making the first one | saying it |
 //! | a master key beside its file, which the key store needs | rotating | putting it in its place |
 //!
 //! Messages that somebody claimed, deliveries and the queue of sessions are free again once their time is over,
@@ -49,6 +50,10 @@ impl Memoir {
         let mut done = Finished::default();
         if let Err(why) = self.keys.finish_rotation().await {
             let what = "a rotation of the master key is not finished".to_owned();
+            done.left.push(Unfinished { what, why });
+        }
+        if let Err(why) = self.close_where_unsaid().await {
+            let what = "that the installation is closed is not written down".to_owned();
             done.left.push(Unfinished { what, why });
         }
         self.finish_erasings(&mut done).await?;

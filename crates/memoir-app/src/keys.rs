@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memoir_domain::{AgentScope, Timestamp};
-use memoir_vault::{AgentKey, KeyStore};
+use memoir_vault::{AgentKey, Closing, KeyStore};
 
 use crate::{Error, Result};
 
@@ -52,6 +52,16 @@ impl Keys {
     /// Whether a rotation of the master key was interrupted, and something of it is left to be done.
     pub(crate) async fn is_rotation_unfinished(&self) -> Result<bool> {
         self.wait(KeyStore::is_rotation_unfinished).await
+    }
+
+    /// Whether the installation is closed; `None` while nobody has said either.
+    pub(crate) async fn closing(&self) -> Result<Option<Closing>> {
+        self.wait(KeyStore::closing).await
+    }
+
+    /// Closes the installation, or opens it. It is on the disk when this returns.
+    pub(crate) async fn set_closing(&self, closing: Closing) -> Result<()> {
+        self.wait(move |keys| keys.set_closing(closing)).await
     }
 
     /// When the agent's key was destroyed.

@@ -22,6 +22,7 @@ mod audit;
 mod authoring;
 mod checkpoint;
 pub mod clock;
+mod closing;
 mod codec;
 mod context;
 mod doctor;

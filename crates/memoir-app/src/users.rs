@@ -181,7 +181,7 @@ pub(crate) async fn fits(password: Password, hash: Option<String>) -> Result<boo
 }
 
 impl Memoir {
-    /// Whether text on this machine is for agents alone: once there was an administrator with a name.
+    /// Whether the database has an administrator with a name.
     ///
     /// # Errors
     /// The store fails.
@@ -250,11 +250,15 @@ impl Account {
         let row = self.memoir.user_row(&user).await?;
         match self.memoir.store.create_user(&row).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(user.open.name)),
-            other => Ok(other.map(|()| user.view())?),
+            other => {
+                other?;
+                self.memoir.close_where_unsaid().await?;
+                Ok(user.view())
+            }
         }
     }
 
-    /// As [`Account::create_user`], where no account has an administrator yet; `None` where one has.
+    /// As [`Account::create_user`], where no account ever had an administrator; `None` where one had.
     ///
     /// # Errors
     /// The name is not allowed; the store fails.
@@ -263,9 +267,13 @@ impl Account {
         name: &str,
         password: Password,
     ) -> Result<Option<UserView>> {
+        if self.memoir.ever_had_users().await? {
+            return Ok(None);
+        }
         let user = self.new_user(name, password).await?;
         let row = self.memoir.user_row(&user).await?;
         let is_made = self.memoir.store.create_first_user(&row).await?;
+        self.memoir.close_where_unsaid().await?;
         Ok(is_made.then(|| user.view()))
     }
 

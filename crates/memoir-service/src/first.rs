@@ -31,7 +31,7 @@ impl FirstLink {
     /// # Errors
     /// The store fails.
     pub(crate) async fn opens(&self, memoir: &Memoir, presented: &str) -> memoir_app::Result<bool> {
-        if memoir.has_users().await? {
+        if memoir.ever_had_users().await? {
             self.is_dead.store(true, Ordering::Relaxed);
         }
         let secret = self.secret.as_ref();

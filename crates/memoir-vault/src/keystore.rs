@@ -9,6 +9,9 @@
 //! seconds, so an async caller asks for what is [`KeyStore::cached`], and looks from a thread that may
 //! block where that is nothing.
 //!
+//! Whether the installation is closed lies here too, bound to the master key: whoever can write to the database or
+//! to the configuration cannot open what was closed (SPEC 5.5).
+//!
 //! It has a rollback journal and `secure_delete`. A destroyed key leaves a tombstone, and an agent never gets
 //! a second one. Where another program gave the file a write-ahead log, in which the count of changes says
 //! nothing and destroyed keys would stay, keys are read each time and nothing is destroyed until it is
@@ -86,6 +89,16 @@ enum Purpose<'a> {
     Proof,
     Agent(AgentScope),
     Log(&'a str),
+    Closing(Closing),
+}
+
+/// Whether the installation is closed, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closing {
+    /// Whether agents' words are shown to the agents only.
+    pub is_closed: bool,
+    /// When it was last closed or opened.
+    pub changed_at: Timestamp,
 }
 
 impl KeyStore {
@@ -449,6 +462,47 @@ impl KeyStore {
         log_key(&name, &seed)
     }
 
+    /// Whether the installation is closed; `None` while nobody has said either.
+    ///
+    /// # Errors
+    /// [`Error::Inconsistent`] where it was written without the master key; else as for [`KeyStore::key`].
+    pub fn closing(&self) -> Result<Option<Closing>> {
+        let state = &mut *self.lock();
+        self.check_place()?;
+        let transaction = state.connection.transaction()?;
+        let Some((closing, wrapped)) = stored_closing(&transaction)? else {
+            return Ok(None);
+        };
+        self.follow(&transaction, &mut state.master)?;
+        state.master.unwrap(&Purpose::Closing(closing), &wrapped)?;
+        Ok(Some(closing))
+    }
+
+    /// Closes the installation, or opens it. It is on the disk when this returns.
+    ///
+    /// # Errors
+    /// As for [`KeyStore::log`].
+    pub fn set_closing(&self, closing: Closing) -> Result<()> {
+        let state = &mut *self.lock();
+        let transaction = self.change(&mut state.connection, &mut state.looked)?;
+        self.follow(&transaction, &mut state.master)?;
+        let wrapped = state
+            .master
+            .wrap(&Purpose::Closing(closing), &Secret::random()?)?;
+        let written = transaction.execute(
+            "INSERT INTO closing (id, is_closed, changed_at, wrapped) VALUES (1, ?1, ?2, ?3) \
+             ON CONFLICT (id) DO UPDATE SET is_closed = excluded.is_closed, \
+                 changed_at = excluded.changed_at, wrapped = excluded.wrapped",
+            params![
+                closing.is_closed,
+                closing.changed_at.microseconds(),
+                wrapped
+            ],
+        )?;
+        one(written, "closing")?;
+        Ok(transaction.commit()?)
+    }
+
     /// Wraps every key anew under `new`, all or none, and goes on with it. How many keys these were; 0
     /// where `new` is the key store's master key already. Other processes go on with the keys that they
     /// have in memory; for others they need the new master key, which those that were opened by
@@ -705,6 +759,12 @@ impl Purpose<'_> {
             ]
             .concat(),
             Self::Log(name) => [b"log/".as_slice(), name.as_bytes()].concat(),
+            Self::Closing(closing) => [
+                b"closing/".as_slice(),
+                &[u8::from(closing.is_closed)],
+                &closing.changed_at.microseconds().to_be_bytes(),
+            ]
+            .concat(),
         }
     }
 
@@ -714,6 +774,7 @@ impl Purpose<'_> {
             Self::Proof => ("master", "proof".to_owned()),
             Self::Agent(scope) => ("agent_keys", format!("agent {}", scope.agent)),
             Self::Log(name) => ("log_key", format!("log {name}")),
+            Self::Closing(_) => ("closing", "its row".to_owned()),
         }
     }
 }
@@ -787,6 +848,27 @@ fn wrapped_log(connection: &Connection) -> Result<Option<(String, Vec<u8>)>> {
         .optional()?)
 }
 
+/// Whether the installation is closed, unchecked, and what shows it; `None` while nobody has said either.
+fn stored_closing(connection: &Connection) -> Result<Option<(Closing, Vec<u8>)>> {
+    let row: Option<(bool, i64, Vec<u8>)> = connection
+        .query_row(
+            "SELECT is_closed, changed_at, wrapped FROM closing",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .optional()?;
+    row.map(|(is_closed, changed_at, wrapped)| {
+        let changed_at = Timestamp::from_microseconds(changed_at)
+            .ok_or_else(|| inconsistent("closing", "its row: no time".to_owned()))?;
+        let closing = Closing {
+            is_closed,
+            changed_at,
+        };
+        Ok((closing, wrapped))
+    })
+    .transpose()
+}
+
 /// Random, so that the checkpoints of two installations are never taken for each other's.
 fn random_log_name() -> Result<String> {
     let mut digits = [0; 8];
@@ -837,6 +919,13 @@ fn rewrap(connection: &Connection, old: &Master, new: &Master) -> Result<u64> {
             [rewrapped(Purpose::Log(&name), &wrapped)?],
         )?;
         one(written, "log_key")?;
+    }
+    if let Some((closing, wrapped)) = stored_closing(connection)? {
+        let written = connection.execute(
+            "UPDATE closing SET wrapped = ?1",
+            [rewrapped(Purpose::Closing(closing), &wrapped)?],
+        )?;
+        one(written, "closing")?;
     }
     connection.execute("DELETE FROM master", [])?;
     new.enter(connection)?;

@@ -44,7 +44,7 @@ pub mod second_factor;
 pub mod token;
 
 pub use error::{Error, Result};
-pub use keystore::KeyStore;
+pub use keystore::{Closing, KeyStore};
 pub use master::{KeyId, MasterKey};
 pub use seal::AgentKey;
 pub use unlock::{MasterSource, rotate_key_file, unlock};

@@ -30,9 +30,9 @@ pub(crate) struct Config {
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     /// Where the master key is; `None` for the place that goes with the database.
     pub(crate) master_key_file: Option<PathBuf>,
-    /// Whether only an agent's token shows the agent's words on this machine; `None` leaves it to whether
-    /// there are administrators with names.
-    pub(crate) closed: Option<bool>,
+    /// Whether only an agent's token shows the agent's words on this machine, whatever the key store says. The
+    /// configuration closes an installation, and opens none (SPEC 5.5).
+    pub(crate) closed: bool,
     /// Where traces are sent, without the path; `None` leaves that to the environment.
     pub(crate) otlp_endpoint: Option<String>,
     /// Whom to tell when a session ends.
@@ -178,7 +178,7 @@ impl Config {
             settings,
             providers: file.providers,
             master_key_file: file.master_key_file.map(absolute).transpose()?,
-            closed: file.closed,
+            closed: closed(file.closed)?,
             webhooks: webhooks::checked(file.webhooks)?,
             otlp_endpoint: file.telemetry.otlp_endpoint.map(endpoint).transpose()?,
             path: None,
@@ -366,6 +366,18 @@ fn whole<T: PartialOrd + std::fmt::Display>(
 }
 
 /// The value is not repeated: an address may hold a password.
+/// That it is not closed is nothing that a configuration can say: whoever starts a command writes it.
+fn closed(given: Option<bool>) -> Result<bool, String> {
+    match given {
+        None => Ok(false),
+        Some(true) => Ok(true),
+        Some(false) => Err(
+            "`closed` can only be true: a configuration closes an installation and opens none; leave it out"
+                .to_owned(),
+        ),
+    }
+}
+
 fn endpoint(address: String) -> Result<String, String> {
     let is_address = ["http://", "https://"]
         .iter()

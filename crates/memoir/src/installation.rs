@@ -38,7 +38,7 @@ impl Installation {
         let (memoir, closed) = opened(global)?;
         finish(&memoir).await?;
         let account = memoir.account(&global.account).await?;
-        let is_closed = is_closed(&memoir, closed).await?;
+        let is_closed = closed || memoir.is_closed().await?;
         Ok(Self {
             memoir,
             account,
@@ -193,7 +193,7 @@ pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
 }
 
 /// And whether the configuration closes it.
-fn opened(global: &Global) -> Result<(Memoir, Option<bool>), Failure> {
+fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
     let config = Config::read(global.config.as_deref())?;
     database::prepare(global.database.as_deref())?;
     // The keys first: with the wrong ones nothing is written.
@@ -201,18 +201,6 @@ fn opened(global: &Global) -> Result<(Memoir, Option<bool>), Failure> {
     let closed = config.closed;
     let store = database::open(global.database.as_deref())?;
     Ok((on(store, keys, config)?, closed))
-}
-
-/// Whether agents' words are shown to the agents only: what the configuration says, or else whether there
-/// are administrators with names.
-///
-/// # Errors
-/// The store fails.
-pub(crate) async fn is_closed(memoir: &Memoir, configured: Option<bool>) -> Result<bool, Failure> {
-    match configured {
-        Some(closed) => Ok(closed),
-        None => Ok(memoir.has_users().await?),
-    }
 }
 
 /// An installation on that store, with those keys.

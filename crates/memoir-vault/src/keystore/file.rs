@@ -18,7 +18,10 @@ use crate::{
 const APPLICATION_ID: i64 = 0x4D45_4D4B;
 /// Every step from an empty file to the present format. Only ever added to: a step that was released
 /// stays as it is.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001_initial.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/0001_initial.sql"),
+    include_str!("../../migrations/0002_closing.sql"),
+];
 /// The mode of a journal that is deleted after each change: with a write-ahead log, destroyed keys would
 /// lie in the log until it is reset.
 const ROLLBACK_JOURNAL: &str = "delete";

@@ -3,7 +3,7 @@
 use std::fs;
 
 use memoir_vault::{
-    Error, KeyStore, MasterKey, MasterSource,
+    Closing, Error, KeyStore, MasterKey, MasterSource,
     seal::{Row, SealContext},
     unlock,
 };
@@ -132,7 +132,7 @@ fn other_files_are_recognised_and_left_alone() {
                 error,
                 Error::Newer {
                     found: 99,
-                    known: 1
+                    known: 2
                 }
             )
         } else {
@@ -609,4 +609,43 @@ fn spec_5_4_a_key_store_whose_form_was_changed_is_not_used() {
             .unwrap();
         assert!(kept.is_some(), "{sql}");
     }
+}
+
+#[test]
+fn spec_5_5_that_an_installation_is_closed_is_bound_to_the_master_key() {
+    let mut vault = Vault::new();
+    assert_eq!(vault.store.closing().unwrap(), None);
+    let closed = Closing {
+        is_closed: true,
+        changed_at: now(),
+    };
+    vault.store.set_closing(closed).unwrap();
+    assert_eq!(vault.again().closing().unwrap(), Some(closed));
+    // Rotating leaves it as it is.
+    let new = MasterKey::generate().unwrap();
+    vault.store.rotate(&new).unwrap();
+    vault.master = new;
+    assert_eq!(vault.again().closing().unwrap(), Some(closed));
+    // Whoever can write to the file and has no master key changes nothing unnoticed.
+    for changed in [
+        "UPDATE closing SET is_closed = 0",
+        "UPDATE closing SET is_closed = 1, changed_at = changed_at + 1",
+        "UPDATE closing SET changed_at = changed_at - 1, wrapped = (SELECT proof FROM master)",
+    ] {
+        Connection::open(vault.path())
+            .unwrap()
+            .execute_batch(changed)
+            .unwrap();
+        let error = vault.again().closing().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the key store is inconsistent: table `closing`, its row: not wrapped for this place"
+        );
+    }
+    let opened = Closing {
+        is_closed: false,
+        changed_at: now(),
+    };
+    vault.again().set_closing(opened).unwrap();
+    assert_eq!(vault.again().closing().unwrap(), Some(opened));
 }

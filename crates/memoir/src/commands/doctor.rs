@@ -96,7 +96,7 @@ async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failu
     found.push(file(&database::path(global.database.as_deref())?));
     let closed = config.closed;
     let memoir = installation::on(store, keys, config)?;
-    found.push(access(installation::is_closed(&memoir, closed).await?));
+    found.push(access(closed || memoir.is_closed().await?));
     let account = memoir.account(&global.account).await?;
     found.extend(memoir.examine(&account).await?);
     Ok(found)

@@ -76,7 +76,7 @@ async fn first_link(
     behind_proxy: bool,
 ) -> Result<Option<Arc<TokenSecret>>, Failure> {
     let is_safe = address.ip().is_loopback() || behind_proxy;
-    if !is_safe || memoir.has_users().await? {
+    if !is_safe || memoir.ever_had_users().await? {
         return Ok(None);
     }
     let secret = TokenSecret::generate_for_link().map_err(memoir_app::Error::from)?;

@@ -83,10 +83,69 @@ fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
     assert!(wrong.contains("opens nothing"), "{wrong}");
     let own = with_token(&bench, &token, &arguments);
     assert_eq!((own.code, own.stdout), (Some(0), open), "{arguments:?}");
-    bench.write(".config/memoir/config.toml", "closed = false\n");
-    assert!(
-        bench.ok(&arguments).contains(WORD),
-        "where it is set to be open"
+}
+
+/// SPEC 5.5: a configuration closes an installation, and opens none.
+#[test]
+fn spec_5_5_a_configuration_does_not_open_what_is_closed() {
+    let (bench, _) = house();
+    close(&bench);
+    let other = bench.write("open.toml", "closed = false\n");
+    for arguments in [
+        &["--config", &other, "ledger", "wren"][..],
+        &["--config", &other, "context", "wren"],
+    ] {
+        let ran = bench.run(arguments);
+        assert!(!format!("{ran:?}").contains(WORD), "{ran:?}");
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stderr.contains("`closed` can only be true"), "{ran:?}");
+    }
+}
+
+/// SPEC 5.5: whoever can write to the database does not open what is closed; nor does an older key store.
+#[test]
+fn spec_5_5_emptying_the_users_opens_nothing() {
+    let (bench, token) = house();
+    let file = bench.path(".local/share/memoir/memoir.db");
+    let keys = bench.path(".local/share/memoir/memoir.db.keys");
+    let before = std::fs::read(&keys).unwrap();
+    close(&bench);
+    let refused = |bench: &Bench| {
+        let ran = bench.run(&["context", "wren"]);
+        assert!(!format!("{ran:?}").contains(WORD), "{ran:?}");
+        let told = ran.error();
+        assert!(told.contains("this installation is closed"), "{told}");
+    };
+    // The key store of before the first administrator says nothing; the administrator does.
+    let after = std::fs::read(&keys).unwrap();
+    std::fs::write(&keys, before).unwrap();
+    refused(&bench);
+    std::fs::write(&keys, after).unwrap();
+    let database = rusqlite::Connection::open(&file).unwrap();
+    database.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    let triggers: Vec<(String, String)> = database
+        .prepare(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users'",
+        )
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    for (name, _) in &triggers {
+        database
+            .execute_batch(&format!("DROP TRIGGER {name}"))
+            .unwrap();
+    }
+    database.execute("DELETE FROM users", []).unwrap();
+    for (_, sql) in &triggers {
+        database.execute_batch(sql).unwrap();
+    }
+    drop(database);
+    refused(&bench);
+    assert_eq!(
+        with_token(&bench, &token, &["context", "wren"]).code,
+        Some(0)
     );
 }
 

@@ -1,0 +1,43 @@
+//! Whether the installation is closed: whether an agent's words are shown on its machine to the agent only
+//! (SPEC 5.5).
+//!
+//! It says so in the key store, sealed, from its first administrator with a name on. Where the key store says
+//! nothing, an installation that ever had one is closed: neither whoever empties a table of the database nor an
+//! older key store opens it.
+
+use memoir_vault::Closing;
+
+use crate::{Memoir, Result};
+
+impl Memoir {
+    /// Whether agents' words are shown to the agents only.
+    ///
+    /// # Errors
+    /// The store or the key store fails; somebody without the master key wrote into the latter.
+    pub async fn is_closed(&self) -> Result<bool> {
+        match self.keys.closing().await? {
+            Some(closing) => Ok(closing.is_closed),
+            None => self.has_users().await,
+        }
+    }
+
+    /// Whether there ever was an administrator with a name, whoever is left of them.
+    ///
+    /// # Errors
+    /// As for [`Memoir::is_closed`].
+    pub async fn ever_had_users(&self) -> Result<bool> {
+        Ok(self.keys.closing().await?.is_some() || self.has_users().await?)
+    }
+
+    /// Writes down that the installation is closed, where it has an administrator and nothing was written yet.
+    pub(crate) async fn close_where_unsaid(&self) -> Result<()> {
+        if self.keys.closing().await?.is_some() || !self.has_users().await? {
+            return Ok(());
+        }
+        let closing = Closing {
+            is_closed: true,
+            changed_at: self.now(),
+        };
+        self.keys.set_closing(closing).await
+    }
+}
