@@ -2,7 +2,7 @@
 //! memories.
 
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
-use memoir_store::{AgentRow, Document, Error, ReplyRow, TokenRow, UserRow};
+use memoir_store::{Document, Error, ReplyRow, TokenRow, UserRow};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -60,20 +60,6 @@ pub(crate) fn agent_tokens(connection: &Connection, scope: AgentScope) -> Result
         [scope.agent.as_bytes(), scope.account.as_bytes()],
         decode::token,
     )
-}
-
-/// That the tokens of a decision are those of its agent.
-pub(crate) fn check_tokens(agent: &AgentRow, tokens: &[TokenRow]) -> Result<()> {
-    let stranger = tokens.iter().find(|token| {
-        token.account != agent.scope.account || token.agent != Some(agent.scope.agent)
-    });
-    match stranger {
-        Some(token) => Err(inconsistent(
-            "tokens",
-            format!("{} belongs to another agent", token.id),
-        )),
-        None => Ok(()),
-    }
 }
 
 /// Writes tokens whose agents, where they have one, are there.

@@ -7,10 +7,10 @@ use memoir_domain::{
 use memoir_store::{
     AgentQuery, AgentRow, MemoryPage, MemoryRow, Selection, SessionRow, Snapshot, StoredText,
 };
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use crate::{
-    decode::{self, Columns, agent_columns, memory_columns, session_columns},
+    decode::{self, Columns, Line, Row, agent_columns, memory_columns, session_columns},
     encode::{self, count, number},
     error::{Result, inconsistent},
     reader::View,
@@ -298,13 +298,13 @@ pub(crate) fn first<T>(
     connection: &Connection,
     sql: &str,
     values: impl Params,
-    read: impl FnOnce(&Row<'_>) -> Result<T>,
+    read: impl FnOnce(&dyn Row) -> memoir_store::Result<T>,
 ) -> Result<Option<T>> {
-    connection
+    let found = connection
         .prepare_cached(sql)?
-        .query_row(values, |row| Ok(read(row)))
-        .optional()?
-        .transpose()
+        .query_row(values, |row| Ok(read(&Line(row))))
+        .optional()?;
+    Ok(found.transpose()?)
 }
 
 /// All rows of an answer.
@@ -312,13 +312,13 @@ pub(crate) fn all<T>(
     connection: &Connection,
     sql: &str,
     values: impl Params,
-    read: impl Fn(&Row<'_>) -> Result<T>,
+    read: impl Fn(&dyn Row) -> memoir_store::Result<T>,
 ) -> Result<Vec<T>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;
     let mut answer = Vec::new();
     while let Some(row) = rows.next()? {
-        answer.push(read(row)?);
+        answer.push(read(&Line(row))?);
     }
     Ok(answer)
 }

@@ -2,16 +2,16 @@
 
 use memoir_domain::{AgentId, TokenId};
 use memoir_store::{Error, Finding};
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
 use crate::{
     agent::all,
     decode::{
-        self, Columns, access_columns, account_columns, agent_columns, leaf_columns,
+        self, Columns, Line, Row, access_columns, account_columns, agent_columns, leaf_columns,
         memory_columns, record_columns, reply_columns, session_columns, token_columns,
         user_columns,
     },
-    error::{Fault, Result},
+    error::Result,
     reader::View,
     schema, scrub,
 };
@@ -98,18 +98,16 @@ fn references(connection: &Connection) -> Result<Vec<Finding>> {
 /// Every row, read as anybody would read it.
 fn rows(connection: &Connection) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let mut read = |sql: &str, read: &dyn Fn(&Row<'_>) -> Result<()>| -> Result<()> {
+    let mut read = |sql: &str, read: &dyn Fn(&dyn Row) -> memoir_store::Result<()>| -> Result<()> {
         let mut statement = connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         let mut named = 0;
         while let Some(row) = rows.next()? {
-            match read(row) {
-                Err(Fault::Store(error)) if named < NAMED => {
-                    named += 1;
-                    findings.push(finding(error.to_string(), RESTORE));
-                }
-                Err(Fault::Sqlite(error)) => return Err(error.into()),
-                _ => {}
+            if let Err(error) = read(&Line(row))
+                && named < NAMED
+            {
+                named += 1;
+                findings.push(finding(error.to_string(), RESTORE));
             }
         }
         Ok(())
@@ -235,7 +233,8 @@ fn places(connection: &Connection) -> Result<Vec<Finding>> {
          WHERE entries > 0 AND (first <> 0 OR last <> entries - 1)",
         [],
         |row| {
-            let (entries, first, last): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let mut columns = Columns::new(row, "log_leaves");
+            let (entries, first, last) = (columns.count()?, columns.count()?, columns.count()?);
             Ok(finding(
                 format!("table `log_leaves`: it has {entries} entries, from {first} to {last}"),
                 COMPARE,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
     access,
-    decode::Columns,
+    decode::{Columns, Line},
     encode::{self, Text, count, number, one},
     error::{Result, constraint, inconsistent},
     fault, requests, scrub, transcripts,
@@ -33,7 +33,7 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Written>
     // The version first: what was decided on an agent as it was need not fit the one that is there now, and
     // is a conflict then, not an inconsistency.
     write_agent(connection, commit.expected_version, &commit.agent)?;
-    check(commit)?;
+    commit.check()?;
     fault::point("commit.agent");
     let agent = commit.agent.scope.agent.as_bytes();
     write_prompts(connection, agent, commit.prompts.as_ref())?;
@@ -72,79 +72,6 @@ pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<Wr
         };
     }
     Err(Error::Unfinished.into())
-}
-
-/// Holds the agent against the rows that go with it.
-fn check(commit: &Commit) -> Result<()> {
-    check_agent(commit)?;
-    check_records(commit)?;
-    access::check_tokens(&commit.agent, &commit.tokens)?;
-    requests::check(&commit.agent, &commit.access)?;
-    commit.memories.iter().try_for_each(check_memory)?;
-    if let Some(session) = commit
-        .sessions
-        .iter()
-        .find(|session| session.agent != commit.agent.scope.agent)
-    {
-        return Err(inconsistent(
-            "sessions",
-            format!("{} belongs to another agent", session.id),
-        ));
-    }
-    Ok(())
-}
-
-fn check_agent(commit: &Commit) -> Result<()> {
-    let agent = &commit.agent;
-    if commit.expected_version.is_none() && commit.prompts.is_none() {
-        return Err(inconsistent(
-            "agent_prompts",
-            format!("{} would be made without any", agent.scope.agent),
-        ));
-    }
-    Ok(())
-}
-
-fn check_records(commit: &Commit) -> Result<()> {
-    let agent = &commit.agent;
-    let first = agent
-        .columns
-        .next_seq
-        .checked_sub(commit.records.len() as u64);
-    let in_order = first.is_some_and(|first| {
-        (first..)
-            .zip(&commit.records)
-            .all(|(seq, record)| record.seq == seq)
-    });
-    if first.is_none_or(|first| first == 0) || !in_order {
-        return Err(inconsistent(
-            "audit_records",
-            "the records do not end where the agent's `next_seq` begins",
-        ));
-    }
-    if let Some(last) = commit.records.last()
-        && last.hash != agent.columns.head
-    {
-        return Err(inconsistent(
-            "agents",
-            "`head` is not the hash of the last record",
-        ));
-    }
-    Ok(())
-}
-
-fn check_memory(memory: &MemoryRow) -> Result<()> {
-    let problem = if memory.number.0 == 0 {
-        "has no number"
-    } else if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
-        "is shredded and not discarded"
-    } else {
-        return Ok(());
-    };
-    Err(inconsistent(
-        "memories",
-        format!("{} {problem}", memory.number),
-    ))
 }
 
 /// The columns of an agent that are in no index, but for its version.
@@ -529,7 +456,7 @@ pub(crate) fn append_leaves(
     fault::point("leaves.appended");
     let length = connection
         .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?
-        .query_row([], |row| Ok(Columns::new(row, "log_leaves").count()))??;
+        .query_row([], |row| Ok(Columns::new(&Line(row), "log_leaves").count()))??;
     Ok(Written {
         is_written: appended > 0,
         value: length,

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::all,
-    decode::Columns,
+    decode::{Columns, Line},
     encode::one,
     error::{Result, inconsistent},
     fault,
@@ -104,7 +104,8 @@ pub(crate) fn claim(
         let row = rows
             .next()?
             .ok_or_else(|| inconsistent("deliveries", format!("{session} is no session")))?;
-        let mut columns = Columns::new(row, "deliveries");
+        let line = Line(row);
+        let mut columns = Columns::new(&line, "deliveries");
         let agent = AgentId::from_bytes(columns.id()?);
         let account = AccountId::from_bytes(columns.id()?);
         let attempt = columns.count()?;

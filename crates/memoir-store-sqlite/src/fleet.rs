@@ -2,11 +2,11 @@
 
 use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp, time::AHEAD_DAYS};
 use memoir_store::{AccountRow, AgentRow, DueAgents, FURTHEST_DAYS, LeafRow, WaitingSession};
-use rusqlite::{CachedStatement, Connection, Row, ToSql, params};
+use rusqlite::{CachedStatement, Connection, ToSql, params};
 
 use crate::{
     agent::{all, first},
-    decode::{self, Columns, account_columns, agent_columns, leaf_columns},
+    decode::{self, Columns, Line, Row, account_columns, agent_columns, leaf_columns},
     encode::count,
     error::{Result, inconsistent},
     reader::View,
@@ -193,7 +193,10 @@ type Queue = (Vec<u8>, String);
 
 /// The queue after that one.
 fn next_queue(connection: &Connection, last: &Queue) -> Result<Option<Queue>> {
-    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let read = |row: &dyn Row| {
+        let mut columns = Columns::new(row, "sessions");
+        Ok((columns.stored_text()?.0, columns.text()?))
+    };
     let next = first(connection, NEXT_MODEL, params![last.0, last.1], read)?;
     match next {
         Some(next) => Ok(Some(next)),
@@ -279,16 +282,18 @@ fn proposed(
         let Some(row) = rows.next()? else {
             break;
         };
-        let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
+        let line = Line(row);
+        let mut columns = Columns::new(&line, "agents");
+        let agent = AgentId::from_bytes(columns.id()?);
         if !wanted.except.contains(&agent) {
-            found.push((row.get(1)?, agent));
+            found.push((columns.optional_integer()?, agent));
         }
     }
     Ok(found)
 }
 
 /// Reads a session's identifier, its agent's and its account's.
-fn scoped_session(row: &Row<'_>) -> Result<(AgentScope, SessionId)> {
+fn scoped_session(row: &dyn Row) -> memoir_store::Result<(AgentScope, SessionId)> {
     let mut columns = Columns::new(row, "sessions");
     let session = SessionId::from_bytes(columns.id()?);
     let agent = AgentId::from_bytes(columns.id()?);
@@ -315,7 +320,7 @@ pub(crate) fn erased(connection: &Connection) -> Result<Vec<AgentScope>> {
     all(connection, ERASED, [], scope)
 }
 
-fn scope(row: &Row<'_>) -> Result<AgentScope> {
+fn scope(row: &dyn Row) -> memoir_store::Result<AgentScope> {
     let mut columns = Columns::new(row, "agents");
     let agent = AgentId::from_bytes(columns.id()?);
     let account = AccountId::from_bytes(columns.id()?);

@@ -6,7 +6,7 @@ use rusqlite::{Connection, ToSql};
 
 use crate::{
     agent::{all, find_agent, first},
-    decode::{self, Columns, session_columns},
+    decode::{self, Columns, Line, session_columns},
     encode::count,
     error::{Result, inconsistent},
     reader::View,
@@ -28,7 +28,7 @@ pub(crate) fn page(
     let total = connection
         .prepare_cached(&format!("SELECT count(*) FROM agents WHERE {LISTED}"))?
         .query_row(rusqlite::params![account.as_bytes(), text], |row| {
-            Ok(Columns::new(row, "agents").count())
+            Ok(Columns::new(&Line(row), "agents").count())
         })??;
     let agents = ranked(connection, account, page)?
         .into_iter()
@@ -99,7 +99,7 @@ fn row(connection: &Connection, scope: AgentScope) -> Result<FleetRow> {
                  WHERE agent_id = ?1 AND state IN ('asked', 'granted')",
             )?
             .query_row([scope.agent.as_bytes()], |row| {
-                Ok(Columns::new(row, "access_requests").count())
+                Ok(Columns::new(&Line(row), "access_requests").count())
             })??,
     })
 }

@@ -1,13 +1,13 @@
 //! What the fleet is doing at the moment. Reads indexes and the running sessions, no agent and no text.
 
 use memoir_domain::{Timestamp, session::Driver};
-use memoir_store::{FleetLoad, HeldSessions};
-use rusqlite::{Connection, Row};
+use memoir_store::{Error, FleetLoad, HeldSessions};
+use rusqlite::Connection;
 
 use crate::{
     agent::first,
-    decode::Columns,
-    error::{Result, inconsistent},
+    decode::{Columns, Row},
+    error::Result,
     reader::View,
 };
 
@@ -46,7 +46,7 @@ pub(crate) fn load(connection: &Connection) -> Result<FleetLoad> {
 }
 
 /// A count of sessions, and the earliest of a time of theirs; `None` where there are none.
-fn counted(row: &Row<'_>) -> Result<(u64, Option<Timestamp>)> {
+fn counted(row: &dyn Row) -> memoir_store::Result<(u64, Option<Timestamp>)> {
     let mut columns = Columns::new(row, "sessions");
     let sessions = columns.count()?;
     let earliest = columns
@@ -55,7 +55,7 @@ fn counted(row: &Row<'_>) -> Result<(u64, Option<Timestamp>)> {
     match earliest {
         None => Ok((sessions, None)),
         Some(Some(time)) => Ok((sessions, Some(time))),
-        Some(None) => Err(inconsistent("sessions", "a time is out of range")),
+        Some(None) => Err(Error::inconsistent("sessions", "a time is out of range")),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{AuditRow, FleetRecord, RecordFilter, RecordPlace};
-use rusqlite::{Connection, Row, ToSql, params, types::Value};
+use rusqlite::{Connection, ToSql, params, types::Value};
 
 use crate::{
     agent::{all, exists, first},
-    decode::{self, record_columns},
+    decode::{self, Row, record_columns},
     encode::count,
     error::Result,
     reader::View,
@@ -71,7 +71,7 @@ impl Conditions {
         &self,
         connection: &Connection,
         sql: &str,
-        read: impl Fn(&Row<'_>) -> Result<T>,
+        read: impl Fn(&dyn Row) -> memoir_store::Result<T>,
     ) -> Result<Vec<T>> {
         let values: Vec<&dyn ToSql> = self.values.iter().map(|value| value as _).collect();
         all(connection, sql, values.as_slice(), read)

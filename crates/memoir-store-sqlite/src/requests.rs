@@ -3,7 +3,7 @@
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, Timestamp, access::AccessState,
 };
-use memoir_store::{AccessRow, AgentRow, OpenAccess};
+use memoir_store::{AccessRow, OpenAccess};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -122,16 +122,6 @@ pub(crate) fn open(connection: &Connection) -> Result<Vec<OpenAccess>> {
             expires_at: columns.time()?,
         })
     })
-}
-
-/// That the requests of a decision are made to its agent.
-pub(crate) fn check(agent: &AgentRow, requests: &[AccessRow]) -> Result<()> {
-    for request in requests {
-        if request.agent != agent.scope.agent {
-            return Err(about(request, "is made to another agent"));
-        }
-    }
-    Ok(())
 }
 
 fn about(request: &AccessRow, problem: &str) -> crate::error::Fault {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    decode::Columns,
+    decode::{Columns, Line},
     encode::{Text, count},
     error::{Result, inconsistent},
     fault,
@@ -101,7 +101,8 @@ pub(crate) fn pending(
     let mut messages: Vec<MessageRow> = Vec::new();
     let mut used = 0_u64;
     while let Some(row) = rows.next()? {
-        let mut columns = Columns::new(row, "transcript_messages");
+        let line = Line(row);
+        let mut columns = Columns::new(&line, "transcript_messages");
         let (seq, digest, size) = (columns.count()?, columns.bytes()?, columns.count()?);
         used = used.saturating_add(size);
         if used > tokens && !messages.is_empty() {

@@ -75,3 +75,13 @@ pub enum Error {
     #[error("the database failed: {0}")]
     Driver(String),
 }
+
+impl Error {
+    /// A row that no version of Memoir writes.
+    pub fn inconsistent(table: &'static str, problem: impl Into<String>) -> Self {
+        Self::Inconsistent {
+            table,
+            problem: problem.into(),
+        }
+    }
+}

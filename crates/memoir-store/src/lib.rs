@@ -18,6 +18,7 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod decode;
 mod deliveries;
 mod error;
 mod fleet;

@@ -16,6 +16,8 @@ use memoir_domain::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::{Error, Result};
+
 /// An agent's words on their way to the disk: a version byte, then what that version makes of them.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct StoredText(pub Vec<u8>);
@@ -378,4 +380,67 @@ pub struct Commit {
     pub records: Vec<AuditRow>,
     /// Counted up with each memory written, for showing progress. The commit may still fail.
     pub progress: Option<Arc<AtomicU64>>,
+}
+
+impl Commit {
+    /// Holds the agent against the rows that go with it. A store asks for it once it knows that the decision was
+    /// made on the agent as it is: else it is a conflict.
+    ///
+    /// # Errors
+    /// [`Error::Inconsistent`]: rows of another agent, records that do not end where the agent says, an agent that
+    /// would be made without prompts, a memory without a number, or one that is shredded and not discarded.
+    pub fn check(&self) -> Result<()> {
+        let scope = self.agent.scope;
+        if self.expected_version.is_none() && self.prompts.is_none() {
+            let problem = format!("{} would be made without any", scope.agent);
+            return Err(Error::inconsistent("agent_prompts", problem));
+        }
+        self.check_records()?;
+        let about = |table, row: &dyn fmt::Display, problem: &str| {
+            Err(Error::inconsistent(table, format!("{row} {problem}")))
+        };
+        let is_theirs =
+            |token: &&TokenRow| (token.account, token.agent) == (scope.account, Some(scope.agent));
+        if let Some(token) = self.tokens.iter().find(|token| !is_theirs(token)) {
+            return about("tokens", &token.id, "belongs to another agent");
+        }
+        if let Some(request) = self.access.iter().find(|row| row.agent != scope.agent) {
+            return about("access_requests", &request.id, "is made to another agent");
+        }
+        for memory in &self.memories {
+            if memory.number.0 == 0 {
+                return about("memories", &memory.number, "has no number");
+            }
+            if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
+                return about("memories", &memory.number, "is shredded and not discarded");
+            }
+        }
+        if let Some(session) = self.sessions.iter().find(|row| row.agent != scope.agent) {
+            return about("sessions", &session.id, "belongs to another agent");
+        }
+        Ok(())
+    }
+
+    fn check_records(&self) -> Result<()> {
+        let columns = &self.agent.columns;
+        let first = columns.next_seq.checked_sub(self.records.len() as u64);
+        let in_order = first.is_some_and(|first| {
+            (first..)
+                .zip(&self.records)
+                .all(|(seq, record)| record.seq == seq)
+        });
+        if first.is_none_or(|first| first == 0) || !in_order {
+            return Err(Error::inconsistent(
+                "audit_records",
+                "the records do not end where the agent's `next_seq` begins",
+            ));
+        }
+        match self.records.last() {
+            Some(last) if last.hash != columns.head => Err(Error::inconsistent(
+                "agents",
+                "`head` is not the hash of the last record",
+            )),
+            _ => Ok(()),
+        }
+    }
 }

@@ -1,0 +1,583 @@
+//! How rows are read back. Everything is checked: a row that no version of Memoir writes is an error
+//! that names its table, its number and the column, never its words: [`Error::Inconsistent`].
+//!
+//! The columns of each row stand beside the function that reads them, in the same order, for the statements of
+//! all stores.
+
+use memoir_domain::{
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    memory::Number, schedule::Prospect, session::Lease,
+};
+use serde::{Deserialize, de::value::StrDeserializer};
+
+use crate::{
+    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, Document, Error,
+    FleetRanks, FleetRecord, LeafRow, MemoryRow, RecordPlace, ReplyRow, Result, SessionColumns,
+    SessionRow, StoredText, TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
+};
+
+/// A value of a row, as the database has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Value<'row> {
+    Null,
+    /// A number, a time in microseconds since 1970, or 0 or 1.
+    Integer(i64),
+    /// What should be UTF-8.
+    Text(&'row [u8]),
+    Bytes(&'row [u8]),
+    /// Of a type that no column has.
+    Other,
+}
+
+/// A row as a database answers with it.
+pub trait Row {
+    /// The value of the column at that place.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] where there is no such column.
+    fn value(&self, at: usize) -> Result<Value<'_>>;
+
+    /// The name of the column at that place.
+    fn name(&self, at: usize) -> Option<&str>;
+}
+
+/// The columns that [`account`](crate::decode::account) reads.
+#[macro_export]
+macro_rules! account_columns {
+    () => {
+        "id, name, folded_name, created_at"
+    };
+}
+
+/// The columns that [`agent`](crate::decode::agent) reads.
+#[macro_export]
+macro_rules! agent_columns {
+    () => {
+        "id, account_id, name, folded_name, erased_at, next_seq, head, weekly_after, due_at, \
+         reflect_after, budget_share, removable_tokens, lost_share, version, open, sealed"
+    };
+}
+
+/// The columns that [`memory`](crate::decode::memory) reads.
+#[macro_export]
+macro_rules! memory_columns {
+    () => {
+        "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
+         shredded_at, body"
+    };
+}
+
+/// The columns that [`session`](crate::decode::session) reads, of `sessions` under its own name; the last one is whether the account
+/// is that of the agent.
+#[macro_export]
+macro_rules! session_columns {
+    () => {
+        "id, agent_id, state, driver, model, started_at, ended_at, lease_until, lease_holder, \
+         version, open, sealed, sessions.account_id IS \
+             (SELECT agents.account_id FROM agents WHERE agents.id = sessions.agent_id)"
+    };
+}
+
+/// The columns that [`record`](crate::decode::record) reads, of `audit_records` under its own name. The hash before a record's
+/// own is that of the record before it, wherever that stands in the answer.
+#[macro_export]
+macro_rules! record_columns {
+    () => {
+        "seq, recorded_at, actor_kind, actor_name, action, session_id, memory, body_version, \
+         body_commitment, hash, (SELECT before.hash FROM audit_records AS before \
+             WHERE before.agent_id = audit_records.agent_id \
+                 AND before.seq = audit_records.seq - 1) AS previous_hash, \
+         facts, body"
+    };
+}
+
+/// The columns that [`leaf`](crate::decode::leaf) reads.
+#[macro_export]
+macro_rules! leaf_columns {
+    () => {
+        "position, agent_id, seq, head, recorded_at"
+    };
+}
+
+/// The columns that [`token`](crate::decode::token) reads.
+#[macro_export]
+macro_rules! token_columns {
+    () => {
+        "id, account_id, agent_id, last_used_at, digest, created_at, revoked_at, version, open, sealed"
+    };
+}
+
+/// The columns that [`user`](crate::decode::user) reads.
+#[macro_export]
+macro_rules! user_columns {
+    () => {
+        "id, account_id, folded_name, created_at, removed_at, version, open, sealed"
+    };
+}
+
+/// The columns that [`access_request`](crate::decode::access_request) reads.
+#[macro_export]
+macro_rules! access_columns {
+    () => {
+        "id, agent_id, state, requested_at, expires_at, version, open, sealed"
+    };
+}
+
+/// The columns that [`reply`](crate::decode::reply) reads.
+#[macro_export]
+macro_rules! reply_columns {
+    () => {
+        "key_digest, account_id, request_digest, recorded_at, version, open, sealed"
+    };
+}
+
+/// Reads `account_columns!()`.
+pub fn account(row: &dyn Row) -> Result<AccountRow> {
+    let mut columns = Columns::new(row, "accounts");
+    Ok(AccountRow {
+        id: AccountId::from_bytes(columns.id()?),
+        name: columns.text()?,
+        folded_name: columns.text()?,
+        created_at: columns.time()?,
+    })
+}
+
+/// Reads `agent_columns!()`.
+pub fn agent(row: &dyn Row) -> Result<AgentRow> {
+    let mut columns = Columns::new(row, "agents");
+    let agent = AgentId::from_bytes(columns.id()?);
+    let account = AccountId::from_bytes(columns.id()?);
+    Ok(AgentRow {
+        scope: AgentScope { account, agent },
+        columns: AgentColumns {
+            name: columns.text()?,
+            folded_name: columns.text()?,
+            erased_at: columns.optional_time()?,
+            next_seq: columns.count()?,
+            head: columns.bytes()?,
+            prospect: Prospect {
+                weekly_after: columns.optional_time()?,
+                due_at: columns.optional_time()?,
+                reflect_after: columns.optional_time()?,
+            },
+            ranks: FleetRanks {
+                budget_share: columns.count()?,
+                removable_tokens: columns.count()?,
+                lost_share: columns.count()?,
+            },
+        },
+        document: columns.document()?,
+    })
+}
+
+/// Reads `memory_columns!()`.
+pub fn memory(row: &dyn Row) -> Result<MemoryRow> {
+    let mut columns = Columns::new(row, "memories");
+    let memory = MemoryRow {
+        number: Number(columns.count()?),
+        version: columns.count()?,
+        kind: columns.word()?,
+        tokens: columns.count()?,
+        constitutional: columns.flag()?,
+        created_at: columns.time()?,
+        updated_at: columns.time()?,
+        discarded_at: columns.optional_time()?,
+        shredded_at: columns.optional_time()?,
+        body: columns.stored_text()?,
+    };
+    if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
+        return Err(columns.wrong("has a `shredded_at` and no `discarded_at`"));
+    }
+    Ok(memory)
+}
+
+/// Reads `session_columns!()`.
+pub fn session(row: &dyn Row) -> Result<SessionRow> {
+    let mut columns = Columns::new(row, "sessions");
+    let id = SessionId::from_bytes(columns.id()?);
+    let agent = AgentId::from_bytes(columns.id()?);
+    let session = SessionColumns {
+        state: columns.word()?,
+        driver: columns.word()?,
+        model: columns.optional_text()?,
+        started_at: columns.time()?,
+        ended_at: columns.optional_time()?,
+    };
+    let until = columns.optional_time()?;
+    let holder = columns.optional_integer()?;
+    let lease = match (until, holder) {
+        (Some(until), Some(holder)) => Some(Lease {
+            until,
+            // The 64 bits as they were drawn, whatever sign the database gave them.
+            holder: holder.cast_unsigned(),
+        }),
+        (None, None) => None,
+        _ => return Err(columns.wrong("has one of `lease_until` and `lease_holder` only")),
+    };
+    let document = columns.document()?;
+    if !columns.flag()? {
+        return Err(columns.wrong("has another account than the table `agents` says of its agent"));
+    }
+    Ok(SessionRow {
+        id,
+        agent,
+        columns: session,
+        lease,
+        document,
+    })
+}
+
+/// Reads a session's identifier, its agent's and its account's, its model and its start.
+pub fn waiting_session(row: &dyn Row) -> Result<WaitingSession> {
+    let mut columns = Columns::new(row, "sessions");
+    let id = SessionId::from_bytes(columns.id()?);
+    let agent = AgentId::from_bytes(columns.id()?);
+    let account = AccountId::from_bytes(columns.id()?);
+    Ok(WaitingSession {
+        scope: AgentScope { account, agent },
+        id,
+        model: columns.optional_text()?,
+        started_at: columns.time()?,
+    })
+}
+
+/// Reads `record_columns!()`.
+pub fn record(row: &dyn Row) -> Result<AuditRow> {
+    let mut columns = Columns::new(row, "audit_records");
+    Ok(AuditRow {
+        seq: columns.count()?,
+        recorded_at: columns.time()?,
+        actor_kind: columns.word()?,
+        actor_name: columns.text()?,
+        action: columns.word()?,
+        session: columns.optional_id()?.map(SessionId::from_bytes),
+        memory: columns.optional_count()?.map(Number),
+        body_version: columns.count()?,
+        body_commitment: columns.bytes()?,
+        hash: columns.bytes()?,
+        previous_hash: columns.optional_bytes()?,
+        facts: columns.text()?,
+        body: columns.stored_text()?,
+    })
+}
+
+/// Reads a record of an account's list: the agent and its name, then what an administrator sees.
+pub fn fleet_record(row: &dyn Row) -> Result<FleetRecord> {
+    let mut columns = Columns::new(row, "audit_records");
+    let agent = AgentId::from_bytes(columns.id()?);
+    let agent_name = columns.text()?;
+    let seq = columns.count()?;
+    Ok(FleetRecord {
+        place: RecordPlace {
+            recorded_at: columns.time()?,
+            agent,
+            seq,
+        },
+        agent_name,
+        actor_kind: columns.word()?,
+        actor_name: columns.text()?,
+        action: columns.word()?,
+        session: columns.optional_id()?.map(SessionId::from_bytes),
+        memory: columns.optional_count()?.map(Number),
+        facts: columns.text()?,
+        hash: columns.bytes()?,
+        previous_hash: columns.optional_bytes()?,
+    })
+}
+
+/// Reads `leaf_columns!()`; the entry's place comes before it.
+pub fn leaf(row: &dyn Row) -> Result<(u64, LeafRow)> {
+    let mut columns = Columns::new(row, "log_leaves");
+    let position = columns.count()?;
+    let leaf = LeafRow {
+        agent: AgentId::from_bytes(columns.id()?),
+        seq: columns.count()?,
+        head: columns.bytes()?,
+        recorded_at: columns.time()?,
+    };
+    Ok((position, leaf))
+}
+
+/// Reads `token_columns!()`.
+pub fn token(row: &dyn Row) -> Result<TokenRow> {
+    token_row(&mut Columns::new(row, "tokens"))
+}
+
+/// Reads `token_columns!()` and the name of an agent.
+pub fn bearer(row: &dyn Row) -> Result<(TokenRow, Option<String>)> {
+    let mut columns = Columns::new(row, "tokens");
+    Ok((token_row(&mut columns)?, columns.optional_text()?))
+}
+
+fn token_row(columns: &mut Columns<'_>) -> Result<TokenRow> {
+    Ok(TokenRow {
+        id: TokenId::from_bytes(columns.id()?),
+        account: AccountId::from_bytes(columns.id()?),
+        agent: columns.optional_id()?.map(AgentId::from_bytes),
+        last_used_at: columns.optional_time()?,
+        columns: TokenColumns {
+            digest: columns.bytes()?,
+            created_at: columns.time()?,
+            revoked_at: columns.optional_time()?,
+        },
+        document: columns.document()?,
+    })
+}
+
+/// Reads `user_columns!()`.
+pub fn user(row: &dyn Row) -> Result<UserRow> {
+    let mut columns = Columns::new(row, "users");
+    Ok(UserRow {
+        id: UserId::from_bytes(columns.id()?),
+        account: AccountId::from_bytes(columns.id()?),
+        columns: UserColumns {
+            folded_name: columns.text()?,
+            created_at: columns.time()?,
+            removed_at: columns.optional_time()?,
+        },
+        document: columns.document()?,
+    })
+}
+
+/// Reads `access_columns!()`.
+pub fn access_request(row: &dyn Row) -> Result<AccessRow> {
+    let mut columns = Columns::new(row, "access_requests");
+    Ok(AccessRow {
+        id: AccessRequestId::from_bytes(columns.id()?),
+        agent: AgentId::from_bytes(columns.id()?),
+        columns: AccessColumns {
+            state: columns.word()?,
+            requested_at: columns.time()?,
+            expires_at: columns.time()?,
+        },
+        document: columns.document()?,
+    })
+}
+
+/// Reads `reply_columns!()`.
+pub fn reply(row: &dyn Row) -> Result<ReplyRow> {
+    let mut columns = Columns::new(row, "replies");
+    let key_digest = columns.bytes()?;
+    let account = AccountId::from_bytes(columns.id()?);
+    let request_digest = columns.bytes()?;
+    let recorded_at = columns.time()?;
+    Ok(ReplyRow {
+        account,
+        key_digest,
+        request_digest,
+        recorded_at,
+        answer: columns.optional_document()?,
+    })
+}
+
+/// The columns of one row, read from left to right; the first one is the row's key.
+pub struct Columns<'row> {
+    row: &'row dyn Row,
+    table: &'static str,
+    next: usize,
+}
+
+impl<'row> Columns<'row> {
+    /// Of a row of that table.
+    pub fn new(row: &'row dyn Row, table: &'static str) -> Self {
+        Self {
+            row,
+            table,
+            next: 0,
+        }
+    }
+
+    /// That the row is not as any version of Memoir writes it.
+    fn wrong(&self, problem: &str) -> Error {
+        let key = match self.row.value(0) {
+            Ok(Value::Integer(number)) => format!("row {number}"),
+            Ok(Value::Bytes(bytes)) => match (bytes.try_into(), bytes.len()) {
+                (Ok(bytes), _) => format!("row {}", AgentId::from_bytes(bytes)),
+                (Err(_), 32) => format!("row {}", hexadecimal(bytes)),
+                _ => "a row without an identifier".to_owned(),
+            },
+            _ => "a row without a key".to_owned(),
+        };
+        Error::inconsistent(self.table, format!("{key} {problem}"))
+    }
+
+    /// That the column last read is not as any version of Memoir writes it.
+    fn unexpected(&self, problem: &str) -> Error {
+        let at = self.next - 1;
+        match self.row.name(at) {
+            Some(name) => self.wrong(&format!("has a `{name}` that {problem}")),
+            None => self.wrong(&format!("has no column {at}")),
+        }
+    }
+
+    fn value(&mut self) -> Result<Value<'row>> {
+        let value = self.row.value(self.next)?;
+        self.next += 1;
+        Ok(value)
+    }
+
+    fn required<T>(&self, value: Option<T>) -> Result<T> {
+        value.ok_or_else(|| self.unexpected("is missing"))
+    }
+
+    /// An integer or nothing.
+    pub fn optional_integer(&mut self) -> Result<Option<i64>> {
+        match self.value()? {
+            Value::Integer(value) => Ok(Some(value)),
+            Value::Null => Ok(None),
+            _ => Err(self.unexpected("is no integer")),
+        }
+    }
+
+    /// A count or nothing.
+    pub fn optional_count(&mut self) -> Result<Option<u64>> {
+        match self.optional_integer()? {
+            Some(value) => u64::try_from(value)
+                .map(Some)
+                .map_err(|_| self.unexpected("is negative")),
+            None => Ok(None),
+        }
+    }
+
+    /// A count.
+    pub fn count(&mut self) -> Result<u64> {
+        let value = self.optional_count()?;
+        self.required(value)
+    }
+
+    /// A count of 32 bits.
+    pub fn small_count(&mut self) -> Result<u32> {
+        let value = self.count()?;
+        u32::try_from(value).map_err(|_| self.unexpected("is too large"))
+    }
+
+    /// Yes or no.
+    pub fn flag(&mut self) -> Result<bool> {
+        match self.value()? {
+            Value::Integer(0) => Ok(false),
+            Value::Integer(1) => Ok(true),
+            _ => Err(self.unexpected("is neither 0 nor 1")),
+        }
+    }
+
+    /// A time or nothing.
+    pub fn optional_time(&mut self) -> Result<Option<Timestamp>> {
+        match self.optional_integer()? {
+            Some(value) => Timestamp::from_microseconds(value)
+                .map(Some)
+                .ok_or_else(|| self.unexpected("lies outside of the years 1 to 9999")),
+            None => Ok(None),
+        }
+    }
+
+    /// A time.
+    pub fn time(&mut self) -> Result<Timestamp> {
+        let value = self.optional_time()?;
+        self.required(value)
+    }
+
+    fn optional_str(&mut self) -> Result<Option<&'row str>> {
+        match self.value()? {
+            Value::Text(bytes) => std::str::from_utf8(bytes)
+                .map(Some)
+                .map_err(|_| self.unexpected("is not UTF-8")),
+            Value::Null => Ok(None),
+            _ => Err(self.unexpected("is no text")),
+        }
+    }
+
+    fn optional_text(&mut self) -> Result<Option<String>> {
+        Ok(self.optional_str()?.map(str::to_owned))
+    }
+
+    /// A text.
+    pub fn text(&mut self) -> Result<String> {
+        let value = self.optional_text()?;
+        self.required(value)
+    }
+
+    /// One of the wire names of `T`, or nothing.
+    fn optional_word<T: Deserialize<'row>>(&mut self) -> Result<Option<T>> {
+        let Some(name) = self.optional_str()? else {
+            return Ok(None);
+        };
+        T::deserialize(StrDeserializer::<serde::de::value::Error>::new(name))
+            .map(Some)
+            .map_err(|_| self.unexpected("is no known name"))
+    }
+
+    /// One of the wire names of `T`.
+    pub fn word<T: Deserialize<'row>>(&mut self) -> Result<T> {
+        let value = self.optional_word()?;
+        self.required(value)
+    }
+
+    fn optional_blob(&mut self) -> Result<Option<&'row [u8]>> {
+        match self.value()? {
+            Value::Bytes(bytes) => Ok(Some(bytes)),
+            Value::Null => Ok(None),
+            _ => Err(self.unexpected("is no blob")),
+        }
+    }
+
+    fn optional_bytes<const LENGTH: usize>(&mut self) -> Result<Option<[u8; LENGTH]>> {
+        match self.optional_blob()? {
+            Some(bytes) => bytes
+                .try_into()
+                .map(Some)
+                .map_err(|_| self.unexpected(&format!("is not of {LENGTH} bytes"))),
+            None => Ok(None),
+        }
+    }
+
+    /// That many bytes.
+    pub fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH]> {
+        let value = self.optional_bytes()?;
+        self.required(value)
+    }
+
+    fn optional_id(&mut self) -> Result<Option<[u8; 16]>> {
+        self.optional_bytes()
+    }
+
+    /// The bytes of an identifier.
+    pub fn id(&mut self) -> Result<[u8; 16]> {
+        self.bytes()
+    }
+
+    /// Stored text.
+    pub fn stored_text(&mut self) -> Result<StoredText> {
+        let value = self.optional_blob()?;
+        self.required(value).map(|bytes| StoredText(bytes.to_vec()))
+    }
+
+    /// A document: `version, open, sealed`.
+    pub fn document(&mut self) -> Result<Document> {
+        let document = self.optional_document()?;
+        self.required(document)
+    }
+
+    /// A document, or nothing in all three of its columns.
+    fn optional_document(&mut self) -> Result<Option<Document>> {
+        let (version, open, sealed) = (
+            self.optional_count()?,
+            self.optional_text()?,
+            self.optional_blob()?,
+        );
+        match (version, open, sealed) {
+            (Some(version), Some(open), Some(sealed)) => Ok(Some(Document {
+                version,
+                open,
+                sealed: StoredText(sealed.to_vec()),
+            })),
+            (None, None, None) => Ok(None),
+            _ => Err(self.wrong("has not all of `version`, `open` and `sealed`")),
+        }
+    }
+}
+
+/// A digest, for naming its row.
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
