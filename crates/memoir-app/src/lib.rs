@@ -189,7 +189,8 @@ pub struct Memoir {
     patience: asking::Patience,
     changes: sessions::Changes,
     metrics: Arc<metrics::Metrics>,
-    whole_pasts: rewind::Turns,
+    whole_pasts: parallel::Turns,
+    verifications: parallel::Turns,
 }
 
 impl Memoir {
@@ -220,7 +221,8 @@ impl Memoir {
             patience: asking::Patience::default(),
             changes: sessions::Changes::default(),
             metrics,
-            whole_pasts: rewind::Turns::default(),
+            whole_pasts: parallel::Turns::new(rewind::AT_ONCE),
+            verifications: parallel::Turns::new(verify::AT_ONCE),
         }
     }
 

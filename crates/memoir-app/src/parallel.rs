@@ -1,4 +1,28 @@
-//! Using all processors for a long list of small, independent pieces of work.
+//! Using all processors for a long list of small, independent pieces of work, and keeping few large ones in
+//! memory at a time.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::{Error, Result};
+
+/// Who may do something of which few are done at a time: whoever comes later waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Turns(Arc<Semaphore>);
+
+impl Turns {
+    /// So many at a time.
+    pub(crate) fn new(at_once: usize) -> Self {
+        Self(Arc::new(Semaphore::new(at_once)))
+    }
+
+    /// Waits until few enough others have a turn; given back where it is dropped.
+    pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit> {
+        let turn = self.0.clone().acquire_owned().await;
+        turn.map_err(|_| Error::Contended)
+    }
+}
 
 /// Below this many items threads cost more than they save.
 const WORTHWHILE: usize = 512;

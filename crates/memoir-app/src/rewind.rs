@@ -1,6 +1,6 @@
 //! Returning an agent's memories to a point in time (SPEC 4.3).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use memoir_domain::{
     SessionId, Timestamp,
@@ -12,9 +12,9 @@ use memoir_domain::{
 };
 use memoir_store::Selection;
 use serde::Serialize;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{AgentHandle, Error, Result, again, codec, memories::wanted};
+use crate::{AgentHandle, Result, again, codec, memories::wanted};
 
 /// Where a rewind goes back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,25 +151,7 @@ pub(crate) struct Everything {
 
 /// Agents that a process has in memory with their whole past at a time: one of 100,000 records takes two
 /// hundred megabytes, and whoever moves a slider asks for it again and again.
-const AT_ONCE: usize = 2;
-
-/// Who may have one there.
-#[derive(Debug, Clone)]
-pub(crate) struct Turns(Arc<Semaphore>);
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
-    }
-}
-
-impl Turns {
-    /// Waits until few enough others have one.
-    async fn take(&self) -> Result<OwnedSemaphorePermit> {
-        let turn = self.0.clone().acquire_owned().await;
-        turn.map_err(|_| Error::Contended)
-    }
-}
+pub(crate) const AT_ONCE: usize = 2;
 
 impl Point {
     pub(crate) fn plan(self, log: &[Record]) -> RewindPlan {
@@ -182,7 +164,7 @@ impl Point {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, time::Duration};
+    use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
     use memoir_model::Providers;
     use memoir_store_sqlite::SqliteStore;
@@ -215,6 +197,22 @@ mod tests {
         drop(one);
         agent.look_back(None, &actor).await.unwrap();
         agent.look_back(None, &actor).await.unwrap();
+        drop(other);
+    }
+
+    #[tokio::test]
+    async fn spec_4_2_few_agents_are_verified_at_a_time() {
+        let memoir = memoir();
+        let account = memoir.account("default").await.unwrap();
+        let actor = Actor::administrator("test");
+        account.create_agent("wren", &[], &actor).await.unwrap();
+        let agent = account.agent("wren").await.unwrap();
+        let one = memoir.verifications.take().await.unwrap();
+        let other = memoir.verifications.take().await.unwrap();
+        let waited = tokio::time::timeout(Duration::from_millis(50), agent.verify());
+        assert!(waited.await.is_err(), "a third one was verified");
+        drop(one);
+        assert!(agent.verify().await.unwrap().valid);
         drop(other);
     }
 }

@@ -6,21 +6,28 @@
 //! log over all heads against the chain. The third needs the agent's key, and is left out for an agent
 //! that was erased.
 //!
+//! The log is followed page by page, and so is what is stored: what is held meanwhile is what `Replay` keeps,
+//! a mark of each memory and each wording, and nothing of a record. A process verifies few agents at a time, and
+//! whoever comes later waits. Where somebody writes meanwhile, what was written since is followed too, and what is
+//! stored is compared again.
+//!
 //! Comparing the state takes in memories, settings, counts and sessions (`replay.rs` of the domain tells it),
 //! and proves that each memory says the wordings that it stands for, but for what was let go on the record.
 //! Messages that wait to be read are left out, since no record tells of a conversation before it is read.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem, sync::Arc};
 
 use memoir_domain::{
-    AgentId, AgentScope, Timestamp,
+    AccessRequestId, AgentId, AgentScope, SessionId, Timestamp,
+    access::AccessRequest,
     audit::{Action, Record},
     memory::Memory,
-    replay::{self, Carried, Replay},
-    session::Session,
+    replay::{self, Carried, MemoryComparison, Replay, SessionComparison},
+    wording::{self, WordingId, WordingTexts},
 };
 use memoir_store::{
-    AccessRow, AuditRow, LeafRow, RecordFilter, Selection, SessionRow, Snapshot, TokenRow,
+    AccessRow, AuditRow, LeafRow, MemoryPage, MemoryRow, RecordFilter, Selection, SessionRow,
+    Snapshot, TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -29,11 +36,21 @@ use memoir_vault::{
 use serde::Serialize;
 
 use crate::{
-    AgentHandle, CONFLICT, Error, Memoir, Result, again, codec, memories::wanted, parallel,
+    ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, codec, memories::wanted,
+    parallel,
 };
 
 /// Most misfits that are named.
 const NAMED: usize = 20;
+
+/// Records, memories, sessions or requests that are held at a time.
+const PAGE: u32 = 512;
+
+/// Texts of wordings that are held at a time, but for those of one memory, which are held together.
+const TEXTS: usize = 512;
+
+/// Agents that a process verifies at a time.
+pub(crate) const AT_ONCE: usize = 2;
 
 /// What came of verifying an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -77,15 +94,6 @@ impl Misfit {
             problem: problem.to_string(),
         }
     }
-}
-
-/// Everything stored of one agent, as it was at one moment.
-struct Evidence {
-    snapshot: Snapshot,
-    sessions: Vec<SessionRow>,
-    records: Vec<AuditRow>,
-    tokens: Vec<TokenRow>,
-    access: Vec<AccessRow>,
 }
 
 impl Memoir {
@@ -184,8 +192,8 @@ impl AgentHandle {
     }
 
     async fn verify_with(&self, leaves: &[LeafRow]) -> Result<Verification> {
-        let evidence = match self.evidence().await {
-            Ok(evidence) => evidence,
+        let _turn = self.memoir.verifications.take().await?;
+        match again(|| self.attempt_verify(leaves)).await {
             // A row that cannot even be read is not as it was written.
             Err(
                 error @ (Error::Inconsistent(_)
@@ -193,287 +201,481 @@ impl AgentHandle {
             ) => {
                 let name = (self.name.clone(), self.scope.agent);
                 let head = Head::empty(self.scope);
-                return Ok(report(name, None, head, vec![Misfit::new(None, error)]));
+                Ok(report(name, None, head, vec![Misfit::new(None, error)]))
             }
-            Err(error) => return Err(error),
-        };
+            done => done,
+        }
+    }
+
+    async fn attempt_verify(&self, leaves: &[LeafRow]) -> Result<Verification> {
+        let began = self.row().await?.agent;
         // Whatever the row says of an erasing: it may have been changed.
         let key = self.memoir.keys.of(self.scope).await?;
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
-        let form = self.memoir.store.check_form().await?.into_iter();
-        let mut misfits: Vec<Misfit> = form
+        let mut misfits: Vec<Misfit> = (self.memoir.store.check_form().await?.into_iter())
             .map(|finding| Misfit::new(None, finding.problem))
             .collect();
         if key.is_none() && destroyed_at.is_none() {
             misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
         }
-        let agent = &evidence.snapshot.agent;
-        if key.is_some() && agent.columns.erased_at.is_some() {
+        if key.is_some() && began.columns.erased_at.is_some() {
             let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; `memoir agent erase` with its identifier tells";
             misfits.push(Misfit::new(None, problem));
         }
-        let name = (agent.columns.name.clone(), agent.scope.agent);
-        let erased_at = destroyed_at.or(agent.columns.erased_at);
-        // Reading and unsealing a long log takes a while.
-        let (scope, leaves) = (self.scope, leaves.to_vec());
-        let judged = tokio::task::spawn_blocking(move || {
-            let mut judge = Judge::new(scope, misfits);
-            judge.chain(&evidence);
-            judge.leaves(&evidence.records, &leaves);
-            judge.tokens(&evidence);
-            judge.versions(&evidence);
-            match &key {
-                Some(key) => judge.state(key, evidence),
-                None if destroyed_at.is_some() => judge.erasure(&evidence),
-                None => {}
+        let mut judge = Judge::new(self.scope, key, leaves, misfits);
+        for _ in 0..ATTEMPTS {
+            judge = self.follow(judge).await?;
+            let snapshot = self.row().await?;
+            // What was written before the row was read.
+            judge = self.follow(judge).await?;
+            let version = snapshot.agent.document.version;
+            let has_changed = version != began.document.version;
+            if has_changed && judge.has_shredding_since(began.columns.next_seq) {
+                // Texts may have been replaced behind what was followed.
+                return Err(CONFLICT);
             }
-            (judge.head, judge.carried, judge.misfits)
-        });
-        match judged.await {
-            Ok((head, carried, misfits)) => {
-                let report = report(name, erased_at, head, misfits);
-                let carried = carried.filter(|_| report.valid);
-                Ok(Verification { carried, ..report })
+            let (same, found) = self.compare(judge, &snapshot).await?;
+            judge = same;
+            if self.row().await?.agent.document.version == version {
+                return Ok(judge.end(&snapshot, destroyed_at, found));
             }
-            Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-            Err(_) => Err(Error::Contended),
+        }
+        Err(Error::Contended)
+    }
+
+    /// The agent as it is stored, without its memories.
+    async fn row(&self) -> Result<Snapshot> {
+        let nothing = wanted(Selection::None);
+        let snapshot = self.memoir.store.snapshot(self.scope, &nothing).await?;
+        snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))
+    }
+
+    /// Follows the log from where `judge` stands to its end.
+    async fn follow(&self, mut judge: Judge) -> Result<Judge> {
+        loop {
+            let filter = RecordFilter {
+                from_seq: judge.next_seq,
+                first: Some(PAGE),
+                ..RecordFilter::default()
+            };
+            let rows = self.memoir.store.records(self.scope, &filter).await?;
+            let is_last = rows.len() < PAGE as usize;
+            judge = aside(move || {
+                judge.follow(rows);
+                judge
+            })
+            .await?;
+            if is_last {
+                return Ok(judge);
+            }
         }
     }
 
-    /// Reads everything, again where somebody wrote meanwhile.
-    async fn evidence(&self) -> Result<Evidence> {
+    /// Holds what is stored against the records that `judge` has followed.
+    async fn compare(&self, judge: Judge, snapshot: &Snapshot) -> Result<(Judge, Comparison)> {
         let store = &self.memoir.store;
-        let gone = || Error::NoAgent(self.name.clone());
-        again(|| async {
-            let snapshot = store.snapshot(self.scope, &wanted(Selection::All)).await?;
-            let snapshot = snapshot.ok_or_else(gone)?;
-            let sessions = store.sessions(self.scope, u32::MAX).await?;
-            let records = store.records(self.scope, &RecordFilter::default()).await?;
-            let tokens = store.agent_tokens(self.scope).await?;
-            let access = store.access_page(self.scope, None, u32::MAX).await?;
-            let after = store.snapshot(self.scope, &wanted(Selection::None)).await?;
-            let version = after.ok_or_else(gone)?.agent.document.version;
-            if version != snapshot.agent.document.version {
-                return Err(CONFLICT);
+        let judge = Arc::new(judge);
+        let mut comparison = Comparison::new(snapshot.agent.document.version);
+        comparison.tokens(&judge, &store.agent_tokens(self.scope).await?);
+        if let Some(key) = &judge.key {
+            let agent = codec::agent(key, &snapshot.agent, &snapshot.prompts);
+            match agent {
+                Ok((agent, _)) => {
+                    if let Some(replay) = &judge.replay {
+                        comparison.told(replay.check_agent(&agent));
+                    }
+                }
+                Err(problem) => comparison.note(None, problem),
             }
-            Ok(Evidence {
-                snapshot,
-                sessions,
-                records,
-                tokens,
-                access,
+        }
+        let mut after = 0;
+        loop {
+            let page = MemoryPage {
+                after,
+                limit: PAGE,
+                with_discarded: true,
+                ..MemoryPage::default()
+            };
+            let rows = store.memory_page(self.scope, &page).await?;
+            let is_last = rows.len() < PAGE as usize;
+            after = rows.last().map_or(after, |row| row.number.0);
+            comparison = self.compare_memories(&judge, comparison, rows).await?;
+            if is_last {
+                break;
+            }
+        }
+        let mut before: Option<(Timestamp, SessionId)> = None;
+        loop {
+            let rows = store.session_page(self.scope, before, PAGE).await?;
+            let is_last = rows.len() < PAGE as usize;
+            before = rows.last().map(|row| (row.columns.started_at, row.id));
+            let judge = Arc::clone(&judge);
+            comparison = aside(move || {
+                comparison.sessions(&judge, rows);
+                comparison
             })
+            .await?;
+            if is_last {
+                break;
+            }
+        }
+        let mut before: Option<(Timestamp, AccessRequestId)> = None;
+        loop {
+            let rows = store.access_page(self.scope, before, PAGE).await?;
+            let is_last = rows.len() < PAGE as usize;
+            before = rows.last().map(|row| (row.columns.requested_at, row.id));
+            comparison.access(&judge, &rows);
+            if is_last {
+                break;
+            }
+        }
+        comparison.finish(&judge);
+        // Nobody else has it any more.
+        let judge = Arc::into_inner(judge).ok_or(Error::Contended)?;
+        Ok((judge, comparison))
+    }
+
+    /// Holds a page of memories against the records, a few at a time with the texts that they need.
+    async fn compare_memories(
+        &self,
+        judge: &Arc<Judge>,
+        mut comparison: Comparison,
+        rows: Vec<MemoryRow>,
+    ) -> Result<Comparison> {
+        let opener = Arc::clone(judge);
+        let (mut comparison, memories) = aside(move || {
+            let memories = comparison.open_memories(&opener, rows);
+            (comparison, memories)
         })
-        .await
+        .await?;
+        let mut memories = memories.into_iter().peekable();
+        while memories.peek().is_some() {
+            let (mut group, mut needed) = (Vec::new(), Vec::new());
+            while let Some((memory, ids)) =
+                memories.next_if(|(_, ids)| needed.is_empty() || needed.len() + ids.len() <= TEXTS)
+            {
+                group.push(memory);
+                needed.extend(ids);
+            }
+            let texts = self.wording_texts(judge, &needed).await?;
+            let judge = Arc::clone(judge);
+            comparison = aside(move || {
+                comparison.add_memories(&judge, &group, &texts);
+                comparison
+            })
+            .await?;
+        }
+        Ok(comparison)
+    }
+
+    /// The texts of these wordings, from the log.
+    async fn wording_texts(&self, judge: &Arc<Judge>, ids: &[WordingId]) -> Result<WordingTexts> {
+        let mut texts = WordingTexts::new();
+        for ids in ids.chunks(PAGE as usize) {
+            let seqs: Vec<u64> = ids.iter().map(|id| id.seq).collect();
+            let rows = self.memoir.store.records_at(self.scope, &seqs).await?;
+            let (judge, ids) = (Arc::clone(judge), ids.to_vec());
+            texts.append(&mut aside(move || judge.texts(&ids, rows)).await?);
+        }
+        Ok(texts)
     }
 }
 
-/// Holds the parts of the evidence against each other.
+/// Does what takes a while where it keeps nobody waiting.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done),
+        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+        Err(_) => Err(Error::Contended),
+    }
+}
+
+/// Follows the records, and holds them against each other and against the log over all heads.
 struct Judge {
     scope: AgentScope,
+    key: Option<AgentKey>,
+    /// The record that is to come.
+    next_seq: u64,
+    /// The last one whose hash fits.
     head: Head,
-    carried: Option<Carried>,
+    /// Whether all hashes fitted so far.
+    is_whole: bool,
+    /// Of texts that were replaced: how often, and the hash of the present one.
+    seen_bodies: BTreeMap<u64, (u64, BodyCommitment)>,
+    /// What shreddings put in the place of others: how often, and the hash of the last one. The facts that say
+    /// so are covered by the chain.
+    replaced: BTreeMap<u64, (u64, BodyCommitment)>,
+    last_shredding: Option<u64>,
+    /// Entries of the log over all heads that are still to be met.
+    leaves: BTreeMap<u64, Vec<[u8; 32]>>,
+    /// Of each token whether it was revoked, and the record that says so.
+    tokens: BTreeMap<String, (bool, u64)>,
+    erased_at: Option<Timestamp>,
+    /// The state that the records tell of; `None` where they contradict themselves, or cannot be opened.
+    replay: Option<Replay>,
     misfits: Vec<Misfit>,
 }
 
 impl Judge {
-    fn new(scope: AgentScope, misfits: Vec<Misfit>) -> Self {
+    fn new(
+        scope: AgentScope,
+        key: Option<AgentKey>,
+        leaves: &[LeafRow],
+        misfits: Vec<Misfit>,
+    ) -> Self {
+        let mut by_place: BTreeMap<u64, Vec<[u8; 32]>> = BTreeMap::new();
+        for leaf in leaves {
+            by_place.entry(leaf.seq).or_default().push(leaf.head);
+        }
         Self {
             scope,
+            next_seq: 1,
             head: Head::empty(scope),
-            carried: None,
+            is_whole: true,
+            seen_bodies: BTreeMap::new(),
+            replaced: BTreeMap::new(),
+            last_shredding: None,
+            leaves: by_place,
+            tokens: BTreeMap::new(),
+            erased_at: None,
+            replay: key.as_ref().map(|_| Replay::new()),
+            key,
             misfits,
         }
     }
 
     fn note(&mut self, seq: impl Into<Option<u64>>, problem: impl ToString) {
-        if self.misfits.len() < NAMED {
-            self.misfits.push(Misfit::new(seq, problem));
+        note(&mut self.misfits, seq, problem);
+    }
+
+    /// Follows the next records.
+    fn follow(&mut self, rows: Vec<AuditRow>) {
+        for row in &rows {
+            self.next_seq = row.seq + 1;
+            self.hash(row);
+            if self.is_whole {
+                self.body(row);
+            }
+            self.leaf(row.seq, row.hash);
+            self.token(row);
+            if row.action == Action::AgentErased {
+                self.erased_at = Some(row.recorded_at);
+            }
         }
+        self.tell(rows);
     }
 
-    /// Takes what was found where something was, and the value where nothing was.
-    fn taken<T>(&mut self, seq: Option<u64>, result: Result<T, impl ToString>) -> Option<T> {
-        result.map_err(|problem| self.note(seq, problem)).ok()
-    }
-
-    /// The records by themselves, and their end against the agent's row.
-    fn chain(&mut self, evidence: &Evidence) {
-        let records = &evidence.records;
-        let is_whole = self.hashes(records);
-        // Without gaps from 1 up to the last one that fits.
-        let fitting = usize::try_from(self.head.seq).unwrap_or(usize::MAX);
-        self.bodies(records.get(..fitting).unwrap_or(records), is_whole);
-        if !is_whole {
+    /// The hash of a record, its text left out.
+    fn hash(&mut self, row: &AuditRow) {
+        if !self.is_whole {
             return;
         }
-        let agent = &evidence.snapshot.agent;
+        let link = Link {
+            record: codec::chained(row),
+            hash: RecordHash(row.hash),
+            body: chain::Body::Unchecked,
+        };
+        match self.head.check(self.scope, &link) {
+            Ok(head) => self.head = head,
+            Err(bad) => {
+                self.is_whole = false;
+                self.note(bad.seq, bad.problem);
+            }
+        }
+    }
+
+    /// The text of a record whose hash fits: it is the one that was written, or the last one that a shredding
+    /// put in its place, which is known in the end.
+    fn body(&mut self, row: &AuditRow) {
+        let (written, seen) = (
+            BodyCommitment(row.body_commitment),
+            chain::body_commitment(&row.body.0),
+        );
+        if row.body_version != 1 {
+            self.seen_bodies.insert(row.seq, (row.body_version, seen));
+        } else if seen != written {
+            self.note(row.seq, chain::Problem::Body);
+        }
+        if row.action != Action::MemoryShredded {
+            return;
+        }
+        self.last_shredding = Some(row.seq);
+        let Ok(facts) = codec::facts(row) else {
+            return;
+        };
+        for (seq, hash) in facts.replaced() {
+            let times = self.replaced.get(&seq).map_or(0, |(times, _)| *times);
+            self.replaced.insert(seq, (times + 1, BodyCommitment(hash)));
+        }
+    }
+
+    fn leaf(&mut self, seq: u64, hash: [u8; 32]) {
+        let leaves = self.leaves.remove(&seq).unwrap_or_default();
+        if leaves.iter().any(|head| *head != hash) {
+            self.note(seq, OTHER_LEAF);
+        }
+    }
+
+    /// The making or revoking of a token: a row that was put back from before its revocation would open the
+    /// door again (SPEC 5.5).
+    fn token(&mut self, row: &AuditRow) {
+        let is_revoked = match row.action {
+            Action::TokenCreated => false,
+            Action::TokenRevoked => true,
+            _ => return,
+        };
+        let facts = codec::facts(row).ok();
+        let id = facts.as_ref().and_then(|facts| facts.as_map().get("token"));
+        if let Some(id) = id.and_then(serde_json::Value::as_str) {
+            self.tokens.insert(id.to_owned(), (is_revoked, row.seq));
+        }
+    }
+
+    /// What the records tell of the state.
+    fn tell(&mut self, rows: Vec<AuditRow>) {
+        let (Some(mut replay), Some(key)) = (self.replay.take(), self.key.as_ref()) else {
+            return;
+        };
+        let opened = parallel::map(rows, |row| (row.seq, codec::record(Some(key), row)));
+        for (seq, record) in opened {
+            let record: Record = match record {
+                Ok(record) => record,
+                Err(problem) => return self.note(seq, problem),
+            };
+            if let Err(misfit) = replay.apply(&record) {
+                return self.note(misfit.seq.or(Some(seq)), misfit.problem);
+            }
+        }
+        self.replay = Some(replay);
+    }
+
+    /// The texts of these wordings that stand in these records; those that cannot be read are left out, since
+    /// the replay ended there.
+    fn texts(&self, ids: &[WordingId], rows: Vec<AuditRow>) -> WordingTexts {
+        let mut texts = WordingTexts::new();
+        for row in rows {
+            let Ok(record) = codec::record(self.key.as_ref(), row) else {
+                continue;
+            };
+            for id in ids.iter().filter(|id| id.seq == record.seq) {
+                texts.extend(wording::text_in(&record, id.number).map(|text| (*id, text)));
+            }
+        }
+        texts
+    }
+
+    fn has_shredding_since(&self, seq: u64) -> bool {
+        self.last_shredding.is_some_and(|last| last >= seq)
+    }
+
+    /// What came of it.
+    fn end(
+        mut self,
+        snapshot: &Snapshot,
+        destroyed_at: Option<Timestamp>,
+        found: Comparison,
+    ) -> Verification {
+        self.replaced_bodies();
+        let agent = &snapshot.agent;
         let expected = Head {
             seq: agent.columns.next_seq.saturating_sub(1),
             hash: RecordHash(agent.columns.head),
         };
-        if let Err(bad) = self.head.check_end(expected) {
+        if self.is_whole
+            && let Err(bad) = self.head.check_end(expected)
+        {
             self.note(bad.seq, bad.problem);
         }
-    }
-
-    /// The hashes of the records, the texts left out. Whether all fit.
-    fn hashes(&mut self, records: &[AuditRow]) -> bool {
-        for row in records {
-            let link = Link {
-                record: codec::chained(row),
-                hash: RecordHash(row.hash),
-                body: chain::Body::Unchecked,
-            };
-            match self.head.check(self.scope, &link) {
-                Ok(head) => self.head = head,
-                Err(bad) => {
-                    self.note(bad.seq, bad.problem);
-                    return false;
-                }
-            }
+        for seq in mem::take(&mut self.leaves).into_keys() {
+            self.note(seq, OTHER_LEAF);
         }
-        true
+        if self.key.is_none() && destroyed_at.is_some() {
+            self.erasure(agent.columns.erased_at);
+        }
+        for misfit in found.misfits {
+            self.note(misfit.seq, misfit.problem);
+        }
+        let name = (agent.columns.name.clone(), agent.scope.agent);
+        let erased_at = destroyed_at.or(agent.columns.erased_at);
+        let report = report(name, erased_at, self.head, self.misfits);
+        let carried = found.carried.filter(|_| report.valid);
+        Verification { carried, ..report }
     }
 
-    /// The texts of records whose hashes fit: each is the one that was written, or the last one that a
-    /// shredding put in its place.
-    fn bodies(&mut self, records: &[AuditRow], is_whole: bool) {
-        let replaced = replaced_bodies(records);
-        for row in records {
-            let original = (0, BodyCommitment(row.body_commitment));
-            let (times, commitment) = replaced.get(&row.seq).copied().unwrap_or(original);
-            let version = times + 1;
-            if !is_whole && row.body_version > version {
+    /// That each text that was replaced is the one that the last shredding put there.
+    fn replaced_bodies(&mut self) {
+        let seen = mem::take(&mut self.seen_bodies);
+        for (&seq, &(version, commitment)) in &seen {
+            let told = self.replaced.get(&seq).copied();
+            let expected = told.map_or(1, |(times, _)| times + 1);
+            if !self.is_whole && version > expected {
                 // What a record that does not fit, or one after it, said of this text is not known.
-            } else if row.body_version != version {
-                let problem = "its sealed text is not of the version that the log tells of";
-                self.note(row.seq, problem);
-            } else if chain::body_commitment(&row.body.0) != commitment {
-                self.note(row.seq, chain::Problem::Body);
+            } else if version != expected {
+                self.note(seq, OTHER_VERSION);
+            } else if told.is_some_and(|(_, hash)| hash != commitment) {
+                self.note(seq, chain::Problem::Body);
             }
         }
-    }
-
-    /// That no row was written under a later version of the agent than the one that is there: this shows
-    /// an agent's row that was put back where no record was written since.
-    fn versions(&mut self, evidence: &Evidence) {
-        let version = evidence.snapshot.agent.document.version;
-        let memories = evidence.snapshot.memories.iter().map(|row| row.version);
-        let sessions = evidence.sessions.iter().map(|row| row.document.version);
-        let access = evidence.access.iter().map(|row| row.document.version);
-        let rows = memories.chain(sessions).chain(access);
-        let latest = rows.max().unwrap_or(version);
-        if latest > version {
-            let problem = format!(
-                "table `agents`: the row is of version {version}, and another row was written under \
-                 version {latest}: it was put back"
-            );
-            self.note(None, problem);
+        let as_written = mem::take(&mut self.replaced).into_keys();
+        for seq in as_written.filter(|seq| *seq <= self.head.seq && !seen.contains_key(seq)) {
+            note(&mut self.misfits, seq, OTHER_VERSION);
         }
     }
 
     /// Of an agent whose state cannot be looked at: that its end is told of, and the row says the same.
-    fn erasure(&mut self, evidence: &Evidence) {
-        let erasures = evidence.records.iter();
-        let told = erasures
-            .filter(|row| row.action == Action::AgentErased)
-            .map(|row| row.recorded_at)
-            .next_back();
-        if told.is_none() {
+    fn erasure(&mut self, erased_at: Option<Timestamp>) {
+        if self.erased_at.is_none() {
             self.note(
                 None,
                 "the agent's key was destroyed, and no record tells of it: records were cut off",
             );
         }
-        if evidence.snapshot.agent.columns.erased_at != told {
+        if erased_at != self.erased_at {
             self.note(None, "table `agents`: `erased_at` is not as recorded");
         }
     }
+}
 
-    /// The log over all heads against the chain.
-    fn leaves(&mut self, records: &[AuditRow], leaves: &[LeafRow]) {
-        for leaf in leaves {
-            let index = usize::try_from(leaf.seq)
-                .ok()
-                .and_then(|seq| seq.checked_sub(1));
-            let hash = index
-                .and_then(|index| records.get(index))
-                .map(|row| row.hash);
-            if hash != Some(leaf.head) {
-                let problem = "the log over all heads has another hash for this record, or the record is missing";
-                self.note(leaf.seq, problem);
-            }
+const OTHER_LEAF: &str =
+    "the log over all heads has another hash for this record, or the record is missing";
+const OTHER_VERSION: &str = "its sealed text is not of the version that the log tells of";
+
+fn note(misfits: &mut Vec<Misfit>, seq: impl Into<Option<u64>>, problem: impl ToString) {
+    if misfits.len() < NAMED {
+        misfits.push(Misfit::new(seq, problem));
+    }
+}
+
+/// What is stored against what the records tell.
+struct Comparison {
+    /// The version of the agent's row, and the latest under which another row was written.
+    version: u64,
+    latest: u64,
+    memories: MemoryComparison,
+    sessions: SessionComparison,
+    access: Vec<AccessRequest>,
+    /// Whether all rows of a kind could be opened: else those that could not would count as missing.
+    has_all: [bool; 3],
+    carried: Option<Carried>,
+    misfits: Vec<Misfit>,
+}
+
+impl Comparison {
+    fn new(version: u64) -> Self {
+        Self {
+            version,
+            latest: version,
+            memories: MemoryComparison::default(),
+            sessions: SessionComparison::default(),
+            access: Vec::new(),
+            has_all: [true; 3],
+            carried: None,
+            misfits: Vec::new(),
         }
     }
 
-    /// The agent's tokens against the records of their making and revoking: a row that was put back from
-    /// before its revocation would open the door again (SPEC 5.5).
-    fn tokens(&mut self, evidence: &Evidence) {
-        let mut told: BTreeMap<String, (bool, u64)> = BTreeMap::new();
-        for row in &evidence.records {
-            let is_revoked = match row.action {
-                Action::TokenCreated => false,
-                Action::TokenRevoked => true,
-                _ => continue,
-            };
-            let facts = codec::facts(row).ok();
-            let id = facts.as_ref().and_then(|facts| facts.as_map().get("token"));
-            if let Some(id) = id.and_then(serde_json::Value::as_str) {
-                told.insert(id.to_owned(), (is_revoked, row.seq));
-            }
-        }
-        for token in &evidence.tokens {
-            let problem = match told.get(&token.id.to_string()) {
-                None => Some((None, "no record tells of its making")),
-                Some(&(is_revoked, seq)) if is_revoked != token.columns.revoked_at.is_some() => {
-                    Some((Some(seq), "whether it is revoked is not as recorded"))
-                }
-                Some(_) => None,
-            };
-            if let Some((seq, problem)) = problem {
-                self.note(
-                    seq,
-                    format!("table `tokens`, token {}: {problem}", token.id),
-                );
-            }
-        }
-    }
-
-    /// What the records tell of against the rows that are there.
-    fn state(&mut self, key: &AgentKey, evidence: Evidence) {
-        let Evidence {
-            snapshot,
-            sessions,
-            records,
-            access,
-            ..
-        } = evidence;
-        let agent = codec::agent(key, &snapshot.agent, &snapshot.prompts);
-        let agent = self.taken(None, agent.map(|(agent, _)| agent));
-        let sessions = self.sessions(key, sessions);
-        let memories = self.memories(key, snapshot);
-        let access = access.iter();
-        let access = self.all(access.map(|row| codec::access_request(key, row)).collect());
-        let Some(replay) = self.replay(key, records) else {
-            return;
-        };
-        if let Some(memories) = memories {
-            self.told(replay.check_memories(&memories));
-        }
-        if let Some(agent) = &agent {
-            self.told(replay.check_agent(agent));
-        }
-        match replay.carried() {
-            Ok(carried) => self.carried = Some(carried),
-            Err(misfit) => self.note(misfit.seq, misfit.problem),
-        }
-        if let Some(sessions) = sessions {
-            self.told(replay.check_sessions(&sessions));
-        }
-        if let Some(access) = access {
-            self.told(replay.check_access(&access));
-        }
+    fn note(&mut self, seq: impl Into<Option<u64>>, problem: impl ToString) {
+        note(&mut self.misfits, seq, problem);
     }
 
     fn told(&mut self, checked: Result<(), replay::Misfit>) {
@@ -481,60 +683,127 @@ impl Judge {
             self.note(misfit.seq, misfit.problem);
         }
     }
-}
 
-impl Judge {
-    fn memories(&mut self, key: &AgentKey, snapshot: Snapshot) -> Option<Vec<Memory>> {
-        let opened = parallel::map(snapshot.memories, |row| codec::memory(key, row));
-        self.all(opened)
-    }
-
-    fn sessions(&mut self, key: &AgentKey, rows: Vec<SessionRow>) -> Option<Vec<Session>> {
-        let opened = rows
-            .into_iter()
-            .map(|row| codec::session(Some(key), row).map(|(session, _)| session))
-            .collect();
-        self.all(opened)
-    }
-
-    /// All of them; `None`, with a note of each that failed, where one did.
-    fn all<T>(&mut self, opened: Vec<Result<T>>) -> Option<Vec<T>> {
-        let count = opened.len();
-        let values: Vec<T> = opened
-            .into_iter()
-            .filter_map(|opened| self.taken(None, opened))
-            .collect();
-        (values.len() == count).then_some(values)
-    }
-
-    /// The state that the records tell of; `None` where they contradict themselves.
-    fn replay(&mut self, key: &AgentKey, rows: Vec<AuditRow>) -> Option<Replay> {
-        let opened = parallel::map(rows, |row| (row.seq, codec::record(Some(key), row)));
-        let mut replay = Replay::new();
-        for (seq, record) in opened {
-            let record: Record = self.taken(Some(seq), record)?;
-            let applied = replay.apply(&record);
-            if let Err(misfit) = applied {
-                self.note(misfit.seq.or(Some(seq)), misfit.problem);
-                return None;
+    /// The agent's tokens against the records of their making and revoking.
+    fn tokens(&mut self, judge: &Judge, tokens: &[TokenRow]) {
+        for token in tokens {
+            let problem = match judge.tokens.get(&token.id.to_string()) {
+                None => Some((None, "no record tells of its making")),
+                Some(&(is_revoked, seq)) if is_revoked != token.columns.revoked_at.is_some() => {
+                    Some((Some(seq), "whether it is revoked is not as recorded"))
+                }
+                Some(_) => None,
+            };
+            if let Some((seq, problem)) = problem {
+                let problem = format!("table `tokens`, token {}: {problem}", token.id);
+                self.note(seq, problem);
             }
         }
-        Some(replay)
     }
-}
 
-/// The hashes of the bodies that shredding put in the place of others, by record: the last one of each,
-/// and how many there were. The facts that say so are covered by the chain.
-fn replaced_bodies(records: &[AuditRow]) -> BTreeMap<u64, (u64, BodyCommitment)> {
-    let shredded = records
-        .iter()
-        .filter(|row| row.action == Action::MemoryShredded);
-    let mut replaced: BTreeMap<u64, (u64, BodyCommitment)> = BTreeMap::new();
-    for facts in shredded.filter_map(|row| codec::facts(row).ok()) {
-        for (seq, hash) in facts.replaced() {
-            let times = replaced.get(&seq).map_or(0, |(times, _)| *times);
-            replaced.insert(seq, (times + 1, BodyCommitment(hash)));
+    /// A page of memories, each with the wordings whose texts it needs.
+    fn open_memories(
+        &mut self,
+        judge: &Judge,
+        rows: Vec<MemoryRow>,
+    ) -> Vec<(Memory, Vec<WordingId>)> {
+        self.latest = rows.iter().fold(self.latest, |at, row| at.max(row.version));
+        let Some(key) = &judge.key else {
+            return Vec::new();
+        };
+        let mut memories = Vec::with_capacity(rows.len());
+        for opened in parallel::map(rows, |row| codec::memory(key, row)) {
+            match opened {
+                Ok(memory) => {
+                    let replay = judge.replay.as_ref();
+                    let needed =
+                        replay.map(|replay| MemoryComparison::texts_needed(replay, &memory));
+                    memories.push((memory, needed.unwrap_or_default()));
+                }
+                Err(problem) => {
+                    self.has_all[0] = false;
+                    self.note(None, problem);
+                }
+            }
+        }
+        memories
+    }
+
+    fn add_memories(&mut self, judge: &Judge, memories: &[Memory], texts: &WordingTexts) {
+        let Some(replay) = &judge.replay else {
+            return;
+        };
+        for memory in memories {
+            self.memories.add(replay, memory, texts);
         }
     }
-    replaced
+
+    fn sessions(&mut self, judge: &Judge, rows: Vec<SessionRow>) {
+        for row in rows {
+            self.latest = self.latest.max(row.document.version);
+            let Some(key) = &judge.key else {
+                continue;
+            };
+            match codec::session(Some(key), row) {
+                Ok((session, _)) => {
+                    if let Some(replay) = &judge.replay {
+                        self.sessions.add(replay, &session);
+                    }
+                }
+                Err(problem) => {
+                    self.has_all[1] = false;
+                    self.note(None, problem);
+                }
+            }
+        }
+    }
+
+    fn access(&mut self, judge: &Judge, rows: &[AccessRow]) {
+        for row in rows {
+            self.latest = self.latest.max(row.document.version);
+            let Some(key) = &judge.key else {
+                continue;
+            };
+            match codec::access_request(key, row) {
+                Ok(request) => self.access.push(request),
+                Err(problem) => {
+                    self.has_all[2] = false;
+                    self.note(None, problem);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, judge: &Judge) {
+        // No row was written under a later version of the agent than the one that is there: this shows an
+        // agent's row that was put back where no record was written since.
+        let (version, latest) = (self.version, self.latest);
+        if latest > version {
+            let problem = format!(
+                "table `agents`: the row is of version {version}, and another row was written under \
+                 version {latest}: it was put back"
+            );
+            self.note(None, problem);
+        }
+        let Some(replay) = &judge.replay else {
+            return;
+        };
+        match mem::take(&mut self.memories).finish(replay) {
+            Ok(carried) => self.carried = Some(carried).filter(|_| self.has_all[0]),
+            Err((first, further)) if self.has_all[0] => {
+                for misfit in [Some(first), further].into_iter().flatten() {
+                    self.note(misfit.seq, misfit.problem);
+                }
+            }
+            Err(_) => {}
+        }
+        let sessions = mem::take(&mut self.sessions).finish(replay);
+        if self.has_all[1] {
+            self.told(sessions);
+        }
+        if self.has_all[2] {
+            let checked = replay.check_access(&self.access);
+            self.told(checked);
+        }
+    }
 }

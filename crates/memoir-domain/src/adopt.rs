@@ -13,6 +13,7 @@ use crate::{
     memory::{CONTENT_LIMIT, Invalid, Memory, SOURCE_LIMIT, Tags, parse_text},
     replay::{Misfit, Replay},
     session::Session,
+    wording,
 };
 
 /// A whole agent as it goes from one installation to another.
@@ -77,8 +78,8 @@ impl Traveller {
         let replay = Replay::of(&self.records).map_err(AdoptRefusal::Misfit)?;
         replay
             .check_agent(&self.agent)
-            .and_then(|()| replay.check_memories(&self.memories))
-            .and_then(|()| replay.check_sessions(&self.sessions))
+            .and_then(|()| replay.check_memories(&self.memories, &wording::texts_in(&self.records)))
+            .and_then(|_| replay.check_sessions(&self.sessions))
             .map_err(AdoptRefusal::Misfit)
     }
 

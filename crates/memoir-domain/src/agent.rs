@@ -317,6 +317,11 @@ impl LostByDay {
         self.count(memory, |value, by| *value += by);
     }
 
+    /// Counts one memory out. The counts must hold it.
+    pub fn remove(&mut self, memory: &Memory) {
+        self.count(memory, |value, by| *value = value.saturating_sub(by));
+    }
+
     fn count(&mut self, memory: &Memory, change: impl Fn(&mut u64, u64)) {
         for lost in memory
             .counted_wordings()
@@ -343,12 +348,21 @@ impl Agent {
             tally.add(memory);
             lost_words.add(memory);
         }
+        self.differing_counts(&tally, &lost_words)
+    }
+
+    /// The names of the counts kept with the agent that differ from these.
+    pub(crate) fn differing_counts(
+        &self,
+        tally: &Tally,
+        lost_words: &LostByDay,
+    ) -> Vec<&'static str> {
         let stored = self.tally.counts().into_iter().zip(tally.counts());
         let mut differing: Vec<&str> = stored
             .filter(|(stored, counted)| stored != counted)
             .map(|((name, _), _)| name)
             .collect();
-        if lost_words != self.lost_words {
+        if *lost_words != self.lost_words {
             differing.push("lost_words by day");
         }
         differing
@@ -363,8 +377,7 @@ impl Agent {
     /// Counts one memory out. The counts must hold it.
     pub fn count_out(&mut self, memory: &Memory) {
         self.tally.remove(memory);
-        let subtract = |value: &mut u64, by| *value = value.saturating_sub(by);
-        self.lost_words.count(memory, subtract);
+        self.lost_words.remove(memory);
     }
 
     /// Whether the mass is over the trigger.

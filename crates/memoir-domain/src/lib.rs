@@ -26,6 +26,7 @@ pub mod ledger;
 pub mod lifecycle;
 pub mod loss;
 pub mod manage;
+pub mod mark;
 pub mod mass;
 pub mod memory;
 mod merging;

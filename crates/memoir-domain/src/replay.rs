@@ -1,4 +1,9 @@
 //! An agent as its records alone tell it, for comparing it with what is stored (SPEC 4.2).
+//!
+//! A log of any length is followed in the room of what it tells of: of each memory a mark
+//! ([`MemoryMark`]), of each wording another one, of each session what was counted. Texts are not kept: where
+//! a memory no longer says a wording in its own words, whoever compares reads that wording's record again, and
+//! the mark tells that it is the same.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,14 +11,14 @@ use std::{
 };
 
 use memoir_details::{Reading, unsaid};
-use serde_json::Value;
 
 use crate::{
     AccessRequestId, SessionId, Timestamp,
     access::AccessRequest,
-    agent::{self, Agent, Field, Settings},
+    agent::{self, Agent, Field, LostByDay, Settings},
     audit::{Action, Change, Record, SettingChange},
-    memory::{Memory, Number},
+    mark::{MemoryMark, WordsMark},
+    memory::{Memory, Number, Tally},
     session::{Session, State, Stats},
     standing::RecordsInForce,
     wording::{Wording, WordingId, WordingTexts},
@@ -49,8 +54,21 @@ impl Misfit {
 
 /// The one that the log comes to first; what no record touched comes last.
 fn first(misfits: impl IntoIterator<Item = Misfit>) -> Result<(), Misfit> {
+    let mut first = None;
+    for misfit in misfits {
+        keep_first(&mut first, misfit);
+    }
+    first.map_or(Ok(()), Err)
+}
+
+fn keep_first(kept: &mut Option<Misfit>, misfit: Misfit) {
     let place = |misfit: &Misfit| misfit.seq.unwrap_or(u64::MAX);
-    misfits.into_iter().min_by_key(place).map_or(Ok(()), Err)
+    if kept
+        .as_ref()
+        .is_none_or(|kept| place(&misfit) < place(kept))
+    {
+        *kept = Some(misfit);
+    }
 }
 
 /// An agent rebuilt from its records, from the first one on.
@@ -58,7 +76,10 @@ fn first(misfits: impl IntoIterator<Item = Misfit>) -> Result<(), Misfit> {
 pub struct Replay {
     name: String,
     settings: Settings,
-    memories: BTreeMap<Number, Memory>,
+    /// The memories from number 1 on, which have no gaps.
+    memories: Vec<KnownMemory>,
+    tally: Tally,
+    lost_words: LostByDay,
     sessions: BTreeMap<SessionId, SessionRecords>,
     /// Each with the place of the last record of it.
     access: BTreeMap<AccessRequestId, (AccessRequest, u64)>,
@@ -66,10 +87,25 @@ pub struct Replay {
     next_number: Number,
     next_seq: u64,
     erased_at: Option<Timestamp>,
-    /// The texts of wordings, from the records in which they stand.
-    texts: WordingTexts,
-    last_touched: BTreeMap<Number, u64>,
+    wordings: BTreeMap<WordingId, KnownWording>,
     last_set: BTreeMap<&'static str, u64>,
+}
+
+/// What is known of a memory.
+#[derive(Debug, Clone, Copy)]
+struct KnownMemory {
+    state: MemoryMark,
+    /// The last record that changed it.
+    touched: u64,
+}
+
+/// What is known of a wording.
+#[derive(Debug, Clone, Copy, Default)]
+struct KnownWording {
+    /// Its text, from the record in which it stands; `None` before that, and where none holds it.
+    text: Option<WordsMark>,
+    /// How many memories count it as one that they stand for.
+    counted: u32,
 }
 
 /// How much of what was ever given to kept core memories is still said (SPEC 3.14).
@@ -113,7 +149,7 @@ pub struct SessionEnd {
     /// When it ended.
     pub recorded_at: Timestamp,
     /// What it did, as a JSON object.
-    pub stats: Option<Value>,
+    pub stats: Option<Box<str>>,
 }
 
 impl Default for Replay {
@@ -128,15 +164,16 @@ impl Replay {
         Self {
             name: String::new(),
             settings: Settings::default(),
-            memories: BTreeMap::new(),
+            memories: Vec::new(),
+            tally: Tally::default(),
+            lost_words: LostByDay::default(),
             sessions: BTreeMap::new(),
             access: BTreeMap::new(),
             standing: RecordsInForce::default(),
             next_number: Number(1),
             next_seq: 1,
             erased_at: None,
-            texts: WordingTexts::new(),
-            last_touched: BTreeMap::new(),
+            wordings: BTreeMap::new(),
             last_set: BTreeMap::new(),
         }
     }
@@ -163,11 +200,10 @@ impl Replay {
             return Err(Misfit::at(record.seq, problem));
         }
         self.apply_erasure(record)?;
-        let kept_before = self.kept_before(record);
         for change in &record.body.changes {
             self.apply_change(record.seq, change)?;
         }
-        self.check_handed_on(record, &kept_before)?;
+        self.check_handed_on(record)?;
         for setting in &record.body.settings {
             self.apply_setting(record.seq, setting)?;
         }
@@ -194,10 +230,15 @@ impl Replay {
         Ok(())
     }
 
+    fn known(&self, number: Number) -> Option<&KnownMemory> {
+        let index = usize::try_from(number.0).ok()?.checked_sub(1)?;
+        self.memories.get(index)
+    }
+
     fn apply_change(&mut self, seq: u64, change: &Change) -> Result<(), Misfit> {
         let number = change.number();
         let misfit = |problem: String| Err(Misfit::at(seq, problem));
-        match (change.before(), self.memories.get(&number)) {
+        match (change.before(), self.known(number)) {
             (None, _) if number != self.next_number => {
                 return misfit(format!(
                     "makes memory {number} where {} is next",
@@ -208,18 +249,20 @@ impl Replay {
             (Some(_), None) => {
                 return misfit(format!("changes memory {number}, which was never made"));
             }
-            (Some(_), Some(state)) if state.shredded_at.is_some() => {
+            (Some(_), Some(known)) if known.state.is_shredded() => {
                 return misfit(format!(
                     "changes memory {number}, which was shredded before"
                 ));
             }
-            (Some(before), Some(state)) if before != state => {
-                return misfit(format!(
-                    "changes memory {number} from a state that it was not in ({})",
-                    differing(before, state).join(", ")
-                ));
+            (Some(before), Some(known)) => {
+                let mark = MemoryMark::of(before);
+                if mark != known.state {
+                    return misfit(format!(
+                        "changes memory {number} from a state that it was not in ({})",
+                        mark.differing(&known.state).join(", ")
+                    ));
+                }
             }
-            _ => {}
         }
         let after = change.after();
         let is_own = |wording: &&Wording| wording.seq == seq && wording.number == number;
@@ -231,86 +274,63 @@ impl Replay {
             {
                 return misfit(format!("counts other words of memory {number} than it has"));
             }
-            self.texts.insert(own.id(), after.content.clone());
+            let text = WordsMark::of_text(after.content.expose());
+            self.wordings.entry(own.id()).or_default().text = Some(text);
         }
-        self.memories.insert(number, after);
-        self.last_touched.insert(number, seq);
+        self.count(change.before(), &after);
+        let known = KnownMemory {
+            state: MemoryMark::of(&after),
+            touched: seq,
+        };
+        // The next one, or one of those that are there: both were made sure of.
+        match usize::try_from(number.0 - 1).ok() {
+            Some(index) if index < self.memories.len() => self.memories[index] = known,
+            _ => self.memories.push(known),
+        }
         Ok(())
     }
 
-    /// What the kept core memories that a session, or the clean-up before it, changes stood for.
-    fn kept_before(&self, record: &Record) -> Vec<WordingId> {
-        let is_handing_on =
-            record.action.is_capped_edit() || record.action == Action::MemoryDeduplicated;
-        let changed = record.body.changes.iter().filter(|_| is_handing_on);
-        changed
-            .filter_map(|change| self.memories.get(&change.number()))
-            .filter(|memory| memory.is_kept_core())
-            .flat_map(|memory| memory.wordings.iter().map(Wording::id))
-            .collect()
+    fn count(&mut self, before: Option<&Memory>, after: &Memory) {
+        for (memory, is_before) in before
+            .map(|before| (before, true))
+            .into_iter()
+            .chain([(after, false)])
+        {
+            for wording in memory.counted_wordings() {
+                let known = self.wordings.entry(wording.id()).or_default();
+                known.counted = match is_before {
+                    true => known.counted.saturating_sub(1),
+                    false => known.counted.saturating_add(1),
+                };
+            }
+        }
+        if let Some(before) = before {
+            self.tally.remove(before);
+            self.lost_words.remove(before);
+        }
+        self.tally.add(after);
+        self.lost_words.add(after);
     }
 
-    /// No session lets a wording fall unnoticed: whatever its edits replace is stood for afterwards, by a
-    /// kept memory or by one that is marked as let go (SPEC 3.12, 3.14).
-    fn check_handed_on(&self, record: &Record, before: &[WordingId]) -> Result<(), Misfit> {
-        let changed = record.body.changes.iter();
-        let stood_for: BTreeSet<WordingId> = changed
-            .filter_map(|change| self.memories.get(&change.number()))
-            .flat_map(Memory::counted_wordings)
-            .map(Wording::id)
-            .collect();
-        // Two memories stand for one wording where a rollback brought back what a discarding had given back
-        // already: the other one is then not among those that changed.
-        let is_elsewhere = |id: &WordingId| {
-            let mut all = self.memories.values().flat_map(Memory::counted_wordings);
-            all.any(|wording| wording.id() == *id)
-        };
-        let is_dropped = |id: &&WordingId| !stood_for.contains(id) && !is_elsewhere(id);
-        match before.iter().find(is_dropped) {
+    /// No session, nor the clean-up before it, lets a wording fall unnoticed: whatever its edits replace is
+    /// stood for afterwards, by a kept memory or by one that is marked as let go (SPEC 3.12, 3.14).
+    fn check_handed_on(&self, record: &Record) -> Result<(), Misfit> {
+        if !record.action.is_capped_edit() && record.action != Action::MemoryDeduplicated {
+            return Ok(());
+        }
+        let before = record.body.changes.iter().filter_map(Change::before);
+        let mut stood_for = before
+            .filter(|memory| memory.is_kept_core())
+            .flat_map(|memory| memory.wordings.iter().map(Wording::id));
+        let is_dropped =
+            |id: &WordingId| self.wordings.get(id).is_none_or(|known| known.counted == 0);
+        match stood_for.find(is_dropped) {
             None => Ok(()),
             Some(id) => Err(Misfit::at(
                 record.seq,
                 format!("drops what memory {} stood for", id.number),
             )),
         }
-    }
-
-    /// Proves that every sentence of every wording is said by the kept memory that stands for it, but for
-    /// what is marked as let go (SPEC 3.14).
-    ///
-    /// # Errors
-    /// A memory that says less than it stands for.
-    pub fn carried(&self) -> Result<Carried, Misfit> {
-        let mut carried = Carried::default();
-        let mut misfits = Vec::new();
-        for memory in self.memories.values() {
-            let wordings: Vec<&Wording> = memory.counted_wordings().collect();
-            carried.wordings += wordings.len() as u64;
-            carried.let_go += wordings.iter().filter(|one| !one.let_go.is_empty()).count() as u64;
-            if memory.is_kept_core() && !self.says_all(memory) {
-                misfits.push(self.misfit_of(memory.number, "says less than it stands for"));
-            }
-        }
-        first(misfits)?;
-        carried.carried = carried.wordings - carried.let_go;
-        Ok(carried)
-    }
-
-    fn says_all(&self, memory: &Memory) -> bool {
-        let mut present = None;
-        memory.wordings.iter().all(|wording| {
-            let Some(text) = self.texts.get(&wording.id()) else {
-                return false;
-            };
-            if text == &memory.content {
-                return true;
-            }
-            let present = present.get_or_insert_with(|| Reading::of(memory.content.expose()));
-            let read = Reading::in_language(text.expose(), wording.language);
-            let unsaid = unsaid(&[&read], present);
-            let missing: u64 = unsaid.iter().map(|loss| u64::from(loss.words)).sum();
-            missing <= wording.lost_words()
-        })
     }
 
     fn apply_setting(&mut self, seq: u64, change: &SettingChange) -> Result<(), Misfit> {
@@ -382,21 +402,15 @@ impl Replay {
         Ok(())
     }
 
-    /// The memories as the records tell them.
-    pub fn memories(&self) -> &BTreeMap<Number, Memory> {
-        &self.memories
-    }
-
-    /// The memories as the records tell them, by value.
-    pub fn into_memories(self) -> BTreeMap<Number, Memory> {
-        self.memories
-    }
-
     /// What the records tell of a session; `None` where none is of it.
     pub fn session(&self, id: SessionId) -> Option<SessionRecords> {
         let mut records = self.sessions.get(&id)?.clone();
         records.undone_at = self.standing.undone().get(&id).copied();
         Some(records)
+    }
+
+    fn text_mark(&self, wording: WordingId) -> Option<WordsMark> {
+        self.wordings.get(&wording)?.text
     }
 
     /// Which records are in force.
@@ -428,7 +442,7 @@ impl Replay {
             });
         first(settings)?;
         self.check_end(agent)?;
-        let differing = agent.miscounted(self.memories.values());
+        let differing = agent.differing_counts(&self.tally, &self.lost_words);
         if differing.is_empty() {
             return Ok(());
         }
@@ -466,52 +480,40 @@ impl Replay {
         Ok(())
     }
 
-    /// Compares what the records tell with all memories as they are stored.
+    /// Compares what the records tell with all memories as they are stored, and proves that they say what
+    /// they stand for. `texts` holds the texts of all their wordings.
     ///
     /// # Errors
     /// What differs; of several, what the log comes to first.
-    pub fn check_memories(&self, memories: &[Memory]) -> Result<(), Misfit> {
-        let stored: BTreeSet<Number> = memories.iter().map(|memory| memory.number).collect();
-        let missing = self
-            .memories
-            .keys()
-            .filter(|number| !stored.contains(number))
-            .map(|number| self.misfit_of(*number, "is missing"));
-        let different = memories.iter().filter_map(|memory| {
-            let problem = match self.memories.get(&memory.number) {
-                None => "is in no record".to_owned(),
-                Some(state) if state == memory => return None,
-                Some(state) => format!("{} not as recorded", differing(memory, state).join(", ")),
-            };
-            Some(self.misfit_of(memory.number, &problem))
-        });
-        first(missing.chain(different))
+    pub fn check_memories(
+        &self,
+        memories: &[Memory],
+        texts: &WordingTexts,
+    ) -> Result<Carried, Misfit> {
+        let mut by_number: Vec<&Memory> = memories.iter().collect();
+        by_number.sort_by_key(|memory| memory.number);
+        let mut comparison = MemoryComparison::default();
+        for memory in by_number {
+            comparison.add(self, memory, texts);
+        }
+        comparison.finish(self).map_err(|misfits| misfits.0)
     }
 
     fn misfit_of(&self, number: Number, problem: &str) -> Misfit {
-        let seq = self.last_touched.get(&number).copied();
+        let seq = self.known(number).map(|known| known.touched);
         Misfit::at(seq, format!("table `memories`, row {number}: {problem}"))
     }
 
-    /// Compares what the records tell with all sessions as they are stored. Of a rehearsal there is at
-    /// most the record of its end, since it changes nothing.
+    /// Compares what the records tell with all sessions as they are stored.
     ///
     /// # Errors
     /// What differs; of several, what the log comes to first.
     pub fn check_sessions(&self, sessions: &[Session]) -> Result<(), Misfit> {
-        let stored: BTreeSet<SessionId> = sessions.iter().map(|session| session.id).collect();
-        let missing = self
-            .sessions
-            .iter()
-            .filter(|(id, _)| !stored.contains(id))
-            .map(|(id, records)| misfit_of_session(*id, records.last_seq, "is missing"));
-        let different = sessions.iter().filter_map(|session| {
-            let records = self.session(session.id);
-            let last_seq = records.as_ref().map(|records| records.last_seq);
-            let problem = session_problem(session, &records.unwrap_or_default())?;
-            Some(misfit_of_session(session.id, last_seq, problem))
-        });
-        first(missing.chain(different))
+        let mut comparison = SessionComparison::default();
+        for session in sessions {
+            comparison.add(self, session);
+        }
+        comparison.finish(self)
     }
 
     /// Compares what the records tell with all requests for access as they are stored.
@@ -540,6 +542,144 @@ impl Replay {
     }
 }
 
+/// Memories as they are stored, held against the records one after the other.
+#[derive(Debug, Default)]
+pub struct MemoryComparison {
+    /// The highest number that has come.
+    last: u64,
+    differing: Option<Misfit>,
+    unsaid: Option<Misfit>,
+    carried: Carried,
+}
+
+impl MemoryComparison {
+    /// The wordings whose texts are to be at hand when the memory is added: those that it does not say in
+    /// its own words.
+    pub fn texts_needed(replay: &Replay, memory: &Memory) -> Vec<WordingId> {
+        if !memory.is_kept_core() {
+            return Vec::new();
+        }
+        let own = WordsMark::of_text(memory.content.expose());
+        let ids = memory.wordings.iter().map(Wording::id);
+        let is_other = |id: &WordingId| replay.text_mark(*id) != Some(own);
+        ids.filter(is_other).collect()
+    }
+
+    /// Adds the next memory; they come by number. `texts` holds the texts that it needs, and may hold
+    /// others.
+    pub fn add(&mut self, replay: &Replay, memory: &Memory, texts: &WordingTexts) {
+        self.pass_over(replay, memory.number);
+        for wording in memory.counted_wordings() {
+            self.carried.wordings += 1;
+            self.carried.let_go += u64::from(!wording.let_go.is_empty());
+        }
+        let mut differs = |problem: &str| {
+            keep_first(
+                &mut self.differing,
+                replay.misfit_of(memory.number, problem),
+            );
+        };
+        if memory.number.0 <= self.last {
+            return differs("is there twice");
+        }
+        self.last = memory.number.0;
+        let Some(known) = replay.known(memory.number) else {
+            return differs("is in no record");
+        };
+        let fields = known.state.differing(&MemoryMark::of(memory));
+        if !fields.is_empty() {
+            differs(&format!("{} not as recorded", fields.join(", ")));
+        } else if memory.is_kept_core() && !says_all(replay, memory, texts) {
+            let problem = "says less than it stands for";
+            keep_first(&mut self.unsaid, replay.misfit_of(memory.number, problem));
+        }
+    }
+
+    /// Those that were to come before this number and did not are missing.
+    fn pass_over(&mut self, replay: &Replay, to: Number) {
+        let is_known = |number: &u64| replay.known(Number(*number)).is_some();
+        for number in (self.last + 1..to.0).take_while(is_known) {
+            let misfit = replay.misfit_of(Number(number), "is missing");
+            keep_first(&mut self.differing, misfit);
+        }
+    }
+
+    /// How much of what was ever said is still said, once all memories were added.
+    ///
+    /// # Errors
+    /// What differs, and which memory says less than it stands for; of several, what the log comes to first.
+    pub fn finish(mut self, replay: &Replay) -> Result<Carried, (Misfit, Option<Misfit>)> {
+        self.pass_over(replay, Number(u64::MAX));
+        match (self.differing, self.unsaid) {
+            (Some(differing), unsaid) => Err((differing, unsaid)),
+            (None, Some(unsaid)) => Err((unsaid, None)),
+            (None, None) => Ok(Carried {
+                carried: self.carried.wordings - self.carried.let_go,
+                ..self.carried
+            }),
+        }
+    }
+}
+
+/// Whether every sentence of every wording is said by the kept memory that stands for it, but for what is
+/// marked as let go (SPEC 3.14).
+fn says_all(replay: &Replay, memory: &Memory, texts: &WordingTexts) -> bool {
+    let own = WordsMark::of_text(memory.content.expose());
+    let mut present = None;
+    memory.wordings.iter().all(|wording| {
+        let Some(mark) = replay.text_mark(wording.id()) else {
+            return false;
+        };
+        if mark == own {
+            return true;
+        }
+        let text = texts.get(&wording.id());
+        let Some(text) = text.filter(|text| WordsMark::of_text(text.expose()) == mark) else {
+            return false;
+        };
+        let present = present.get_or_insert_with(|| Reading::of(memory.content.expose()));
+        let read = Reading::in_language(text.expose(), wording.language);
+        let unsaid = unsaid(&[&read], present);
+        let missing: u64 = unsaid.iter().map(|loss| u64::from(loss.words)).sum();
+        missing <= wording.lost_words()
+    })
+}
+
+/// Sessions as they are stored, held against the records one after the other. Of a rehearsal there is at most
+/// the record of its end, since it changes nothing.
+#[derive(Debug, Default)]
+pub struct SessionComparison {
+    seen: BTreeSet<SessionId>,
+    differing: Option<Misfit>,
+}
+
+impl SessionComparison {
+    /// Adds a session.
+    pub fn add(&mut self, replay: &Replay, session: &Session) {
+        self.seen.insert(session.id);
+        let records = replay.session(session.id);
+        let last_seq = records.as_ref().map(|records| records.last_seq);
+        if let Some(problem) = session_problem(session, &records.unwrap_or_default()) {
+            let misfit = misfit_of_session(session.id, last_seq, problem);
+            keep_first(&mut self.differing, misfit);
+        }
+    }
+
+    /// Ends, once all sessions were added.
+    ///
+    /// # Errors
+    /// What differs; of several, what the log comes to first.
+    pub fn finish(mut self, replay: &Replay) -> Result<(), Misfit> {
+        for (id, records) in &replay.sessions {
+            if !self.seen.contains(id) {
+                let misfit = misfit_of_session(*id, records.last_seq, "is missing");
+                keep_first(&mut self.differing, misfit);
+            }
+        }
+        self.differing.map_or(Ok(()), Err)
+    }
+}
+
 impl SessionRecords {
     fn add(&mut self, record: &Record) {
         self.last_seq = record.seq;
@@ -551,7 +691,8 @@ impl SessionRecords {
                 seq: record.seq,
                 action: record.action,
                 recorded_at: record.recorded_at,
-                stats: record.facts.as_map().get("stats").cloned(),
+                stats: (record.facts.as_map().get("stats"))
+                    .map(|stats| stats.to_string().into_boxed_str()),
             });
         }
         if record.action.is_capped_edit() {
@@ -584,6 +725,7 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
         return rehearsal_problem(session, records);
     }
     let stats = serde_json::to_value(session.stats).ok();
+    let stats = stats.map(|stats| stats.to_string().into_boxed_str());
     let stats_recorded = records.end.as_ref().map(|end| &end.stats);
     let checks = [
         (session.edits == records.edits, "`edits` is not as recorded"),
@@ -635,24 +777,4 @@ fn end_problem(session: &Session, end: Option<&SessionEnd>) -> Option<&'static s
         return Some("`state` is not as recorded");
     }
     (session.ended_at != end.map(|end| end.recorded_at)).then_some("`ended_at` is not as recorded")
-}
-
-/// The fields in which two memories differ, by name.
-fn differing(one: &Memory, other: &Memory) -> Vec<&'static str> {
-    let fields = [
-        ("number", one.number != other.number),
-        ("kind", one.kind != other.kind),
-        ("content", one.content != other.content),
-        ("tags", one.tags != other.tags),
-        ("source", one.source != other.source),
-        ("door", one.door != other.door),
-        ("wordings", one.wordings != other.wordings),
-        ("protected_seq", one.protected_seq != other.protected_seq),
-        ("created_at", one.created_at != other.created_at),
-        ("updated_at", one.updated_at != other.updated_at),
-        ("discarded_at", one.discarded_at != other.discarded_at),
-        ("shredded_at", one.shredded_at != other.shredded_at),
-    ];
-    let different = fields.into_iter().filter(|(_, differs)| *differs);
-    different.map(|(name, _)| name).collect()
 }

@@ -2,15 +2,67 @@
 //!
 //! A rollback or an undo takes records back; a rewind takes back all that came after a point, what these had
 //! taken back included. So undoing an undo is rewinding to before it.
+//!
+//! Kept in as little room as the log allows: a record by itself takes none, stretches of records that were
+//! taken back take one entry each, and so do stretches of one session's edits. So a log of any length can be
+//! followed record by record, and what of it counts here ([`StandingEvent`]) can be kept without the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use crate::{
     SessionId, Timestamp,
     audit::{Action, Record, TAKEN_BACK, TO_SEQ},
 };
 
-/// The places in the log of the records in force after the records given so far, oldest first.
+/// What of a record tells which records are in force, and which sessions are undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandingEvent {
+    /// The record's place in the log.
+    pub seq: u64,
+    /// Its session.
+    pub session: Option<SessionId>,
+    /// What it does.
+    pub kind: StandingKind,
+}
+
+/// What a record does to which records are in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StandingKind {
+    /// It is an edit of its session.
+    Edit,
+    /// It rolls its session back, and takes these records back.
+    RolledBack(Vec<u64>),
+    /// It undoes its session, and takes these records back.
+    Undone(Timestamp, Vec<u64>),
+    /// It goes back to after the record at this place.
+    Rewound(Timestamp, u64),
+}
+
+impl StandingEvent {
+    /// Of a record; `None` where it only adds to what is in force, as most do.
+    pub fn of(record: &Record) -> Option<Self> {
+        let named = || record.facts.places_of(TAKEN_BACK).collect();
+        let kind = match record.action {
+            Action::AgentRewound => {
+                let to_seq = record.facts.count_of(TO_SEQ).unwrap_or(record.seq);
+                StandingKind::Rewound(record.recorded_at, to_seq)
+            }
+            Action::MemoryRefinementRollback => StandingKind::RolledBack(named()),
+            Action::SessionUndone => StandingKind::Undone(record.recorded_at, named()),
+            action if action.is_session_edit() => StandingKind::Edit,
+            _ => return None,
+        };
+        Some(Self {
+            seq: record.seq,
+            session: record.session,
+            kind,
+        })
+    }
+}
+
+/// The places in the log of the records in force after the records given so far.
 ///
 /// A rollback and an undo take back the records that they name. A rewind takes back all records since
 /// the point that it goes back to, and with them whatever these had taken back is in force again: a
@@ -22,26 +74,28 @@ use crate::{
 /// whole log.
 #[derive(Debug, Clone, Default)]
 pub struct RecordsInForce {
-    in_force: BTreeSet<u64>,
-    steps: Vec<Step>,
+    /// The places of the first and the last record given.
+    span: Option<(u64, u64)>,
+    /// Those that are not in force.
+    taken_back: Stretches,
+    /// What took records back, oldest first.
+    takings: Vec<Taking>,
     sessions: Sessions,
 }
 
-/// What one record changed about which records are in force.
-#[derive(Debug, Clone, Default)]
-struct Step {
+/// A record that took others back.
+#[derive(Debug, Clone)]
+struct Taking {
     seq: u64,
-    taken_back: Vec<u64>,
-    given_back: Vec<u64>,
+    what: Taken,
 }
 
-/// What tells whether a session is undone.
-#[derive(Debug, Clone, Default)]
-struct Sessions {
-    edits: BTreeMap<u64, SessionId>,
-    undos: BTreeMap<u64, SessionId>,
-    rolled_back: BTreeSet<SessionId>,
-    undone: BTreeMap<SessionId, Timestamp>,
+#[derive(Debug, Clone)]
+enum Taken {
+    /// These.
+    Named(Stretches),
+    /// All after this place.
+    Since(u64),
 }
 
 impl RecordsInForce {
@@ -56,58 +110,91 @@ impl RecordsInForce {
 
     /// Adds the next record.
     pub fn apply(&mut self, record: &Record) {
-        let mut step = match record.action {
-            Action::AgentRewound => self.rewind(record),
-            Action::MemoryRefinementRollback => self.take_back(record),
-            Action::SessionUndone => {
-                self.sessions.note_undo(record);
-                self.take_back(record)
-            }
-            _ => Step::default(),
-        };
-        self.sessions.note_edit_and_end(record);
-        step.seq = record.seq;
-        step.given_back.push(record.seq);
-        self.in_force.insert(record.seq);
-        self.steps.push(step);
+        if let Some(event) = StandingEvent::of(record) {
+            self.apply_event(&event);
+        }
+        self.extend_to(record.seq);
     }
 
-    fn take_back(&mut self, record: &Record) -> Step {
-        let named = record.facts.places_of(TAKEN_BACK);
-        Step {
-            taken_back: named.filter(|seq| self.in_force.remove(seq)).collect(),
-            ..Step::default()
-        }
+    /// Adds all records up to the one of this place that have no event of their own.
+    pub fn extend_to(&mut self, seq: u64) {
+        let (first, last) = self.span.unwrap_or((seq, seq));
+        self.span = Some((first, last.max(seq)));
     }
 
-    fn rewind(&mut self, record: &Record) -> Step {
-        let before = self.in_force.clone();
-        let to_seq = record.facts.count_of(TO_SEQ).unwrap_or(record.seq);
-        let since = self.steps.partition_point(|step| step.seq <= to_seq);
-        // Newest first: a record can be taken back, given back and taken back again.
-        for step in self.steps[since..].iter().rev() {
-            for seq in &step.given_back {
-                self.in_force.remove(seq);
+    /// Adds the record that an event is of. Those before it, but for those with events of their own, need
+    /// not be added one by one.
+    pub fn apply_event(&mut self, event: &StandingEvent) {
+        match &event.kind {
+            StandingKind::Edit => self.sessions.note_edit(event),
+            StandingKind::RolledBack(named) => {
+                self.sessions.rolled_back.extend(event.session);
+                self.take_back(event.seq, named);
             }
-            self.in_force.extend(&step.taken_back);
+            StandingKind::Undone(at, named) => {
+                self.sessions.note_undo(event, *at, named);
+                self.take_back(event.seq, named);
+            }
+            StandingKind::Rewound(at, to_seq) => self.rewind(event.seq, *to_seq, *at),
         }
-        self.sessions
-            .note_rewind(&before, &self.in_force, record.recorded_at);
-        Step {
-            seq: record.seq,
-            taken_back: before.difference(&self.in_force).copied().collect(),
-            given_back: self.in_force.difference(&before).copied().collect(),
+        self.extend_to(event.seq);
+    }
+
+    fn take_back(&mut self, seq: u64, named: &[u64]) {
+        let mut stretches = Stretches::default();
+        for &place in named.iter().filter(|place| **place < seq) {
+            stretches.add(place, place);
         }
+        self.taken_back.extend(&stretches);
+        let what = Taken::Named(stretches);
+        self.takings.push(Taking { seq, what });
+    }
+
+    fn rewind(&mut self, seq: u64, to_seq: u64, now: Timestamp) {
+        let mut after = self.taken_back_at(to_seq);
+        if to_seq.saturating_add(1) < seq {
+            after.add(to_seq + 1, seq - 1);
+        }
+        self.sessions.note_rewind(&self.taken_back, &after, now);
+        self.taken_back = after;
+        let what = Taken::Since(to_seq);
+        self.takings.push(Taking { seq, what });
+    }
+
+    /// What was taken back right after the record at that place.
+    fn taken_back_at(&self, seq: u64) -> Stretches {
+        let mut taken_back = Stretches::default();
+        let mut end = seq;
+        for taking in self.takings.iter().rev() {
+            if taking.seq > end {
+                continue;
+            }
+            match &taking.what {
+                Taken::Named(named) => taken_back.extend(named),
+                // All that was taken back between the two points is as it was at the first.
+                Taken::Since(to_seq) => {
+                    if to_seq.saturating_add(1) < taking.seq {
+                        taken_back.add(to_seq + 1, taking.seq - 1);
+                    }
+                    end = *to_seq;
+                }
+            }
+        }
+        taken_back
     }
 
     /// Whether the record at that place is in force.
     pub fn is_in_force(&self, seq: u64) -> bool {
-        self.in_force.contains(&seq)
+        let is_given = self
+            .span
+            .is_some_and(|(first, last)| first <= seq && seq <= last);
+        is_given && !self.taken_back.holds(seq)
     }
 
-    /// The places of all records in force.
-    pub fn in_force(&self) -> &BTreeSet<u64> {
-        &self.in_force
+    /// The places of all records in force, in their order.
+    pub fn in_force(&self) -> impl Iterator<Item = u64> {
+        let given = self.span.into_iter().flat_map(|(first, last)| first..=last);
+        given.filter(|seq| !self.taken_back.holds(*seq))
     }
 
     /// The sessions that are undone, and since when: those that an undo in force names, and those of
@@ -118,31 +205,84 @@ impl RecordsInForce {
     }
 }
 
-impl Sessions {
-    fn note_edit_and_end(&mut self, record: &Record) {
-        let Some(session) = record.session else {
-            return;
-        };
-        if record.action.is_session_edit() {
-            self.edits.insert(record.seq, session);
-        } else if record.action == Action::MemoryRefinementRollback {
-            self.rolled_back.insert(session);
+/// Places in the log, as stretches without a gap between two places: first and last of each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Stretches(BTreeMap<u64, u64>);
+
+impl Stretches {
+    fn add(&mut self, first: u64, last: u64) {
+        let (mut first, mut last) = (first, last);
+        // Those that overlap or touch it become one with it.
+        while let Some((&start, &end)) = self.0.range(..=last.saturating_add(1)).next_back() {
+            if end.saturating_add(1) < first {
+                break;
+            }
+            first = first.min(start);
+            last = last.max(end);
+            self.0.remove(&start);
+        }
+        self.0.insert(first, last);
+    }
+
+    fn extend(&mut self, other: &Self) {
+        for (&first, &last) in &other.0 {
+            self.add(first, last);
         }
     }
 
-    fn note_undo(&mut self, record: &Record) {
-        let named = record.facts.places_of(TAKEN_BACK);
-        let with_it = named.filter_map(|seq| self.edits.get(&seq).copied());
-        for session in with_it.chain(record.session) {
-            self.undone.insert(session, record.recorded_at);
+    fn holds(&self, seq: u64) -> bool {
+        self.hold_all(seq, seq)
+    }
+
+    fn hold_all(&self, first: u64, last: u64) -> bool {
+        let before = self.0.range(..=first).next_back();
+        before.is_some_and(|(_, end)| last <= *end)
+    }
+}
+
+/// What tells whether a session is undone.
+#[derive(Debug, Clone, Default)]
+struct Sessions {
+    /// Stretches of one session's edits, by their first place: the last one, and the session.
+    edits: BTreeMap<u64, (u64, SessionId)>,
+    undos: BTreeMap<u64, SessionId>,
+    rolled_back: BTreeSet<SessionId>,
+    undone: BTreeMap<SessionId, Timestamp>,
+}
+
+impl Sessions {
+    fn note_edit(&mut self, event: &StandingEvent) {
+        let Some(session) = event.session else {
+            return;
+        };
+        let stretch = self.edits.last_entry();
+        if let Some(mut stretch) = stretch
+            && *stretch.get() == (event.seq.saturating_sub(1), session)
+        {
+            stretch.get_mut().0 = event.seq;
+            return;
         }
-        if let Some(session) = record.session {
-            self.undos.insert(record.seq, session);
+        self.edits.insert(event.seq, (event.seq, session));
+    }
+
+    fn edit_at(&self, seq: u64) -> Option<SessionId> {
+        let (_, (last, session)) = self.edits.range(..=seq).next_back()?;
+        (seq <= *last).then_some(*session)
+    }
+
+    fn note_undo(&mut self, event: &StandingEvent, at: Timestamp, named: &[u64]) {
+        let with_it = named.iter().filter_map(|seq| self.edit_at(*seq));
+        let sessions: Vec<SessionId> = with_it.chain(event.session).collect();
+        for session in sessions {
+            self.undone.insert(session, at);
+        }
+        if let Some(session) = event.session {
+            self.undos.insert(event.seq, session);
         }
     }
 
     /// A session whose standing stays what it was keeps its date.
-    fn note_rewind(&mut self, before: &BTreeSet<u64>, after: &BTreeSet<u64>, now: Timestamp) {
+    fn note_rewind(&mut self, before: &Stretches, after: &Stretches, now: Timestamp) {
         let (was, is) = (self.without_edits(before), self.without_edits(after));
         for session in was.difference(&is) {
             self.undone.remove(session);
@@ -153,21 +293,22 @@ impl Sessions {
     }
 
     /// The sessions with an undo in force, or with edits of which none is.
-    fn without_edits(&self, in_force: &BTreeSet<u64>) -> BTreeSet<SessionId> {
-        let of = |records: &BTreeMap<u64, SessionId>| -> BTreeSet<SessionId> {
-            let standing = records.iter().filter(|(seq, _)| in_force.contains(seq));
-            standing.map(|(_, session)| *session).collect()
-        };
-        let (with_edits, with_undo) = (of(&self.edits), of(&self.undos));
-        let bare = |session: &&SessionId| {
+    fn without_edits(&self, taken_back: &Stretches) -> BTreeSet<SessionId> {
+        let stands = |first: u64, last: u64| !taken_back.hold_all(first, last);
+        let with_edits: BTreeSet<SessionId> = self
+            .edits
+            .iter()
+            .filter(|(first, (last, _))| stands(**first, *last))
+            .map(|(_, (_, session))| *session)
+            .collect();
+        let with_undo = self.undos.iter().filter(|(seq, _)| stands(**seq, **seq));
+        let bare = |session: &SessionId| {
             !with_edits.contains(session) && !self.rolled_back.contains(session)
         };
-        let edited: BTreeSet<SessionId> = self.edits.values().copied().collect();
+        let edited = self.edits.values().map(|(_, session)| *session);
         edited
-            .iter()
             .filter(bare)
-            .copied()
-            .chain(with_undo)
+            .chain(with_undo.map(|(_, session)| *session))
             .collect()
     }
 }

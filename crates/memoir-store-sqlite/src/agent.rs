@@ -243,6 +243,8 @@ pub(crate) fn memory_page(
     let Ok(after) = count(page.after, "memories", "number") else {
         return Ok(Vec::new());
     };
+    // From the beginning on no row is passed over, and one of a number that Memoir never gives is found.
+    let after = if after == 0 { i64::MIN } else { after };
     all(
         connection,
         MEMORY_PAGE,

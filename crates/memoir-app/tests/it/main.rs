@@ -38,6 +38,7 @@ mod time_machine;
 mod tuned;
 mod undoing;
 mod users;
+mod verifying;
 mod wordings;
 mod world;
 mod year;

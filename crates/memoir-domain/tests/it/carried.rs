@@ -60,7 +60,7 @@ fn spec_3_12_a_memory_stands_for_its_text_and_a_merge_for_those_of_all() {
     let tightened = world.update(4, &format!("{TEA} {}", KILN.replace("The kiln", "Kiln")));
     assert_eq!(tightened["type"], "updated", "{tightened}");
     assert_eq!(numbers(&world, 4), [2, 3]);
-    let carried = world.check_replay().carried().unwrap();
+    let carried = world.carried();
     assert_eq!(
         (carried.wordings, carried.carried, carried.let_go),
         (3, 3, 0)
@@ -166,7 +166,7 @@ fn spec_3_14_what_would_be_lost_is_named_and_done_when_it_is_confirmed() {
         entry.last().unwrap().1.contains("1 word let go"),
         "{entry:?}"
     );
-    let carried = world.check_replay().carried().unwrap();
+    let carried = world.carried();
     assert_eq!((carried.carried, carried.let_go), (1, 1));
     // Undone, it is said again.
     world.undo(0, false).unwrap();
@@ -317,7 +317,7 @@ fn spec_4_3_a_wording_that_lost_words_is_said_again_under_its_number() {
         (0, 0)
     );
     assert_eq!(world.last_record().action, Action::MemoryRestored);
-    let carried = world.check_replay().carried().unwrap();
+    let carried = world.carried();
     assert_eq!((carried.carried, carried.let_go), (2, 0));
     // There is no more of it to give back.
     let agent = world.agent.clone();
@@ -656,7 +656,7 @@ fn spec_3_12_the_picture_in_the_readme_is_what_happens() {
     assert_eq!(code(&world.update(5, "Ann is fond of tea.")), "words_lost");
     assert_eq!(world.delete(5)["carried_by"], 4);
     assert_eq!(world.memory(4).wordings.len(), 3);
-    let carried = world.check_replay().carried().unwrap();
+    let carried = world.carried();
     assert_eq!(
         (carried.wordings, carried.carried, carried.let_go),
         (4, 4, 0)

@@ -7,6 +7,7 @@ use memoir_domain::{
     memory::{Memory, Number},
     replay::{Misfit, Replay},
     session::{EndReason, Mode, Session, State},
+    wording::texts_in,
 };
 use serde_json::json;
 
@@ -192,7 +193,9 @@ fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> Misfit {
     let mut memories: Vec<Memory> = world.memories.into_values().collect();
     tamper(&mut memories);
     let replay = Replay::of(&world.log).unwrap();
-    let misfit = replay.check_memories(&memories).unwrap_err();
+    let misfit = replay
+        .check_memories(&memories, &texts_in(&world.log))
+        .unwrap_err();
     assert!(!misfit.to_string().contains("secret"), "{misfit}");
     misfit
 }

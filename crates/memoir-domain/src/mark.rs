@@ -1,0 +1,117 @@
+//! A memory without its words, by what two states of it are compared: in little room, so that a whole history
+//! can be followed without holding its texts.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    Timestamp,
+    memory::{Kind, Memory},
+    wording::Door,
+};
+
+/// Of words: equal where these are. It never leaves the process but sealed (SPEC 5.3).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct WordsMark([u8; 16]);
+
+impl WordsMark {
+    /// Of one text.
+    pub fn of_text(text: &str) -> Self {
+        Self::of([text.as_bytes()])
+    }
+
+    /// Of parts in their order.
+    fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let mut mark = [0; 16];
+        mark.copy_from_slice(&hash.finalize()[..16]);
+        Self(mark)
+    }
+
+    /// As bytes, to be sealed.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for WordsMark {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("WordsMark")
+    }
+}
+
+/// Of one state of a memory: equal where the states are, but for the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryMark {
+    kind: Kind,
+    content: WordsMark,
+    tags: WordsMark,
+    source: WordsMark,
+    door: Door,
+    wordings: WordsMark,
+    protected_seq: Option<u64>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    discarded_at: Option<Timestamp>,
+    shredded_at: Option<Timestamp>,
+}
+
+impl MemoryMark {
+    /// Of a memory as it is.
+    pub fn of(memory: &Memory) -> Self {
+        let tags = memory.tags.iter().map(str::as_bytes);
+        let source = memory
+            .source
+            .iter()
+            .map(|source| source.expose().as_bytes());
+        // What is known of a wording always is JSON: every field of it is text, a number or a list.
+        let wordings = serde_json::to_vec(&memory.wordings).unwrap_or_default();
+        Self {
+            kind: memory.kind,
+            content: WordsMark::of_text(memory.content.expose()),
+            tags: WordsMark::of(tags),
+            source: WordsMark::of(source),
+            door: memory.door,
+            wordings: WordsMark::of([wordings.as_slice()]),
+            protected_seq: memory.protected_seq,
+            created_at: memory.created_at,
+            updated_at: memory.updated_at,
+            discarded_at: memory.discarded_at,
+            shredded_at: memory.shredded_at,
+        }
+    }
+
+    /// Of its text.
+    pub fn content(&self) -> WordsMark {
+        self.content
+    }
+
+    /// Whether its words were taken out for good.
+    pub fn is_shredded(&self) -> bool {
+        self.shredded_at.is_some()
+    }
+
+    /// The fields in which two states differ, by name.
+    pub fn differing(&self, other: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("kind", self.kind != other.kind),
+            ("content", self.content != other.content),
+            ("tags", self.tags != other.tags),
+            ("source", self.source != other.source),
+            ("door", self.door != other.door),
+            ("wordings", self.wordings != other.wordings),
+            ("protected_seq", self.protected_seq != other.protected_seq),
+            ("created_at", self.created_at != other.created_at),
+            ("updated_at", self.updated_at != other.updated_at),
+            ("discarded_at", self.discarded_at != other.discarded_at),
+            ("shredded_at", self.shredded_at != other.shredded_at),
+        ];
+        let different = fields.into_iter().filter(|(_, differs)| *differs);
+        different.map(|(name, _)| name).collect()
+    }
+}
