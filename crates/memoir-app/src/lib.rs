@@ -79,7 +79,7 @@ pub use agents::check_settings;
 pub use asking::AskOutcome;
 pub use authoring::{OwnSetting, SettingVersion};
 pub use checkpoint::{CheckpointView, Growth};
-pub use clock::{Clock, Random};
+pub use clock::{Clock, Random, SystemClock};
 pub use context::ContextView;
 pub use doctor::{Examination, Severity};
 pub use doubles::{NearDoubleView, NearDoublesView};

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 }
 
 /// What every command takes, before or after its name.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// The database: `sqlite:PATH` or a path [default: in your data directory, made on first use]
@@ -109,6 +109,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     User(commands::user::Command),
     Mcp(commands::mcp::Arguments),
+    Hook(commands::hook::Arguments),
     Serve(commands::serve::Arguments),
     #[command(subcommand)]
     Key(commands::key::Command),

@@ -189,6 +189,13 @@ pub(crate) fn bad_lines(bad: &[(usize, String)]) -> String {
 }
 
 impl ShownFailure {
+    /// What happened, on one line.
+    pub(crate) fn one_line(&self) -> String {
+        let hint = self.hint.as_deref();
+        let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
+        format!("{}{hint}", self.message).replace(['\n', '\r'], " ")
+    }
+
     /// What happened, and what to do about it.
     pub(crate) fn into_parts(self) -> (String, Option<String>) {
         (self.message, self.hint)

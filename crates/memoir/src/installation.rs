@@ -28,6 +28,13 @@ pub(crate) struct Installation {
 
 /// Where an agent's token is given.
 pub(crate) const TOKEN: &str = "MEMOIR_TOKEN";
+/// Where the agent is named for commands that name none.
+pub(crate) const AGENT: &str = "MEMOIR_AGENT";
+
+/// The agent that the environment names.
+pub(crate) fn agent_in_environment() -> Option<String> {
+    std::env::var(AGENT).ok().filter(|name| !name.is_empty())
+}
 
 impl Installation {
     /// Opens what the arguments name, and finishes what was left half-done.
@@ -49,6 +56,30 @@ impl Installation {
     /// The agent of that name.
     pub(crate) async fn agent(&self, name: &str) -> Result<AgentHandle, Failure> {
         Ok(self.account.agent(name).await?)
+    }
+
+    /// The agent of that name; without one the agent that the environment names, or the only one that there is.
+    ///
+    /// # Errors
+    /// There is no such agent, none at all, or several to choose from.
+    pub(crate) async fn agent_or_only(&self, name: Option<&str>) -> Result<AgentHandle, Failure> {
+        let named = name.map(str::to_owned).or_else(agent_in_environment);
+        if let Some(name) = named {
+            return self.agent(&name).await;
+        }
+        let agents = self.account.agent_page(None, 2).await?;
+        match agents.as_slice() {
+            [only] => self.agent(&only.name).await,
+            [] => {
+                Err(Failure::new("there is no agent yet")
+                    .hint("`memoir agent create NAME` makes one"))
+            }
+            _ => Err(
+                Failure::new("there are several agents, and none is named").hint(format!(
+                    "name one, or set {AGENT}; `memoir agent list` shows them"
+                )),
+            ),
+        }
     }
 
     /// Who looks at the agent: on a machine that is somebody's own, its owner, who sees what the agent sees; in a

@@ -11,13 +11,15 @@ mod failure;
 mod installation;
 mod interrupt;
 mod keys;
+mod private_file;
+mod remote;
 mod show;
 mod telemetry;
 mod terminal;
 mod watch;
 mod webhooks;
 
-use std::process::ExitCode;
+use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
 use tracing_subscriber::{
@@ -36,7 +38,13 @@ use crate::{
 fn main() -> ExitCode {
     forbid_core_dumps();
     hush_panics();
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return wrongly_typed(&error),
+    };
+    if let cli::Command::Hook(hook) = arguments.command {
+        return commands::hook::run(arguments.global, hook);
+    }
     let mut runtime = match arguments.command {
         // Many at once.
         cli::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
@@ -66,6 +74,19 @@ fn main() -> ExitCode {
             terminal::note(&told.to_string());
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Prints help, or what is wrong with what was typed. A program whose hook was written by another version of
+/// Memoir is not stopped by that.
+fn wrongly_typed(error: &clap::Error) -> ExitCode {
+    // Nobody listens to what cannot be printed.
+    let _ = error.print();
+    let is_hook = std::env::args().nth(1).is_some_and(|name| name == "hook");
+    match error.exit_code() {
+        0 => ExitCode::SUCCESS,
+        _ if is_hook && !std::io::stdin().is_terminal() => ExitCode::SUCCESS,
+        _ => ExitCode::from(2),
     }
 }
 

@@ -1,6 +1,10 @@
 //! `memoir absorb`: a conversation from a file, read by the agent's model.
 
-use std::{fs::File, path::PathBuf};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memoir_app::{AbsorbProgress, Absorbed, AgentHandle, HandedMessage, HandedOver};
@@ -40,6 +44,28 @@ pub(crate) struct Arguments {
     /// The format: messages, text, chatgpt, claude or claude-code [default: it is recognised]
     #[arg(long)]
     format: Option<Format>,
+    /// Only take the file's messages: they are read by the schedule, once nothing was added for six hours
+    #[arg(long, requires = "file")]
+    later: bool,
+}
+
+/// Where messages are handed over to.
+pub(crate) trait Handing {
+    /// Hands these over; those that were before are passed over.
+    ///
+    /// # Errors
+    /// They are not taken.
+    async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure>;
+}
+
+/// An agent of this installation, and whoever hands over.
+struct Here<'a>(&'a AgentHandle, &'a Actor);
+
+impl Handing for Here<'_> {
+    async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
+        // They are read once all of them are there; a service beside this would begin in the middle.
+        Ok(self.0.hand_over_by(messages, false, self.1).await?)
+    }
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -47,11 +73,20 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.agent(&arguments.agent).await?;
     let actor = installation.owner_or_actor(&agent).await?;
     let taken = match arguments.file {
-        Some(path) => Some(take(&agent, &actor, path, arguments.format).await?),
+        Some(path) => {
+            let file = opened(&path)?;
+            Some(take(file, arguments.format, &path, &Here(&agent, &actor)).await?)
+        }
         None => None,
     };
     if let Some(taken) = taken.as_ref().filter(|_| !global.json) {
         tell_taken(taken);
+    }
+    if arguments.later {
+        if global.json {
+            terminal::json(&json!({"file": taken.as_ref().map(told)}))?;
+        }
+        return Ok(Ending::Done);
     }
     let absorbed = read(&agent).await?;
     let ending = match absorbed.failure {
@@ -60,20 +95,22 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         None => Ending::Done,
     };
     if global.json {
-        let taken = taken.map(|taken| {
-            json!({
-                "received": taken.handed.received,
-                "known": taken.handed.known,
-                "left_out": taken.report.skipped.values().sum::<u64>(),
-                "lost": taken.report.lost(),
-                "losses": losses(&taken.report),
-            })
-        });
+        let taken = taken.as_ref().map(told);
         terminal::json(&json!({"file": taken, "absorbed": absorbed}))?;
         return Ok(ending);
     }
     tell_absorbed(&absorbed)?;
     Ok(ending)
+}
+
+fn told(taken: &Taken) -> serde_json::Value {
+    json!({
+        "received": taken.handed.received,
+        "known": taken.handed.known,
+        "left_out": taken.report.skipped.values().sum::<u64>(),
+        "lost": taken.report.lost(),
+        "losses": losses(&taken.report),
+    })
 }
 
 /// Where something was lost, and why.
@@ -85,28 +122,39 @@ fn losses(report: &Report) -> Vec<serde_json::Value> {
 }
 
 /// What a file held.
-struct Taken {
-    handed: HandedOver,
+pub(crate) struct Taken {
+    pub(crate) handed: HandedOver,
     report: Report,
 }
 
-/// Reads the file on a thread of its own, and hands its messages over batch by batch.
-async fn take(
-    agent: &AgentHandle,
-    actor: &Actor,
-    path: PathBuf,
+fn opened(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
+    Ok(Box::new(file))
+}
+
+/// Reads a file, called by that name, on a thread of its own, and hands its messages over batch by batch.
+///
+/// # Errors
+/// It cannot be read to its end, or its messages are not taken.
+pub(crate) async fn take(
+    reader: impl Read + Send + 'static,
     format: Option<Format>,
+    name: &Path,
+    to: &impl Handing,
 ) -> Result<Taken, Failure> {
     let (sender, mut batches) = mpsc::channel(2);
-    let named = path.clone();
-    let reading = tokio::task::spawn_blocking(move || stream(&named, format, &sender));
+    let name = name.to_owned();
+    let reading =
+        tokio::task::spawn_blocking(move || stream(Box::new(reader), &name, format, &sender));
     let mut handed = HandedOver {
         received: 0,
         known: 0,
     };
     while let Some(batch) = batches.recv().await {
-        // They are read once all of them are there; a service beside this would begin in the middle.
-        let part = agent.hand_over_by(batch, false, actor).await?;
+        let part = to.hand_over(batch).await?;
         handed.received += part.received;
         handed.known += part.known;
     }
@@ -117,16 +165,11 @@ async fn take(
 }
 
 fn stream(
-    path: &std::path::Path,
+    reader: Box<dyn Read>,
+    path: &Path,
     format: Option<Format>,
     batches: &mpsc::Sender<Vec<HandedMessage>>,
 ) -> Result<Report, Failure> {
-    let reader: Box<dyn std::io::Read> = if path.as_os_str() == "-" {
-        Box::new(std::io::stdin())
-    } else {
-        let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
-        Box::new(file)
-    };
     let problem = |error: memoir_transcripts::Error| {
         Failure::new(format!("the transcript `{}`: {error}", path.display()))
             .hint("what came before that place was taken; the same command goes on from there")
@@ -157,7 +200,9 @@ fn stream(
             }
         }
     }
-    let _ = batches.blocking_send(batch);
+    if !batch.is_empty() {
+        let _ = batches.blocking_send(batch);
+    }
     broken.map_or(Ok(report), Err)
 }
 

@@ -1,27 +1,75 @@
 //! `memoir mcp`: the tools of one agent, over standard input and output.
 
+use serde_json::{Value, json};
+
+use super::hook::Whose;
 use crate::{
     cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    remote::Remote,
+    terminal,
 };
+
+/// As JSON-RPC has it.
+const INTERNAL_ERROR: i32 = -32603;
 
 /// Serve one agent's tools to a client of the Model Context Protocol, over standard input and output
 ///
 /// For clients that start their servers themselves. Standard output is the protocol's.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    #[arg(long, value_name = "NAME")]
-    agent: String,
+    #[command(flatten)]
+    whose: Whose,
+    /// The service to pass the tools on from, in place of a database on this machine; the token is that of
+    /// `MEMOIR_TOKEN`, or the one that `memoir setup` has kept
+    #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
+    url: Option<String>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let name = arguments.whose.name(None);
+    if let Some(url) = &arguments.url {
+        return pass_on(&Remote::open(url, name.as_deref())?).await;
+    }
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = match name {
+        Some(name) if arguments.whose.per_project => installation.agent_or_new(&name).await?,
+        name => installation.agent_or_only(name.as_deref()).await?,
+    };
     installation.for_its_own_eyes(&agent).await?;
     memoir_mcp::serve_stdio(agent)
         .await
         .map_err(|error| Failure::new(format!("the connection ended: {error}")))?;
+    Ok(Ending::Done)
+}
+
+/// Passes each message on to the service, one after the other, and what it answers back. A request that gets no
+/// answer is told so, and the next one is passed on all the same.
+async fn pass_on(remote: &Remote) -> Outcome {
+    // Nothing else is to be done meanwhile, and so reading may block.
+    for line in std::io::stdin().lines() {
+        let line = line.map_err(|error| Failure::new(format!("cannot read stdin: {error}")))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        let answer = match remote.mcp(line).await {
+            Ok(answer) => answer,
+            Err(Failure::PipeClosed) => None,
+            Err(Failure::ShownFailure(told)) => {
+                let told = told.one_line();
+                terminal::note(&told);
+                // A notification is answered by nothing.
+                message.get("id").map(|id| {
+                    let error = json!({"code": INTERNAL_ERROR, "message": told});
+                    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+                })
+            }
+        };
+        if let Some(answer) = answer {
+            terminal::data(format!("{}\n", answer.trim_end()).as_bytes())?;
+        }
+    }
     Ok(Ending::Done)
 }

@@ -15,6 +15,7 @@ pub(crate) mod doubles;
 pub(crate) mod export;
 pub(crate) mod handle;
 pub(crate) mod history;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod kept;
 pub(crate) mod key;
@@ -81,6 +82,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Token(command) => token::run(&global, command).await,
         Command::User(command) => user::run(&global, command).await,
         Command::Serve(arguments) => serve::run(&global, arguments).await,
+        Command::Hook(arguments) => {
+            // It has a thread and a limit of its own, and does not get here.
+            hook::run(global, arguments);
+            Ok(crate::failure::Ending::Done)
+        }
         Command::Mcp(arguments) => mcp::run(&global, arguments).await,
         Command::Key(command) => key::run(&global, command).await,
         Command::Backup(arguments) => backup::run(&global, arguments).await,

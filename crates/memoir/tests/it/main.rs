@@ -19,6 +19,7 @@ mod following;
 mod gone;
 mod handling;
 mod history;
+mod hooks;
 mod keys;
 mod living;
 mod moving;

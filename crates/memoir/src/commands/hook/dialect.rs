@@ -1,0 +1,236 @@
+//! The programs, and how each wants to be answered: a row each.
+
+use clap::ValueEnum;
+use memoir_transcripts::Format;
+use serde_json::json;
+
+use super::payload::Payload;
+use crate::failure::Failure;
+
+/// What a program tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Event {
+    /// A session begins, goes on, or goes on after its conversation was summed up
+    SessionStart,
+    /// The user has typed a prompt
+    UserPrompt,
+    /// The model has answered
+    Stop,
+    /// The conversation is about to be summed up
+    PreCompact,
+    /// The session ends
+    SessionEnd,
+}
+
+impl Event {
+    /// Whether words are printed for it.
+    pub(super) fn is_answered(self) -> bool {
+        matches!(self, Self::SessionStart | Self::UserPrompt)
+    }
+
+    /// As it is typed.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session-start",
+            Self::UserPrompt => "user-prompt",
+            Self::Stop => "stop",
+            Self::PreCompact => "pre-compact",
+            Self::SessionEnd => "session-end",
+        }
+    }
+}
+
+/// A program in which agents live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    /// Claude Code
+    ClaudeCode,
+    /// Codex CLI
+    Codex,
+    /// Gemini CLI
+    Gemini,
+    /// Cursor
+    Cursor,
+    /// GitHub Copilot CLI
+    Copilot,
+    /// Visual Studio Code
+    Vscode,
+    /// Goose
+    Goose,
+    /// OpenCode, through the plugin that `memoir setup` installs
+    Opencode,
+    /// Kimi CLI
+    Kimi,
+    /// Qwen Code
+    Qwen,
+    /// CodeBuddy
+    Codebuddy,
+    /// Antigravity
+    Antigravity,
+    /// Qoder
+    Qoder,
+    /// Kiro
+    Kiro,
+}
+
+/// How a program takes what is put before its model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// `{"hookSpecificOutput": {"hookEventName": NAME, "additionalContext": TEXT}}`.
+    Specific(&'static str),
+    /// `{FIELD: TEXT}`.
+    Field(&'static str),
+    /// The text alone.
+    Text,
+    /// It reads no answer, but this file in its folder of settings.
+    File,
+    /// Not at all.
+    Nothing,
+}
+
+/// A program's dialect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dialect {
+    start: Answer,
+    prompt: Answer,
+    /// The form of its transcripts; `None` where none of those that are read.
+    pub(super) transcript: Option<Format>,
+    /// Most characters that it takes of one answer.
+    characters: u64,
+}
+
+/// Claude Code puts more than this into a file, and shows its model the beginning.
+const CHARACTERS: u64 = 10_000;
+/// The room for what waits, beside the context.
+const WAITING_TOKENS: u64 = 200;
+
+const CLAUDE: Dialect = Dialect {
+    start: Answer::Specific("SessionStart"),
+    prompt: Answer::Specific("UserPromptSubmit"),
+    transcript: Some(Format::ClaudeCode),
+    characters: CHARACTERS,
+};
+
+const CODEX: Dialect = Dialect {
+    transcript: None,
+    ..CLAUDE
+};
+
+const GEMINI: Dialect = Dialect {
+    prompt: Answer::Specific("BeforeAgent"),
+    transcript: None,
+    ..CLAUDE
+};
+
+/// Nothing can be put beside a prompt.
+const CURSOR: Dialect = Dialect {
+    start: Answer::Field("additional_context"),
+    prompt: Answer::Nothing,
+    transcript: None,
+    characters: CHARACTERS,
+};
+
+const COPILOT: Dialect = Dialect {
+    start: Answer::Field("additionalContext"),
+    ..CURSOR
+};
+
+const VSCODE: Dialect = Dialect {
+    start: Answer::Specific("SessionStart"),
+    ..CURSOR
+};
+
+const GOOSE: Dialect = Dialect {
+    start: Answer::File,
+    ..CURSOR
+};
+
+const OPENCODE: Dialect = Dialect {
+    start: Answer::Text,
+    prompt: Answer::Text,
+    transcript: Some(Format::Messages),
+    characters: CHARACTERS,
+};
+
+impl Client {
+    fn dialect(self) -> Dialect {
+        match self {
+            Self::Codex => CODEX,
+            Self::Gemini => GEMINI,
+            Self::Cursor => CURSOR,
+            Self::Copilot => COPILOT,
+            Self::Vscode => VSCODE,
+            Self::Goose => GOOSE,
+            Self::Opencode => OPENCODE,
+            Self::ClaudeCode
+            | Self::Kimi
+            | Self::Qwen
+            | Self::Codebuddy
+            | Self::Antigravity
+            | Self::Qoder
+            | Self::Kiro => CLAUDE,
+        }
+    }
+
+    /// The dialect of whoever told of the event: Visual Studio Code reads the hooks of Claude Code too, and is
+    /// known by how it writes.
+    pub(super) fn dialect_of(self, payload: &Payload) -> Dialect {
+        match self {
+            Self::ClaudeCode if payload.is_camel_case => VSCODE,
+            client => client.dialect(),
+        }
+    }
+
+    /// The most tokens of a context that it takes whole.
+    pub(super) fn context_tokens(self) -> u64 {
+        self.dialect().characters / 4 - WAITING_TOKENS
+    }
+
+    /// As it is typed.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+impl Dialect {
+    /// Whether the program takes anything for the event.
+    pub(super) fn takes(self, event: Event) -> bool {
+        self.answer_for(event) != Answer::Nothing
+    }
+
+    fn answer_for(self, event: Event) -> Answer {
+        match event {
+            Event::SessionStart => self.start,
+            Event::UserPrompt => self.prompt,
+            Event::Stop | Event::PreCompact | Event::SessionEnd => Answer::Nothing,
+        }
+    }
+
+    /// What is printed; `None` where the text goes elsewhere or nowhere.
+    ///
+    /// # Errors
+    /// The file that the program reads cannot be written.
+    pub(super) fn answer(
+        self,
+        event: Event,
+        payload: &Payload,
+        text: &str,
+    ) -> Result<Option<String>, Failure> {
+        Ok(match self.answer_for(event) {
+            Answer::Specific(name) => {
+                // One that reads another's hooks calls its own events by its own names.
+                let name = payload.event.as_deref().unwrap_or(name);
+                let answer = json!({"hookEventName": name, "additionalContext": text});
+                Some(json!({"hookSpecificOutput": answer}).to_string())
+            }
+            Answer::Field(field) => Some(json!({field: text}).to_string()),
+            Answer::Text => Some(text.to_owned()),
+            Answer::File => {
+                super::text::write_hints(text)?;
+                None
+            }
+            Answer::Nothing => None,
+        })
+    }
+}

@@ -1,0 +1,286 @@
+//! The memory that a hook asks: an agent's in a database on this machine, or one behind a service. Both answer in
+//! the same shapes, which are read here once.
+
+use std::collections::BTreeSet;
+
+use memoir_app::{AgentHandle, HandedMessage, HandedOver, Viewer};
+use memoir_domain::{PrivateText, Timestamp, recall::Query};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::{Arguments, payload::Payload};
+use crate::{
+    cli::Global,
+    commands::absorb::Handing,
+    failure::Failure,
+    installation::{Installation, administrator},
+    remote::Remote,
+};
+
+/// An agent's memory.
+pub(super) enum Door {
+    Here {
+        installation: Box<Installation>,
+        agent: Box<AgentHandle>,
+    },
+    Away(Remote),
+}
+
+/// The text for the prompt.
+#[derive(Debug, Deserialize)]
+pub(super) struct Context {
+    pub(super) text: PrivateText,
+    pub(super) left_out: BTreeSet<u64>,
+    /// Whether a session is due, and why.
+    pub(super) refinement_due: Option<Value>,
+}
+
+/// A memory that was found.
+#[derive(Debug, Deserialize)]
+pub(super) struct Memory {
+    pub(super) number: u64,
+    pub(super) kind: String,
+    pub(super) origin: String,
+    pub(super) content: PrivateText,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: Timestamp,
+}
+
+impl Memory {
+    pub(super) fn is_core(&self) -> bool {
+        self.kind == "core"
+    }
+}
+
+/// What waits for the agent.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// Requests for access that it has not answered.
+    pub(super) requests: u64,
+    /// A rehearsal that changed something, and that no session followed.
+    pub(super) rehearsal: Option<String>,
+    /// Messages that no model will read.
+    pub(super) messages: u64,
+}
+
+#[derive(Deserialize)]
+struct Items<T> {
+    items: Vec<T>,
+}
+
+#[derive(Deserialize)]
+struct Request {
+    state: String,
+}
+
+#[derive(Deserialize)]
+struct Session {
+    id: String,
+    state: String,
+    rehearsal: bool,
+    edits: u64,
+}
+
+#[derive(Deserialize)]
+struct Transcripts {
+    pending: u64,
+}
+
+#[derive(Deserialize)]
+struct Agent {
+    effective_model: Option<String>,
+}
+
+impl Door {
+    /// Opens the memory that the arguments name. A project's agent is made where there is none yet.
+    ///
+    /// # Errors
+    /// There is no such agent, or its words are not to be shown here; the database or the service is away.
+    pub(super) async fn open(
+        global: &Global,
+        arguments: &Arguments,
+        payload: &Payload,
+    ) -> Result<Self, Failure> {
+        let whose = &arguments.whose;
+        let name = whose.name(payload.folder.as_deref());
+        if let Some(url) = &arguments.url {
+            return Ok(Self::Away(Remote::open(url, name.as_deref())?));
+        }
+        let installation = Installation::open(global).await?;
+        let agent = match name {
+            Some(name) if whose.per_project => installation.agent_or_new(&name).await?,
+            name => installation.agent_or_only(name.as_deref()).await?,
+        };
+        installation.for_its_own_eyes(&agent).await?;
+        Ok(Self::Here {
+            installation: Box::new(installation),
+            agent: Box::new(agent),
+        })
+    }
+
+    /// Its agent's name.
+    pub(super) fn agent(&self) -> &str {
+        match self {
+            Self::Here { agent, .. } => agent.name(),
+            Self::Away(remote) => remote.agent(),
+        }
+    }
+
+    pub(super) async fn context(&self, max_tokens: u64) -> Result<Context, Failure> {
+        match self {
+            Self::Here { agent, .. } => reshaped(&agent.context(Some(max_tokens)).await?),
+            Self::Away(remote) => {
+                let size = max_tokens.to_string();
+                remote.get("context", &[("max_tokens", &size)]).await
+            }
+        }
+    }
+
+    pub(super) async fn waiting(&self) -> Result<Waiting, Failure> {
+        let (requests, sessions, transcripts): (Vec<Request>, Vec<Session>, Transcripts);
+        match self {
+            Self::Here { agent, .. } => {
+                requests = reshaped(&agent.open_access().await?)?;
+                sessions = reshaped(&agent.session_page(None, 1).await?)?;
+                transcripts = reshaped(&agent.transcript().await?)?;
+            }
+            Self::Away(remote) => {
+                let one = [("limit", "1")];
+                let (asked, sat, waits) = tokio::try_join!(
+                    remote.get::<Items<Request>>("access-requests", &[("limit", "20")]),
+                    remote.get::<Items<Session>>("sessions", &one),
+                    remote.get("transcripts", &[]),
+                )?;
+                (requests, sessions, transcripts) = (asked.items, sat.items, waits);
+            }
+        }
+        let asked = requests.iter().filter(|request| request.state == "asked");
+        let rehearsed = sessions.into_iter().next().filter(|session| {
+            session.rehearsal && session.state == "completed" && session.edits > 0
+        });
+        Ok(Waiting {
+            requests: asked.count() as u64,
+            rehearsal: rehearsed.map(|session| session.id),
+            messages: match transcripts.pending > 0 && self.has_reader().await? {
+                true => 0,
+                false => transcripts.pending,
+            },
+        })
+    }
+
+    /// Whether a model is configured that reads conversations; the one that only follows rules does not.
+    async fn has_reader(&self) -> Result<bool, Failure> {
+        let agent: Agent = match self {
+            Self::Here { agent, .. } => reshaped(&agent.seen_by(Viewer::Agent).show().await?)?,
+            Self::Away(remote) => remote.get("", &[]).await?,
+        };
+        let model = agent.effective_model.unwrap_or_default();
+        Ok(!model.is_empty() && !model.starts_with("builtin:"))
+    }
+
+    /// The best matches.
+    pub(super) async fn recall(
+        &self,
+        query: &PrivateText,
+        limit: u64,
+    ) -> Result<Vec<Memory>, Failure> {
+        match self {
+            Self::Here { agent, .. } => {
+                let query = Query {
+                    text: query.clone(),
+                    limit: usize::try_from(limit).unwrap_or(usize::MAX),
+                    ..Query::default()
+                };
+                reshaped(&agent.seen_by(Viewer::Agent).recall(&query).await?)
+            }
+            Self::Away(remote) => {
+                let limit = limit.to_string();
+                let wanted = [("q", query.expose()), ("limit", &limit)];
+                Ok(remote
+                    .get::<Items<Memory>>("memories", &wanted)
+                    .await?
+                    .items)
+            }
+        }
+    }
+}
+
+impl Handing for Door {
+    async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
+        match self {
+            Self::Here {
+                installation,
+                agent,
+            } => {
+                let actor = installation.owner_or_actor(agent).await?;
+                Ok(agent.hand_over_by(messages, false, &actor).await?)
+            }
+            Self::Away(remote) => {
+                let messages: Vec<Value> = messages
+                    .into_iter()
+                    .map(|message| {
+                        json!({
+                            "id": message.id,
+                            "at": message.at,
+                            "speaker": message.speaker,
+                            "text": message.text,
+                        })
+                    })
+                    .collect();
+                #[derive(Deserialize)]
+                struct Received {
+                    received: u64,
+                    known: u64,
+                }
+                let body = json!({"messages": messages});
+                let handed: Received = remote.post("transcripts", &body).await?;
+                Ok(HandedOver {
+                    received: handed.received,
+                    known: handed.known,
+                })
+            }
+        }
+    }
+}
+
+/// As a service shows it, in the shape that is read here.
+fn reshaped<T: DeserializeOwned>(view: &impl Serialize) -> Result<T, Failure> {
+    serde_json::to_value(view)
+        .and_then(serde_json::from_value)
+        // Not what the parser says, which may quote what it read.
+        .map_err(|_| Failure::new("an answer is not of the form that is read here"))
+}
+
+impl super::Whose {
+    /// The name that was given, by option or environment, or that of the project; `None` where the only agent is
+    /// meant.
+    pub(crate) fn name(&self, folder: Option<&std::path::Path>) -> Option<String> {
+        if self.per_project {
+            let here = std::env::current_dir().ok();
+            let folder = folder.map(ToOwned::to_owned).or(here)?;
+            let prefix = self.prefix.as_deref().unwrap_or_default();
+            return Some(super::project::agent(&folder, prefix));
+        }
+        self.agent
+            .clone()
+            .or_else(crate::installation::agent_in_environment)
+    }
+}
+
+impl Installation {
+    /// The agent of that name, made where there is none.
+    ///
+    /// # Errors
+    /// The name is not allowed, or the store fails.
+    pub(crate) async fn agent_or_new(&self, name: &str) -> Result<AgentHandle, Failure> {
+        match self.account.agent(name).await {
+            Err(memoir_app::Error::NoAgent(_)) => {}
+            found => return Ok(found?),
+        }
+        match self.account.create_agent(name, &[], &administrator()).await {
+            // Somebody else was faster.
+            Ok(_) | Err(memoir_app::Error::NameTaken(_)) => self.agent(name).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+}

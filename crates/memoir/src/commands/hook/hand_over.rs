@@ -1,0 +1,144 @@
+//! Handing a transcript's new messages over: the hook starts a process of its own for it and returns at once.
+//!
+//! That process holds the session's file while it reads, so that one that comes later goes on where it stopped.
+//! What could not be handed over is taken up when the next session begins.
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom, Write},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use memoir_app::{Clock, SystemClock};
+
+use super::{Arguments, door::Door, log::Log, payload::Payload, state, told};
+use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
+
+/// Starts the process that hands over.
+///
+/// # Errors
+/// It cannot be started.
+pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Failure> {
+    if payload.transcript.is_none() || arguments.client.dialect_of(payload).transcript.is_none() {
+        return Ok(());
+    }
+    start(payload)
+}
+
+/// Starts it again for sessions of which something is left, once a session of the agent begins.
+pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
+    if arguments.client.dialect_of(payload).transcript.is_none() {
+        return;
+    }
+    for (name, transcript) in state::waiting(SystemClock.now()) {
+        let session = payload_of(&transcript, payload);
+        let is_own = session
+            .session
+            .as_deref()
+            .is_some_and(|session| state::file_name(session, &arguments.agent(payload)) == name);
+        if is_own && let Err(problem) = start(&session) {
+            log.problem(&problem);
+        }
+    }
+}
+
+/// Claude Code names a transcript by its session.
+fn payload_of(transcript: &Path, payload: &Payload) -> Payload {
+    let name = transcript.file_stem().unwrap_or_default();
+    Payload {
+        session: Some(name.to_string_lossy().into_owned()),
+        transcript: Some(transcript.to_owned()),
+        folder: payload.folder.clone(),
+        ..Payload::default()
+    }
+}
+
+/// The same command line, with the word that it is to be done now.
+fn start(payload: &Payload) -> Result<(), Failure> {
+    let problem = |error| Failure::new(format!("cannot start handing over: {error}"));
+    let program = std::env::current_exe().map_err(problem)?;
+    let mut command = Command::new(program);
+    command
+        .args(std::env::args_os().skip(1))
+        .arg("--hand-over")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // A host ends what is in its own group of processes.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn().map_err(problem)?;
+    match child.stdin.take() {
+        // It fits into the pipe, and so nobody waits.
+        Some(mut stdin) => stdin
+            .write_all(payload.to_hand_over().as_bytes())
+            .map_err(problem),
+        None => Ok(()),
+    }
+}
+
+/// Hands over what is new, and waits for it.
+pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Result<(), Failure> {
+    let payload = Payload::read(&told()?);
+    let Some(path) = &payload.transcript else {
+        return Ok(());
+    };
+    let mut session = state::Session::lock(&payload, &arguments.agent(&payload))?;
+    session.transcript = Some(path.clone());
+    let handed = async {
+        let door = Door::open(global, arguments, &payload).await?;
+        let (part, end) = new_part(path, session.handed_over)?;
+        let format = arguments.client.dialect_of(&payload).transcript;
+        let taken = absorb::take(part, format, path, &door).await?;
+        Ok::<_, Failure>((taken, end))
+    }
+    .await;
+    match handed {
+        Ok((taken, end)) => {
+            session.handed_over = end;
+            session.is_waiting = false;
+            log.note(&format!(
+                "handed over {}; {} known before",
+                counted(taken.handed.received, "message", "messages"),
+                taken.handed.known
+            ));
+            session.keep()
+        }
+        Err(problem) => {
+            session.is_waiting = true;
+            session.keep()?;
+            Err(problem)
+        }
+    }
+}
+
+/// What was written behind that byte, in whole lines, and where it ends. A file that is shorter now was begun
+/// anew.
+fn new_part(path: &Path, handed_over: u64) -> Result<(impl Read + Send + 'static, u64), Failure> {
+    let problem = |error| Failure::file("read", path, &error);
+    let mut file = File::open(path).map_err(problem)?;
+    let length = file.metadata().map_err(problem)?.len();
+    let begin = if handed_over > length { 0 } else { handed_over };
+    let end = last_line_end(&mut file, begin, length).map_err(problem)?;
+    file.seek(SeekFrom::Start(begin)).map_err(problem)?;
+    Ok((file.take(end - begin), end))
+}
+
+/// Behind the last line break: what comes after it is still being written.
+fn last_line_end(file: &mut File, begin: u64, length: u64) -> std::io::Result<u64> {
+    const PIECE: u64 = 64 << 10;
+    let mut end = length;
+    let mut piece = Vec::new();
+    while end > begin {
+        let from = end.saturating_sub(PIECE).max(begin);
+        file.seek(SeekFrom::Start(from))?;
+        piece.clear();
+        file.take(end - from).read_to_end(&mut piece)?;
+        if let Some(place) = piece.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(from + place as u64 + 1);
+        }
+        end = from;
+    }
+    Ok(begin)
+}

@@ -1,0 +1,72 @@
+//! The log of the hooks, since their hosts show nobody what they say. It holds no words of an agent.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use memoir_app::{Clock, SystemClock};
+
+use super::{Arguments, state};
+use crate::{database, failure::Failure};
+
+/// Over this many bytes a log is put aside, in the place of the one before.
+const LOG_BYTES: u64 = 1 << 20;
+
+/// Where the hooks' log is; `None` where no folder for it is known.
+pub(crate) fn place() -> Option<PathBuf> {
+    Some(state::folder()?.join("hook.log"))
+}
+
+/// Writes lines; where that cannot be, nothing is said.
+#[derive(Clone)]
+pub(super) struct Log {
+    file: Option<Arc<File>>,
+    about: String,
+}
+
+impl Log {
+    pub(super) fn open(arguments: &Arguments) -> Self {
+        let part = match arguments.hand_over {
+            true => " (handing over)",
+            false => "",
+        };
+        Self {
+            file: place().and_then(|path| opened(&path)).map(Arc::new),
+            about: format!(
+                "{} {}{part}",
+                arguments.client.name(),
+                arguments.event.as_str()
+            ),
+        }
+    }
+
+    pub(super) fn note(&self, text: &str) {
+        let Some(file) = &self.file else {
+            return;
+        };
+        let line = format!("{} {}: {text}\n", SystemClock.now(), self.about);
+        // One write, so that lines of two processes do not mix.
+        let _ = (&**file).write_all(line.as_bytes());
+    }
+
+    pub(super) fn problem(&self, problem: &Failure) {
+        if let Failure::ShownFailure(told) = problem {
+            self.note(&told.one_line());
+        }
+    }
+}
+
+fn opened(path: &Path) -> Option<File> {
+    database::make_private_folder(path.parent()?).ok()?;
+    if fs::metadata(path).is_ok_and(|found| found.len() > LOG_BYTES) {
+        let _ = fs::rename(path, path.with_extension("log.1"));
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).ok()
+}

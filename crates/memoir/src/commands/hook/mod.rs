@@ -1,0 +1,242 @@
+//! `memoir hook`: what the programs in which agents live call at the turns of a session. It speaks each one's
+//! dialect of the same JSON, on standard input and output.
+//!
+//! **It never breaks its host.** Whatever goes wrong, it ends with status 0 and prints nothing, and its own log
+//! says why (`log.rs`). What is to be printed must be there within [`INJECTING_MS`]; what is to be handed over is
+//! left to a process of its own, which outlives the host's wait (`hand_over.rs`). An event that comes twice, or
+//! at the same time from two registrations, is answered once (`state.rs`).
+
+mod dialect;
+mod door;
+mod hand_over;
+mod log;
+mod payload;
+pub(crate) mod project;
+mod state;
+mod text;
+
+use std::{
+    io::{IsTerminal, Read, Write},
+    process::ExitCode,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use memoir_app::{Clock, SystemClock};
+
+pub(crate) use dialect::Client;
+use dialect::Event;
+use door::Door;
+use log::Log;
+use payload::Payload;
+use state::Shown;
+
+use crate::{cli::Global, failure::Failure};
+
+/// Until when a host that waits for words is answered.
+const INJECTING_MS: u64 = 300;
+/// Until when a host that only tells of an event is let go.
+const HANDING_OVER: Duration = Duration::from_millis(50);
+/// Most bytes that are read of what a host tells.
+const PAYLOAD_BYTES: u64 = 16 << 20;
+/// Within which time the same event with the same outcome is one that two registrations told of.
+const ONE_EVENT: i64 = 2;
+
+/// Answer an event of the program in which an agent lives, as its hooks call it
+///
+/// Reads the event's JSON from stdin and prints what the program puts before its model. It always ends
+/// with status 0, and prints nothing where Memoir is slow, closed or away; `hook.log` in your state directory
+/// says why. `memoir setup CLIENT` installs it.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Arguments {
+    /// What happened
+    event: Event,
+    /// The program that tells of it
+    #[arg(long)]
+    client: Client,
+    #[command(flatten)]
+    whose: Whose,
+    /// The service to ask in place of a database on this machine; the token is that of `MEMOIR_TOKEN`, or the one
+    /// that `memoir setup` has kept
+    #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
+    url: Option<String>,
+    /// The most tokens of context at a session's start [default: what the program takes]
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// How long the program is kept waiting for words, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = INJECTING_MS)]
+    within: u64,
+    /// Hand over now, and wait for it
+    #[arg(long, hide = true)]
+    hand_over: bool,
+}
+
+/// Whose memory it is.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Whose {
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    #[arg(long, value_name = "NAME", conflicts_with = "per_project")]
+    pub(crate) agent: Option<String>,
+    /// An agent for each project, made at its first session
+    #[arg(long)]
+    pub(crate) per_project: bool,
+    /// What the names of the projects' agents begin with
+    #[arg(long, value_name = "TEXT", requires = "per_project")]
+    pub(crate) prefix: Option<String>,
+}
+
+impl Arguments {
+    /// By which agent the sessions are told apart: the name as it was given, or nothing for the only one.
+    fn agent(&self, payload: &Payload) -> String {
+        let name = self.whose.name(payload.folder.as_deref());
+        name.unwrap_or_default()
+    }
+}
+
+/// Answers, and ends with success whatever came of it.
+pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
+    let began = Instant::now();
+    let log = Log::open(&arguments);
+    if arguments.hand_over {
+        if let Err(problem) = on_runtime(hand_over::run(&global, &arguments, &log)) {
+            log.problem(&problem);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let limit = match arguments.event.is_answered() {
+        true => Duration::from_millis(arguments.within),
+        false => HANDING_OVER,
+    };
+    let (sender, answer) = mpsc::channel();
+    let working = log.clone();
+    // The thread is left behind where it is slow: what it does to the database is whole or not at all.
+    thread::spawn(move || {
+        let answered = answer_event(&global, &arguments, &working);
+        let _ = sender.send(answered);
+    });
+    match answer.recv_timeout(limit.saturating_sub(began.elapsed())) {
+        Ok(Ok(Some(text))) => {
+            let mut stdout = std::io::stdout().lock();
+            // A host that does not listen any more has nothing to be told.
+            let _ = stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush());
+        }
+        Ok(Ok(None)) => {}
+        Ok(Err(problem)) => log.problem(&problem),
+        Err(_) => log.note(&format!("no answer within {} ms", limit.as_millis())),
+    }
+    ExitCode::SUCCESS
+}
+
+/// What is to be printed; `None` for nothing.
+fn answer_event(
+    global: &Global,
+    arguments: &Arguments,
+    log: &Log,
+) -> Result<Option<String>, Failure> {
+    let payload = Payload::read(&told()?);
+    if !arguments.event.is_answered() {
+        hand_over::begin(arguments, &payload)?;
+        return Ok(None);
+    }
+    let dialect = arguments.client.dialect_of(&payload);
+    if !dialect.takes(arguments.event) {
+        return Ok(None);
+    }
+    on_runtime(async {
+        let door = Door::open(global, arguments, &payload).await?;
+        let text = match arguments.event {
+            Event::SessionStart => session_start(arguments, &door, &payload).await?,
+            _ => user_prompt(arguments, &door, &payload).await?,
+        };
+        if arguments.event == Event::SessionStart {
+            hand_over::take_up(arguments, &payload, log);
+        }
+        let Some(text) = text else {
+            return Ok(None);
+        };
+        log.note(&format!("printed {} characters", text.chars().count()));
+        dialect.answer(arguments.event, &payload, &text)
+    })
+}
+
+/// What the host tells; nothing where a person typed the command.
+fn told() -> Result<Vec<u8>, Failure> {
+    let stdin = std::io::stdin();
+    let mut told = Vec::new();
+    if !stdin.is_terminal() {
+        let read = stdin.lock().take(PAYLOAD_BYTES).read_to_end(&mut told);
+        read.map_err(|error| Failure::new(format!("cannot read stdin: {error}")))?;
+    }
+    Ok(told)
+}
+
+fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?
+        .block_on(work)
+}
+
+/// The context, and a line for each thing that waits.
+async fn session_start(
+    arguments: &Arguments,
+    door: &Door,
+    payload: &Payload,
+) -> Result<Option<String>, Failure> {
+    let now = SystemClock.now();
+    let room = arguments
+        .max_tokens
+        .unwrap_or_else(|| arguments.client.context_tokens());
+    let context = door.context(room).await?;
+    let text = text::start(&context, &door.waiting().await?, door.agent());
+    let mut session = state::Session::lock(payload, &arguments.agent(payload))?;
+    let told = state::digest(&text);
+    let (is_again, since) = (session.start == told, now.seconds_since(session.started_at));
+    session.start = told;
+    session.started_at = now;
+    session.transcript.clone_from(&payload.transcript);
+    session.context = Some(state::Context {
+        at: now,
+        left_out: context.left_out,
+    });
+    session.shown = Shown::default();
+    session.keep()?;
+    let is_told = is_again && since < ONE_EVENT;
+    Ok((!is_told && !text.is_empty()).then_some(text))
+}
+
+/// The best few memories for the prompt that the session was not shown.
+async fn user_prompt(
+    arguments: &Arguments,
+    door: &Door,
+    payload: &Payload,
+) -> Result<Option<String>, Failure> {
+    let Some(prompt) = &payload.prompt else {
+        return Ok(None);
+    };
+    let Some(query) = text::query(prompt.expose()) else {
+        return Ok(None);
+    };
+    let now = SystemClock.now();
+    let found = door.recall(&query, text::CONSIDERED).await?;
+    let mut session = state::Session::lock(payload, &arguments.agent(payload))?;
+    let told = state::digest(prompt.expose());
+    if session.prompt == told && now.seconds_since(session.prompted_at) < ONE_EVENT {
+        return Ok(None);
+    }
+    session.prompt = told;
+    session.prompted_at = now;
+    let new = found
+        .into_iter()
+        .filter(|memory| !session.was_shown(memory));
+    let chosen = text::choose(new, &query);
+    for memory in &chosen {
+        session.shown.note(memory);
+    }
+    session.keep()?;
+    Ok((!chosen.is_empty()).then(|| text::prompt(&chosen)))
+}

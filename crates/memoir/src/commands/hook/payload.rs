@@ -1,0 +1,49 @@
+//! What a program tells of an event: the same few facts under the names that programs give them.
+
+use std::path::PathBuf;
+
+use memoir_domain::PrivateText;
+use serde_json::{Value, json};
+
+/// What is known of an event. A program that tells nothing, or no JSON, leaves all of it open.
+#[derive(Debug, Default)]
+pub(super) struct Payload {
+    pub(super) session: Option<String>,
+    pub(super) transcript: Option<PathBuf>,
+    /// The folder that the session works in.
+    pub(super) folder: Option<PathBuf>,
+    /// What the program calls the event.
+    pub(super) event: Option<String>,
+    pub(super) prompt: Option<PrivateText>,
+    /// Whether names are written as in `sessionId`.
+    pub(super) is_camel_case: bool,
+}
+
+impl Payload {
+    pub(super) fn read(told: &[u8]) -> Self {
+        let told: Value = serde_json::from_slice(told).unwrap_or_default();
+        let text = |names: &[&str]| {
+            let found = names.iter().find_map(|name| told[*name].as_str());
+            found.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let roots = told["workspace_roots"][0].as_str().map(str::to_owned);
+        Self {
+            session: text(&["session_id", "sessionId", "conversation_id"]),
+            transcript: text(&["transcript_path", "transcriptPath"]).map(PathBuf::from),
+            folder: text(&["cwd"]).or(roots).map(PathBuf::from),
+            event: text(&["hook_event_name", "hookEventName"]),
+            prompt: text(&["prompt", "user_prompt", "userPrompt"]).map(PrivateText::from),
+            is_camel_case: told["sessionId"].is_string(),
+        }
+    }
+
+    /// What the process that hands over is to know, in the first of these names.
+    pub(super) fn to_hand_over(&self) -> String {
+        json!({
+            "session_id": self.session,
+            "transcript_path": self.transcript,
+            "cwd": self.folder,
+        })
+        .to_string()
+    }
+}

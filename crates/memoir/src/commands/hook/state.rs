@@ -1,0 +1,228 @@
+//! What is known of a host's session from one event to the next: which memories it was shown, and how far its
+//! transcript was handed over. A small file for each session, for its owner only, that holds no words.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File, OpenOptions},
+    hash::{DefaultHasher, Hash, Hasher},
+    io::{Read, Seek, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use etcetera::BaseStrategy;
+use memoir_domain::{Timestamp, memory::JOURNAL_DAYS};
+use serde::{Deserialize, Serialize};
+
+use super::{door::Memory, payload::Payload};
+use crate::{database, failure::Failure};
+
+/// How long a session that nothing more is heard of is remembered.
+const KEPT: Duration = Duration::from_secs(60 * 24 * 60 * 60);
+
+/// What a session is remembered by.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    start: u64,
+    started_at: Option<Timestamp>,
+    prompt: u64,
+    prompted_at: Option<Timestamp>,
+    context: Option<Context>,
+    shown: Shown,
+    transcript: Option<PathBuf>,
+    handed_over: u64,
+    is_waiting: bool,
+}
+
+/// The context that the session was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Context {
+    pub(super) at: Timestamp,
+    /// What was left out of it.
+    pub(super) left_out: BTreeSet<u64>,
+}
+
+/// The memories that it was shown since, by number, and when each had been changed last.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Shown(BTreeMap<u64, Timestamp>);
+
+impl Shown {
+    pub(super) fn note(&mut self, memory: &Memory) {
+        self.0.insert(memory.number, memory.updated_at);
+    }
+}
+
+/// A session's file, which no other process writes meanwhile.
+pub(super) struct Session {
+    file: Option<File>,
+    /// What the text of its start was last.
+    pub(super) start: u64,
+    pub(super) started_at: Timestamp,
+    /// What its last prompt was.
+    pub(super) prompt: u64,
+    pub(super) prompted_at: Timestamp,
+    pub(super) context: Option<Context>,
+    pub(super) shown: Shown,
+    pub(super) transcript: Option<PathBuf>,
+    /// Up to which byte the transcript was handed over.
+    pub(super) handed_over: u64,
+    /// Whether there is more that could not be.
+    pub(super) is_waiting: bool,
+}
+
+impl Session {
+    /// Opens the session's file, once whoever else has it has written it. A session without a name is
+    /// remembered by nothing.
+    ///
+    /// # Errors
+    /// The file cannot be made or read.
+    pub(super) fn lock(payload: &Payload, agent: &str) -> Result<Self, Failure> {
+        match (&payload.session, folder()) {
+            (Some(session), Some(folder)) => {
+                Self::open(&folder.join("sessions").join(file_name(session, agent)))
+            }
+            _ => Ok(Self::from_kept(None, Kept::default())),
+        }
+    }
+
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let problem = |error| Failure::file("open", path, &error);
+        if let Some(folder) = path.parent() {
+            database::make_private_folder(folder).map_err(problem)?;
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path).map_err(problem)?;
+        file.lock().map_err(problem)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(problem)?;
+        // A file that was cut off is of a session that is begun anew: the worst is a memory shown twice.
+        let kept = serde_json::from_str(&text).unwrap_or_default();
+        Ok(Self::from_kept(Some(file), kept))
+    }
+
+    fn from_kept(file: Option<File>, kept: Kept) -> Self {
+        Self {
+            file,
+            start: kept.start,
+            started_at: kept.started_at.unwrap_or(Timestamp::MIN),
+            prompt: kept.prompt,
+            prompted_at: kept.prompted_at.unwrap_or(Timestamp::MIN),
+            context: kept.context,
+            shown: kept.shown,
+            transcript: kept.transcript,
+            handed_over: kept.handed_over,
+            is_waiting: kept.is_waiting,
+        }
+    }
+
+    /// Writes the file, and lets others have it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn keep(self) -> Result<(), Failure> {
+        let Some(mut file) = self.file else {
+            return Ok(());
+        };
+        let kept = Kept {
+            start: self.start,
+            started_at: Some(self.started_at),
+            prompt: self.prompt,
+            prompted_at: Some(self.prompted_at),
+            context: self.context,
+            shown: self.shown,
+            transcript: self.transcript,
+            handed_over: self.handed_over,
+            is_waiting: self.is_waiting,
+        };
+        let written = serde_json::to_vec(&kept)
+            .map_err(std::io::Error::from)
+            .and_then(|text| {
+                file.set_len(0)?;
+                file.rewind()?;
+                file.write_all(&text)
+            });
+        written.map_err(|error| Failure::new(format!("cannot keep the session's state: {error}")))
+    }
+
+    /// Whether the session has the memory before it, as it is now.
+    pub(super) fn was_shown(&self, memory: &Memory) -> bool {
+        if self.shown.0.get(&memory.number) == Some(&memory.updated_at) {
+            return true;
+        }
+        self.context.as_ref().is_some_and(|context| {
+            let was_there = memory.updated_at <= context.at
+                && (memory.is_core() || memory.created_at > context.at.plus_days(-JOURNAL_DAYS));
+            was_there && !context.left_out.contains(&memory.number)
+        })
+    }
+}
+
+/// The transcripts of sessions of which something could not be handed over, and for how long nothing was heard of
+/// the others: those are forgotten.
+pub(super) fn waiting(now: Timestamp) -> Vec<(String, PathBuf)> {
+    let Some(folder) = folder() else {
+        return Vec::new();
+    };
+    let Ok(files) = fs::read_dir(folder.join("sessions")) else {
+        return Vec::new();
+    };
+    let mut waiting = Vec::new();
+    for file in files.flatten() {
+        let kept = fs::read_to_string(file.path())
+            .ok()
+            .and_then(|text| serde_json::from_str::<Kept>(&text).ok())
+            .unwrap_or_default();
+        match kept.transcript {
+            Some(transcript) if kept.is_waiting => {
+                let name = file.file_name().to_string_lossy().into_owned();
+                waiting.push((name, transcript));
+            }
+            _ if is_old(&file.path(), now) => {
+                let _ = fs::remove_file(file.path());
+            }
+            _ => {}
+        }
+    }
+    waiting
+}
+
+fn is_old(path: &Path, now: Timestamp) -> bool {
+    let written = fs::metadata(path).and_then(|found| found.modified());
+    written.is_ok_and(|written| {
+        std::time::SystemTime::from(now.to_jiff())
+            .duration_since(written)
+            .is_ok_and(|age| age > KEPT)
+    })
+}
+
+/// `memoir` in the user's state directory, or where there is none in that of data.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let directories = etcetera::choose_base_strategy().ok()?;
+    let folder = directories
+        .state_dir()
+        .unwrap_or_else(|| directories.data_dir());
+    Some(folder.join("memoir"))
+}
+
+/// A name that any session's identifier gives, one for each agent.
+pub(super) fn file_name(session: &str, agent: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    (session, agent).hash(&mut hasher);
+    let readable: String = session
+        .chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-')
+        .take(40)
+        .collect();
+    format!("{readable}-{:016x}.json", hasher.finish())
+}
+
+/// By which a text is known again; nothing can be read from it.
+pub(super) fn digest(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,183 @@
+//! What is put before a model: the context with what waits, and the memories for one prompt.
+
+use std::{collections::BTreeSet, fmt::Write};
+
+use memoir_domain::{PrivateText, context::NOTE, quote::quote, recall::QUERY_LIMIT};
+
+use super::door::{Context, Memory, Waiting};
+use crate::{failure::Failure, show::counted};
+
+/// How many memories are looked at for a prompt.
+pub(super) const CONSIDERED: u64 = 30;
+/// How many of them are shown at most.
+const SHOWN: usize = 5;
+/// Most characters of all that are shown for one prompt.
+const SHOWN_CHARACTERS: u64 = 3_000;
+/// Shorter words say little of what a prompt is about.
+const WORD: usize = 4;
+
+/// The context, and a line for each thing that waits for the agent.
+pub(super) fn start(context: &Context, waiting: &Waiting, agent: &str) -> String {
+    let mut text = context.text.expose().trim_end().to_owned();
+    let lines = waiting_lines(context, waiting, agent);
+    if !lines.is_empty() {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str("## Waiting for you in Memoir\n");
+        for line in lines {
+            let _ = write!(text, "\n- {line}");
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn waiting_lines(context: &Context, waiting: &Waiting, agent: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    if waiting.requests > 0 {
+        let requests = counted(waiting.requests, "request", "requests");
+        lines.push(format!(
+            "{requests} for access to your memory: `view_config` or `get_context` tells who asks and why, and \
+             `answer_access_request` answers. You are free to say no."
+        ));
+    }
+    if let Some(session) = &waiting.rehearsal {
+        lines.push(format!(
+            "The refinement session {session} was a rehearsal, and nothing of it is done: `memoir session {session}` \
+             shows what it came to, and `memoir apply {session}` does it."
+        ));
+    }
+    if context.refinement_due.is_some() {
+        lines.push(
+            "A refinement session is due: `open_refinement` opens it, when there is time for it. Finishing with no \
+             edits is a good outcome."
+                .to_owned(),
+        );
+    }
+    if waiting.messages > 0 {
+        let messages = counted(waiting.messages, "message", "messages");
+        lines.push(format!(
+            "{messages} of earlier sessions wait to be read, and no model is configured that could: \
+             `memoir agent set {} model PROVIDER:NAME` gives one; or save what should last yourself.",
+            quote(agent)
+        ));
+    }
+    lines
+}
+
+/// What to look for: the words of a prompt that say something, as many as a search takes; `None` where there is
+/// none.
+pub(super) fn query(prompt: &str) -> Option<PrivateText> {
+    let mut seen = BTreeSet::new();
+    let mut query = String::new();
+    let mut room = QUERY_LIMIT;
+    for word in words(prompt) {
+        let length = word.chars().count() + 1;
+        if length > room || !seen.insert(word.to_lowercase()) {
+            continue;
+        }
+        room -= length;
+        let _ = write!(query, "{word} ");
+    }
+    (!query.is_empty()).then(|| query.trim_end().into())
+}
+
+/// The words that say something: long ones, numbers, and those of scripts that write no spaces.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| {
+            let says = |letter: char| letter.is_numeric() || !letter.is_ascii();
+            word.chars().count() >= WORD || word.chars().any(says)
+        })
+}
+
+/// The best that there is room for. One that shares no whole word with the prompt is none of them.
+pub(super) fn choose(found: impl Iterator<Item = Memory>, query: &PrivateText) -> Vec<Memory> {
+    let wanted: BTreeSet<String> = words(query.expose()).map(str::to_lowercase).collect();
+    let mut room = SHOWN_CHARACTERS;
+    found
+        .filter(|memory| {
+            let content = memory.content.expose();
+            words(content).any(|word| wanted.contains(&word.to_lowercase()))
+        })
+        .filter(|memory| {
+            let length = memory.content.chars() as u64;
+            let fits = length <= room;
+            room -= if fits { length } else { 0 };
+            fits
+        })
+        .take(SHOWN)
+        .collect()
+}
+
+/// Each on a line of its own, quoted, so that none can pass for anything else (SPEC 3.6).
+pub(super) fn prompt(memories: &[Memory]) -> String {
+    let mut text = format!("From your memory, since it may bear on this prompt. {NOTE}\n");
+    for memory in memories {
+        let origin = match memory.origin.as_str() {
+            "agent" => String::new(),
+            origin => format!(", origin {origin}"),
+        };
+        let _ = write!(
+            text,
+            "\n- #{} ({} of {}{origin}): {}",
+            memory.number,
+            memory.kind,
+            memory.created_at.date(),
+            quote(memory.content.expose())
+        );
+    }
+    text.push('\n');
+    text
+}
+
+/// Where Goose reads what is to be before its model.
+const HINTS: &str = "goose/.goosehints";
+const BEGIN: &str = "<!-- memoir: begin -->";
+const END: &str = "<!-- memoir: end -->";
+
+/// Writes the text into the file that Goose reads when a session begins, in the place of the one before.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
+    use etcetera::BaseStrategy;
+    let directories = etcetera::choose_base_strategy().map_err(|error| {
+        Failure::new(format!("the configuration directory is not known: {error}"))
+    })?;
+    let path = directories.config_dir().join(HINTS);
+    let problem = |error| Failure::file("write", &path, &error);
+    let before = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        read => read.map_err(problem)?,
+    };
+    let others = without_hints(&before);
+    let mut after = others.clone();
+    if !after.is_empty() && !after.ends_with('\n') {
+        after.push('\n');
+    }
+    let _ = write!(after, "{BEGIN}\n{text}{END}\n");
+    crate::private_file::write(&path, after.as_bytes()).map_err(problem)
+}
+
+/// The file's text without what stands there for Memoir.
+pub(crate) fn without_hints(text: &str) -> String {
+    let part = text.find(BEGIN).and_then(|begin| {
+        let end = begin + text[begin..].find(END)? + END.len();
+        Some((begin, end))
+    });
+    match part {
+        Some((begin, end)) => {
+            let rest = &text[end..];
+            format!(
+                "{}{}",
+                &text[..begin],
+                rest.strip_prefix('\n').unwrap_or(rest)
+            )
+        }
+        None => text.to_owned(),
+    }
+}

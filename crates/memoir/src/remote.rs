@@ -1,0 +1,222 @@
+//! A service that is asked in the place of a database on this machine, and where its tokens are kept.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+
+use reqwest::{Client, Method, StatusCode, Url};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{config, failure::Failure, installation::TOKEN};
+
+/// Until when one request is answered.
+const TIME: Duration = Duration::from_secs(60);
+/// Until when a connection is there.
+const CONNECTING: Duration = Duration::from_secs(5);
+
+/// One agent behind a service. It holds a token, and is never formatted.
+#[derive(Clone)]
+pub(crate) struct Remote {
+    client: Client,
+    url: Url,
+    agent: String,
+    token: String,
+}
+
+impl Remote {
+    /// With the token in the environment, or else the one that is kept for this service and agent.
+    ///
+    /// # Errors
+    /// The address is none; no agent is named, or there is no token.
+    pub(crate) fn open(url: &str, agent: Option<&str>) -> Result<Self, Failure> {
+        let url = address(url)?;
+        let agent = agent.ok_or_else(|| {
+            Failure::new("no agent is named").hint("name it with `--agent NAME` or in MEMOIR_AGENT")
+        })?;
+        let given = std::env::var(TOKEN).unwrap_or_default();
+        let token = match given.is_empty() {
+            false => given,
+            true => kept_token(&url, agent)?.ok_or_else(|| {
+                Failure::new(format!("there is no token for the agent `{agent}`")).hint(format!(
+                    "give it in {TOKEN}; `memoir setup CLIENT` keeps it for the hooks"
+                ))
+            })?,
+        };
+        // An error means that a provider of cryptography is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = Client::builder()
+            .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
+            // The token would go along to an address that nobody named.
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECTING)
+            .timeout(TIME);
+        let builder = match url.scheme() {
+            // To read the system's certificates takes longer than the request.
+            "http" => builder.tls_certs_only([]),
+            _ => builder,
+        };
+        let client = builder
+            .build()
+            .map_err(|error| Failure::new(format!("cannot make a client: {error}")))?;
+        Ok(Self {
+            client,
+            url,
+            agent: agent.to_owned(),
+            token,
+        })
+    }
+
+    pub(crate) fn agent(&self) -> &str {
+        &self.agent
+    }
+
+    /// Asks for what is under the agent; nothing for the agent itself.
+    ///
+    /// # Errors
+    /// The service is away or refuses.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        query: &[(&str, &str)],
+    ) -> Result<T, Failure> {
+        let mut url = self.place(&["v1", "agents", &self.agent, what]);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let request = self.client.request(Method::GET, url);
+        self.answer(request).await
+    }
+
+    /// Sends what belongs under the agent.
+    ///
+    /// # Errors
+    /// As for [`Remote::get`].
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        body: &Value,
+    ) -> Result<T, Failure> {
+        let url = self.place(&["v1", "agents", &self.agent, what]);
+        self.answer(self.client.post(url).json(body)).await
+    }
+
+    /// One message of the Model Context Protocol, and what is answered; `None` for nothing.
+    ///
+    /// # Errors
+    /// As for [`Remote::get`].
+    pub(crate) async fn mcp(&self, message: String) -> Result<Option<String>, Failure> {
+        let request = self
+            .client
+            .post(self.place(&["mcp"]))
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .body(message);
+        let text = self.text(request).await?;
+        Ok((!text.trim().is_empty()).then_some(text))
+    }
+
+    fn place(&self, parts: &[&str]) -> Url {
+        let mut url = self.url.clone();
+        // An address of `http` or `https` always has a path.
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty();
+            path.extend(parts.iter().filter(|part| !part.is_empty()));
+        }
+        url
+    }
+
+    async fn answer<T: DeserializeOwned>(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<T, Failure> {
+        let text = self.text(request).await?;
+        serde_json::from_str(&text)
+            // Not what the parser says, which may quote what it read.
+            .map_err(|_| Failure::new(format!("`{}` answers with something else", self.url)))
+    }
+
+    async fn text(&self, request: reqwest::RequestBuilder) -> Result<String, Failure> {
+        let away = |error: reqwest::Error| {
+            let failure = Failure::new(format!(
+                "no answer from `{}`: {}",
+                self.url,
+                innermost(&error)
+            ));
+            match error.is_connect() {
+                true => failure.hint("is it running? `memoir serve` starts it"),
+                false => failure,
+            }
+        };
+        let answer = request
+            .bearer_auth(&self.token)
+            .send()
+            .await
+            .map_err(away)?;
+        let status = answer.status();
+        let text = answer.text().await.map_err(away)?;
+        if status.is_success() {
+            return Ok(text);
+        }
+        let problem: Value = serde_json::from_str(&text).unwrap_or_default();
+        let code = problem["code"].as_str().unwrap_or("no code");
+        let told = format!("`{}` refused: {} ({code})", self.url, status.as_u16());
+        Err(match status {
+            StatusCode::UNAUTHORIZED => Failure::new(told).hint(format!(
+                "the token of `{}` may have ended or been revoked; give another one in {TOKEN}",
+                self.agent
+            )),
+            _ => Failure::new(told),
+        })
+    }
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+/// # Errors
+/// It is no address of `http` or `https`, or holds a password, which would be shown.
+fn address(url: &str) -> Result<Url, Failure> {
+    let parsed = Url::parse(url).ok().filter(|url| {
+        ["http", "https"].contains(&url.scheme())
+            && url.username().is_empty()
+            && url.password().is_none()
+    });
+    parsed.ok_or_else(|| {
+        Failure::new("the address of the service must be one such as `https://memoir.example.org`, without a password")
+            .hint(format!("the token goes into {TOKEN}"))
+    })
+}
+
+/// Tokens by service and agent.
+type Kept = BTreeMap<String, BTreeMap<String, String>>;
+
+fn tokens_path() -> Result<PathBuf, Failure> {
+    let folder = config::default_folder()
+        .ok_or_else(|| Failure::new("the user's configuration directory is not known"))?;
+    Ok(folder.join("tokens.json"))
+}
+
+fn kept() -> Result<Kept, Failure> {
+    let path = tokens_path()?;
+    match fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Kept::default()),
+        read => {
+            let read = read.map_err(|error| Failure::file("read", &path, &error))?;
+            serde_json::from_slice(&read).map_err(|_| {
+                Failure::new(format!("`{}` holds no tokens", path.display()))
+                    .hint("remove it, and give the token anew with `memoir setup CLIENT`")
+            })
+        }
+    }
+}
+
+fn kept_token(url: &Url, agent: &str) -> Result<Option<String>, Failure> {
+    let mut kept = kept()?;
+    Ok(kept
+        .remove(url.as_str())
+        .and_then(|mut agents| agents.remove(&agent.to_lowercase())))
+}

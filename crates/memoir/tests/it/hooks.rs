@@ -1,0 +1,503 @@
+//! `memoir hook`: what the programs in which agents live put before their models, and what they hand over.
+#![cfg(unix)]
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Bench, Ran, wait_until},
+    serving::Running,
+};
+
+/// The answer to an event of that program, which may take its time on a busy machine.
+fn tell(bench: &Bench, client: &str, event: &str, payload: &Value) -> Ran {
+    tell_with(bench, client, event, payload, &[])
+}
+
+fn tell_with(bench: &Bench, client: &str, event: &str, payload: &Value, more: &[&str]) -> Ran {
+    let arguments = ["hook", event, "--client", client, "--within", "20000"];
+    let ran = bench.run_with_input(&[&arguments[..], more].concat(), &payload.to_string());
+    assert_eq!(ran.code, Some(0), "a host is never stopped: {ran:?}");
+    ran
+}
+
+/// What Claude Code puts before its model.
+fn injected(ran: &Ran, event: &str) -> String {
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    let specific = &answer["hookSpecificOutput"];
+    assert_eq!(specific["hookEventName"], event);
+    specific["additionalContext"].as_str().unwrap().to_owned()
+}
+
+fn log(bench: &Bench) -> String {
+    fs::read_to_string(bench.path(".local/state/memoir/hook.log")).unwrap_or_default()
+}
+
+fn start(session: &str, source: &str) -> Value {
+    json!({"session_id": session, "transcript_path": null, "cwd": "/", "hook_event_name": "SessionStart", "source": source})
+}
+
+fn prompt(session: &str, text: &str) -> Value {
+    json!({"session_id": session, "cwd": "/", "hook_event_name": "UserPromptSubmit", "prompt": text})
+}
+
+#[test]
+fn spec_2_3_a_session_begins_with_the_context_once() {
+    let bench = Bench::with_agent();
+    let ran = tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-1", "startup"),
+    );
+    assert_eq!(ran.stdout, "", "there is nothing yet");
+    bench.remember(&["Ines prefers small functions."]);
+    let ran = tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-1", "startup"),
+    );
+    let context = bench.ok(&["context", "wren"]);
+    assert_eq!(injected(&ran, "SessionStart"), context);
+    // Two registrations tell of one event.
+    let again = tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-1", "startup"),
+    );
+    assert_eq!(again.stdout, "");
+    let other = tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-2", "startup"),
+    );
+    assert_eq!(injected(&other, "SessionStart"), context);
+}
+
+#[test]
+fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
+    let bench = Bench::with_agent();
+    for at in 0..60 {
+        let text = format!("Note {at}: {}", "long enough to count ".repeat(12));
+        bench.ok(&["remember", "wren", &text]);
+    }
+    let ran = tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-1", "startup"),
+    );
+    let text = injected(&ran, "SessionStart");
+    assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
+    assert!(text.contains("Left out here for want of room"), "{text}");
+    // What was left out is found by the prompt that it bears on.
+    let ran = tell(
+        &bench,
+        "claude-code",
+        "user-prompt",
+        &prompt("s-1", "What is in note 0?"),
+    );
+    assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 0: "));
+}
+
+#[test]
+fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
+    let bench = Bench::with_agent();
+    bench.remember(&["Ines keeps bees behind the greenhouse."]);
+    let begun = tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-1", "startup"),
+    );
+    assert!(injected(&begun, "SessionStart").contains("bees"));
+    let asked = |session: &str, text: &str| {
+        tell(&bench, "claude-code", "user-prompt", &prompt(session, text)).stdout
+    };
+    assert_eq!(
+        asked("s-1", "Where are the bees?"),
+        "",
+        "it has them before it"
+    );
+    bench.ok(&[
+        "remember",
+        "wren",
+        "The bees swarmed in May.\nTwice.",
+        "--at",
+        "2026-05-03",
+    ]);
+    let ran = tell(
+        &bench,
+        "claude-code",
+        "user-prompt",
+        &prompt("s-1", "Tell me of the bees!"),
+    );
+    let text = injected(&ran, "UserPromptSubmit");
+    assert!(
+        text.ends_with("\n- #2 (core of 2026-05-03, origin administrator): \"The bees swarmed in May.\\nTwice.\"\n"),
+        "{text}"
+    );
+    assert_eq!(asked("s-1", "And the bees once more?"), "");
+    assert_ne!(
+        asked("s-2", "Where are the bees?"),
+        "",
+        "another session has nothing before it"
+    );
+    assert_eq!(asked("s-1", "Is it on?"), "", "nothing bears on that");
+    // After its conversation was summed up, the session begins with the context again.
+    let ran = tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-1", "compact"),
+    );
+    assert!(injected(&ran, "SessionStart").contains("swarmed"));
+}
+
+#[test]
+fn spec_3_1_a_session_is_told_what_waits() {
+    let bench = Bench::with_agent();
+    for at in 0..40 {
+        let text = format!("Note {at}: {}", "long enough to count ".repeat(30));
+        bench.ok(&["remember", "wren", &text]);
+    }
+    bench.ok(&["remember", "wren", "Ann likes tea."]);
+    bench.ok(&["remember", "wren", "ann likes tea"]);
+    bench.ok(&[
+        "access",
+        "ask",
+        "wren",
+        "--purpose",
+        "a look",
+        "--minutes",
+        "5",
+    ]);
+    bench.ok(&["refine", "wren", "--rehearse"]);
+    let file = bench.write("said.txt", "Ines: I have moved to Bremen.\n");
+    let taken = bench.json(&["absorb", "wren", &file, "--later"]);
+    assert_eq!(taken["file"]["received"], 1);
+    let ran = tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-1", "startup"),
+    );
+    let text = injected(&ran, "SessionStart");
+    let (_, waiting) = text.split_once("## Waiting for you in Memoir\n").unwrap();
+    for part in [
+        "\n- 1 request for access to your memory: ",
+        "\n- A refinement session is due: ",
+        "\n- 1 message of earlier sessions wait",
+        " was a rehearsal, and nothing of it is done: ",
+    ] {
+        assert!(waiting.contains(part), "{part}: {text}");
+    }
+}
+
+/// A session file as Claude Code writes it, with so many messages.
+fn transcript(messages: usize) -> String {
+    (0..messages)
+        .map(|at| {
+            let line = json!({
+                "parentUuid": null, "isSidechain": false, "sessionId": "s-1", "type": "user",
+                "message": {"role": "user", "content": format!("This is number {at}.")},
+                "uuid": format!("u-{at}"), "timestamp": "2026-03-01T10:00:01.000Z",
+            });
+            format!("{line}\n")
+        })
+        .collect()
+}
+
+fn pending(bench: &Bench) -> i64 {
+    let path = bench.path(".local/share/memoir/memoir.db");
+    let database = rusqlite::Connection::open(path).unwrap();
+    let counted = database.query_row("SELECT count(*) FROM transcript_messages", [], |row| {
+        row.get(0)
+    });
+    counted.unwrap()
+}
+
+#[test]
+fn spec_2_6_new_messages_are_handed_over_once_however_often_it_is_told() {
+    let bench = Bench::with_agent();
+    let whole = transcript(9);
+    let cut = whole.len() - 30;
+    let file = bench.write("s-1.jsonl", &whole[..cut]);
+    let stop = json!({"session_id": "s-1", "transcript_path": file, "cwd": "/", "hook_event_name": "Stop"});
+    // At the same time, from two registrations.
+    std::thread::scope(|scope| {
+        for event in ["stop", "stop", "pre-compact"] {
+            let (bench, stop) = (&bench, &stop);
+            scope.spawn(move || assert_eq!(tell(bench, "claude-code", event, stop).stdout, ""));
+        }
+    });
+    wait_until(|| log(&bench).matches("handed over").count() == 3);
+    assert_eq!(
+        pending(&bench),
+        8,
+        "the last line was not whole: {}",
+        log(&bench)
+    );
+    fs::write(&file, &whole).unwrap();
+    tell(&bench, "claude-code", "session-end", &stop);
+    wait_until(|| log(&bench).contains("handed over 1 message; 0 known before"));
+    assert_eq!(pending(&bench), 9);
+    let taken = bench.json(&["absorb", "wren", &file, "--later"]);
+    assert_eq!(
+        taken["file"]["known"], 9,
+        "by hand they are the same messages"
+    );
+}
+
+#[test]
+fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
+    let bench = Bench::new();
+    let begun = start("s-1", "startup");
+    let ran = tell(&bench, "claude-code", "session-start", &begun);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    assert!(
+        log(&bench).contains("there is no agent yet"),
+        "{}",
+        log(&bench)
+    );
+    bench.ok(&["agent", "create", "wren"]);
+    bench.remember(&["Ines keeps bees."]);
+    // What is wrong in the command line or in what is told.
+    for (arguments, told) in [
+        (
+            &[
+                "hook",
+                "session-start",
+                "--client",
+                "claude-code",
+                "--agent",
+                "nobody",
+            ][..],
+            "{}",
+        ),
+        (&["hook", "no-such-event", "--client", "claude-code"], "{}"),
+        (
+            &["hook", "session-start", "--client", "no-such-client"],
+            "{}",
+        ),
+        (
+            &["hook", "user-prompt", "--client", "claude-code"],
+            "no JSON",
+        ),
+        (&["hook", "stop", "--client", "claude-code"], "[1, 2]"),
+        (
+            &["hook", "stop", "--client", "claude-code"],
+            r#"{"session_id":"s","transcript_path":"/no/such"}"#,
+        ),
+    ] {
+        let ran = bench.run_with_input(arguments, told);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(0), ""),
+            "{arguments:?}: {ran:?}"
+        );
+    }
+    wait_until(|| log(&bench).contains("cannot read `/no/such`"));
+    // Somebody holds on to what it waits for.
+    tell(&bench, "claude-code", "session-start", &begun);
+    let folder = bench.path(".local/state/memoir/sessions");
+    for file in fs::read_dir(&folder).unwrap() {
+        let file = fs::File::open(file.unwrap().path()).unwrap();
+        file.lock().unwrap();
+        std::mem::forget(file);
+    }
+    let slow = ["hook", "user-prompt", "--client", "claude-code"];
+    let ran = bench.run_with_input(&slow, &prompt("s-1", "Where are the bees?").to_string());
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
+    assert!(
+        log(&bench).contains("no answer within 300 ms"),
+        "{}",
+        log(&bench)
+    );
+}
+
+#[test]
+fn spec_5_1_the_log_and_the_state_of_hooks_hold_no_words() {
+    const WORD: &str = "Zwitscher";
+    let bench = Bench::with_agent();
+    bench.remember(&[&format!("{WORD} is a bird.")]);
+    tell(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-1", "startup"),
+    );
+    tell(
+        &bench,
+        "claude-code",
+        "user-prompt",
+        &prompt("s-2", &format!("Who is {WORD}?")),
+    );
+    let file = bench.write("s-1.jsonl", transcript(2).replace("number", WORD));
+    let stop = json!({"session_id": "s-1", "transcript_path": file});
+    tell(&bench, "claude-code", "stop", &stop);
+    wait_until(|| log(&bench).contains("handed over 2 messages"));
+    for (path, bytes) in crate::bench::files_in(&bench.path(".local/state/memoir")) {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(WORD), "{}", path.display());
+        use std::os::unix::fs::PermissionsExt;
+        let found = fs::metadata(bench.path(".local/state/memoir").join(&path)).unwrap();
+        assert_eq!(found.permissions().mode() & 0o77, 0, "{}", path.display());
+    }
+}
+
+#[test]
+fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
+    let bench = Bench::with_agent();
+    let token = bench.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    bench.remember(&["Ines keeps bees."]);
+    bench.write(".config/memoir/config.toml", "closed = true\n");
+    let begun = start("s-1", "startup");
+    assert_eq!(
+        tell(&bench, "claude-code", "session-start", &begun).stdout,
+        ""
+    );
+    assert!(
+        log(&bench).contains("this installation is closed"),
+        "{}",
+        log(&bench)
+    );
+    let mut command = bench.command(&[
+        "hook",
+        "session-start",
+        "--client",
+        "claude-code",
+        "--within",
+        "20000",
+    ]);
+    let ran = Ran::with_input(
+        command.env("MEMOIR_TOKEN", token.trim()),
+        &begun.to_string(),
+    );
+    assert!(injected(&ran, "SessionStart").contains("bees"));
+}
+
+#[test]
+fn spec_2_3_a_service_is_asked_as_a_database_is() {
+    let bench = Bench::with_agent();
+    let token = crate::serving::agents_token(&bench);
+    let service = Running::start(&bench, &[]);
+    bench.remember(&["Ines keeps bees."]);
+    // Another home, which has no database.
+    let away = Bench::new();
+    let url = format!("http://{}", service.address);
+    let ask = |event: &str, payload: &Value| {
+        let arguments = [
+            "hook",
+            event,
+            "--client",
+            "claude-code",
+            "--agent",
+            "wren",
+            "--within",
+            "20000",
+        ];
+        let mut command = away.command(&arguments);
+        command.env("MEMOIR_URL", &url).env("MEMOIR_TOKEN", &token);
+        let ran = Ran::with_input(&mut command, &payload.to_string());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran
+    };
+    let begun = start("s-1", "startup");
+    let text = injected(&ask("session-start", &begun), "SessionStart");
+    assert_eq!(text, bench.ok(&["context", "wren"]), "{}", log(&away));
+    bench.remember(&["The bees swarmed in May."]);
+    let ran = ask("user-prompt", &prompt("s-1", "Where are the bees?"));
+    let text = injected(&ran, "UserPromptSubmit");
+    assert!(
+        text.contains("swarmed") && !text.contains("keeps"),
+        "{text}"
+    );
+    let file = away.write("s-1.jsonl", transcript(3));
+    let stop = json!({"session_id": "s-1", "transcript_path": file});
+    ask("stop", &stop);
+    wait_until(|| log(&away).contains("handed over 3 messages; 0 known before"));
+    drop(service);
+    // It is away: what comes meanwhile is handed over once it is back.
+    fs::write(&file, transcript(4)).unwrap();
+    ask("stop", &stop);
+    wait_until(|| log(&away).contains("is it running?"));
+    assert_eq!(
+        ask("user-prompt", &prompt("s-1", "Where are the bees now?")).stdout,
+        ""
+    );
+    assert!(!away.path(".local/share").exists(), "no database was made");
+}
+
+#[test]
+fn a_project_has_an_agent_of_its_own_made_at_its_first_session() {
+    let bench = Bench::new();
+    let folders: Vec<String> = ["shop", "other"]
+        .iter()
+        .map(|name| {
+            bench
+                .write(&format!("{name}/.git/HEAD"), "")
+                .replace("/.git/HEAD", "")
+        })
+        .collect();
+    for folder in &folders {
+        let begun = json!({"session_id": folder, "cwd": folder, "source": "startup"});
+        tell_with(
+            &bench,
+            "claude-code",
+            "session-start",
+            &begun,
+            &["--per-project"],
+        );
+    }
+    let agents = bench.json(&["agent", "list"]);
+    let mut names: Vec<&str> = agents["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|agent| agent["name"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert!(
+        names[0].starts_with("other-") && names[1].starts_with("shop-"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn each_program_is_answered_in_its_own_dialect() {
+    let bench = Bench::with_agent();
+    bench.ok(&[
+        "remember",
+        "wren",
+        "Ines keeps bees behind the greenhouse.",
+        "--at",
+        "2026-05-03",
+    ]);
+    let mut answers = String::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hooks");
+    let mut fixtures: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    fixtures.sort();
+    for fixture in fixtures {
+        let client = fixture.file_stem().unwrap().to_str().unwrap().to_owned();
+        let payloads: Value = serde_json::from_slice(&fs::read(&fixture).unwrap()).unwrap();
+        for (event, payload) in payloads.as_object().unwrap() {
+            // One that reads the hooks of another.
+            let typed = client
+                .split_once(" as ")
+                .map_or(client.as_str(), |(_, typed)| typed);
+            let ran = tell(&bench, typed, event, payload);
+            answers.push_str(&format!("{client} {event}: {}\n", ran.stdout.trim_end()));
+        }
+    }
+    let hints = fs::read_to_string(bench.path(".config/goose/.goosehints")).unwrap();
+    answers.push_str(&format!("\n.goosehints:\n{hints}"));
+    insta::assert_snapshot!(answers);
+}
