@@ -110,6 +110,7 @@ pub(crate) enum Command {
     User(commands::user::Command),
     Mcp(commands::mcp::Arguments),
     Hook(commands::hook::Arguments),
+    Setup(commands::setup::Arguments),
     Serve(commands::serve::Arguments),
     #[command(subcommand)]
     Key(commands::key::Command),

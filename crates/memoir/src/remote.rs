@@ -6,7 +6,7 @@ use reqwest::{Client, Method, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{config, failure::Failure, installation::TOKEN};
+use crate::{config, failure::Failure, installation::TOKEN, private_file};
 
 /// Until when one request is answered.
 const TIME: Duration = Duration::from_secs(60);
@@ -219,4 +219,31 @@ fn kept_token(url: &Url, agent: &str) -> Result<Option<String>, Failure> {
     Ok(kept
         .remove(url.as_str())
         .and_then(|mut agents| agents.remove(&agent.to_lowercase())))
+}
+
+/// Keeps the token of an agent behind a service, readable by its owner alone; `None` forgets it.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(crate) fn keep_token(url: &str, agent: &str, token: Option<&str>) -> Result<(), Failure> {
+    let url = address(url)?;
+    let path = tokens_path()?;
+    let mut kept = kept()?;
+    let agents = kept.entry(url.to_string()).or_default();
+    let agent = agent.to_lowercase();
+    match token {
+        Some(token) => agents.insert(agent, token.to_owned()),
+        None => agents.remove(&agent),
+    };
+    kept.retain(|_, agents| !agents.is_empty());
+    let problem = |error| Failure::file("write", &path, &error);
+    if kept.is_empty() {
+        return match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(problem(error)),
+            _ => Ok(()),
+        };
+    }
+    let text = serde_json::to_vec_pretty(&kept)
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+    private_file::write(&path, &text).map_err(problem)
 }

@@ -32,6 +32,7 @@ pub(crate) mod rollback;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod sessions;
+pub(crate) mod setup;
 pub(crate) mod shred;
 pub(crate) mod stats;
 pub(crate) mod sweep;
@@ -87,6 +88,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             hook::run(global, arguments);
             Ok(crate::failure::Ending::Done)
         }
+        Command::Setup(arguments) => setup::run(&global, arguments).await,
         Command::Mcp(arguments) => mcp::run(&global, arguments).await,
         Command::Key(command) => key::run(&global, command).await,
         Command::Backup(arguments) => backup::run(&global, arguments).await,

@@ -27,6 +27,7 @@ mod output;
 mod rewind;
 mod serving;
 mod sessions;
+mod setup;
 mod stats;
 mod users;
 mod watching;

@@ -25,12 +25,13 @@ use std::{
 
 use memoir_app::{Clock, SystemClock};
 
-pub(crate) use dialect::Client;
-use dialect::Event;
+pub(crate) use dialect::{Client, Event};
 use door::Door;
 use log::Log;
 use payload::Payload;
 use state::Shown;
+pub(crate) use state::folder as state_folder;
+pub(crate) use text::without_hints;
 
 use crate::{cli::Global, failure::Failure};
 

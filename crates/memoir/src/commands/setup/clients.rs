@@ -1,0 +1,468 @@
+//! The programs that can be set up: which files each has, and what goes into them.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use etcetera::BaseStrategy;
+use serde_json::{Value, json};
+
+use super::{json as members, json::Problem, lines};
+use crate::{
+    commands::hook::{self, Event},
+    failure::Failure,
+};
+
+/// How the entries of Memoir are named wherever a name is asked for.
+const NAME: &str = "memoir";
+/// How long a program waits for a hook, in seconds, before it goes on without: more than a hook ever takes.
+const HOOK_SECONDS: u64 = 5;
+
+/// A program that can be set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Program {
+    /// Claude Code
+    ClaudeCode,
+    /// Codex CLI
+    Codex,
+    /// Gemini CLI
+    Gemini,
+    /// Cursor
+    Cursor,
+    /// Visual Studio Code
+    Vscode,
+    /// Claude Desktop
+    ClaudeDesktop,
+    /// Goose
+    Goose,
+    /// Zed
+    Zed,
+    /// OpenCode
+    Opencode,
+}
+
+/// What Memoir is called with.
+pub(super) struct Call {
+    /// The binary.
+    pub(super) program: String,
+    /// Whose memory, and where it is.
+    pub(super) arguments: Vec<String>,
+}
+
+impl Call {
+    fn mcp(&self) -> Vec<String> {
+        [&["mcp".to_owned()], &self.arguments[..]].concat()
+    }
+
+    /// With the binary before its arguments.
+    fn whole(&self, arguments: Vec<String>) -> Vec<String> {
+        std::iter::once(self.program.clone())
+            .chain(arguments)
+            .collect()
+    }
+
+    /// The line for a shell.
+    fn hook(&self, event: Event, client: hook::Client) -> String {
+        let client = client.name();
+        let words = [&self.program, "hook", event.as_str(), "--client", &client];
+        let words = words
+            .into_iter()
+            .chain(self.arguments.iter().map(String::as_str));
+        words.map(for_shell).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// As one word of a shell.
+fn for_shell(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// What is done to one file.
+pub(super) struct Edit {
+    pub(super) path: PathBuf,
+    pub(super) parts: Vec<Part>,
+}
+
+impl Edit {
+    /// Whether nobody else writes into the file.
+    pub(super) fn is_own(&self) -> bool {
+        let is_own = |part: &Part| matches!(part, Part::Whole(_) | Part::Hints);
+        self.parts.iter().all(is_own)
+    }
+}
+
+/// One part of a file that is Memoir's.
+pub(super) enum Part {
+    /// A member of objects of JSON.
+    Member(Vec<&'static str>, Value),
+    /// An element of a list of JSON: the command of a hook.
+    Hook(Vec<&'static str>, Value),
+    /// A member that must be there and is not Memoir's own.
+    Needed(Vec<&'static str>, Value),
+    /// A table of TOML.
+    Table(String, String),
+    /// A key of a table of TOML that must be true.
+    True(&'static str, &'static str),
+    /// An entry of a mapping of YAML.
+    Entry(&'static str, Vec<String>),
+    /// The whole file.
+    Whole(String),
+    /// What the hooks write into it.
+    Hints,
+}
+
+impl Part {
+    /// The file with it.
+    pub(super) fn added(&self, text: &str) -> Result<String, Problem> {
+        match self {
+            Self::Member(path, value) => members::set(text, path, value),
+            Self::Needed(path, value) => match members::get(text, path)? {
+                Some(_) => Ok(text.to_owned()),
+                None => members::set(text, path, value),
+            },
+            Self::Hook(path, value) => members::put(text, path, value, is_hook),
+            Self::Table(name, body) => lines::set_table(text, name, body),
+            Self::True(table, key) => lines::set_true(text, table, key),
+            Self::Entry(mapping, body) => lines::set_entry(text, mapping, NAME, body),
+            Self::Whole(whole) => Ok(whole.clone()),
+            Self::Hints => Ok(text.to_owned()),
+        }
+    }
+
+    /// The file without it. What is not Memoir's own stays; so do objects that it was put into, where they stood
+    /// in the file `before` or where that is not known.
+    pub(super) fn removed(&self, text: &str, before: Option<&str>) -> Result<String, Problem> {
+        if text.trim().is_empty() {
+            return Ok(text.to_owned());
+        }
+        match self {
+            Self::Member(path, _) => members::remove(text, path, kept(path, before)),
+            Self::Hook(path, _) => members::take(text, path, kept(path, before), is_hook),
+            Self::Table(name, _) => lines::remove_table(text, name),
+            Self::Entry(mapping, _) => Ok(lines::remove_entry(text, mapping, NAME)),
+            Self::Needed(path, _) => match before {
+                // It was put in for what stood beside it, and goes with the last of that.
+                Some(before) if members::get(before, path)?.is_none() => {
+                    members::remove(text, path, 0)
+                }
+                _ => Ok(text.to_owned()),
+            },
+            Self::True(..) => Ok(text.to_owned()),
+            Self::Whole(_) => Ok(String::new()),
+            Self::Hints => Ok(hook::without_hints(text)),
+        }
+    }
+}
+
+/// How many names of the path were there already.
+fn kept(path: &[&'static str], before: Option<&str>) -> usize {
+    let was_there = |depth: &usize| {
+        before.is_some_and(|before| matches!(members::get(before, &path[..*depth]), Ok(Some(_))))
+    };
+    match before {
+        Some(_) => (1..path.len() + 1).take_while(was_there).count(),
+        None => path.len(),
+    }
+}
+
+/// Whether a hook calls Memoir: in one of the forms in which programs write hooks.
+fn is_hook(value: &Value) -> bool {
+    let calls = |hook: &Value| {
+        let command = hook["command"].as_str().unwrap_or_default();
+        command.contains("memoir") && command.contains(" hook ") && command.contains(" --client ")
+    };
+    calls(value)
+        || value["hooks"]
+            .as_array()
+            .is_some_and(|hooks| hooks.iter().any(calls))
+}
+
+/// The folders in which programs keep their settings.
+pub(super) struct Folders {
+    home: PathBuf,
+    config: PathBuf,
+}
+
+impl Folders {
+    /// # Errors
+    /// The user's home is not known.
+    pub(super) fn find() -> Result<Self, Failure> {
+        let problem = |error| Failure::new(format!("the user's home is not known: {error}"));
+        let base = etcetera::choose_base_strategy().map_err(problem)?;
+        Ok(Self {
+            home: base.home_dir().to_owned(),
+            config: base.config_dir(),
+        })
+    }
+
+    /// The folder that a variable names, or else one in the user's home.
+    fn named(&self, variable: &str, default: &str) -> PathBuf {
+        let named = std::env::var_os(variable).filter(|folder| !folder.is_empty());
+        named.map_or_else(|| self.home.join(default), PathBuf::from)
+    }
+
+    /// Where programs with windows keep their settings.
+    fn application(&self, name: &str) -> PathBuf {
+        match cfg!(target_os = "macos") {
+            true => self.home.join("Library/Application Support").join(name),
+            false => self.config.join(name),
+        }
+    }
+}
+
+impl Program {
+    /// As it is typed.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// As people call it.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::Codex => "Codex CLI",
+            Self::Gemini => "Gemini CLI",
+            Self::Cursor => "Cursor",
+            Self::Vscode => "VS Code",
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::Goose => "Goose",
+            Self::Zed => "Zed",
+            Self::Opencode => "OpenCode",
+        }
+    }
+
+    /// What it cannot do, where it can be asked for no more than its tools.
+    pub(super) fn limits(self) -> Option<&'static str> {
+        match self {
+            Self::ClaudeDesktop | Self::Zed => Some(
+                "it has no hooks: its model has the tools, and reads its memory where it decides to",
+            ),
+            Self::Cursor | Self::Vscode => Some(
+                "the context is there from the beginning of a session; nothing can be put beside a prompt",
+            ),
+            Self::Goose => Some(
+                "it reads no hook's answer: the context is written into `.goosehints`, which it reads when a session begins",
+            ),
+            _ => None,
+        }
+    }
+
+    /// The folder by which it is found here.
+    pub(super) fn folder(self, folders: &Folders) -> PathBuf {
+        match self {
+            Self::ClaudeCode => folders.named("CLAUDE_CONFIG_DIR", ".claude"),
+            Self::Codex => folders.named("CODEX_HOME", ".codex"),
+            Self::Gemini => folders.home.join(".gemini"),
+            Self::Cursor => folders.home.join(".cursor"),
+            Self::Vscode => folders.application("Code"),
+            Self::ClaudeDesktop => folders.application("Claude"),
+            Self::Goose => folders.config.join("goose"),
+            Self::Zed => folders.config.join("zed"),
+            Self::Opencode => folders.config.join("opencode"),
+        }
+    }
+
+    /// What is done to its files.
+    pub(super) fn edits(self, folders: &Folders, call: &Call) -> Vec<Edit> {
+        let folder = self.folder(folders);
+        let file = |path: &str, parts| Edit {
+            path: folder.join(path),
+            parts,
+        };
+        let server = |more: Value| {
+            let mut server = json!({"command": call.program, "args": call.mcp()});
+            if let (Value::Object(server), Value::Object(more)) = (&mut server, more) {
+                server.extend(more);
+            }
+            server
+        };
+        let stdio = server(json!({"type": "stdio"}));
+        match self {
+            Self::ClaudeCode => {
+                // It keeps its servers beside the folder, and inside of one that is named.
+                let servers = match folder == folders.home.join(".claude") {
+                    true => folders.home.join(".claude.json"),
+                    false => folder.join(".claude.json"),
+                };
+                vec![
+                    Edit {
+                        path: servers,
+                        parts: vec![Part::Member(vec!["mcpServers", NAME], stdio)],
+                    },
+                    file(
+                        "settings.json",
+                        claude_hooks(call, hook::Client::ClaudeCode),
+                    ),
+                ]
+            }
+            Self::Codex => {
+                let arguments: Vec<String> =
+                    call.mcp().iter().map(|word| lines::quoted(word)).collect();
+                let table = format!(
+                    "command = {}\nargs = [{}]\n",
+                    lines::quoted(&call.program),
+                    arguments.join(", ")
+                );
+                vec![
+                    file(
+                        "config.toml",
+                        vec![
+                            Part::True("features", "hooks"),
+                            Part::Table(format!("mcp_servers.{NAME}"), table),
+                        ],
+                    ),
+                    file("hooks.json", claude_hooks(call, hook::Client::Codex)),
+                ]
+            }
+            Self::Gemini => {
+                let events = [
+                    (Event::SessionStart, "SessionStart"),
+                    (Event::UserPrompt, "BeforeAgent"),
+                    (Event::Stop, "AfterAgent"),
+                    (Event::PreCompact, "PreCompress"),
+                    (Event::SessionEnd, "SessionEnd"),
+                ];
+                let hooks = events.map(|(event, name)| {
+                    let command = call.hook(event, hook::Client::Gemini);
+                    let hook = json!({"name": NAME, "type": "command", "command": command, "timeout": HOOK_SECONDS * 1_000});
+                    Part::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
+                });
+                let mut parts = vec![Part::Member(vec!["mcpServers", NAME], server(json!({})))];
+                parts.extend(hooks);
+                vec![file("settings.json", parts)]
+            }
+            Self::Cursor => {
+                let command = call.hook(Event::SessionStart, hook::Client::Cursor);
+                vec![
+                    file(
+                        "mcp.json",
+                        vec![Part::Member(vec!["mcpServers", NAME], server(json!({})))],
+                    ),
+                    file(
+                        "hooks.json",
+                        vec![
+                            Part::Needed(vec!["version"], json!(1)),
+                            Part::Hook(vec!["hooks", "sessionStart"], json!({"command": command})),
+                        ],
+                    ),
+                ]
+            }
+            Self::Vscode => {
+                let command = call.hook(Event::SessionStart, hook::Client::Vscode);
+                let hooks = json!({"hooks": {"SessionStart": [
+                    {"type": "command", "command": command, "timeout": HOOK_SECONDS}
+                ]}});
+                vec![
+                    file(
+                        "User/mcp.json",
+                        vec![Part::Member(vec!["servers", NAME], stdio)],
+                    ),
+                    Edit {
+                        path: folders.home.join(".copilot/hooks/memoir.json"),
+                        parts: vec![Part::Whole(format!("{hooks:#}\n"))],
+                    },
+                ]
+            }
+            Self::ClaudeDesktop => vec![file(
+                "claude_desktop_config.json",
+                vec![Part::Member(vec!["mcpServers", NAME], server(json!({})))],
+            )],
+            Self::Goose => goose(folders, &folder, call),
+            Self::Zed => vec![file(
+                "settings.json",
+                vec![Part::Member(
+                    vec!["context_servers", NAME],
+                    server(json!({"env": {}})),
+                )],
+            )],
+            Self::Opencode => {
+                let command: Vec<String> = call.whole(call.mcp());
+                let plugin = include_str!("opencode.js").replace(
+                    "/*MEMOIR*/",
+                    &json!(call.whole(call.arguments.clone())).to_string(),
+                );
+                vec![
+                    file(
+                        "opencode.json",
+                        vec![Part::Member(
+                            vec!["mcp", NAME],
+                            json!({"type": "local", "command": command, "enabled": true}),
+                        )],
+                    ),
+                    file("plugin/memoir.js", vec![Part::Whole(plugin)]),
+                ]
+            }
+        }
+    }
+}
+
+/// The hooks of Claude Code, and of whoever has taken over their form.
+fn claude_hooks(call: &Call, client: hook::Client) -> Vec<Part> {
+    let events = [
+        (Event::SessionStart, "SessionStart"),
+        (Event::UserPrompt, "UserPromptSubmit"),
+        (Event::Stop, "Stop"),
+        (Event::PreCompact, "PreCompact"),
+        (Event::SessionEnd, "SessionEnd"),
+    ];
+    // Codex has no event for a session's end.
+    let events = events
+        .into_iter()
+        .filter(|(event, _)| client != hook::Client::Codex || *event != Event::SessionEnd);
+    events
+        .map(|(event, name)| {
+            let command = call.hook(event, client);
+            let hook = json!({"type": "command", "command": command, "timeout": HOOK_SECONDS});
+            Part::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
+        })
+        .collect()
+}
+
+fn goose(folders: &Folders, folder: &Path, call: &Call) -> Vec<Edit> {
+    let mut entry = vec![
+        format!("name: {NAME}"),
+        "type: stdio".to_owned(),
+        "enabled: true".to_owned(),
+        "timeout: 300".to_owned(),
+        format!("cmd: {}", lines::quoted(&call.program)),
+        "args:".to_owned(),
+    ];
+    entry.extend(
+        call.mcp()
+            .iter()
+            .map(|word| format!("  - {}", lines::quoted(word))),
+    );
+    let command = call.hook(Event::SessionStart, hook::Client::Goose);
+    let hooks = json!({"hooks": {"SessionStart": [{"hooks": [
+        {"type": "command", "command": command, "timeout": HOOK_SECONDS}
+    ]}]}});
+    let plugin = json!({
+        "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
+        "name": NAME,
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": "Writes an agent's memory where Goose reads it when a session begins",
+    });
+    let plugins = folders.home.join(".agents/plugins").join(NAME);
+    vec![
+        Edit {
+            path: folder.join("config.yaml"),
+            parts: vec![Part::Entry("extensions", entry)],
+        },
+        Edit {
+            path: plugins.join("plugin.json"),
+            parts: vec![Part::Whole(format!("{plugin:#}\n"))],
+        },
+        Edit {
+            path: plugins.join("hooks/hooks.json"),
+            parts: vec![Part::Whole(format!("{hooks:#}\n"))],
+        },
+        Edit {
+            path: folder.join(".goosehints"),
+            parts: vec![Part::Hints],
+        },
+    ]
+}

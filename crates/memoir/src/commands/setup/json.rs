@@ -1,0 +1,537 @@
+//! Changes to a file of JSON that somebody else keeps: what is not changed keeps its bytes, comments too.
+//!
+//! The text is read into a tree of places. A member or element is put behind the last one in the file's own
+//! indentation, and taking it out again gives back the bytes from before.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Why a file cannot be changed.
+pub(super) type Problem = String;
+
+/// A value and where it stands.
+#[derive(Debug)]
+struct Node {
+    place: Range<usize>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Object(Vec<Member>),
+    Array(Vec<Node>),
+    Other,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: String,
+    /// Where its name begins.
+    begin: usize,
+    value: Node,
+}
+
+impl Node {
+    fn member(&self, name: &str) -> Option<&Member> {
+        match &self.kind {
+            Kind::Object(members) => members.iter().find(|member| member.name == name),
+            _ => None,
+        }
+    }
+
+    fn at(&self, path: &[&str]) -> Option<&Node> {
+        path.iter()
+            .try_fold(self, |node, name| Some(&node.member(name)?.value))
+    }
+
+    /// Where each part of an object or array begins and ends.
+    fn parts(&self) -> Vec<Range<usize>> {
+        match &self.kind {
+            Kind::Object(members) => members
+                .iter()
+                .map(|member| member.begin..member.value.place.end)
+                .collect(),
+            Kind::Array(elements) => elements.iter().map(|node| node.place.clone()).collect(),
+            Kind::Other => Vec::new(),
+        }
+    }
+}
+
+/// The value at a path of names; `None` where there is none.
+///
+/// # Errors
+/// The text is no JSON.
+pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Problem> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let root = Reader::read(text)?;
+    Ok(root.at(path).and_then(|node| value_of(text, node)))
+}
+
+/// The value with its comments left out; `None` where it is none.
+fn value_of(text: &str, node: &Node) -> Option<Value> {
+    Some(match &node.kind {
+        Kind::Other => serde_json::from_str(&text[node.place.clone()]).ok()?,
+        Kind::Array(elements) => elements
+            .iter()
+            .map(|element| value_of(text, element))
+            .collect::<Option<Vec<_>>>()?
+            .into(),
+        Kind::Object(members) => Value::Object(
+            members
+                .iter()
+                .map(|member| Some((member.name.clone(), value_of(text, &member.value)?)))
+                .collect::<Option<_>>()?,
+        ),
+    })
+}
+
+/// Sets the value at a path of names; objects on the way are made.
+///
+/// # Errors
+/// The text is no JSON, or holds something else than an object on the way.
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Problem> {
+    let empty = "{}\n";
+    let text = if text.trim().is_empty() { empty } else { text };
+    let root = Reader::read(text)?;
+    let mut node = &root;
+    for (depth, name) in path.iter().enumerate() {
+        let Kind::Object(_) = node.kind else {
+            return Err(not_the_form(&path[..depth], "an object"));
+        };
+        match node.member(name) {
+            Some(member) => node = &member.value,
+            None => {
+                let value = path[depth + 1..]
+                    .iter()
+                    .rev()
+                    .fold(value.clone(), |value, name| {
+                        Value::Object([((*name).to_owned(), value)].into_iter().collect())
+                    });
+                let written =
+                    |indent: &Indent| format!("{}: {}", Value::from(*name), pretty(&value, indent));
+                return Ok(insert(text, &root, node, written));
+            }
+        }
+    }
+    if value_of(text, node).as_ref() == Some(value) {
+        return Ok(text.to_owned());
+    }
+    let indent = Indent::of_line(text, &root, node.place.start);
+    Ok(spliced(text, node.place.clone(), &pretty(value, &indent)))
+}
+
+/// Puts an element behind the last one of an array, in the place of the first one that `is_own`.
+///
+/// # Errors
+/// As for [`set`].
+pub(super) fn put(
+    text: &str,
+    path: &[&str],
+    value: &Value,
+    is_own: impl Fn(&Value) -> bool,
+) -> Result<String, Problem> {
+    let root = Reader::read(if text.trim().is_empty() { "{}" } else { text })?;
+    let Some(node) = root.at(path) else {
+        return set(text, path, &Value::from(vec![value.clone()]));
+    };
+    let Kind::Array(elements) = &node.kind else {
+        return Err(not_the_form(path, "a list"));
+    };
+    let own = elements
+        .iter()
+        .find_map(|element| Some((element, value_of(text, element).filter(&is_own)?)));
+    Ok(match own {
+        Some((_, found)) if found == *value => text.to_owned(),
+        Some((element, _)) => {
+            let indent = Indent::of_line(text, &root, element.place.start);
+            spliced(text, element.place.clone(), &pretty(value, &indent))
+        }
+        None => insert(text, &root, node, |indent| pretty(value, indent)),
+    })
+}
+
+/// Takes the value at a path out; the objects on the way too, from `kept` names on, where nothing is left in them.
+///
+/// # Errors
+/// The text is no JSON.
+pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, Problem> {
+    let root = Reader::read(text)?;
+    let Some((name, way)) = path.split_last() else {
+        return Ok(text.to_owned());
+    };
+    let Some(above) = root.at(way) else {
+        return Ok(text.to_owned());
+    };
+    let Kind::Object(members) = &above.kind else {
+        return Ok(text.to_owned());
+    };
+    let Some(at) = members.iter().position(|member| member.name == *name) else {
+        return Ok(text.to_owned());
+    };
+    if members.len() == 1 && way.len() > kept {
+        return remove(text, way, kept);
+    }
+    Ok(without_part(text, above, at))
+}
+
+/// Takes the elements of an array out that are `own`; the array and what holds it too, from `kept` names on, where
+/// nothing is left in it.
+///
+/// # Errors
+/// The text is no JSON.
+pub(super) fn take(
+    text: &str,
+    path: &[&str],
+    kept: usize,
+    is_own: impl Fn(&Value) -> bool,
+) -> Result<String, Problem> {
+    let mut text = text.to_owned();
+    loop {
+        let root = Reader::read(&text)?;
+        let Some(node) = root.at(path) else {
+            return Ok(text);
+        };
+        let Kind::Array(elements) = &node.kind else {
+            return Ok(text);
+        };
+        let own = elements
+            .iter()
+            .position(|element| value_of(&text, element).is_some_and(|value| is_own(&value)));
+        let Some(at) = own else {
+            return Ok(text);
+        };
+        if elements.len() == 1 && path.len() > kept {
+            return remove(&text, path, kept);
+        }
+        text = without_part(&text, node, at);
+    }
+}
+
+fn not_the_form(path: &[&str], form: &str) -> Problem {
+    match path {
+        [] => format!("it is not {form}"),
+        path => format!("`{}` is not {form}", path.join(".")),
+    }
+}
+
+fn spliced(text: &str, place: Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &text[..place.start], &text[place.end..])
+}
+
+/// How deep a line is, and by how much a deeper one is more.
+struct Indent {
+    line: String,
+    step: String,
+}
+
+impl Indent {
+    /// That of the line in which a place is.
+    fn of_line(text: &str, root: &Node, at: usize) -> Self {
+        Self {
+            line: indent_at(text, at).to_owned(),
+            step: step(text, root),
+        }
+    }
+}
+
+/// The white space at the beginning of the line.
+fn indent_at(text: &str, at: usize) -> &str {
+    let begin = text[..at].rfind('\n').map_or(0, |line| line + 1);
+    let line = &text[begin..];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// By how much the first member of the whole is deeper than the whole; two spaces where it is on its line.
+fn step(text: &str, root: &Node) -> String {
+    let first = root.parts().first().map(|part| indent_at(text, part.start));
+    match first {
+        Some(step) if !step.is_empty() => step.to_owned(),
+        _ => "  ".to_owned(),
+    }
+}
+
+fn pretty(value: &Value, indent: &Indent) -> String {
+    let mut written = Vec::new();
+    let form = serde_json::ser::PrettyFormatter::with_indent(indent.step.as_bytes());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut written, form);
+    // A value of JSON can always be written.
+    let _ = value.serialize(&mut serializer);
+    let written = String::from_utf8_lossy(&written);
+    written.replace('\n', &format!("\n{}", indent.line))
+}
+
+/// Puts a part behind the last one.
+fn insert(text: &str, root: &Node, into: &Node, written: impl Fn(&Indent) -> String) -> String {
+    let step = step(text, root);
+    match into.parts().last() {
+        Some(last) => {
+            let line = indent_at(text, last.start).to_owned();
+            let is_on_own_line = text[into.place.start..last.start].contains('\n');
+            let part = written(&Indent {
+                line: line.clone(),
+                step,
+            });
+            let part = match is_on_own_line {
+                true => format!(",\n{line}{part}"),
+                false => format!(", {part}"),
+            };
+            spliced(text, last.end..last.end, &part)
+        }
+        None => {
+            let outer = indent_at(text, into.place.start).to_owned();
+            let line = format!("{outer}{step}");
+            let part = written(&Indent {
+                line: line.clone(),
+                step,
+            });
+            // Behind the opening bracket, and what may stand in the brackets behind it.
+            let begin = into.place.start + 1;
+            let inner = &text[begin..into.place.end - 1];
+            let end = match inner.trim().is_empty() {
+                true => into.place.end - 1,
+                false => begin,
+            };
+            spliced(text, begin..end, &format!("\n{line}{part}\n{outer}"))
+        }
+    }
+}
+
+/// Takes one part out, with the comma that goes with it.
+fn without_part(text: &str, node: &Node, at: usize) -> String {
+    let parts = node.parts();
+    let part = &parts[at];
+    match (
+        at.checked_sub(1).map(|before| &parts[before]),
+        parts.get(at + 1),
+    ) {
+        // From the end of the one before on: that is where it was put.
+        (Some(before), _) => spliced(text, before.end..part.end, ""),
+        (None, Some(next)) => spliced(text, part.start..next.start, ""),
+        (None, None) => spliced(text, node.place.start + 1..node.place.end - 1, ""),
+    }
+}
+
+/// Reads JSON with comments and commas behind the last part, as settings have them.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// Deeper files are no settings.
+const DEPTH: usize = 100;
+
+impl<'a> Reader<'a> {
+    fn read(text: &'a str) -> Result<Node, Problem> {
+        let mut reader = Self {
+            text,
+            // A mark of the order of bytes is kept where it is.
+            at: if text.starts_with('\u{feff}') { 3 } else { 0 },
+        };
+        let root = reader.value(0)?;
+        reader.space();
+        match reader.at == text.len() {
+            true => Ok(root),
+            false => Err(reader.problem()),
+        }
+    }
+
+    fn problem(&self) -> Problem {
+        let line = self.text[..self.at].matches('\n').count() + 1;
+        format!("it is no JSON from line {line} on")
+    }
+
+    fn next(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Passes over white space and comments.
+    fn space(&mut self) {
+        loop {
+            let rest = &self.text[self.at..];
+            let trimmed = rest.trim_start();
+            self.at += rest.len() - trimmed.len();
+            let length = if trimmed.starts_with("//") {
+                trimmed.find('\n')
+            } else if trimmed.starts_with("/*") {
+                trimmed.find("*/").map(|end| end + 2)
+            } else {
+                return;
+            };
+            self.at += length.unwrap_or(trimmed.len());
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Node, Problem> {
+        self.space();
+        let begin = self.at;
+        let kind = match self.next() {
+            _ if depth > DEPTH => return Err(self.problem()),
+            Some(b'{') => {
+                let mut members = Vec::new();
+                self.list(b'}', |reader| {
+                    let begin = reader.at;
+                    let name = reader.string()?;
+                    reader.space();
+                    if reader.next() != Some(b':') {
+                        return Err(reader.problem());
+                    }
+                    reader.at += 1;
+                    let value = reader.value(depth + 1)?;
+                    members.push(Member { name, begin, value });
+                    Ok(())
+                })?;
+                Kind::Object(members)
+            }
+            Some(b'[') => {
+                let mut elements = Vec::new();
+                self.list(b']', |reader| {
+                    elements.push(reader.value(depth + 1)?);
+                    Ok(())
+                })?;
+                Kind::Array(elements)
+            }
+            Some(b'"') => {
+                self.string()?;
+                Kind::Other
+            }
+            _ => {
+                let rest = &self.text[self.at..];
+                let ends =
+                    |letter: char| !(letter.is_ascii_alphanumeric() || "+-.".contains(letter));
+                let length = rest.find(ends).unwrap_or(rest.len());
+                if serde_json::from_str::<Value>(&rest[..length]).is_err() {
+                    return Err(self.problem());
+                }
+                self.at += length;
+                Kind::Other
+            }
+        };
+        Ok(Node {
+            place: begin..self.at,
+            kind,
+        })
+    }
+
+    fn list(
+        &mut self,
+        end: u8,
+        mut part: impl FnMut(&mut Self) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        self.at += 1;
+        loop {
+            self.space();
+            if self.next() == Some(end) {
+                self.at += 1;
+                return Ok(());
+            }
+            part(self)?;
+            self.space();
+            match self.next() {
+                Some(b',') => self.at += 1,
+                Some(next) if next == end => {}
+                _ => return Err(self.problem()),
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<String, Problem> {
+        let rest = &self.text[self.at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+        match values.next() {
+            Some(Ok(string)) => {
+                self.at += values.byte_offset();
+                Ok(string)
+            }
+            _ => Err(self.problem()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const FILES: [&str; 9] = [
+        "{}\n",
+        "{\n}\n",
+        "{\n  \"a\": 1\n}\n",
+        "{\n\t\"a\": [],\n\t\"servers\": {}\n}",
+        "{\"a\":1,\"servers\":{\"other\":{\"x\":[1,2]}}}",
+        "// mine\n{\n    // first\n    \"servers\": {\n        \"other\": {\"x\": 1} // last\n    }\n}\n",
+        "{\n  \"hooks\": {\n    \"Start\": [\n      {\"of\": \"others\"}\n    ]\n  }\n}\n",
+        "{\r\n  \"a\": \"// no } comment\"\r\n}\r\n",
+        "\u{feff}{\"hooks\": {\"Start\": []}}",
+    ];
+
+    fn is_own(value: &Value) -> bool {
+        value["of"] == "memoir"
+    }
+
+    #[test]
+    fn what_was_put_in_comes_out_again_to_the_byte() {
+        for file in FILES {
+            let kept = usize::from(get(file, &["servers"]).unwrap().is_some());
+            let changed = set(
+                file,
+                &["servers", "memoir"],
+                &json!({"command": "m", "args": ["x"]}),
+            )
+            .unwrap();
+            assert_eq!(
+                get(&changed, &["servers", "memoir", "args", "x"]).unwrap(),
+                None
+            );
+            assert_eq!(
+                get(&changed, &["servers", "memoir"]).unwrap(),
+                Some(json!({"command": "m", "args": ["x"]})),
+                "{changed}"
+            );
+            let again = set(
+                &changed,
+                &["servers", "memoir"],
+                &json!({"command": "m", "args": ["x"]}),
+            );
+            assert_eq!(again.unwrap(), changed);
+            let back = remove(&changed, &["servers", "memoir"], kept).unwrap();
+            assert!(same(&back, file), "{file:?}: {back:?}");
+
+            let path = ["hooks", "Start"];
+            let kept = match (get(file, &path[..1]), get(file, &path)) {
+                (_, Ok(Some(_))) => 2,
+                (Ok(Some(_)), _) => 1,
+                _ => 0,
+            };
+            let changed = put(file, &path, &json!({"of": "memoir", "at": 1}), is_own).unwrap();
+            let replaced = put(&changed, &path, &json!({"of": "memoir", "at": 2}), is_own).unwrap();
+            assert_eq!(replaced, changed.replace("\"at\": 1", "\"at\": 2"));
+            let back = take(&replaced, &path, kept, is_own).unwrap();
+            assert!(same(&back, file), "{file:?}: {back:?}");
+        }
+    }
+
+    /// Empty brackets may have been written over two lines.
+    fn same(one: &str, other: &str) -> bool {
+        one == other || other.trim().len() < 4 && one.trim() == "{}"
+    }
+
+    #[test]
+    fn what_is_no_json_or_of_another_form_is_refused() {
+        for (file, told) in [
+            ("{\n  \"a\": oops\n}", "it is no JSON from line 2 on"),
+            ("{\"a\": 1} more", "it is no JSON from line 1 on"),
+            ("[1]", "it is not an object"),
+            ("{\"a\": 1}", "`a` is not an object"),
+        ] {
+            let refused = set(file, &["a", "b"], &json!(1)).unwrap_err();
+            assert_eq!(refused, told, "{file}");
+        }
+        assert!(put("{\"a\": {}}", &["a"], &json!(1), |_| false).is_err());
+        assert!(get(&"[".repeat(100_000), &[]).is_err());
+    }
+}

@@ -1,0 +1,236 @@
+//! Changes to files whose parts are lines: the tables of TOML, and the entries of one mapping of YAML.
+
+use super::json::Problem;
+
+/// Puts a table of TOML behind all others, or in the place of the one of that name.
+///
+/// # Errors
+/// The text is no TOML, or would be none afterwards.
+pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Problem> {
+    let block = format!("[{name}]\n{body}");
+    check_toml(text)?;
+    let changed = match table(text, name) {
+        Some((begin, end)) if text[begin..end].trim_end() == block.trim_end() => text.to_owned(),
+        Some((begin, end)) => {
+            let space = &text[begin..end][text[begin..end].trim_end().len()..];
+            format!(
+                "{}{}{space}{}",
+                &text[..begin],
+                block.trim_end(),
+                &text[end..]
+            )
+        }
+        None => {
+            let between = match text {
+                "" => "",
+                text if text.ends_with('\n') => "\n",
+                _ => "\n\n",
+            };
+            format!("{text}{between}{block}")
+        }
+    };
+    check_toml(&changed)?;
+    Ok(changed)
+}
+
+/// Takes a table of TOML out, with the empty line before it.
+///
+/// # Errors
+/// The text is no TOML.
+pub(super) fn remove_table(text: &str, name: &str) -> Result<String, Problem> {
+    check_toml(text)?;
+    Ok(match table(text, name) {
+        Some((begin, end)) => {
+            let before = &text[..begin];
+            let before = match before.ends_with("\n\n") {
+                true => &before[..before.len() - 1],
+                false => before,
+            };
+            format!("{before}{}", &text[end..])
+        }
+        None => text.to_owned(),
+    })
+}
+
+/// Whether a key of a table of TOML is true.
+pub(super) fn is_true(text: &str, table: &str, key: &str) -> bool {
+    let file: toml::Table = toml::from_str(text).unwrap_or_default();
+    let value = file.get(table).and_then(|table| table.get(key));
+    value.and_then(toml::Value::as_bool) == Some(true)
+}
+
+/// Sets a key of a table of TOML to true.
+///
+/// # Errors
+/// The text is no TOML, or would be none afterwards.
+pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Problem> {
+    check_toml(text)?;
+    if is_true(text, name, key) {
+        return Ok(text.to_owned());
+    }
+    let changed = match table(text, name) {
+        Some((begin, _)) => {
+            let line = begin + format!("[{name}]").len();
+            format!("{}\n{key} = true{}", &text[..line], &text[line..])
+        }
+        None => set_table(text, name, &format!("{key} = true\n"))?,
+    };
+    check_toml(&changed)?;
+    Ok(changed)
+}
+
+fn check_toml(text: &str) -> Result<(), Problem> {
+    toml::from_str::<toml::Table>(text)
+        .map(drop)
+        .map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.unwrap_or_default().matches('\n').count() + 1;
+            format!("it is no TOML, or has this already in another form, at line {line}")
+        })
+}
+
+/// Where a table begins and ends: behind its last key, since comments may be about what follows.
+fn table(text: &str, name: &str) -> Option<(usize, usize)> {
+    let header = format!("[{name}]");
+    let mut found: Option<(usize, usize)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let begin = at;
+        at += line.len();
+        let is_header = line.starts_with('[');
+        let is_key = !line.trim().is_empty() && !line.starts_with('#');
+        match &mut found {
+            Some(_) if is_header => break,
+            Some((_, end)) if is_key => *end = at,
+            None if is_header && line.trim_end() == header => found = Some((begin, at)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Puts an entry into a mapping at the top of a file of YAML, in the place of the one of that name. `body` is its
+/// lines, each deeper by two spaces than the entry's name.
+///
+/// # Errors
+/// The mapping is written on one line.
+pub(super) fn set_entry(
+    text: &str,
+    mapping: &str,
+    name: &str,
+    body: &[String],
+) -> Result<String, Problem> {
+    let text = remove_entry(text, mapping, name);
+    let block = |indent: &str| {
+        let lines = body.iter().map(|line| format!("{indent}  {line}\n"));
+        format!("{indent}{name}:\n{}", lines.collect::<String>())
+    };
+    let header = format!("{mapping}:");
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        if let Some(rest) = line.strip_prefix(&header) {
+            let rest = rest.split('#').next().unwrap_or_default().trim();
+            if !rest.is_empty() {
+                return Err(format!("`{mapping}` is written on one line"));
+            }
+            let next = text[at..].lines().find(|line| !line.trim().is_empty());
+            let indent = next.map_or("", |line| &line[..line.len() - line.trim_start().len()]);
+            let indent = if indent.is_empty() { "  " } else { indent };
+            let (before, after) = text.split_at(at);
+            let end = if before.ends_with('\n') { "" } else { "\n" };
+            return Ok(format!("{before}{end}{}{after}", block(indent)));
+        }
+    }
+    let end = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    Ok(format!("{text}{end}{header}\n{}", block("  ")))
+}
+
+/// Takes an entry out of a mapping at the top of a file of YAML.
+pub(super) fn remove_entry(text: &str, mapping: &str, name: &str) -> String {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut kept = String::new();
+    let mut is_inside = false;
+    let mut gone = None;
+    for line in text.split_inclusive('\n') {
+        let is_blank = line.trim().is_empty();
+        if !is_blank && depth(line) == 0 {
+            is_inside = line.starts_with(&format!("{mapping}:"));
+            gone = None;
+        }
+        match gone {
+            Some(entry) if !is_blank && depth(line) > entry => continue,
+            Some(_) if !is_blank => gone = None,
+            _ => {}
+        }
+        if is_inside && depth(line) > 0 && line.trim() == format!("{name}:") {
+            gone = Some(depth(line));
+            continue;
+        }
+        kept.push_str(line);
+    }
+    kept
+}
+
+/// The text in quotes, for TOML and YAML alike: both read those of JSON.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_come_and_go_and_leave_the_others() {
+        for file in [
+            "",
+            "model = \"x\"\n",
+            "[a]\nb = 1 # mine\n\n[c]\n",
+            "[mcp_servers.other]\ncommand = \"y\"\n",
+        ] {
+            let changed = set_table(file, "mcp_servers.memoir", "command = \"m\"\n").unwrap();
+            assert_eq!(
+                set_table(&changed, "mcp_servers.memoir", "command = \"m\"\n").unwrap(),
+                changed
+            );
+            let other = set_table(&changed, "mcp_servers.memoir", "command = \"n\"\n").unwrap();
+            assert_eq!(other, changed.replace("\"m\"", "\"n\""));
+            assert_eq!(remove_table(&other, "mcp_servers.memoir").unwrap(), file);
+        }
+        let features = set_true("[features]\nweb = true\n", "features", "hooks").unwrap();
+        assert_eq!(features, "[features]\nhooks = true\nweb = true\n");
+        assert_eq!(set_true(&features, "features", "hooks").unwrap(), features);
+        assert!(set_table("a = [", "b", "").is_err());
+        assert!(set_table("mcp_servers = { memoir = {} }\n", "mcp_servers.memoir", "").is_err());
+    }
+
+    #[test]
+    fn entries_come_and_go_and_leave_the_others() {
+        let body = [
+            "type: stdio".to_owned(),
+            "args:".to_owned(),
+            "  - x".to_owned(),
+        ];
+        for file in [
+            "extensions:\n  developer:\n    enabled: true\nGOOSE_MODEL: x\n",
+            "GOOSE_MODEL: x\nextensions:\n    developer:\n        enabled: true\n",
+        ] {
+            let changed = set_entry(file, "extensions", "memoir", &body).unwrap();
+            assert_eq!(
+                set_entry(&changed, "extensions", "memoir", &body).unwrap(),
+                changed
+            );
+            assert_eq!(remove_entry(&changed, "extensions", "memoir"), file);
+        }
+        assert_eq!(
+            set_entry("", "extensions", "memoir", &body[..1]).unwrap(),
+            "extensions:\n  memoir:\n    type: stdio\n"
+        );
+        assert!(set_entry("extensions: {}\n", "extensions", "memoir", &body).is_err());
+    }
+}

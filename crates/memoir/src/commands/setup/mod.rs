@@ -1,0 +1,416 @@
+//! `memoir setup`: registers an agent's tools with a program, and the hooks that put its memory before the model.
+//!
+//! It shows the difference of every file before it writes one. What it has written is kept in a record with what
+//! stood there before (`record.rs`), so that `--remove` gives every byte back; in a file that was changed since,
+//! it takes out what is Memoir's and nothing else.
+
+mod clients;
+mod json;
+mod lines;
+mod record;
+
+use std::{
+    fs, io,
+    io::{BufRead, IsTerminal},
+    path::{Path, PathBuf},
+};
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use clients::{Call, Edit, Folders, Program};
+use record::Record;
+
+use super::hook::Whose;
+use crate::{
+    cli::Global,
+    database,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, TOKEN, agent_in_environment},
+    private_file,
+    remote::{self, Remote},
+    show::{Table, diff::diff},
+    terminal::{self, BOLD, safe},
+};
+
+/// The name of the agent that is made where there is none yet.
+const FIRST_AGENT: &str = "assistant";
+
+/// Give a program an agent's memory: its tools, and hooks that put it before the model
+///
+/// Without a program, it says which ones were found here and what each has. Every file's difference is shown
+/// before it is written; `--remove` takes every byte back.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The program
+    program: Option<Program>,
+    #[command(flatten)]
+    whose: Whose,
+    /// The service that keeps the memory, in place of a database on this machine; the agent's token is taken from
+    /// `MEMOIR_TOKEN` and kept in a file for its owner only
+    #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
+    url: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Take it back
+    #[arg(long, requires = "program", conflicts_with_all = ["agent", "per_project", "url"])]
+    remove: bool,
+}
+
+/// One file, and what becomes of it; `None` where there is none.
+struct Change {
+    path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Change {
+    fn is_one(&self) -> bool {
+        self.before != self.after
+    }
+
+    fn name(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (before, after) if before == after => "unchanged",
+            (None, _) => "made",
+            (_, None) => "removed",
+            _ => "changed",
+        }
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let problem = |error| Failure::file("write", &self.path, &error);
+        match &self.after {
+            Some(text) => private_file::write(&self.path, text.as_bytes()).map_err(problem),
+            None => match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(problem(error)),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let folders = Folders::find()?;
+    match arguments.program {
+        None => overview(global, &folders),
+        Some(program) if arguments.remove => {
+            let record = Record::read(program)?;
+            let changes = taken_back(program, &folders, &record)?;
+            if !agreed(global, &arguments, &changes)? {
+                return Ok(Ending::Refused);
+            }
+            for change in changes.iter().filter(|change| change.is_one()) {
+                change.write()?;
+            }
+            record.remove_folders();
+            record.forget()?;
+            tell(global, program, None, &changes, &arguments)
+        }
+        Some(program) => {
+            let (agent, call) = call(global, &arguments).await?;
+            let changes = added(program.edits(&folders, &call))?;
+            if !agreed(global, &arguments, &changes)? {
+                return Ok(Ending::Refused);
+            }
+            if let Some(agent) = &agent {
+                make(global, &arguments, agent).await?;
+            }
+            let mut record = Record::read(program)?;
+            for change in changes.iter().filter(|change| change.is_one()) {
+                // The record first: what was there is known whatever happens next.
+                record.note(change)?;
+                change.write()?;
+            }
+            tell(global, program, agent.as_deref(), &changes, &arguments)
+        }
+    }
+}
+
+/// The agent, and what Memoir is called with. An agent is named; a project's is not known yet.
+async fn call(global: &Global, arguments: &Arguments) -> Result<(Option<String>, Call), Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("the path of this program is not known: {error}")))?;
+    let mut words = Vec::new();
+    let whose = &arguments.whose;
+    let agent = match whose.per_project {
+        true => None,
+        false => Some(agent_name(global, arguments).await?),
+    };
+    match &agent {
+        Some(agent) => words.extend(["--agent".to_owned(), agent.clone()]),
+        None => words.push("--per-project".to_owned()),
+    }
+    if let Some(prefix) = &whose.prefix {
+        words.extend(["--prefix".to_owned(), prefix.clone()]);
+    }
+    if let Some(url) = &arguments.url {
+        words.extend(["--url".to_owned(), url.clone()]);
+    } else {
+        if global.database.is_some() {
+            let path = database::path(global.database.as_deref())?;
+            words.extend(["--database".to_owned(), absolute(&path)?]);
+        }
+        if global.account != memoir_app::DEFAULT_ACCOUNT {
+            words.extend(["--account".to_owned(), global.account.clone()]);
+        }
+        if let Some(config) = &global.config {
+            words.extend(["--config".to_owned(), absolute(config)?]);
+        }
+    }
+    let program = program.display().to_string();
+    let arguments = words;
+    Ok((agent, Call { program, arguments }))
+}
+
+fn absolute(path: &Path) -> Result<String, Failure> {
+    let absolute =
+        std::path::absolute(path).map_err(|error| Failure::file("find", path, &error))?;
+    Ok(absolute.display().to_string())
+}
+
+/// The agent that is named; else the only one that there is, or the first one that is to be made.
+async fn agent_name(global: &Global, arguments: &Arguments) -> Result<String, Failure> {
+    let named = arguments.whose.agent.clone().or_else(agent_in_environment);
+    if let Some(name) = named {
+        return Ok(name);
+    }
+    if arguments.url.is_some() {
+        return Err(Failure::new("no agent is named").hint("name it with `--agent NAME`"));
+    }
+    let installation = Installation::open(global).await?;
+    if installation.account.agent_page(None, 1).await?.is_empty() {
+        return Ok(FIRST_AGENT.to_owned());
+    }
+    Ok(installation.agent_or_only(None).await?.name().to_owned())
+}
+
+/// Makes the agent where there is none; behind a service, looks whether its token opens it, and keeps that.
+async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(), Failure> {
+    let Some(url) = &arguments.url else {
+        let installation = Installation::open(global).await?;
+        let agent = installation.agent_or_new(agent).await?;
+        return installation.for_its_own_eyes(&agent).await;
+    };
+    let remote = Remote::open(url, Some(agent))?;
+    remote.get::<serde_json::Value>("", &[]).await?;
+    match std::env::var(TOKEN) {
+        Ok(token) if !token.is_empty() => remote::keep_token(url, agent, Some(&token)),
+        _ => Ok(()),
+    }
+}
+
+/// The files with what is Memoir's.
+fn added(edits: Vec<Edit>) -> Result<Vec<Change>, Failure> {
+    edits
+        .into_iter()
+        .filter_map(|edit| {
+            let changed = |text: &str| {
+                edit.parts
+                    .iter()
+                    .try_fold(text.to_owned(), |text, part| part.added(&text))
+            };
+            match change(&edit.path, changed) {
+                // What only the hooks write is not made here.
+                Ok(change) if change.before.is_none() && change.after.as_deref() == Some("") => {
+                    None
+                }
+                made => Some(made),
+            }
+        })
+        .collect()
+}
+
+/// The files as they were, or where they were changed since, without what is Memoir's.
+fn taken_back(
+    program: Program,
+    folders: &Folders,
+    record: &Record,
+) -> Result<Vec<Change>, Failure> {
+    let nobody = Call {
+        program: String::new(),
+        arguments: Vec::new(),
+    };
+    let edits = program.edits(folders, &nobody).into_iter();
+    edits
+        .map(|edit| {
+            let path = &edit.path;
+            let removed = |text: &str| {
+                edit.parts
+                    .iter()
+                    .rev()
+                    .try_fold(text.to_owned(), |text, part| {
+                        part.removed(&text, record.stood_before(path))
+                    })
+            };
+            let mut change = change(path, removed)?;
+            let is_empty = |text: &str| matches!(text.trim(), "" | "{}");
+            match record.before(path, change.before.as_deref()) {
+                Some(before) => change.after = before,
+                None if change.before.is_none() => change.after = None,
+                // What was made here, and holds nothing more, goes.
+                None if (record.has_made(path) || edit.is_own())
+                    && change.after.as_deref().is_some_and(is_empty) =>
+                {
+                    change.after = None;
+                }
+                None => {}
+            }
+            Ok(change)
+        })
+        .collect()
+}
+
+fn change(
+    path: &Path,
+    changed: impl Fn(&str) -> Result<String, json::Problem>,
+) -> Result<Change, Failure> {
+    let before = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(|error| Failure::file("read", path, &error))?),
+    };
+    let after = changed(before.as_deref().unwrap_or_default()).map_err(|problem| {
+        Failure::new(format!("cannot change `{}`: {problem}", path.display()))
+            .hint("nothing was changed; put the file right, or out of the way, and try again")
+    })?;
+    Ok(Change {
+        path: path.to_owned(),
+        before,
+        after: Some(after),
+    })
+}
+
+/// Shows the differences, and asks.
+fn agreed(global: &Global, arguments: &Arguments, changes: &[Change]) -> Result<bool, Failure> {
+    let changes: Vec<&Change> = changes.iter().filter(|change| change.is_one()).collect();
+    if !global.json {
+        for change in &changes {
+            terminal::print(&format!(
+                "{BOLD}{}{BOLD:#}",
+                safe(&change.path.display().to_string())
+            ))?;
+            let text = diff(change.before.as_deref(), change.after.as_deref());
+            terminal::print(&format!("{}\n", only_near_changes(&text)))?;
+        }
+    }
+    if arguments.yes || changes.is_empty() {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() {
+        return Err(
+            Failure::new("nothing was changed: nobody was there to agree")
+                .hint("look at the differences, and give `--yes`"),
+        );
+    }
+    terminal::note("Write this? [y/N]");
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(format!("cannot read the answer: {error}")))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// The lines that differ, and three around each.
+fn only_near_changes(text: &str) -> String {
+    const AROUND: usize = 3;
+    let lines: Vec<&str> = text.lines().collect();
+    let differs = |line: &&str| {
+        let plain = anstream::adapter::strip_str(line).to_string();
+        plain.starts_with(['+', '-'])
+    };
+    let near = |at: usize| {
+        let from = at.saturating_sub(AROUND);
+        let to = (at + AROUND + 1).min(lines.len());
+        lines[from..to].iter().any(differs)
+    };
+    let mut shown = String::new();
+    let mut is_gap = false;
+    for (at, line) in lines.iter().enumerate() {
+        if near(at) {
+            is_gap = false;
+            shown.push_str(line);
+            shown.push('\n');
+        } else if !is_gap {
+            is_gap = true;
+            shown.push_str("  …\n");
+        }
+    }
+    shown
+}
+
+fn tell(
+    global: &Global,
+    program: Program,
+    agent: Option<&str>,
+    changes: &[Change],
+    arguments: &Arguments,
+) -> Outcome {
+    if global.json {
+        let files = changes
+            .iter()
+            .map(|change| json!({"path": change.path, "change": change.name()}));
+        terminal::json(&json!({
+            "program": program.name(),
+            "agent": agent,
+            "files": files.collect::<Vec<_>>(),
+        }))?;
+        return Ok(Ending::Done);
+    }
+    let title = program.title();
+    let is_changed = changes.iter().any(Change::is_one);
+    terminal::print(&match (arguments.remove, is_changed, agent) {
+        (true, true, _) => format!("{title} is as it was before"),
+        (true, false, _) => format!("{title} has nothing of Memoir"),
+        (false, true, Some(agent)) => {
+            format!(
+                "{title} has the memory of `{}` from its next session on",
+                safe(agent)
+            )
+        }
+        (false, true, None) => {
+            format!("{title} has a memory for each project from its next session on")
+        }
+        (false, false, _) => format!("{title} is set up already; nothing was changed"),
+    })?;
+    if !arguments.remove
+        && let Some(limits) = program.limits()
+    {
+        terminal::note(&format!("note: {limits}"));
+    }
+    Ok(Ending::Done)
+}
+
+/// Which programs are here, and what each has.
+fn overview(global: &Global, folders: &Folders) -> Outcome {
+    let mut found = Vec::new();
+    for program in Program::value_variants() {
+        let is_here = program.folder(folders).is_dir();
+        let record = Record::read(*program)?;
+        let has = match taken_back(*program, folders, &record) {
+            Err(_) => "its settings cannot be read",
+            Ok(changes) if changes.iter().any(Change::is_one) => "set up",
+            Ok(_) => "nothing of Memoir",
+        };
+        found.push((*program, is_here, has));
+    }
+    if global.json {
+        let items = found.iter().map(|(program, is_here, has)| {
+            json!({"program": program.name(), "found": is_here, "set_up": *has == "set up"})
+        });
+        terminal::json(&json!({"items": items.collect::<Vec<_>>()}))?;
+        return Ok(Ending::Done);
+    }
+    let mut table = Table::new(["program", "found here", "has", "set it up with"]);
+    for (program, is_here, has) in found {
+        table.row([
+            program.title().to_owned(),
+            if is_here { "yes" } else { "no" }.to_owned(),
+            has.to_owned(),
+            format!("memoir setup {}", program.name()),
+        ]);
+    }
+    terminal::print(&table.to_string())?;
+    Ok(Ending::Done)
+}

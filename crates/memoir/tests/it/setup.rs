@@ -1,0 +1,320 @@
+//! `memoir setup`: what is written into the files of other programs, and taken back to the byte.
+#![cfg(unix)]
+
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Bench, Ran, files_in},
+    serving::Running,
+};
+
+const PROGRAMS: [&str; 9] = [
+    "claude-code",
+    "codex",
+    "gemini",
+    "cursor",
+    "vscode",
+    "claude-desktop",
+    "goose",
+    "zed",
+    "opencode",
+];
+
+/// Settings that somebody has had for long, in their own form.
+const SETTINGS: [(&str, &str); 12] = [
+    (
+        ".claude.json",
+        "{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"x\"\n    }\n  }\n}",
+    ),
+    (
+        ".claude/settings.json",
+        "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\": [{\"type\": \"command\", \"command\": \"notify-send done\"}]}\n        ]\n    }\n}\n",
+    ),
+    (
+        ".codex/config.toml",
+        "model = \"gpt-5\"\n\n[features]\nweb_search = true\n\n[mcp_servers.other]\ncommand = \"x\"\n",
+    ),
+    (".gemini/settings.json", "{\"theme\":\"GitHub\"}"),
+    (".cursor/mcp.json", "{\n\t\"mcpServers\": {}\n}\n"),
+    (
+        ".cursor/hooks.json",
+        "{\n  \"version\": 1,\n  \"hooks\": {}\n}\n",
+    ),
+    (
+        ".config/Code/User/mcp.json",
+        "{\n\t// mine\n\t\"servers\": {\n\t\t\"other\": {\"url\": \"http://x\"}, // last\n\t}\n}\n",
+    ),
+    (".config/Claude/claude_desktop_config.json", "{}"),
+    (
+        ".config/goose/config.yaml",
+        "GOOSE_PROVIDER: openai\nextensions:\n  developer:\n    enabled: true\n    type: builtin\n",
+    ),
+    (".config/goose/.goosehints", "Speak plainly.\n"),
+    (
+        ".config/zed/settings.json",
+        "// Zed settings\n{\n  \"theme\": \"One\",\n}\n",
+    ),
+    (
+        ".config/opencode/opencode.json",
+        "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
+    ),
+];
+
+fn with_settings() -> Bench {
+    let bench = Bench::with_agent();
+    for (path, text) in SETTINGS {
+        bench.write(path, text);
+    }
+    bench
+}
+
+/// Everything in the home that is not Memoir's own.
+fn others(bench: &Bench) -> BTreeMap<PathBuf, Vec<u8>> {
+    let own = [".local/", ".config/memoir/", "tmp/"];
+    let home = bench.path("");
+    files_in(&home)
+        .into_iter()
+        .map(|(path, bytes)| (path.strip_prefix(&home).unwrap().to_owned(), bytes))
+        .filter(|(path, _)| !own.iter().any(|own| path.starts_with(own)))
+        .collect()
+}
+
+#[test]
+fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
+    for (bench, is_new) in [(with_settings(), false), (Bench::with_agent(), true)] {
+        let before = others(&bench);
+        for program in PROGRAMS {
+            let ran = bench.run(&["setup", program, "--yes"]);
+            assert_eq!(ran.code, Some(0), "{program}: {ran:?}");
+            assert!(
+                ran.stdout.contains("the memory of `wren`"),
+                "{program}: {ran:?}"
+            );
+        }
+        let after = others(&bench);
+        for (path, bytes) in &after {
+            let text = String::from_utf8_lossy(bytes);
+            assert!(
+                text.contains("memoir") || path.ends_with(".goosehints"),
+                "{}",
+                path.display()
+            );
+        }
+        assert!(after.len() >= before.len() && after != before);
+        for program in PROGRAMS {
+            let again = bench.ok(&["setup", program, "--yes"]);
+            assert!(
+                again.contains("is set up already; nothing was changed"),
+                "{again}"
+            );
+        }
+        assert_eq!(others(&bench), after);
+        let listed = bench.json(&["setup"]);
+        for item in listed["items"].as_array().unwrap() {
+            assert_eq!(
+                (&item["found"], &item["set_up"]),
+                (&json!(true), &json!(true)),
+                "{item}"
+            );
+        }
+        for program in PROGRAMS {
+            bench.ok(&["setup", program, "--remove", "--yes"]);
+        }
+        assert_eq!(others(&bench), before);
+        if is_new {
+            assert!(!bench.path(".agents").exists() && !bench.path(".copilot").exists());
+        }
+        for program in PROGRAMS {
+            let ran = bench.ok(&["setup", program, "--remove", "--yes"]);
+            assert!(ran.contains("has nothing of Memoir"), "{program}: {ran}");
+        }
+    }
+}
+
+#[test]
+fn what_others_wrote_since_stays_when_it_is_taken_back() {
+    let bench = with_settings();
+    let before = others(&bench);
+    for program in PROGRAMS {
+        bench.ok(&["setup", program, "--yes"]);
+    }
+    // Somebody has written into each file meanwhile, and a session of Goose has begun.
+    let mut expected = before.clone();
+    for (path, _) in SETTINGS {
+        let full = bench.path(path);
+        let text = fs::read_to_string(&full).unwrap();
+        let name = PathBuf::from(path);
+        let added = match name.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => " ",
+            _ => "# mine\n",
+        };
+        fs::write(&full, format!("{text}{added}")).unwrap();
+        expected.get_mut(&name).unwrap().extend(added.as_bytes());
+    }
+    for program in PROGRAMS {
+        bench.ok(&["setup", program, "--remove", "--yes"]);
+    }
+    let after = others(&bench);
+    for (path, bytes) in &expected {
+        let (now, then) = (
+            String::from_utf8_lossy(&after[path]),
+            String::from_utf8_lossy(bytes),
+        );
+        if path.ends_with("config.toml") {
+            // A feature that was turned on may be wanted by others by now.
+            assert_eq!(now.replace("hooks = true\n", ""), then);
+        } else {
+            assert_eq!(now, then, "{}", path.display());
+        }
+    }
+    assert_eq!(after.len(), expected.len());
+}
+
+#[test]
+fn the_hooks_that_are_written_are_those_that_answer() {
+    let bench = Bench::new();
+    let made = bench.run(&["setup", "claude-code", "--yes"]);
+    assert!(
+        made.stdout.contains("the memory of `assistant`"),
+        "{made:?}"
+    );
+    assert!(
+        made.stdout.contains("+ "),
+        "the differences are shown: {made:?}"
+    );
+    bench.ok(&["remember", "assistant", "Ines keeps bees."]);
+    let settings: Value =
+        serde_json::from_slice(&fs::read(bench.path(".claude/settings.json")).unwrap()).unwrap();
+    let command = settings["hooks"]["SessionStart"][0]["hooks"][0]["command"]
+        .as_str()
+        .unwrap();
+    // As the program calls it, with the time of a busy machine.
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", &format!("{command} --within 20000")])
+        .env_clear()
+        .env("HOME", bench.path("."));
+    let ran = Ran::with_input(&mut shell, r#"{"session_id": "s-1"}"#);
+    assert!(ran.stdout.contains("bees"), "{ran:?}");
+    let servers: Value =
+        serde_json::from_slice(&fs::read(bench.path(".claude.json")).unwrap()).unwrap();
+    let server = &servers["mcpServers"]["memoir"];
+    assert_eq!(server["args"], json!(["mcp", "--agent", "assistant"]));
+}
+
+#[test]
+fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
+    let bench = with_settings();
+    let before = others(&bench);
+    let refused = bench.run(&["setup", "claude-code"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused
+            .stdout
+            .contains("hook session-start --client claude-code"),
+        "{refused:?}"
+    );
+    assert!(
+        refused
+            .stderr
+            .contains("hint: look at the differences, and give `--yes`")
+    );
+    assert_eq!(others(&bench), before);
+    for (path, text, told) in [
+        (
+            ".claude/settings.json",
+            "{ oops",
+            "it is no JSON from line 1 on",
+        ),
+        (".claude.json", "[]", "it is not an object"),
+    ] {
+        bench.write(path, text);
+        let error = bench.refused(&["setup", "claude-code", "--yes"]);
+        assert!(
+            error.contains(told) && error.contains("nothing was changed"),
+            "{error}"
+        );
+        bench.write(path, "{}");
+    }
+    bench.write(".codex/config.toml", "mcp_servers = { memoir = {} }\n");
+    assert!(
+        bench
+            .refused(&["setup", "codex", "--yes"])
+            .contains("it is no TOML")
+    );
+    bench.write(".config/goose/config.yaml", "extensions: {}\n");
+    assert!(
+        bench
+            .refused(&["setup", "goose", "--yes"])
+            .contains("is written on one line")
+    );
+}
+
+#[test]
+fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file() {
+    let house = Bench::with_agent();
+    let token = crate::serving::agents_token(&house);
+    let service = Running::start(&house, &[]);
+    house.remember(&["Ines keeps bees."]);
+    let away = Bench::new();
+    let url = format!("http://{}", service.address);
+    let setup = [
+        "setup",
+        "claude-code",
+        "--url",
+        &url,
+        "--agent",
+        "wren",
+        "--yes",
+    ];
+    let mut command = away.command(&setup);
+    let ran = Ran::of(command.env("MEMOIR_TOKEN", "memoir_wrong"));
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        others(&away).is_empty(),
+        "nothing is written for a token that opens nothing"
+    );
+    let mut command = away.command(&setup);
+    let ran = Ran::of(command.env("MEMOIR_TOKEN", &token));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for (path, bytes) in files_in(&away.path(".")) {
+        let is_kept = String::from_utf8_lossy(&bytes).contains(&token);
+        assert_eq!(
+            is_kept,
+            path.ends_with(".config/memoir/tokens.json"),
+            "{}",
+            path.display()
+        );
+    }
+    let tokens = away.path(".config/memoir/tokens.json");
+    assert_eq!(
+        fs::metadata(tokens).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    // Without the token in the environment, hooks and tools use the one that is kept.
+    let hook = [
+        "hook",
+        "session-start",
+        "--client",
+        "claude-code",
+        "--within",
+        "20000",
+    ];
+    let whose = ["--agent", "wren", "--url", &url];
+    let ran = away.run_with_input(&[&hook[..], &whose].concat(), r#"{"session_id": "s-1"}"#);
+    assert!(ran.stdout.contains("bees"), "{ran:?}");
+    let asked = concat!(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{}}}"#,
+        "\n"
+    );
+    let ran = away.run_with_input(&[&["mcp"][..], &whose].concat(), asked);
+    let lines = ran.lines();
+    assert_eq!(lines.len(), 2, "{ran:?}");
+    assert!(lines[1]["result"].to_string().contains("bees"), "{ran:?}");
+}
