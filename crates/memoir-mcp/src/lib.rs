@@ -17,8 +17,10 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-        CustomResult, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-        ServerConfig, Tool,
+        CustomResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+        ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, Prompt,
+        PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        Resource, ResourceContents, Role, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
     transport::streamable_http_server::{
@@ -30,6 +32,12 @@ use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 
 /// What a client is told about the whole.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
+/// The tool that gives the context.
+const CONTEXT: &str = "get_context";
+/// The prompt that holds the context.
+const PROMPT: &str = "memory";
+/// The resource that holds the context.
+const RESOURCE: &str = "memoir://context";
 
 /// The tools of one agent.
 #[derive(Clone)]
@@ -69,6 +77,16 @@ impl Door {
         }
     }
 
+    /// The context, and a word where there is none yet.
+    async fn context(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
+        let found = self.agent(context)?.context(None).await;
+        let found = found.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        Ok(match found.text.expose() {
+            "" => "Nothing is remembered yet.".to_owned(),
+            text => text.to_owned(),
+        })
+    }
+
     fn ways(&self, context: &RequestContext<RoleServer>) -> Ways {
         Ways::of(context, matches!(self.0, Whose::One(..)))
     }
@@ -82,11 +100,25 @@ impl Door {
 
 /// The result as it goes to the client. A refusal is an ordinary answer, which tells the model what to do
 /// instead. What a model reads of it is quoted, so that no memory can pass for anything else (SPEC 3.6).
-fn complete(result: Result<Value>) -> CallToolResponse {
+/// The context is text that has its memories quoted line by line already, and is given as it stands.
+fn complete(tool: &str, result: Result<Value>) -> CallToolResponse {
     let result = result.unwrap_or_else(|error| error_result(&error));
-    let text = ContentBlock::text(quote_json(&result));
+    let is_error = result["type"] == "error";
+    let mut content = Vec::new();
+    match result["text"].as_str() {
+        Some(text) if tool == CONTEXT => {
+            content.push(ContentBlock::text(text));
+            let mut rest = result.clone();
+            if let Value::Object(rest) = &mut rest {
+                rest.remove("text");
+            }
+            content.push(ContentBlock::text(quote_json(&rest)));
+        }
+        _ => content.push(ContentBlock::text(quote_json(&result))),
+    }
     let mut answer = CallToolResult::structured(result);
-    answer.content = vec![text];
+    answer.content = content;
+    answer.is_error = Some(is_error);
     answer.into()
 }
 
@@ -105,7 +137,11 @@ fn error_result(error: &Error) -> Value {
 
 impl ServerHandler for Door {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("memoir", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS.trim())
@@ -116,11 +152,11 @@ impl ServerHandler for Door {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all()))
+        Ok(ListToolsResult::with_all_items(tools::all().to_vec()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::all().into_iter().find(|tool| tool.name == name)
+        tools::all().iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn on_custom_request(
@@ -137,6 +173,9 @@ impl ServerHandler for Door {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let agent = self.agent(&context)?;
+        if !tools::is_one(&request.name) {
+            return Err(ErrorData::invalid_params("there is no such tool", None));
+        }
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         if request.name == access::TOOL {
             let call = access::Call {
@@ -147,13 +186,62 @@ impl ServerHandler for Door {
             };
             return Ok(match access::answer(call).await {
                 Ok(Answered::AskFirst(question)) => question.into(),
-                Ok(Answered::Result(result)) => complete(Ok(result)),
-                Err(error) => complete(Err(error)),
+                Ok(Answered::Result(result)) => complete(access::TOOL, Ok(result)),
+                Err(error) => complete(access::TOOL, Err(error)),
             });
         }
         let result = Self::call(&agent, &request.name, &arguments).await;
         self.ask_person(&agent, &context);
-        Ok(complete(result))
+        Ok(complete(&request.name, result))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompt = Prompt::new(PROMPT, Some("Your long-term memory"), None);
+        Ok(ListPromptsResult::with_all_items(vec![prompt]))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        if request.name != PROMPT {
+            return Err(ErrorData::invalid_params("there is no such prompt", None));
+        }
+        let text = self.context(&context).await?;
+        let message = PromptMessage::new_text(Role::User, text);
+        Ok(GetPromptResult::new(vec![message]).into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resource = Resource::new(RESOURCE, "context")
+            .with_description("Your long-term memory")
+            .with_mime_type("text/plain");
+        Ok(ListResourcesResult::with_all_items(vec![resource]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        if request.uri != RESOURCE {
+            return Err(ErrorData::resource_not_found(
+                "there is no such resource",
+                None,
+            ));
+        }
+        let text = self.context(&context).await?;
+        let contents = ResourceContents::text(text, RESOURCE);
+        Ok(ReadResourceResult::new(vec![contents]).into())
     }
 }
 
@@ -193,8 +281,7 @@ pub type HttpDoor = StreamableHttpService<Door, NeverSessionManager>;
 /// Serves each request for the agent that it carries: whoever mounts this looks at the token first and
 /// puts the agent there. No request depends on an earlier one.
 pub fn http_door() -> HttpDoor {
-    // The token, which a foreign page cannot know, is what keeps others out: the host that a proxy
-    // passes on can be any.
+    // Whoever mounts this knows by which names it is called, and has looked at them.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)

@@ -1,6 +1,6 @@
 //! The tools, and what each does.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use memoir_app::{
     AgentHandle, Error, MemoryInput, Result, ShownSession, Viewer,
@@ -53,19 +53,27 @@ impl Effect {
 }
 
 /// Every tool, always in the same order.
-pub(crate) fn all() -> Vec<Tool> {
+pub(crate) fn all() -> &'static [Tool] {
+    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(made);
+    &ALL
+}
+
+fn made() -> Vec<Tool> {
+    let (plain, yes) = (json!({"type": "string"}), json!({"type": "boolean"}));
+    let kinds = json!({"type": "string", "enum": ["core", "journal"]});
+    let time = json!({"type": "string", "description": "such as 2026-05-03"});
     let mut tools = vec![
         tool(
             "save_memory",
             include_str!("tools/save_memory.md"),
             Effect::Adds,
             json!({
-                "content": text("1 to 10,000 characters"),
-                "kind": {"type": "string", "enum": ["core", "journal"], "description": "core: permanent, always in your prompt. journal: leaves your prompt after a week"},
-                "tags": {"type": "array", "items": {"type": "string"}, "description": "up to 16, each up to 50 characters"},
-                "origin": {"type": "string", "enum": ["external"], "description": "external: you quote a page, a file, a tool's output or another person"},
-                "source": optional("where it came from, up to 200 characters"),
-                "created_at": optional("when what it tells happened, such as 2026-05-03; now where it is left out"),
+                "content": plain,
+                "kind": kinds,
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "origin": {"type": "string", "enum": ["external"], "description": "quoted from elsewhere"},
+                "source": plain,
+                "created_at": time,
             }),
             &["content", "kind"],
         ),
@@ -74,13 +82,13 @@ pub(crate) fn all() -> Vec<Tool> {
             include_str!("tools/recall_memories.md"),
             Effect::Reads,
             json!({
-                "query": optional("words, and phrases in double quotes; nothing finds everything, newest first"),
-                "kind": {"type": "string", "enum": ["core", "journal"]},
-                "tag": optional("a tag, whatever the case"),
-                "origin": {"type": "string", "enum": origins(), "description": "where it comes from: agent is what you saved yourself"},
-                "since": optional("the earliest date"),
-                "until": optional("the latest date"),
-                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RECALLED},
+                "query": text("words, and \"phrases\""),
+                "kind": kinds,
+                "tag": plain,
+                "origin": {"type": "string", "enum": origins()},
+                "since": plain,
+                "until": plain,
+                "limit": {"type": "integer"},
             }),
             &[],
         ),
@@ -88,9 +96,7 @@ pub(crate) fn all() -> Vec<Tool> {
             "get_context",
             include_str!("tools/get_context.md"),
             Effect::Reads,
-            json!({
-                "max_tokens": {"type": "integer", "minimum": 0, "description": "whole entries are left out to fit: the oldest of the journal first, then the oldest core memories, constitutional ones never"},
-            }),
+            json!({"max_tokens": {"type": "integer"}}),
             &[],
         ),
         tool(
@@ -99,7 +105,7 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Reads,
             json!({
                 "field": {"type": "string", "enum": own_fields()},
-                "history": {"type": "boolean", "description": "also list the values that it had, newest first"},
+                "history": yes,
             }),
             &["field"],
         ),
@@ -109,10 +115,10 @@ pub(crate) fn all() -> Vec<Tool> {
             // To undo twice is to undo once and take it back.
             Effect::Changes,
             json!({
-                "field": {"type": "string", "enum": own_fields()},
-                "value": optional("the new value"),
-                "default": {"type": "boolean", "description": "instead of a value: return to the default"},
-                "undo": {"type": "boolean", "description": "instead of a value: bring back what it was before its last change"},
+                "field": text("as for view_config"),
+                "value": plain,
+                "default": yes,
+                "undo": yes,
             }),
             &["field"],
         ),
@@ -121,8 +127,8 @@ pub(crate) fn all() -> Vec<Tool> {
             include_str!("tools/open_refinement.md"),
             Effect::Changes,
             json!({
-                "mode": {"type": "string", "enum": ["full", "dedup_only"], "description": "full (the default), or dedup_only: search, delete, protect and complete only"},
-                "rehearsal": {"type": "boolean", "description": "on a copy: nothing changes, and what it came to can be applied later"},
+                "mode": {"type": "string", "enum": ["full", "dedup_only"]},
+                "rehearsal": yes,
             }),
             &[],
         ),
@@ -139,7 +145,7 @@ pub(crate) fn all() -> Vec<Tool> {
             Effect::Settles,
             json!({
                 "messages": life::messages_schema(),
-                "now": {"type": "boolean", "description": "read it at once instead of after six hours without a message"},
+                "now": {"type": "boolean", "description": "not only after six quiet hours"},
             }),
             &["messages"],
         ),
@@ -149,11 +155,7 @@ pub(crate) fn all() -> Vec<Tool> {
         include_str!("tools/answer_access_request.md"),
         // A yes to a shredding takes words away.
         Effect::Replaces,
-        json!({
-            "request_id": text("the request's id"),
-            "granted": {"type": "boolean", "description": "true lets whoever asks in"},
-            "reason": optional("what you say to it, for whoever asks: up to 2,000 characters"),
-        }),
+        json!({"request_id": plain, "granted": yes, "reason": plain}),
         &["request_id"],
     ));
     tools.extend(tool_definitions(Mode::Full).into_iter().map(|definition| {
@@ -163,12 +165,12 @@ pub(crate) fn all() -> Vec<Tool> {
             Some(knife::Tool::Delete) => Effect::Replaces,
             _ => Effect::Changes,
         };
-        let schema = definition
-            .parameters
-            .as_object()
-            .cloned()
-            .unwrap_or_default();
-        Tool::new(definition.name, definition.description, Arc::new(schema))
+        let mut parameters = definition.parameters;
+        leave_descriptions_out(&mut parameters);
+        let schema = parameters.as_object().cloned().unwrap_or_default();
+        // The rules of a session, which it begins with, say the rest.
+        let description = first_sentence(&definition.description).to_owned();
+        Tool::new(definition.name, description, Arc::new(schema))
             .with_annotations(effect.annotations())
     }));
     tools
@@ -178,8 +180,23 @@ fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
-fn optional(description: &str) -> Value {
-    json!({"type": "string", "description": description})
+fn first_sentence(text: &str) -> &str {
+    text.split_once(". ").map_or(text, |(first, _)| first)
+}
+
+/// Every client sends the schemas with each of its requests.
+fn leave_descriptions_out(schema: &mut Value) {
+    let properties = schema["properties"].as_object_mut();
+    for property in properties.into_iter().flat_map(|all| all.values_mut()) {
+        if let Value::Object(property) = property {
+            property.remove("description");
+            // A number that is none is refused with a word on it.
+            if let Some(items) = property.get_mut("items").and_then(Value::as_object_mut) {
+                items.remove("minimum");
+            }
+            property.remove("minimum");
+        }
+    }
 }
 
 fn origins() -> Vec<&'static str> {
@@ -206,6 +223,11 @@ fn tool(
     });
     let schema = schema.as_object().cloned().unwrap_or_default();
     Tool::new(name, description.trim(), Arc::new(schema)).with_annotations(effect.annotations())
+}
+
+/// Whether there is a tool of that name.
+pub(crate) fn is_one(name: &str) -> bool {
+    all().iter().any(|tool| tool.name == name)
 }
 
 /// Calls a tool.
@@ -373,21 +395,10 @@ async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
 async fn use_knife(agent: &AgentHandle, tool: &str, arguments: &Value) -> Result<Value> {
     match agent.own_session().await? {
         Some(session) => shown(&agent.call_tool(session, tool, Some(arguments)).await?),
-        None if knife::Tool::from_name(tool).is_some() => Ok(json!({
+        None => Ok(json!({
             "type": "error",
             "code": "session_over",
             "error": "No refinement session is open. `open_refinement` opens one.",
         })),
-        None => {
-            let names: Vec<String> = all()
-                .into_iter()
-                .map(|tool| tool.name.to_string())
-                .collect();
-            Ok(json!({
-                "type": "error",
-                "code": "unknown_tool",
-                "error": format!("There is no such tool. The tools are {}.", names.join(", ")),
-            }))
-        }
     }
 }

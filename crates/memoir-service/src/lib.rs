@@ -12,6 +12,7 @@ mod console;
 mod errors;
 mod extract;
 mod first;
+mod host;
 mod limits;
 mod logs;
 mod matching;
@@ -63,6 +64,8 @@ pub struct Options {
     pub connections: usize,
     /// Whether a proxy in front of the service speaks TLS to the outside.
     pub behind_proxy: bool,
+    /// The names by which clients of the Model Context Protocol call the service, beside addresses and `localhost`.
+    pub hosts: Vec<String>,
     /// Most open streams of events of one token.
     pub streams_per_token: usize,
     /// After how long without an event a stream says that it is there.
@@ -88,6 +91,7 @@ impl Default for Options {
             stop_time: Duration::from_secs(30),
             connections: 20_000,
             behind_proxy: false,
+            hosts: Vec::new(),
             streams_per_token: 32,
             stream_beat: Duration::from_secs(15),
             webhooks: Vec::new(),

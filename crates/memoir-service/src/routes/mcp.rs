@@ -13,6 +13,7 @@ use axum::{
 use crate::{
     Problem, Service,
     caller::Caller,
+    host,
     limits::{self, HeldRoom},
 };
 
@@ -33,6 +34,7 @@ async fn admit(State(service): State<Service>, request: Request, next: Next) -> 
 /// The request with the agent that its token is for.
 async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRoom), Problem> {
     let (mut parts, body) = request.into_parts();
+    host::check(&parts, &service.options)?;
     let caller = Caller::of(service, &parts).await?;
     let token = caller.principal.token;
     if !service.limiter.admits(token, Instant::now()) {

@@ -32,6 +32,10 @@ pub(crate) struct Arguments {
     /// A proxy in front of the service speaks TLS to the outside, and says so with `X-Forwarded-Proto`
     #[arg(long)]
     behind_proxy: bool,
+    /// A name by which clients of the Model Context Protocol call the service, beside addresses and `localhost`; can
+    /// be repeated
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -56,6 +60,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let options = Options {
         concurrency: usize::from(arguments.concurrency),
         behind_proxy: arguments.behind_proxy,
+        hosts: arguments.hosts,
         first_link,
         webhooks,
         connections: connections.min(Options::default().connections),

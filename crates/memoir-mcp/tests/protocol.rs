@@ -1,0 +1,123 @@
+//! What the protocol asks of any server: which answers are errors, what is refused as a call, and where the context
+//! is to be had.
+#![expect(
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "helpers of tests fail the test, and not each suite needs all"
+)]
+
+mod house;
+
+use house::{agent, call, connected_to};
+use memoir_domain::memory::tokens;
+use rmcp::model::{
+    CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents,
+};
+use serde_json::{Value, json};
+
+const CONTENT: &str = "Ines keeps bees behind the greenhouse.";
+
+fn asked(tool: &'static str, arguments: Value) -> CallToolRequestParams {
+    CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
+}
+
+#[tokio::test]
+async fn spec_3_18_an_idle_agent_pays_little_for_its_tools() {
+    let client = connected_to(agent().await, ()).await;
+    let info = client.peer_info().unwrap();
+    let instructions = info.instructions.clone().unwrap();
+    let tools = client.list_all_tools().await.unwrap();
+    // What a client puts before its model of each.
+    let sent: Vec<Value> = tools
+        .iter()
+        .map(|tool| {
+            json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
+        })
+        .collect();
+    let cost = tokens(&instructions) + tokens(&serde_json::to_string(&sent).unwrap());
+    assert!(cost < 1_500, "{cost} tokens");
+}
+
+#[tokio::test]
+async fn spec_3_18_a_refusal_is_an_error_of_its_tool_and_an_unknown_tool_one_of_the_call() {
+    let client = connected_to(agent().await, ()).await;
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 1})),
+        ("save_memory", json!({"content": "", "kind": "core"})),
+        ("save_memory", json!({"content": 7, "kind": "core"})),
+        (
+            "save_memory",
+            json!({"content": "x", "kind": "core", "constitutional": true}),
+        ),
+        (
+            "answer_access_request",
+            json!({"request_id": "none", "granted": true}),
+        ),
+    ] {
+        let result = client.call_tool(asked(tool, arguments)).await.unwrap();
+        assert_eq!(result.is_error, Some(true), "{tool}");
+        assert_eq!(
+            result.structured_content.unwrap()["type"],
+            "error",
+            "{tool}"
+        );
+    }
+    let saved = json!({"content": CONTENT, "kind": "core"});
+    let saved = client.call_tool(asked("save_memory", saved)).await.unwrap();
+    assert_eq!(saved.is_error, Some(false));
+    call(&client, "open_refinement", json!({})).await;
+    let refused = client
+        .call_tool(asked("delete_memory", json!({"id": 9})))
+        .await
+        .unwrap();
+    assert_eq!(refused.is_error, Some(true), "the knife's refusals too");
+    let unknown = client
+        .call_tool(asked("forget_everything", json!({})))
+        .await;
+    let told = format!("{:?}", unknown.unwrap_err());
+    assert!(told.contains("-32602"), "{told}");
+}
+
+#[tokio::test]
+async fn spec_2_3_the_context_is_a_text_a_prompt_and_a_resource() {
+    let client = connected_to(agent().await, ()).await;
+    let asked_for = |name: &str| GetPromptRequestParams::new(name);
+    let empty = client.get_prompt(asked_for("memory")).await.unwrap();
+    assert!(format!("{empty:?}").contains("Nothing is remembered yet."));
+    call(
+        &client,
+        "save_memory",
+        json!({"content": CONTENT, "kind": "core"}),
+    )
+    .await;
+    let result = client
+        .call_tool(asked("get_context", json!({})))
+        .await
+        .unwrap();
+    let text = result.content[0].as_text().unwrap().text.clone();
+    assert_eq!(
+        text,
+        result.structured_content.unwrap()["text"].as_str().unwrap()
+    );
+    assert!(text.contains(&format!("\n- {CONTENT}\n")), "{text}");
+
+    let prompts = client.list_all_prompts().await.unwrap();
+    assert_eq!(prompts.len(), 1);
+    let prompt = client
+        .get_prompt(asked_for(&prompts[0].name))
+        .await
+        .unwrap();
+    assert!(format!("{prompt:?}").contains(CONTENT));
+    assert!(client.get_prompt(asked_for("other")).await.is_err());
+
+    let resources = client.list_all_resources().await.unwrap();
+    assert_eq!(resources.len(), 1);
+    let read = ReadResourceRequestParams::new(&resources[0].uri);
+    let read = client.read_resource(read).await.unwrap();
+    let ResourceContents::TextResourceContents { text: resource, .. } = &read.contents[0] else {
+        panic!("it is a text")
+    };
+    assert_eq!(*resource, text);
+    let other = ReadResourceRequestParams::new("memoir://other");
+    assert!(client.read_resource(other).await.is_err());
+}

@@ -1,0 +1,140 @@
+//! By which names the service is called. A page of a foreign site can have a browser call this machine under a name
+//! of that site's (DNS rebinding): such a request is refused before its token is looked at.
+
+use std::net::IpAddr;
+
+use axum::http::{HeaderMap, Uri, header, request::Parts, uri::Authority};
+
+use crate::{Options, Problem};
+
+/// Refuses a request for a host that is not this one, or from a page of another.
+///
+/// A host is this one where it is written as an address or `localhost`, or is named in the options; behind a proxy
+/// it is whatever the proxy passes on. A page is one of this host, or one of this machine.
+pub(crate) fn check(parts: &Parts, options: &Options) -> Result<(), Problem> {
+    let host = host_of(&parts.uri, &parts.headers)
+        .ok_or_else(|| Problem::invalid("the request names no host"))?;
+    let is_named = |name: &str| {
+        options
+            .hosts
+            .iter()
+            .any(|host| host.eq_ignore_ascii_case(name))
+    };
+    if !(options.behind_proxy || is_address(&host) || is_local(&host) || is_named(&host)) {
+        return Err(Problem::forbidden(
+            "this service is not called by the name in `Host`; `memoir serve --host NAME` adds one",
+        ));
+    }
+    let Some(origin) = parts.headers.get(header::ORIGIN) else {
+        return Ok(());
+    };
+    let page = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.parse::<Uri>().ok())
+        .and_then(|origin| Some(name_of(origin.authority()?)));
+    match page {
+        Some(page) if page.eq_ignore_ascii_case(&host) || is_local(&page) || is_named(&page) => {
+            Ok(())
+        }
+        _ => Err(Problem::forbidden(
+            "the page that asks, in `Origin`, is none of this service",
+        )),
+    }
+}
+
+fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    if let Some(authority) = uri.authority() {
+        return Some(name_of(authority));
+    }
+    let host = headers.get(header::HOST)?.to_str().ok()?;
+    Some(name_of(&host.parse().ok()?))
+}
+
+/// Without its port, and an address of version 6 without its brackets.
+fn name_of(authority: &Authority) -> String {
+    authority.host().trim_matches(['[', ']']).to_owned()
+}
+
+fn is_address(host: &str) -> bool {
+    host.parse::<IpAddr>().is_ok()
+}
+
+fn is_local(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+
+    #[test]
+    fn only_pages_and_names_of_its_own_are_answered() {
+        let named = Options {
+            hosts: vec!["memoir.lan".to_owned()],
+            ..Options::default()
+        };
+        let proxied = Options {
+            behind_proxy: true,
+            ..Options::default()
+        };
+        let plain = Options::default();
+        for (options, host, origin, is_answered) in [
+            (&plain, "localhost:8750", None, true),
+            (
+                &plain,
+                "127.0.0.1:8750",
+                Some("http://localhost:6274"),
+                true,
+            ),
+            (&plain, "[::1]:8750", None, true),
+            (
+                &plain,
+                "192.168.1.4:8750",
+                Some("http://192.168.1.4:8750"),
+                true,
+            ),
+            (
+                &plain,
+                "192.168.1.4:8750",
+                Some("http://192.168.1.5:8750"),
+                false,
+            ),
+            (&plain, "evil.example.com", None, false),
+            (&plain, "localhost.evil.example.com", None, false),
+            (&plain, "localhost", Some("http://evil.example.com"), false),
+            (&plain, "localhost", Some("null"), false),
+            (&plain, "memoir.lan", None, false),
+            (&named, "Memoir.lan:8750", Some("https://memoir.lan"), true),
+            (&named, "evil.example.com", None, false),
+            (
+                &proxied,
+                "memoir.example.org",
+                Some("https://memoir.example.org"),
+                true,
+            ),
+            (
+                &proxied,
+                "memoir.example.org",
+                Some("https://evil.example.com"),
+                false,
+            ),
+        ] {
+            let mut request = Request::builder().uri("/mcp").header(header::HOST, host);
+            if let Some(origin) = origin {
+                request = request.header(header::ORIGIN, origin);
+            }
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            assert_eq!(
+                check(&parts, options).is_ok(),
+                is_answered,
+                "{host} {origin:?}"
+            );
+        }
+    }
+}
