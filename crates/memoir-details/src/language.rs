@@ -46,6 +46,11 @@ languages! {
 pub(crate) const LANGUAGES: usize = Language::ALL.len();
 
 impl Language {
+    /// Every language that there is a table for.
+    pub fn every() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter()
+    }
+
     /// The language of a stored code; `None` where there is no table for it.
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL

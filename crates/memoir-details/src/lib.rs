@@ -14,6 +14,9 @@
 //! [`judge()`] holds an edit's texts before and after against the wordings and gives what is lost, added or
 //! gutted; `passing` makes a text that would pass.
 //!
+//! [`Cut`] is the same text cut up for finding it: words by their stems, scripts without spaces by their
+//! characters. It widens what finds what, and nothing is ever judged by it.
+//!
 //! `cargo test -p memoir-details -- --nocapture` prints how it does on its labelled pairs, and `cargo bench
 //! -p memoir-details` what it costs. `docs/kept.md` tells what eleven hostile characters leave of an agent in
 //! twenty weeks; the test that plays them writes it.
@@ -28,9 +31,14 @@ mod passing;
 mod reading;
 mod says;
 mod scan;
+mod stem;
+mod terms;
 mod words;
 
 pub use judge::{Judgement, Loss, MarkChange, Replaced, judge, padding, unsaid};
 pub use language::Language;
 pub use passing::{differing, passing};
 pub use reading::Reading;
+pub use terms::{
+    Cut, Term, TermKind, has_compounds, is_function_word, is_stemmed, key, stem_into, stem_key,
+};

@@ -147,5 +147,9 @@ gezien
         "",
     )],
     decimal_comma: true,
+    asking: &[(
+        "wat wie waar wanneer waarom hoe welke welk hoeveel werd was waren had hadden er",
+        "Waar woont Anna?",
+    )],
     ..Table::EMPTY
 };

@@ -514,5 +514,9 @@ cluster slides deck headphones podcast playlist sci fi thriller romance
 ",
         "The cat sleeps.",
     )],
+    asking: &[(
+        "what which who whom whose where when why how did does do was were been be am had would could should can will shall may might about there any some this these those tell please",
+        "What did she buy?",
+    )],
     ..Table::EMPTY
 };

@@ -168,5 +168,9 @@ dernier dernière premier première prochain
         "",
     )],
     decimal_comma: true,
+    asking: &[(
+        "que quoi qui quel quelle quels quelles où quand comment pourquoi combien est-ce était étaient avait avaient fait a-t-il quelque",
+        "Où est la clé ?",
+    )],
     ..Table::EMPTY
 };

@@ -276,5 +276,9 @@ teller löffel
     )],
     decimal_comma: true,
     capital_nouns: true,
+    asking: &[(
+        "was wer wen wem wo woher wohin wann warum wieso weshalb wie welche welcher welches welchen welchem hat hatte hatten war waren wurde wurden worden gibt es etwas",
+        "Was hat sie gekauft?",
+    )],
     ..Table::EMPTY
 };

@@ -167,5 +167,9 @@ ricorda signora signor nato nata onestamente sinceramente praticamente diciamo
         "",
     )],
     decimal_comma: true,
+    asking: &[(
+        "che cosa quale quali chi dove quando come perché quanto quanta quanti era erano aveva avevano",
+        "Dove abita Anna?",
+    )],
     ..Table::EMPTY
 };

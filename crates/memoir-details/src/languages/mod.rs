@@ -61,6 +61,9 @@ pub(crate) struct Table {
     /// Words of every day, which are no names where they stand first in a sentence, and in German
     /// capitalised nouns.
     pub(crate) common: &'static [Row],
+    /// What questions begin with and are put together with, which says nothing of what is asked for: no weight
+    /// where memories are looked for.
+    pub(crate) asking: &'static [Row],
     /// Whether a comma is the decimal point, and a full stop parts the thousands.
     pub(crate) decimal_comma: bool,
     /// Whether nouns are capitalised.
@@ -86,6 +89,7 @@ impl Table {
         frames: &[],
         evidence: &[],
         common: &[],
+        asking: &[],
         decimal_comma: false,
         capital_nouns: false,
     };
@@ -134,6 +138,7 @@ mod tests {
             table.abbreviations,
             table.after_ordinals,
             table.frames,
+            table.asking,
         ]
         .into_iter()
         .flatten()

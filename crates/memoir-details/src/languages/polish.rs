@@ -166,5 +166,9 @@ nowy nowa ostatni pierwszy
         "",
     )],
     decimal_comma: true,
+    asking: &[(
+        "co kto gdzie kiedy dlaczego jak jaki jaka jakie który która które ile czy był była było były",
+        "Gdzie jest klucz?",
+    )],
     ..Table::EMPTY
 };

@@ -159,5 +159,9 @@ senhor sinceramente honestamente
         "",
     )],
     decimal_comma: true,
+    asking: &[(
+        "que qual quais quem onde quando como quanto quantos foi era tinha havia algum alguma",
+        "Onde mora a Ana?",
+    )],
     ..Table::EMPTY
 };

@@ -164,5 +164,9 @@ encanta encantan duele cumple sale entra llega paga cuesta juntos
         "",
     )],
     decimal_comma: true,
+    asking: &[(
+        "qué quién quiénes cuál cuáles dónde cuándo cómo cuánto cuánta cuántos por hizo tiene fue era había algún alguna",
+        "¿Dónde está la llave?",
+    )],
     ..Table::EMPTY
 };

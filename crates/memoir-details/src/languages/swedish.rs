@@ -142,5 +142,9 @@ viktigt ny senaste
         "",
     )],
     decimal_comma: true,
+    asking: &[(
+        "vad vem var när varför hur vilken vilket vilka blev hade fanns",
+        "Vad heter hunden?",
+    )],
     ..Table::EMPTY
 };

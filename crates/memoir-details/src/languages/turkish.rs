@@ -131,5 +131,9 @@ kardeşi kızı oğlu eşi arkadaşı toplantı proje kullanıcı müşteri benc
         "",
     )],
     decimal_comma: true,
+    asking: &[(
+        "ne kim nerede nereye nereden neden niçin nasıl hangi kaç mı mi mu mü var",
+        "Anahtar nerede?",
+    )],
     ..Table::EMPTY
 };
