@@ -110,9 +110,16 @@ export class AgentMemory extends Door {
     return this.send("GET", this.#at("/context"), { query: { max_tokens: options.maxTokens } });
   }
 
-  /** The memories that match best: words, and phrases in double quotes. */
-  async recall(query: string, options: Filters & { limit?: number } = {}): Promise<readonly Memory[]> {
-    const wanted = { query: { ...filters(options), q: query, limit: options.limit ?? 20 } };
+  /**
+   * The memories that match best: words or a whole question, what must occur in quotes. With `explain` each has a
+   * `match`, which tells by what it was found.
+   */
+  async recall(
+    query: string,
+    options: Filters & { limit?: number; explain?: boolean } = {},
+  ): Promise<readonly Memory[]> {
+    const explain = options.explain ? "true" : undefined;
+    const wanted = { query: { ...filters(options), q: query, limit: options.limit ?? 20, explain } };
     const page = await this.send<Page<Memory>>("GET", this.#at("/memories"), wanted);
     return page.items;
   }

@@ -60,6 +60,28 @@ export interface Memory {
   readonly shredded_at?: Time | null;
   /** When a journal entry leaves the prompt, or has left it; null for a core memory. */
   readonly fades_at: Time | null;
+  /** By what it was found, where `explain` asked for it. */
+  readonly match?: Match | null;
+}
+
+/** By what a memory was found. */
+export interface Match {
+  /** Its rank among all that was found, from 1. */
+  readonly rank: number;
+  /** The sum of the weights. */
+  readonly score: number;
+  /** What of the question it was found by, the weightiest first. */
+  readonly terms: readonly MatchedTerm[];
+}
+
+/** What of a question a memory was found by. */
+export interface MatchedTerm {
+  /** As the question has it, folded. */
+  readonly term: string;
+  /** `word`, `phrase`, `part` of a longer word, `slip` or `literal`. */
+  readonly found: string;
+  /** How much it adds to the score. */
+  readonly weight: number;
 }
 
 /** What is left of a memory that was shredded. */

@@ -92,7 +92,9 @@ impl AgentHandle {
         let account = Some(self.scope.account);
         let store = &self.memoir.store;
         store.forget_replies(Timestamp::MAX, account).await?;
-        self.memoir.keys.destroy(self.scope, at).await.map(drop)
+        let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
+        self.memoir.indexes.forget(self.scope);
+        destroyed
     }
 
     /// Whether the agent's key is there, whatever its row says.

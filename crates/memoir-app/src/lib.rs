@@ -41,6 +41,7 @@ mod memories;
 mod metrics;
 mod notices;
 mod parallel;
+mod recall;
 mod replies;
 mod rewind;
 pub mod sessions;
@@ -98,13 +99,14 @@ pub use memoir_store::{
 };
 pub use memories::{Handling, MemoryInput, Saved};
 pub use notices::{EndNotice, Retry};
+pub use recall::{ShownMatch, ShownTerm};
 pub use replies::{KeptReply, ReplyKey};
 pub use rewind::{Point, Rewound};
-pub use settings::{Limits, Price, Settings};
+pub use settings::{Limits, Price, RecallSettings, Settings};
 pub use shown::{
-    AgentFacts, AgentLens, AgentWords, MemoryCounts, MemoryFacts, MemoryWords, RecordFacts,
-    RecordQuery, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo, ShownMemory,
-    ShownRecord, ShownSession, ShownWording, Viewer, WordingQuery, schemas,
+    AgentFacts, AgentLens, AgentWords, Explanation, MemoryCounts, MemoryFacts, MemoryWords,
+    RecordFacts, RecordQuery, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo,
+    ShownMemory, ShownRecord, ShownSession, ShownWording, Viewer, WordingQuery, schemas,
 };
 pub use shred::{ShredWish, Shredded};
 pub use sign_in::{
@@ -183,6 +185,7 @@ pub struct Memoir {
     random: Arc<dyn Random>,
     settings: Arc<Settings>,
     recent: Arc<sessions::Recent>,
+    indexes: Arc<recall::Indexes>,
     refusals: sessions::Refusals,
     uses: access::Uses,
     watches: access_requests::Watches,
@@ -207,8 +210,10 @@ impl Memoir {
             metrics: metrics.clone(),
             settings: settings.clone(),
         };
+        let indexes = recall::Indexes::new(settings.recall.index_bytes, metrics.clone());
         Self {
             store,
+            indexes: Arc::new(indexes),
             keys: keys::Keys(keys),
             models: Arc::new(watched),
             clock: Arc::new(clock::SystemClock),
@@ -451,10 +456,15 @@ impl AgentHandle {
     ) -> Result<codec::Base> {
         let random = self.memoir.random.as_ref();
         let counted = metrics::Counted::of(&decision);
+        let indexes = &self.memoir.indexes;
+        let followed = indexes.has(self.scope).then(|| decision.changes.clone());
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
         self.memoir.keys.check_there()?;
         self.memoir.write(commit, counted).await?;
+        if let (Some(changes), Some(version)) = (followed, next.version()) {
+            indexes.follow(self.scope, base.version(), version, &changes);
+        }
         self.memoir.changes.tell(self.scope);
         Ok(next)
     }

@@ -254,8 +254,8 @@ impl AgentHandle {
 
 pub(crate) fn check_length(query: &Query) -> Result<(), Invalid> {
     let length = query.text.chars();
-    if length > recall::QUERY_LIMIT {
-        return Err(Invalid::too_long("query", length, recall::QUERY_LIMIT));
+    if length > recall::QUESTION_LIMIT {
+        return Err(Invalid::too_long("query", length, recall::QUESTION_LIMIT));
     }
     Ok(())
 }

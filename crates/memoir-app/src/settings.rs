@@ -26,6 +26,8 @@ pub struct Settings {
     pub near_doubles_in_ledger: bool,
     /// The limits of a session that Memoir drives.
     pub limits: Limits,
+    /// Recall.
+    pub recall: RecallSettings,
     /// What models cost, by `provider:name`.
     pub prices: BTreeMap<ModelName, Price>,
     /// The context of a model for which nothing else is known, in tokens.
@@ -46,10 +48,26 @@ impl Default for Settings {
             loss_limits: LossLimits::default(),
             near_doubles_in_ledger: false,
             limits: Limits::default(),
+            recall: RecallSettings::default(),
             prices: BTreeMap::new(),
             context_tokens: 32_000,
             lease: Duration::from_secs(30),
             idle: Duration::from_secs(30 * 60),
+        }
+    }
+}
+
+/// How memories are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecallSettings {
+    /// The most memory that the indexes of words take together, in bytes.
+    pub index_bytes: usize,
+}
+
+impl Default for RecallSettings {
+    fn default() -> Self {
+        Self {
+            index_bytes: 64 << 20,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use memoir_app::{
-    AgentHandle, Error, MemoryInput, Result, ShownSession, Viewer,
+    AgentHandle, Error, MemoryInput, Result, ShownMemory, ShownSession, Viewer,
     sessions::{OpenedSession, tool_definitions},
 };
 use memoir_domain::{
@@ -82,13 +82,14 @@ fn made() -> Vec<Tool> {
             include_str!("tools/recall_memories.md"),
             Effect::Reads,
             json!({
-                "query": text("words, and \"phrases\""),
+                "query": text("words or a question; \"phrases\" must occur"),
                 "kind": kinds,
                 "tag": plain,
                 "origin": {"type": "string", "enum": origins()},
                 "since": plain,
                 "until": plain,
                 "limit": {"type": "integer"},
+                "explain": {"type": "boolean"},
             }),
             &[],
         ),
@@ -281,7 +282,9 @@ async fn save(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
 }
 
 async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
-    let known = ["query", "kind", "tag", "origin", "since", "until", "limit"];
+    let known = [
+        "query", "kind", "tag", "origin", "since", "until", "limit", "explain",
+    ];
     let arguments = Arguments::of(arguments, &known)?;
     let limit = arguments.count("limit")?.unwrap_or(RECALLED);
     if !(1..=MOST_RECALLED).contains(&limit) {
@@ -297,7 +300,15 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
         limit: limit as usize,
     };
-    let found = agent.seen_by(Viewer::Agent).recall(&query).await?;
+    let explain = arguments.flag("explain")?;
+    let lens = agent.seen_by(Viewer::Agent);
+    let found = lens.recall_page(&query, None, false).await?.into_iter();
+    let found: Vec<ShownMemory> = found
+        .map(|(found, memory)| match explain {
+            true => memory.explained(found),
+            false => memory,
+        })
+        .collect();
     Ok(json!({"type": "memories", "count": found.len(), "memories": shown(&found)?}))
 }
 

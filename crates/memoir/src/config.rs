@@ -10,7 +10,7 @@ use std::{
 
 use etcetera::BaseStrategy;
 use jiff::tz::TimeZone;
-use memoir_app::{Limits, Price, Settings};
+use memoir_app::{Limits, Price, RecallSettings, Settings};
 use memoir_domain::{
     loss::{DEFAULT_SESSION_PERCENT, DEFAULT_YEAR_PERCENT, LossLimits},
     schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time},
@@ -54,6 +54,7 @@ struct File {
     schedule: ScheduleSection,
     limits: LimitsSection,
     ledger: LedgerSection,
+    recall: RecallSection,
     telemetry: TelemetrySection,
     prices: BTreeMap<ModelName, PriceSection>,
     providers: BTreeMap<String, ProviderSettings>,
@@ -81,6 +82,12 @@ struct LossSection {
 #[serde(default, deny_unknown_fields)]
 struct LedgerSection {
     near_doubles: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RecallSection {
+    index_mb: Option<u32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -157,6 +164,12 @@ impl Config {
             daily_slot: daily_slot(&file, &weekly_slot.time_zone)?,
             weekly_slot,
             limits: limits(&file.limits)?,
+            recall: match file.recall.index_mb {
+                Some(mb) => RecallSettings {
+                    index_bytes: whole("recall.index_mb", mb, 1, 1_000_000)? as usize * 1_048_576,
+                },
+                None => defaults.recall,
+            },
             near_doubles_in_ledger: file
                 .ledger
                 .near_doubles

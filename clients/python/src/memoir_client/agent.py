@@ -159,9 +159,14 @@ class AgentMemory(Door):
         origin: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        explain: bool = False,
     ) -> list[Memory]:
-        """The memories that match best: words, and phrases in double quotes."""
+        """The memories that match best: words or a whole question, what must occur in quotes.
+
+        With `explain` each has a `match`, which tells by what it was found.
+        """
         wanted = _filters(query, kind, tag, origin, since, until) | {"limit": limit}
+        wanted["explain"] = "true" if explain else None
         page = self._transport.send("GET", f"{of(self.agent)}/memories", query=wanted)
         return read_all(Memory, page["items"])
 

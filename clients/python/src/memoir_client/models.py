@@ -82,6 +82,30 @@ class Kept(Shown):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class MatchedTerm(Shown):
+    """What of a question a memory was found by.
+
+    Attributes:
+        term: as the question has it, folded.
+        found: `word`, `phrase`, `part` of a longer word, `slip` or `literal`.
+        weight: how much it adds to the score.
+    """
+
+    term: str = private()
+    found: str
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Match(Shown):
+    """By what a memory was found, the weightiest term first."""
+
+    rank: int
+    score: float
+    terms: tuple[MatchedTerm, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Memory(Shown):
     """One memory. `content`, `tags` and `sources` are None for an administrator.
 
@@ -89,6 +113,7 @@ class Memory(Shown):
         origin: `agent`, `administrator`, `conversation`, `import` or `external`.
         wordings: how many wordings it stands for.
         fades_at: when a journal entry leaves the prompt, or has left it; None for a core memory.
+        match: by what it was found, where `explain` asked for it.
     """
 
     number: int
@@ -105,6 +130,7 @@ class Memory(Shown):
     content: str | None = private(default=None)
     tags: tuple[str, ...] | None = private(default=None)
     sources: tuple[str, ...] | None = private(default=None)
+    match: Match | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -19,6 +19,7 @@
 mod commits;
 mod load;
 mod models;
+mod recall;
 
 use std::{
     collections::BTreeSet,
@@ -39,6 +40,7 @@ use prometheus::{
 
 pub(crate) use commits::Counted;
 pub(crate) use models::Watched;
+pub(crate) use recall::IndexBuild;
 
 use self::load::Gauges;
 use crate::Memoir;
@@ -80,6 +82,7 @@ pub(crate) struct Metrics {
     commits: IntCounterVec,
     commit_seconds: Histogram,
     gauges: Gauges,
+    recall: recall::Recall,
     /// The models that are told apart.
     models: Mutex<BTreeSet<String>>,
 }
@@ -195,6 +198,7 @@ impl Metrics {
                 ),
             ),
             gauges: Gauges::in_registry(&registry),
+            recall: recall::Recall::in_registry(&registry),
             models: Mutex::default(),
             registry,
         }

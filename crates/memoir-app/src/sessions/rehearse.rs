@@ -66,7 +66,7 @@ impl Touched {
 }
 
 /// A memory that a rehearsal touched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = RehearsedChange)]
 pub struct RehearsedMemory {
     /// Its number; that of a new one may be another when the rehearsal is applied.

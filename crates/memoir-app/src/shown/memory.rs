@@ -8,7 +8,7 @@ use memoir_domain::{
     audit::Actor,
     context::journal_since,
     memory::{Kind, Memory, Number, Tags},
-    recall::{self, Query, RECALL_LIMIT, RecallRank},
+    recall::{Query, RECALL_LIMIT, RecallMatch, RecallPlace},
     wording::Origin,
 };
 use memoir_store::{Faded, MemoryPage, Selection};
@@ -19,6 +19,7 @@ use super::{AgentLens, ShowsWords, Sight, Viewer, schema, schemas};
 use crate::{
     AgentHandle, Error, Result, codec,
     memories::{check_length, wanted},
+    recall::{ShownMatch, found_among},
     spans,
 };
 
@@ -74,7 +75,7 @@ pub struct MemoryWords {
 
 /// A memory. `content`, `tags` and `sources` are for the agent itself, and for an administrator under an access
 /// that the agent has granted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownMemory {
     /// What is no word.
     #[serde(flatten)]
@@ -82,6 +83,18 @@ pub struct ShownMemory {
     /// `None` for whoever may not read them.
     #[serde(flatten)]
     pub words: Option<MemoryWords>,
+    /// By what it was found; `None` where nobody asks for it.
+    #[serde(flatten)]
+    pub explanation: Option<Explanation>,
+}
+
+/// By what a memory was found.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Explanation {
+    /// By what it was found, where `explain` asks for it.
+    #[serde(rename = "match")]
+    #[schema(value_type = Option<ShownMatch>)]
+    pub found: ShownMatch,
 }
 
 impl From<&Memory> for MemoryFacts {
@@ -104,7 +117,11 @@ impl From<&Memory> for MemoryFacts {
 
 impl From<MemoryFacts> for ShownMemory {
     fn from(facts: MemoryFacts) -> Self {
-        Self { facts, words: None }
+        Self {
+            facts,
+            words: None,
+            explanation: None,
+        }
     }
 }
 
@@ -117,7 +134,16 @@ impl ShownMemory {
                 content: memory.content,
                 tags: memory.tags,
             }),
+            explanation: None,
         }
+    }
+
+    /// With what it was found by.
+    #[must_use]
+    pub fn explained(mut self, found: RecallMatch) -> Self {
+        let found = found.into();
+        self.explanation = Some(Explanation { found });
+        self
     }
 
     fn seen(memory: Memory, sight: Sight) -> Self {
@@ -161,7 +187,7 @@ impl Deref for ShownMemory {
 schema::one_object!(
     ShownMemory,
     "Memory",
-    [MemoryFacts, MemoryWords],
+    [MemoryFacts, MemoryWords, Explanation],
     "A memory. `content`, `tags` and `sources` are for the agent itself, and for an administrator under an access\n\
      that the agent has granted."
 );
@@ -303,11 +329,16 @@ impl AgentLens<'_> {
     pub async fn recall_page(
         &self,
         query: &Query,
-        after: Option<RecallRank>,
+        after: Option<RecallPlace>,
         with_discarded: bool,
-    ) -> Result<Vec<(RecallRank, ShownMemory)>> {
+    ) -> Result<Vec<(RecallMatch, ShownMemory)>> {
         let found = async {
             check_length(query)?;
+            if self.viewer == Viewer::Agent && !with_discarded {
+                let found = self.agent.found(query, after).await?.into_iter();
+                let seen = |(found, memory)| (found, ShownMemory::with_words(memory));
+                return Ok(found.map(seen).collect());
+            }
             let wanted = &wanted(kept_or_all(with_discarded));
             self.look(wanted, covers_memories, |mut look| async move {
                 if look.sight == Sight::NoWords {
@@ -315,11 +346,9 @@ impl AgentLens<'_> {
                 }
                 let mut memories = look.load(wanted).await?.memories;
                 memories.retain(|memory| look.sight.covers(|scope| scope.shows_memory(memory)));
-                let found = recall::recall_page(&memories, query, after, with_discarded);
-                let seen = found.into_iter();
-                let seen = seen
-                    .map(|(rank, memory)| (rank, ShownMemory::seen(memory.clone(), look.sight)));
-                Ok(seen.collect::<Vec<_>>())
+                let found = found_among(memories, query, after).into_iter();
+                let seen = |(found, memory)| (found, ShownMemory::seen(memory, look.sight));
+                Ok(found.map(seen).collect::<Vec<_>>())
             })
             .await
         };

@@ -25,13 +25,13 @@ use memoir_domain::{
     access::{self, AccessKind, AccessRequest, AccessScope, AccessState, Shown},
     audit::{Actor, ActorKind},
     memory::tokens,
-    recall::RecallRank,
+    recall::RecallMatch,
 };
 use memoir_store::AgentQuery;
 use memoir_vault::AgentKey;
 
 pub use agent::{AgentFacts, AgentWords, MemoryCounts, ShownAgent};
-pub use memory::{MemoryFacts, MemoryWords, ShownMemory};
+pub use memory::{Explanation, MemoryFacts, MemoryWords, ShownMemory};
 pub use record::{RecordFacts, RecordQuery, RecordWords, ShownRecord};
 pub use session::{SessionFacts, SessionWords, ShownSession};
 pub use wording::{ShownLetGo, ShownWording, WordingQuery};
@@ -186,7 +186,7 @@ impl<T: ShowsWords> ShowsWords for Vec<T> {
 }
 
 /// What a search found.
-impl ShowsWords for Vec<(RecallRank, ShownMemory)> {
+impl ShowsWords for Vec<(RecallMatch, ShownMemory)> {
     fn words_shown(&self) -> Shown {
         total(self.iter().map(|(_, memory)| memory.words_shown()))
     }

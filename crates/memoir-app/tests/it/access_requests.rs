@@ -422,7 +422,6 @@ async fn spec_5_2_the_scope_core_shows_kept_core_memories_only() {
         assert_eq!(sees(&world, number).await, shown, "{number}");
     }
     let query = Query {
-        text: "a".into(),
         limit: 50,
         ..Query::default()
     };

@@ -26,6 +26,7 @@ mod own;
 mod privacy;
 mod queue;
 mod reaching;
+mod recalling;
 mod rehearsing;
 mod rehearsing_alone;
 mod schedule;

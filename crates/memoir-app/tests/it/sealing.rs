@@ -506,7 +506,7 @@ async fn provoke(
             .unwrap(),
     );
     let long = Query {
-        text: word.repeat(1_000).into(),
+        text: word.repeat(2_000).into(),
         ..query
     };
     said.error(agent.seen_by(memoir_app::Viewer::Agent).recall(&long).await);

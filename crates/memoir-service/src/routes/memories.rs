@@ -120,9 +120,12 @@ pub(crate) struct Filter {
     limit: Option<String>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
-    /// Words, and phrases in double quotes: the best match first. For the agent itself, or under an access that it has granted.
-    #[param(value_type = Option<String>, max_length = 1_000)]
+    /// Words or a whole question, in any script: the best match first. What stands in double quotes must occur. For the agent itself, or under an access that it has granted.
+    #[param(value_type = Option<String>, max_length = 20_000)]
     q: Option<PrivateText>,
+    /// `true`: each memory says by what it was found. Beside `q` or `tag`.
+    #[param(value_type = Option<bool>)]
+    explain: Option<String>,
     /// One kind.
     #[param(inline, value_type = Option<schemas::Kind>)]
     kind: Option<String>,
@@ -161,6 +164,7 @@ struct Selected {
     with_discarded: bool,
     protected: Option<bool>,
     faded: Option<bool>,
+    explain: bool,
 }
 
 impl Filter {
@@ -191,6 +195,7 @@ impl Filter {
             with_discarded: read("include", self.include.as_deref(), included)?.unwrap_or(false),
             protected: read("protected", self.protected.as_deref(), flag)?,
             faded: read("faded", self.faded.as_deref(), flag)?,
+            explain: read("explain", self.explain.as_deref(), flag)?.unwrap_or(false),
             text: self.q,
             tag: self.tag,
         };
@@ -198,6 +203,11 @@ impl Filter {
         if searches && (selected.protected.is_some() || selected.faded.is_some()) {
             return Err(Problem::invalid(
                 "protected, faded: narrow the list by number; leave out `q` and `tag`, or these two",
+            ));
+        }
+        if selected.explain && !searches {
+            return Err(Problem::invalid(
+                "explain: says by what a memory was found; give `q` or `tag`, or leave it out",
             ));
         }
         let wanted = PageParameters {
@@ -267,7 +277,7 @@ async fn by_number(
     ))
 }
 
-/// Matches by rank: a cursor holds the rank of the last one that was seen.
+/// Matches by rank: a cursor holds how many were seen, and the last of them.
 async fn matches(
     reached: &Reached,
     wanted: &PageParameters,
@@ -289,8 +299,11 @@ async fn matches(
     Ok(Page::of(
         found,
         limit,
-        |(rank, _)| *rank,
-        |(_, memory)| memory,
+        |(found, _)| found.place(),
+        |(found, memory)| match selected.explain {
+            true => memory.explained(found),
+            false => memory,
+        },
     ))
 }
 

@@ -167,7 +167,7 @@ async fn what_stands_in_a_query_is_checked_by_name() {
         ("include=all", "include: must be `discarded`"),
         (
             "knd=core",
-            "knd: is no parameter of this request; there are limit, cursor, q, kind",
+            "knd: is no parameter of this request; there are limit, cursor, q, explain, kind",
         ),
     ] {
         let problem = house
@@ -493,4 +493,38 @@ async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
         .get(&format!("{path}?max_tokens=-1"), &own)
         .await
         .refused(400, "invalid_argument");
+}
+
+#[tokio::test]
+async fn spec_2_8_explain_tells_by_what_each_was_found_and_only_where_it_is_asked_for() {
+    let house = House::open().await;
+    let (_, own) = house.agent("wren").await;
+    for content in ["Linen thread", "A spool of linen"] {
+        house.save("wren", &own, content).await;
+    }
+    let found = house
+        .get(&format!("{PATH}?q=linen%20thread&explain=true"), &own)
+        .await;
+    let found = found.expect(200);
+    let best = &found["items"][0]["match"];
+    assert_eq!(found["items"][0]["number"], 1);
+    assert_eq!(
+        (&best["rank"], &best["terms"][0]["term"]),
+        (&json!(1), &json!("thread"))
+    );
+    assert_eq!(best["terms"][0]["found"], "word");
+    assert!(best["score"].as_f64().unwrap() > 0.0);
+    let plain = house
+        .get(&format!("{PATH}?q=linen"), &own)
+        .await
+        .expect(200);
+    assert!(plain["items"][0].get("match").is_none());
+    for wrong in ["explain=true", "q=linen&explain=maybe"] {
+        let refused = house
+            .get(&format!("{PATH}?{wrong}"), &own)
+            .await
+            .expect(400);
+        let said = refused["detail"].as_str().unwrap();
+        assert!(said.contains("explain"), "{said}");
+    }
 }

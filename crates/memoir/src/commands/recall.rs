@@ -1,17 +1,24 @@
-//! `memoir recall`: finds memories by words, dates, kind, tag and origin.
+//! `memoir recall`: finds memories by what is asked, narrowed by dates, kind, tag and origin; and measures how well
+//! it does on questions whose answers are known.
 
-use memoir_app::Error;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use memoir_app::{AgentLens, Error, ShownMemory};
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::Kind,
     recall::{Query, RECALL_LIMIT},
     wording::Origin,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     cli::Global,
     commands::parse,
-    failure::{Ending, Outcome},
+    failure::{Ending, Failure, Outcome},
     installation::Installation,
     show::{self, List},
     terminal,
@@ -22,7 +29,8 @@ use crate::{
 pub(crate) struct Arguments {
     /// The agent
     agent: String,
-    /// Words, and phrases in double quotes; left out, everything is found, newest first
+    /// Words or a whole question; what stands in double quotes must occur. Left out, everything is found,
+    /// newest first
     #[arg(allow_hyphen_values = true, default_value = "")]
     query: PrivateText,
     /// The earliest origin date
@@ -43,6 +51,13 @@ pub(crate) struct Arguments {
     /// At most so many, 1 to 200
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=RECALL_LIMIT as u64))]
     limit: u64,
+    /// Tell by what each was found: words, their weight, and its rank
+    #[arg(long)]
+    explain: bool,
+    /// Ask the questions of a file instead, and tell how many find what they should: JSON lines of `query` and
+    /// `numbers`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "explain", "limit"])]
+    eval: Option<PathBuf>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -58,16 +73,152 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
-    let found = match lens.recall(&query).await {
+    if let Some(file) = &arguments.eval {
+        return evaluate(global, &installation, &lens, query, file).await;
+    }
+    let found = match lens.recall_page(&query, None, false).await {
         Err(Error::NoAccess(_)) => return installation.refuse(&agent),
         found => found?,
     };
+    let explain = arguments.explain;
+    let found: Vec<ShownMemory> = found
+        .into_iter()
+        .map(|(found, memory)| match explain {
+            true => memory.explained(found),
+            false => memory,
+        })
+        .collect();
     if global.json {
         terminal::json(&List::whole(found))?;
     } else if found.is_empty() {
         terminal::note("nothing found");
     } else {
         terminal::print(&show::memories::list(&found, installation.memoir.now()))?;
+        if explain {
+            terminal::print(&show::memories::explanations(&found))?;
+        }
     }
     Ok(Ending::Done)
+}
+
+/// One question of a file, and the numbers of the memories that answer it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Labelled {
+    query: PrivateText,
+    numbers: Vec<u64>,
+}
+
+/// How well recall does on questions whose answers are known.
+#[derive(Default, Serialize)]
+struct Evaluation {
+    questions: usize,
+    /// Shares of the questions that find any of their memories among the first one, five and ten.
+    any_at_1: f64,
+    any_at_5: f64,
+    any_at_10: f64,
+    /// Questions that find any among the first 200.
+    found: usize,
+    /// The mean rank of the first one of those; null where there are none.
+    mean_rank: Option<f64>,
+}
+
+impl Evaluation {
+    /// Of the rank of the first memory that each question should find, from 1.
+    fn of(ranks: &[Option<usize>]) -> Self {
+        let share = |most: usize| {
+            let within = ranks.iter().flatten().filter(|rank| **rank <= most).count();
+            within as f64 / ranks.len().max(1) as f64
+        };
+        let found: Vec<usize> = ranks.iter().flatten().copied().collect();
+        let sum: usize = found.iter().sum();
+        Self {
+            questions: ranks.len(),
+            any_at_1: share(1),
+            any_at_5: share(5),
+            any_at_10: share(10),
+            found: found.len(),
+            mean_rank: (!found.is_empty()).then(|| sum as f64 / found.len() as f64),
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let percent = |share: f64| format!("{:.1}%", share * 100.0);
+        let mean = self.mean_rank.map_or_else(
+            || "none was found".to_owned(),
+            |mean| format!("the mean rank of the {} found is {mean:.2}", self.found),
+        );
+        format!(
+            "{} questions: any@1 {}, any@5 {}, any@10 {}; {mean}\n",
+            self.questions,
+            percent(self.any_at_1),
+            percent(self.any_at_5),
+            percent(self.any_at_10),
+        )
+    }
+}
+
+async fn evaluate(
+    global: &Global,
+    installation: &Installation,
+    lens: &AgentLens<'_>,
+    narrowed: Query,
+    file: &Path,
+) -> Outcome {
+    let text = fs::read_to_string(file)
+        .map_err(|error| Failure::file("read the questions", file, &error))?;
+    let mut ranks = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        // The parser's message may quote the line.
+        let labelled: Labelled = serde_json::from_str(line).map_err(|_| {
+            Failure::new(format!(
+                "`{}`, line {}: is no object of `query`, a text, and `numbers`, a list of numbers",
+                file.display(),
+                at + 1
+            ))
+        })?;
+        let query = Query {
+            text: labelled.query,
+            limit: RECALL_LIMIT,
+            ..narrowed.clone()
+        };
+        let found = match lens.recall_page(&query, None, false).await {
+            Err(Error::NoAccess(_)) => return installation.refuse(lens.handle()),
+            found => found?,
+        };
+        let is_expected =
+            |(_, memory): &(_, ShownMemory)| labelled.numbers.contains(&memory.number.0);
+        ranks.push(found.iter().position(is_expected).map(|at| at + 1));
+    }
+    let evaluation = Evaluation::of(&ranks);
+    if global.json {
+        terminal::json(&evaluation)?;
+    } else {
+        terminal::print(&evaluation.in_words())?;
+    }
+    Ok(Ending::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_2_8_an_evaluation_counts_the_first_memory_that_each_question_should_find() {
+        let told = Evaluation::of(&[Some(1), Some(4), None, Some(10)]);
+        assert_eq!(
+            (told.any_at_1, told.any_at_5, told.any_at_10),
+            (0.25, 0.5, 0.75)
+        );
+        assert_eq!((told.found, told.mean_rank), (3, Some(5.0)));
+        assert_eq!(
+            told.in_words(),
+            "4 questions: any@1 25.0%, any@5 50.0%, any@10 75.0%; the mean rank of the 3 found is 5.00\n"
+        );
+        let none = Evaluation::of(&[]);
+        assert_eq!((none.any_at_10, none.mean_rank), (0.0, None));
+    }
 }

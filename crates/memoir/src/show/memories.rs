@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use memoir_app::{MemoryFacts, ShownMemory};
-use memoir_domain::Timestamp;
+use memoir_app::{Explanation, MemoryFacts, ShownMemory};
+use memoir_domain::{Timestamp, recall::FoundAs};
 
 use super::{
     Table,
@@ -19,6 +19,28 @@ pub(crate) fn list(memories: &[ShownMemory], now: Timestamp) -> String {
         Some(width) => paragraphs(memories, now, usize::from(width)),
         None => rows(memories, now, with_words),
     }
+}
+
+/// By what each was found: a line a memory.
+pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
+    let mut text = String::new();
+    for memory in memories {
+        let Some(Explanation { found }) = &memory.explanation else {
+            continue;
+        };
+        let terms = found.terms.iter().map(|term| {
+            let (word, weight) = (safe(term.term.expose()), term.weight);
+            match term.found {
+                FoundAs::Word => format!("{word} {weight:.2}"),
+                other => format!("{word} ({other}) {weight:.2}"),
+            }
+        });
+        let terms: Vec<String> = terms.collect();
+        let (rank, score, terms) = (found.rank, found.score, terms.join(", "));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{rank:>4}. {} {score:.2}: {terms}", memory.number);
+    }
+    text
 }
 
 fn paragraphs(memories: &[ShownMemory], now: Timestamp, width: usize) -> String {

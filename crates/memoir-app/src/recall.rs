@@ -1,0 +1,314 @@
+//! Recall, and the indexes of words that this process keeps between calls (SPEC 2.8, 5.3).
+//!
+//! An agent that is asked has an index of its own ([`RecallIndex`]), in memory alone, under the version of the
+//! agent that it is of. The commits of this process take it along; where anybody else wrote, the version that
+//! comes with the memories that were found tells, and the index is built anew from the opened texts. So nothing
+//! is ever answered from an index that is not of the moment, and a warm question takes one look-up.
+//!
+//! All indexes together stay under [`crate::RecallSettings::index_bytes`]: the one that was used longest ago is
+//! wiped first. One that is larger by itself is built for the one question. Whoever looks by an agent's grant
+//! gets an index of what the grant shows, made for that look: what is rare among memories that are not shown
+//! would tell of them.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use memoir_domain::{
+    AgentScope, PrivateText,
+    audit::Change,
+    memory::{Memory, Number},
+    recall::{self, FoundAs, Query, RecallIndex, RecallMatch, RecallPlace},
+};
+use memoir_store::Selection;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    AgentHandle, CONFLICT, Result, again,
+    memories::wanted,
+    metrics::{IndexBuild, Metrics},
+    shown::schemas,
+};
+
+/// By what a memory was found, where somebody asks.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = Match)]
+pub struct ShownMatch {
+    /// Its rank among all that was found, from 1.
+    pub rank: usize,
+    /// The sum of the weights; 0 where nothing was asked in words.
+    pub score: f32,
+    /// What of the question it was found by, the weightiest first.
+    pub terms: Vec<ShownTerm>,
+}
+
+/// What of a question a memory was found by.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = MatchedTerm)]
+pub struct ShownTerm {
+    /// As the question has it, folded.
+    #[schema(value_type = String)]
+    pub term: PrivateText,
+    /// How it is in the memory.
+    #[schema(value_type = schemas::FoundAs)]
+    pub found: FoundAs,
+    /// How much it adds to the score.
+    pub weight: f32,
+}
+
+impl From<RecallMatch> for ShownMatch {
+    fn from(found: RecallMatch) -> Self {
+        let shown = |term: recall::MatchedTerm| ShownTerm {
+            term: term.term,
+            found: term.found,
+            weight: term.weight,
+        };
+        Self {
+            rank: found.rank,
+            score: found.score,
+            terms: found.terms.into_iter().map(shown).collect(),
+        }
+    }
+}
+
+/// An index, and the version of the agent that it is of.
+struct Indexed {
+    version: u64,
+    index: RecallIndex,
+}
+
+/// One that is kept.
+struct Entry {
+    indexed: Arc<RwLock<Indexed>>,
+    bytes: usize,
+    /// When it was used, counted in uses.
+    used: u64,
+}
+
+#[derive(Default)]
+struct Kept {
+    entries: HashMap<AgentScope, Entry>,
+    uses: u64,
+}
+
+/// The indexes that this process keeps.
+pub(crate) struct Indexes {
+    kept: Mutex<Kept>,
+    /// The most that all of them take, in bytes.
+    most: usize,
+    /// Whether there is any: most processes never recall, and their commits need not ask further.
+    any: AtomicBool,
+    metrics: Arc<Metrics>,
+}
+
+impl Indexes {
+    pub(crate) fn new(most: usize, metrics: Arc<Metrics>) -> Self {
+        Self {
+            kept: Mutex::default(),
+            most,
+            any: AtomicBool::new(false),
+            metrics,
+        }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent's, which now is the one that was used last.
+    fn get(&self, scope: AgentScope) -> Option<Arc<RwLock<Indexed>>> {
+        let mut kept = self.kept();
+        kept.uses += 1;
+        let uses = kept.uses;
+        let entry = kept.entries.get_mut(&scope)?;
+        entry.used = uses;
+        Some(entry.indexed.clone())
+    }
+
+    fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
+        let bytes = read(indexed, |indexed| indexed.index.bytes());
+        if bytes > self.most {
+            return;
+        }
+        let mut kept = self.kept();
+        kept.uses += 1;
+        let entry = Entry {
+            indexed: indexed.clone(),
+            bytes,
+            used: kept.uses,
+        };
+        kept.entries.insert(scope, entry);
+        self.any.store(true, Ordering::Release);
+        self.make_room(&mut kept);
+    }
+
+    /// Lets those go that were used longest ago, until the rest fits.
+    fn make_room(&self, kept: &mut Kept) {
+        while kept.bytes() > self.most {
+            let oldest = kept.entries.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(scope) = oldest.map(|(scope, _)| *scope) else {
+                break;
+            };
+            kept.entries.remove(&scope);
+            self.metrics.index_left();
+        }
+        self.metrics.indexes_are(kept.entries.len(), kept.bytes());
+    }
+
+    /// Wipes the agent's.
+    pub(crate) fn forget(&self, scope: AgentScope) {
+        let mut kept = self.kept();
+        if kept.entries.remove(&scope).is_some() {
+            self.make_room(&mut kept);
+        }
+    }
+
+    /// Wipes the agent's where it still is of that version.
+    fn forget_version(&self, scope: AgentScope, version: u64) {
+        let mut kept = self.kept();
+        let is_it = |entry: &Entry| read(&entry.indexed, |indexed| indexed.version == version);
+        if kept.entries.get(&scope).is_some_and(is_it) {
+            kept.entries.remove(&scope);
+            self.make_room(&mut kept);
+        }
+    }
+
+    /// Whether the agent has one.
+    pub(crate) fn has(&self, scope: AgentScope) -> bool {
+        self.any.load(Ordering::Acquire) && self.kept().entries.contains_key(&scope)
+    }
+
+    /// Takes the agent's along with changes that this process wrote on one version of the agent, and made
+    /// another one of it.
+    pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changes: &[Change]) {
+        let mut kept = self.kept();
+        let Some(entry) = kept.entries.get_mut(&scope) else {
+            return;
+        };
+        let mut indexed = entry
+            .indexed
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let follows = Some(indexed.version) == from && indexed.index.follow(changes);
+        indexed.version = to;
+        let bytes = indexed.index.bytes();
+        drop(indexed);
+        entry.bytes = bytes;
+        if !follows {
+            kept.entries.remove(&scope);
+        }
+        self.make_room(&mut kept);
+    }
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        self.entries.values().map(|entry| entry.bytes).sum()
+    }
+}
+
+fn read<T>(indexed: &RwLock<Indexed>, look: impl FnOnce(&Indexed) -> T) -> T {
+    look(&indexed.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What was found, with the memories.
+pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
+
+impl AgentHandle {
+    /// A page of what is found among the kept memories, by the index that is kept.
+    pub(crate) async fn found(
+        &self,
+        query: &Query,
+        after: Option<RecallPlace>,
+    ) -> Result<Recalled> {
+        if recall::is_literal(query.text.expose()) {
+            let memories = self.load(&wanted(Selection::Kept)).await?.memories;
+            let found = recall::literal_matches(&memories, query, after);
+            return Ok(with_memories(found, memories));
+        }
+        let started = Instant::now();
+        let found = again(|| async {
+            let indexed = self.indexed().await?;
+            let (version, found) = read(&indexed, |indexed| {
+                (indexed.version, indexed.index.search(query, after))
+            });
+            let numbers = found.iter().map(|found| found.number).collect();
+            let loaded = self.load(&wanted(Selection::Numbers(numbers))).await;
+            match loaded {
+                Ok(loaded) if loaded.base.version() == Some(version) => {
+                    Ok(with_memories(found, loaded.memories))
+                }
+                Ok(_) => {
+                    // Somebody else wrote.
+                    self.memoir.indexes.forget_version(self.scope, version);
+                    Err(CONFLICT)
+                }
+                Err(error) => {
+                    // Perhaps the agent is gone; then nothing of it stays.
+                    self.memoir.indexes.forget(self.scope);
+                    Err(error)
+                }
+            }
+        })
+        .await?;
+        self.memoir.metrics.recalled(started.elapsed());
+        Ok(found)
+    }
+
+    /// The agent's index, as of some moment.
+    async fn indexed(&self) -> Result<Arc<RwLock<Indexed>>> {
+        if let Some(indexed) = self.memoir.indexes.get(self.scope) {
+            return Ok(indexed);
+        }
+        let loaded = self.load(&wanted(Selection::Kept)).await?;
+        // An agent that was read has a version.
+        let version = loaded.base.version().unwrap_or_default();
+        let memories = loaded.memories;
+        let started = Instant::now();
+        // Seconds of work where there are hundreds of thousands.
+        let index = tokio::task::spawn_blocking(move || RecallIndex::of(&memories)).await;
+        let index = index.map_err(|_| {
+            crate::Error::Inconsistent("building an index of words was broken off".to_owned())
+        })?;
+        let built = IndexBuild {
+            memories: index.memories(),
+            time: started.elapsed(),
+        };
+        self.memoir.metrics.index_built(&built);
+        let indexed = Arc::new(RwLock::new(Indexed { version, index }));
+        self.memoir.indexes.put(self.scope, &indexed);
+        Ok(indexed)
+    }
+}
+
+/// What is found among memories of which an index is made for this once.
+pub(crate) fn found_among(
+    memories: Vec<Memory>,
+    query: &Query,
+    after: Option<RecallPlace>,
+) -> Recalled {
+    let found = if recall::is_literal(query.text.expose()) {
+        recall::literal_matches(&memories, query, after)
+    } else {
+        RecallIndex::of(&memories).search(query, after)
+    };
+    with_memories(found, memories)
+}
+
+fn with_memories(found: Vec<RecallMatch>, memories: Vec<Memory>) -> Recalled {
+    let by_number = |memory: Memory| (memory.number, memory);
+    let mut memories: HashMap<Number, Memory> = memories.into_iter().map(by_number).collect();
+    let found = found.into_iter();
+    found
+        .filter_map(|found| {
+            let memory = memories.remove(&found.number)?;
+            Some((found, memory))
+        })
+        .collect()
+}

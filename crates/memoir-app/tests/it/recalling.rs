@@ -1,0 +1,246 @@
+//! Recall by an index that this process keeps: it is always of the moment, it is one agent's alone, and nothing
+//! of it stays behind (SPEC 2.8, 5.3).
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::{Erased, Memoir, MemoryInput, RecallSettings, Settings, Viewer};
+use memoir_domain::{audit::Actor, memory::Number, recall::Query};
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+
+use crate::world::{World, keys, person, settings};
+
+fn asked(text: &str) -> Query {
+    Query {
+        text: text.into(),
+        limit: 20,
+        ..Query::default()
+    }
+}
+
+async fn recalled(agent: &memoir_app::AgentHandle, text: &str) -> Vec<u64> {
+    let found = agent.seen_by(Viewer::Agent).recall(&asked(text)).await;
+    let mut numbers: Vec<u64> = found
+        .unwrap()
+        .iter()
+        .map(|memory| memory.number.0)
+        .collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The value of a metric without labels.
+async fn measured(memoir: &Memoir, name: &str) -> u64 {
+    let families = memoir.metrics().await;
+    let family = families.iter().find(|family| family.name() == name);
+    let metric = &family.unwrap().get_metric()[0];
+    let histogram = metric.get_histogram().get_sample_count();
+    let value = metric.get_gauge().get_value() + metric.get_counter().get_value();
+    histogram + value as u64
+}
+
+const BUILT: &str = "memoir_recall_index_build_duration_seconds";
+
+#[tokio::test]
+async fn spec_2_8_the_index_follows_what_this_process_writes() {
+    let world = World::new(&["The kiln is hot", "The loom is old"]).await;
+    assert_eq!(recalled(&world.agent, "kiln").await, [1]);
+    world.remember("A second kiln came").await;
+    assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
+    let before = world.memoir.now();
+    world.clock.advance(Duration::from_secs(60));
+    world.agent.discard(Number(1), &person()).await.unwrap();
+    assert_eq!(recalled(&world.agent, "kiln").await, [3]);
+    world.agent.restore(Number(1), &person()).await.unwrap();
+    assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
+    world.clock.advance(Duration::from_secs(60));
+    world.agent.discard(Number(3), &person()).await.unwrap();
+    world.agent.rewind(before, &person()).await.unwrap();
+    assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
+    assert_eq!(
+        measured(&world.memoir, BUILT).await,
+        1,
+        "it was never built anew"
+    );
+    assert_eq!(measured(&world.memoir, "memoir_recall_indexes").await, 1);
+    assert!(measured(&world.memoir, "memoir_recall_index_bytes").await > 0);
+}
+
+#[tokio::test]
+async fn spec_2_8_the_index_is_built_anew_where_another_process_wrote() {
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+    let keys = keys();
+    let world = World::under(
+        store.clone(),
+        keys.clone(),
+        &["The kiln is hot"],
+        settings(),
+    )
+    .await;
+    let other = World::again(store, keys).await;
+    assert_eq!(recalled(&world.agent, "kiln").await, [1]);
+    other.clock.advance(Duration::from_secs(3_600));
+    other.remember("A second kiln came").await;
+    assert_eq!(recalled(&world.agent, "kiln").await, [1, 2]);
+    other.agent.discard(Number(1), &person()).await.unwrap();
+    assert_eq!(recalled(&world.agent, "kiln").await, [2]);
+    assert_eq!(measured(&world.memoir, BUILT).await, 3);
+}
+
+#[tokio::test]
+async fn spec_5_3_after_shredding_and_erasing_no_index_is_left() {
+    let world = World::new(&["The password is xylophone", "The kiln is hot"]).await;
+    assert_eq!(recalled(&world.agent, "xylophone").await, [1]);
+    let shredded = world.agent.shred(Number(1), "a password", &owner()).await;
+    shredded.unwrap();
+    assert_eq!(measured(&world.memoir, "memoir_recall_indexes").await, 0);
+    assert_eq!(recalled(&world.agent, "xylophone").await, [0; 0]);
+    // One slip away: the word is not known any more.
+    assert_eq!(recalled(&world.agent, "xylophon").await, [0; 0]);
+    assert_eq!(recalled(&world.agent, "kiln").await, [2]);
+    let Erased { .. } = world.agent.erase(&person()).await.unwrap();
+    assert_eq!(measured(&world.memoir, "memoir_recall_indexes").await, 0);
+    let lens = world.agent.seen_by(Viewer::Agent);
+    assert_eq!(
+        lens.recall(&asked("kiln")).await.unwrap_err().code(),
+        "erased"
+    );
+}
+
+fn owner() -> Actor {
+    Actor::agent("Wren")
+}
+
+#[tokio::test]
+async fn spec_5_6_the_index_never_tells_another_agents_word() {
+    let world = World::new(&["The kiln is hot"]).await;
+    let mut others = Vec::new();
+    for (account, name) in [("default", "robin"), ("elsewhere", "wren")] {
+        if account != "default" {
+            world.memoir.create_account(account).await.unwrap();
+        }
+        let account = world.memoir.account(account).await.unwrap();
+        account.create_agent(name, &[], &person()).await.unwrap();
+        others.push(account.agent(name).await.unwrap());
+    }
+    for (other, word) in others.iter().zip(["xylophone", "theodolite"]) {
+        let input = MemoryInput {
+            content: format!("Here is a {word} by the door").as_str().into(),
+            ..MemoryInput::default()
+        };
+        other.save(&[input], &person()).await.unwrap();
+    }
+    for _ in 0..2 {
+        assert_eq!(recalled(&world.agent, "kiln").await, [1]);
+        // Neither the word, nor a slip of it, nor how rare it is.
+        for word in ["xylophone", "xylophon", "theodolite", "door"] {
+            assert_eq!(recalled(&world.agent, word).await, [0; 0], "{word}");
+        }
+        assert_eq!(recalled(&others[0], "xylophone").await, [1]);
+        assert_eq!(recalled(&others[0], "theodolite").await, [0; 0]);
+        assert_eq!(recalled(&others[1], "theodolite").await, [1]);
+        assert_eq!(recalled(&others[1], "kiln").await, [0; 0]);
+    }
+    let mut scores = Vec::new();
+    for _ in 0..2 {
+        let lens = world.agent.seen_by(Viewer::Agent);
+        let found = lens
+            .recall_page(&asked("hot kiln"), None, false)
+            .await
+            .unwrap();
+        scores.push(found[0].0.score);
+        let input = MemoryInput {
+            content: "hot kiln, hot kiln".into(),
+            ..MemoryInput::default()
+        };
+        others[0].save(&[input], &person()).await.unwrap();
+    }
+    assert!(scores[0] == scores[1], "others' words move nothing");
+}
+
+#[tokio::test]
+async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_first() {
+    let small = Settings {
+        recall: RecallSettings {
+            index_bytes: 48 << 10,
+        },
+        ..settings()
+    };
+    let world = World::with(&["The kiln is hot"], small).await;
+    let account = world.memoir.account("default").await.unwrap();
+    let mut agents = vec![world.agent.clone()];
+    for name in ["robin", "heron", "stork", "crane", "finch", "swift"] {
+        account.create_agent(name, &[], &person()).await.unwrap();
+        let agent = account.agent(name).await.unwrap();
+        let input = MemoryInput {
+            content: format!("{name} keeps a kiln").as_str().into(),
+            ..MemoryInput::default()
+        };
+        agent.save(&[input], &person()).await.unwrap();
+        agents.push(agent);
+    }
+    for agent in &agents {
+        assert_eq!(recalled(agent, "kiln").await, [1]);
+    }
+    let bytes = measured(&world.memoir, "memoir_recall_index_bytes").await;
+    assert!((1..=48 << 10).contains(&bytes), "{bytes}");
+    let left = measured(&world.memoir, "memoir_recall_index_evictions_total").await;
+    let kept = measured(&world.memoir, "memoir_recall_indexes").await;
+    assert!(left > 0 && kept > 0);
+    assert_eq!(left + kept, agents.len() as u64);
+    let built = measured(&world.memoir, BUILT).await;
+    recalled(&agents[6], "kiln").await;
+    assert_eq!(
+        measured(&world.memoir, BUILT).await,
+        built,
+        "the newest is kept"
+    );
+    recalled(&agents[0], "kiln").await;
+    assert_eq!(
+        measured(&world.memoir, BUILT).await,
+        built + 1,
+        "the first is not"
+    );
+}
+
+#[tokio::test]
+async fn spec_2_8_recall_is_of_the_moment_while_others_write() {
+    let world = Arc::new(World::new(&["kiln 0"]).await);
+    let writer = {
+        let world = world.clone();
+        tokio::spawn(async move {
+            for number in 1..40 {
+                world.remember(&format!("kiln {number}")).await;
+            }
+        })
+    };
+    let mut least = 1;
+    while !writer.is_finished() {
+        let found = recalled(&world.agent, "kiln").await.len();
+        assert!(found >= least.min(20));
+        least = found;
+        tokio::task::yield_now().await;
+    }
+    writer.await.unwrap();
+    let every = Query {
+        limit: 200,
+        ..asked("kiln")
+    };
+    let found = world.agent.seen_by(Viewer::Agent).recall(&every).await;
+    assert_eq!(found.unwrap().len(), 40);
+}
+
+#[tokio::test]
+async fn spec_2_8_a_question_has_a_limit_that_is_named() {
+    let world = World::new(&["The kiln is hot"]).await;
+    let lens = world.agent.seen_by(Viewer::Agent);
+    let prompt = "The kiln is hot. ".repeat(1_177);
+    let fits = Query {
+        text: prompt[..20_000].into(),
+        ..asked("")
+    };
+    assert_eq!(lens.recall(&fits).await.unwrap().len(), 1);
+    let refused = lens.recall(&asked(&"x".repeat(20_001))).await.unwrap_err();
+    let said = refused.to_string();
+    assert!(said.contains("20001") && said.contains("20000"), "{said}");
+}

@@ -1,0 +1,850 @@
+//! The words of an agent's memories and where they stand, in memory alone and wiped when it goes (SPEC 5.3).
+//!
+//! A memory has a slot; the slot knows what narrows a question (date, kind, tags, origin) and which run of
+//! `sequence` is the memory's: its terms in their order, as numbers of units. A unit is one word as it is read in
+//! one language; it belongs to a group, that of all words with its stem. For each group there is a list of the
+//! slots that have it, and how often. What is looked for by its group alone (pairs of characters, a name as a
+//! whole) stands behind the run. No text is kept: only the words that a slip of the pen could be meant for, each
+//! once.
+//!
+//! A question is looked for element by element. Each gives an amount to every memory that has it, by BM25; the
+//! few best are put in order by `rank`, and only for those it is told by what they were found.
+
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+    fmt,
+};
+
+use memoir_details::{Cut, Language, TermKind, has_compounds, is_stemmed, stem_into, stem_key};
+use zeroize::{DefaultIsZeroes, Zeroize};
+
+use super::{
+    FoundAs, MatchedTerm, Query, RecallMatch, RecallPlace,
+    query::{Element, Question, Sought},
+    rank::{self, Found},
+    wiped::{Table, Wiped},
+};
+use crate::{
+    Timestamp,
+    audit::Change,
+    memory::{Kind, Memory, Number},
+    text::fold,
+    wording::Origin,
+};
+
+/// How fast a word's being repeated stops to count, of BM25.
+const K1: f32 = 0.9;
+/// How much a memory's length counts against it, of BM25.
+const B: f32 = 0.4;
+/// Most elements of a question that count: the rarest ones. A prompt of 20,000 characters has thousands.
+const MOST: usize = 32;
+/// Most elements of a question in which slips of the pen are forgiven: each is compared with all words.
+const FORGIVEN: usize = 12;
+/// Fewest letters of a word in which one is.
+const SLIP_LETTERS: usize = 5;
+/// Fewest letters of a part of a longer word.
+const PART_LETTERS: usize = 4;
+/// Fewest letters of a word that is put together of several.
+const COMPOUND_LETTERS: usize = 8;
+/// How much a slip and a part count beside the word itself.
+const SLIP_WEIGHT: f32 = 0.8;
+const PART_WEIGHT: f32 = 0.6;
+/// Letters of the longest word that is known by its letters.
+const LETTERS: usize = 64;
+
+/// The group of what is not looked for by itself.
+const NO_GROUP: u32 = u32::MAX;
+/// How often something stands in a memory, in the low bits of a posting; the slot is above.
+const TIMES_BITS: u32 = 6;
+const TIMES: u32 = (1 << TIMES_BITS) - 1;
+
+/// One word, as it is read in one language.
+#[derive(Debug, Clone, Copy, Default)]
+struct Unit {
+    key: u64,
+    group: u32,
+    /// Where its letters are.
+    letters: u32,
+    length: u32,
+}
+
+impl DefaultIsZeroes for Unit {}
+
+/// The stem of a long word of a language that puts words together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Compound {
+    group: u32,
+    letters: u32,
+    length: u32,
+}
+
+impl DefaultIsZeroes for Compound {}
+
+struct Slot {
+    number: Number,
+    created_at: Timestamp,
+    kind: Kind,
+    origin: Origin,
+    tags: Box<[u64]>,
+    from: u32,
+    to: u32,
+    /// Behind the run, groups that have no place in it.
+    end: u32,
+    /// How many terms can be looked for.
+    length: u32,
+    language: usize,
+    /// Whether the memory is still here.
+    lives: bool,
+}
+
+/// What is known of the words of an agent's memories. Built from opened texts; `Debug` prints counts only.
+#[derive(Default)]
+pub struct RecallIndex {
+    units: Wiped<Unit>,
+    letters: Wiped<u8>,
+    compounds: Wiped<Compound>,
+    sequence: Wiped<u32>,
+    unit_of: Table,
+    group_of: Table,
+    /// For each group its slots, ascending, each with how often.
+    postings: Vec<Vec<u32>>,
+    posted: usize,
+    slots: Vec<Slot>,
+    slot_of: HashMap<Number, u32>,
+    /// How many memories are in each language, the last of them those of none.
+    languages: [u32; LANGUAGES],
+    length: u64,
+}
+
+/// The languages that there are tables for, and none.
+const LANGUAGES: usize = 17;
+
+fn language_place(language: Option<Language>) -> usize {
+    language.map_or(LANGUAGES - 1, |language| language as usize)
+}
+
+impl fmt::Debug for RecallIndex {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (memories, bytes) = (self.slot_of.len(), self.bytes());
+        write!(formatter, "RecallIndex({memories} memories, {bytes} bytes)")
+    }
+}
+
+impl Drop for RecallIndex {
+    fn drop(&mut self) {
+        for list in &mut self.postings {
+            list.zeroize();
+        }
+        for slot in &mut self.slots {
+            slot.tags.zeroize();
+        }
+    }
+}
+
+impl RecallIndex {
+    /// Of these memories, discarded ones too.
+    pub fn of<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Self {
+        let mut index = Self::default();
+        for memory in memories {
+            index.put(memory);
+        }
+        index
+    }
+
+    /// How many memories it knows.
+    pub fn memories(&self) -> usize {
+        self.slot_of.len()
+    }
+
+    /// About how much memory it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        let tags: usize = self.slots.iter().map(|slot| slot.tags.len() * 8).sum();
+        self.units.bytes()
+            + self.letters.bytes()
+            + self.compounds.bytes()
+            + self.sequence.bytes()
+            + self.unit_of.bytes()
+            + self.group_of.bytes()
+            + self.postings.capacity() * size_of::<Vec<u32>>()
+            // A list has room for half as many again.
+            + self.posted * 6
+            + self.slots.capacity() * size_of::<Slot>()
+            + tags
+            + self.slot_of.capacity() * 24
+    }
+
+    /// Follows changes that were written. `false`: words were taken out for good, or too little of what it has
+    /// room for is left in it, and whoever keeps it lets it go.
+    #[must_use]
+    pub fn follow(&mut self, changes: &[Change]) -> bool {
+        for change in changes {
+            let after = change.after();
+            if after.shredded_at.is_some() {
+                return false;
+            }
+            if after.is_kept() {
+                self.put(&after);
+            } else {
+                self.take(after.number);
+            }
+        }
+        self.slots.len() < 1_024 || self.slot_of.len() * 2 > self.slots.len()
+    }
+
+    /// Takes a memory in, in place of what was known of its number.
+    pub fn put(&mut self, memory: &Memory) {
+        self.take(memory.number);
+        // Slots are numbered in 26 bits, which no agent's memory fills.
+        let slot = self.slots.len() as u32;
+        let cut = Cut::of(memory.content.expose());
+        let language = cut.language();
+        let from = self.sequence.len() as u32;
+        let (mut groups, mut apart) = (Vec::new(), Vec::new());
+        let (mut before, mut scratch) = (0, String::new());
+        cut.each(|term| {
+            let last = std::mem::take(&mut before);
+            match term.kind {
+                TermKind::Word => {
+                    let unit = self.word(term.word, term.key, language, &mut scratch);
+                    self.sequence.push(unit);
+                    groups.push(self.units.as_slice()[unit as usize].group);
+                }
+                TermKind::Sign => {
+                    let unit = self.unit(term.key, term.key, |index| index.group(term.key));
+                    self.sequence.push(unit);
+                    groups.push(self.units.as_slice()[unit as usize].group);
+                }
+                TermKind::Mark => {
+                    let unit = self.unit(mark_key(term.key), term.key, |_| NO_GROUP);
+                    self.sequence.push(unit);
+                }
+                TermKind::Character { follows } => {
+                    let unit = self.unit(mark_key(term.key), term.key, |_| NO_GROUP);
+                    self.sequence.push(unit);
+                    if follows && last != 0 {
+                        apart.push(self.group(pair_key([last, term.key])));
+                    }
+                    before = term.key;
+                }
+                TermKind::Whole => {
+                    let group = self.group(stem_key(term.word, language, &mut scratch));
+                    apart.push(group);
+                }
+            }
+        });
+        let to = self.sequence.len() as u32;
+        self.sequence.extend(&apart);
+        groups.append(&mut apart);
+        groups.sort_unstable();
+        let length = groups.len() as u32;
+        for same in groups.chunk_by(|one, other| one == other) {
+            let times = (same.len() as u32).min(TIMES);
+            self.postings[same[0] as usize].push(slot << TIMES_BITS | times);
+            self.posted += 1;
+        }
+        groups.zeroize();
+        scratch.zeroize();
+        let language = language_place(language);
+        self.languages[language] += 1;
+        self.length += u64::from(length);
+        self.slot_of.insert(memory.number, slot);
+        self.slots.push(Slot {
+            number: memory.number,
+            created_at: memory.created_at,
+            kind: memory.kind,
+            origin: memory.origin(),
+            tags: memory.tags.iter().map(tag_key).collect(),
+            from,
+            to,
+            end: self.sequence.len() as u32,
+            length,
+            language,
+            lives: true,
+        });
+    }
+
+    /// Lets a memory go.
+    pub fn take(&mut self, number: Number) {
+        let Some(at) = self.slot_of.remove(&number) else {
+            return;
+        };
+        let slot = &mut self.slots[at as usize];
+        slot.lives = false;
+        slot.tags.zeroize();
+        self.languages[slot.language] -= 1;
+        self.length -= u64::from(slot.length);
+        let (from, to, end) = (slot.from as usize, slot.to as usize, slot.end as usize);
+        let run = &mut self.sequence.as_mut_slice()[from..end];
+        let units = self.units.as_slice();
+        let of_units = run[..to - from].iter();
+        let of_units = of_units.map(|unit| units[*unit as usize].group);
+        let mut groups: Vec<u32> = of_units.chain(run[to - from..].iter().copied()).collect();
+        run.zeroize();
+        groups.sort_unstable();
+        groups.dedup();
+        for group in groups.iter().filter(|group| **group != NO_GROUP) {
+            let list = &mut self.postings[*group as usize];
+            if let Ok(place) = list.binary_search_by_key(&at, |posting| posting >> TIMES_BITS) {
+                list.remove(place);
+                self.posted -= 1;
+            }
+        }
+        groups.zeroize();
+    }
+
+    fn group(&mut self, key: u64) -> u32 {
+        let new = self.postings.len() as u32;
+        let group = self.group_of.get_or_put(key, new);
+        if group == new {
+            self.postings.push(Vec::new());
+        }
+        group
+    }
+
+    /// The unit of a key among all; a new one is of that group.
+    fn unit(&mut self, at: u64, key: u64, group: impl FnOnce(&mut Self) -> u32) -> u32 {
+        let new = self.units.len() as u32;
+        let unit = self.unit_of.get_or_put(at, new);
+        if unit == new {
+            let group = group(self);
+            self.units.push(Unit {
+                key,
+                group,
+                letters: 0,
+                length: 0,
+            });
+        }
+        unit
+    }
+
+    /// The unit of a word, in a language where that makes a difference.
+    fn word(
+        &mut self,
+        word: &str,
+        key: u64,
+        language: Option<Language>,
+        scratch: &mut String,
+    ) -> u32 {
+        let salt = if is_stemmed(word) {
+            1 + language_place(language) as u64
+        } else {
+            0
+        };
+        let at = key.wrapping_add(salt.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let new = self.units.len() as u32;
+        let unit = self.unit(at, key, |index| {
+            index.group(stem_key(word, language, scratch))
+        });
+        if unit == new {
+            let letters = word.chars().take(LETTERS + 1).count();
+            if (SLIP_LETTERS - 1..=LETTERS).contains(&letters) && is_lettered(word) {
+                let place = self.letters.len() as u32;
+                self.letters.extend(word.as_bytes());
+                let unit = &mut self.units.as_mut_slice()[unit as usize];
+                (unit.letters, unit.length) = (place, word.len() as u32);
+            }
+            if letters >= COMPOUND_LETTERS && has_compounds(language) && is_lettered(word) {
+                stem_into(word, language, scratch);
+                let place = self.letters.len() as u32;
+                self.letters.extend(scratch.as_bytes());
+                let group = self.units.as_slice()[unit as usize].group;
+                self.compounds.push(Compound {
+                    group,
+                    letters: place,
+                    length: scratch.len() as u32,
+                });
+            }
+        }
+        unit
+    }
+
+    fn letters(&self, place: u32, length: u32) -> &[u8] {
+        let end = place as usize + length as usize;
+        &self.letters.as_slice()[place as usize..end]
+    }
+
+    /// The languages that any memory is in.
+    fn present(&self) -> impl Iterator<Item = Option<Language>> {
+        Language::every()
+            .map(Some)
+            .chain([None])
+            .filter(|language| {
+                let count = self.languages[language_place(*language)];
+                count > 0
+            })
+    }
+
+    /// The language that most memories are in.
+    fn main_language(&self) -> Language {
+        let most = Language::every().max_by_key(|language| self.languages[*language as usize]);
+        most.filter(|language| self.languages[*language as usize] > 0)
+            .unwrap_or(Language::English)
+    }
+
+    /// A page of what is found among all that it knows, best match first, from behind a place on.
+    pub fn search(&self, query: &Query, after: Option<RecallPlace>) -> Vec<RecallMatch> {
+        let mut question = Question::of(query.text.expose());
+        question.leave_out_function_words(self.main_language());
+        let is_asked = !question.is_empty();
+        let looked = self.look_up(question.elements);
+        let needed = after.map_or(0, |after| after.seen + rank::MOVED) + query.limit;
+        let found = rank::first(self.score(&looked, is_asked, query), needed);
+        let from = rank::begin(found.iter().map(|found| found.number), after);
+        let page = found.iter().enumerate().skip(from).take(query.limit);
+        page.map(|(at, one)| RecallMatch {
+            number: one.number,
+            rank: at + 1,
+            before: at.checked_sub(1).map(|before| found[before].number),
+            score: one.score,
+            terms: self.matched(&looked, one.slot),
+        })
+        .collect()
+    }
+
+    /// Looks each element up, the rarest ones where there are too many.
+    fn look_up(&self, elements: Vec<Element>) -> Vec<LookedUp> {
+        let forgives = elements.len() <= FORGIVEN;
+        let mut looked: Vec<LookedUp> = Vec::with_capacity(elements.len());
+        for element in elements {
+            let Element { text, sought } = element;
+            match sought {
+                Sought::Word(key) => looked.push(self.look_up_word(text, key, forgives)),
+                Sought::Pair(keys) => {
+                    let group = self.group_of.get(pair_key(keys));
+                    looked.push(self.of_groups(
+                        text,
+                        group.map(|group| (group, 1.0)),
+                        FoundAs::Word,
+                    ));
+                }
+                Sought::Character(key) => {
+                    let found = self.with_sequence(&[key]);
+                    looked.push(self.of_postings(text, found, FoundAs::Word));
+                }
+                Sought::Sequence { keys, words, must } => {
+                    let found = self.with_sequence(&keys);
+                    if found.is_empty() && !must {
+                        // A name that is nowhere may be remembered in other signs.
+                        let words = words.into_iter();
+                        looked.extend(words.map(|(text, key)| self.look_up_word(text, key, false)));
+                    } else {
+                        let mut found = self.of_postings(text, found, FoundAs::Phrase);
+                        found.must = must;
+                        looked.push(found);
+                    }
+                }
+            }
+        }
+        if looked.len() > MOST {
+            looked.retain(|one| one.must || one.postings.count(self) > 0);
+            looked.sort_by_key(|one| (!one.must, one.postings.count(self)));
+            looked.truncate(MOST);
+        }
+        looked
+    }
+
+    fn look_up_word(&self, text: String, key: u64, forgives: bool) -> LookedUp {
+        let (mut groups, mut scratch): (Vec<(u32, f32)>, _) = (Vec::new(), String::new());
+        let add = |groups: &mut Vec<(u32, f32)>, group: u32, weight: f32| {
+            let has_any = !self.postings[group as usize].is_empty();
+            if has_any && groups.iter().all(|(known, _)| *known != group) {
+                groups.push((group, weight));
+            }
+        };
+        if is_stemmed(&text) {
+            for language in self.present() {
+                let stem = stem_key(&text, language, &mut scratch);
+                if let Some(group) = self.group_of.get(stem) {
+                    add(&mut groups, group, 1.0);
+                }
+            }
+        } else {
+            let stems = [
+                stem_key(&text, self.main_language().into(), &mut scratch),
+                key,
+            ];
+            for group in stems.into_iter().filter_map(|stem| self.group_of.get(stem)) {
+                add(&mut groups, group, 1.0);
+            }
+        }
+        let mut found = FoundAs::Word;
+        if self.compounds.len() > 0 && text.chars().count() >= PART_LETTERS {
+            let own = groups.len();
+            self.parts(&text, &mut scratch, |group| {
+                add(&mut groups, group, PART_WEIGHT)
+            });
+            if own == 0 && !groups.is_empty() {
+                found = FoundAs::Part;
+            }
+        }
+        if groups.is_empty() && forgives && text.chars().count() >= SLIP_LETTERS {
+            found = FoundAs::Slip;
+            for unit in self.units.as_slice().iter().filter(|unit| unit.length > 0) {
+                let known = self.letters(unit.letters, unit.length);
+                if is_one_slip(text.as_bytes(), known) {
+                    add(&mut groups, unit.group, SLIP_WEIGHT);
+                }
+            }
+        }
+        self.of_groups(text, groups, found)
+    }
+
+    /// Words that a word is a part of, and where it is known as none itself the parts that it is put together of.
+    fn parts(&self, text: &str, scratch: &mut String, mut give: impl FnMut(u32)) {
+        let language = Language::every()
+            .filter(|language| has_compounds(Some(*language)))
+            .max_by_key(|language| self.languages[*language as usize]);
+        stem_into(text, language, scratch);
+        if scratch.chars().count() < PART_LETTERS {
+            return;
+        }
+        let part = scratch.as_bytes();
+        for compound in self.compounds.as_slice() {
+            let whole = self.letters(compound.letters, compound.length);
+            let is_longer = whole.len() >= part.len() + PART_LETTERS - 1;
+            if is_longer && (whole.starts_with(part) || whole.ends_with(part)) {
+                give(compound.group);
+            }
+        }
+        if text.chars().count() < COMPOUND_LETTERS {
+            return;
+        }
+        // "Haustürschlüssel" asks for the key of the front door too.
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        for at in places.into_iter().skip(PART_LETTERS) {
+            let (head, tail) = text.split_at(at);
+            if tail.chars().count() < PART_LETTERS {
+                break;
+            }
+            let mut known = |word: &str| {
+                let stem = stem_key(word, language, scratch);
+                let group = self.group_of.get(stem);
+                group.filter(|group| !self.postings[*group as usize].is_empty())
+            };
+            // With what joins the two: "Arbeit-s-platz".
+            let joined = [head, head.strip_suffix('s').unwrap_or(head)];
+            let heads = joined.into_iter().find_map(&mut known);
+            if let (Some(head), Some(tail)) = (heads, known(tail)) {
+                give(head);
+                give(tail);
+                break;
+            }
+        }
+    }
+
+    /// The memories with any of the groups, each with its weight.
+    fn of_groups(
+        &self,
+        text: String,
+        groups: impl IntoIterator<Item = (u32, f32)>,
+        found: FoundAs,
+    ) -> LookedUp {
+        let groups: Vec<(u32, f32)> = groups.into_iter().collect();
+        if let [(group, weight)] = groups.as_slice() {
+            let postings = Postings::One(*group, *weight);
+            return LookedUp::new(text, self, postings, found);
+        }
+        let mut all: Vec<(u32, f32)> = Vec::new();
+        for (group, weight) in groups {
+            let list = self.postings[group as usize].iter();
+            all.extend(list.map(|posting| {
+                let times = (posting & TIMES) as f32;
+                (posting >> TIMES_BITS, times * weight)
+            }));
+        }
+        all.sort_unstable_by_key(|(slot, _)| *slot);
+        all.dedup_by(|other, one| {
+            let is_same = one.0 == other.0;
+            if is_same {
+                one.1 += other.1;
+            }
+            is_same
+        });
+        LookedUp::new(text, self, Postings::Several(all), found)
+    }
+
+    fn of_postings(&self, text: String, found: Vec<(u32, f32)>, how: FoundAs) -> LookedUp {
+        LookedUp::new(text, self, Postings::Several(found), how)
+    }
+
+    /// The memories that have the terms one after the other, and how often.
+    fn with_sequence(&self, keys: &[u64]) -> Vec<(u32, f32)> {
+        let mut scratch: Vec<u32> = Vec::new();
+        let times = |slot: &Slot| {
+            let run = &self.sequence.as_slice()[slot.from as usize..slot.to as usize];
+            let units = self.units.as_slice();
+            let is_it = |(unit, key): (&u32, &u64)| units[*unit as usize].key == *key;
+            let windows = run.windows(keys.len());
+            windows
+                .filter(|window| window.iter().zip(keys).all(is_it))
+                .count()
+        };
+        match self.rarest(keys) {
+            Rarest::Nowhere => return Vec::new(),
+            Rarest::Slots(slots) => scratch = slots,
+            Rarest::Unknown => scratch.extend(0..self.slots.len() as u32),
+        }
+        let lives = scratch
+            .iter()
+            .map(|slot| (*slot, &self.slots[*slot as usize]));
+        let found = lives.filter(|(_, slot)| slot.lives);
+        let found = found.map(|(at, slot)| (at, times(slot) as f32));
+        found.filter(|(_, times)| *times > 0.0).collect()
+    }
+
+    /// The slots that the rarest of these terms is in, as far as lists tell.
+    fn rarest(&self, keys: &[u64]) -> Rarest {
+        let mut best: Option<Vec<u32>> = None;
+        let mut offer = |groups: Vec<u32>| {
+            let mut slots: Vec<u32> = Vec::new();
+            for group in groups {
+                let list = self.postings[group as usize].iter();
+                slots.extend(list.map(|posting| posting >> TIMES_BITS));
+            }
+            slots.sort_unstable();
+            slots.dedup();
+            if best.as_ref().is_none_or(|best| slots.len() < best.len()) {
+                best = Some(slots);
+            }
+        };
+        let mut last_was_character = false;
+        for (at, key) in keys.iter().enumerate() {
+            let salts = 0..=LANGUAGES as u64;
+            let units = salts.filter_map(|salt| {
+                let salted = key.wrapping_add(salt.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                self.unit_of.get(salted)
+            });
+            let units = units.map(|unit| self.units.as_slice()[unit as usize]);
+            let groups: Vec<u32> = units
+                .filter(|unit| unit.key == *key && unit.group != NO_GROUP)
+                .map(|unit| unit.group)
+                .collect();
+            if !groups.is_empty() {
+                last_was_character = false;
+                offer(groups);
+            } else if self.unit_of.get(mark_key(*key)).is_some() {
+                // A mark, or a character, which its pair with the one before tells.
+                if last_was_character && at > 0 {
+                    let pair = self.group_of.get(pair_key([keys[at - 1], *key]));
+                    offer(pair.into_iter().collect());
+                }
+                last_was_character = true;
+            } else {
+                return Rarest::Nowhere;
+            }
+        }
+        best.map_or(Rarest::Unknown, Rarest::Slots)
+    }
+
+    /// Adds up what each memory is worth, and leaves out those that the rest of the query does not admit.
+    fn score(&self, looked: &[LookedUp], is_asked: bool, query: &Query) -> Vec<Found> {
+        let tag = query.tag.as_ref().map(|tag| tag_key(tag.expose().trim()));
+        let admits = |slot: &Slot| {
+            slot.lives
+                && query.kind.is_none_or(|kind| slot.kind == kind)
+                && query.origin.is_none_or(|origin| slot.origin == origin)
+                && query.since.is_none_or(|since| slot.created_at >= since)
+                && query.until.is_none_or(|until| slot.created_at <= until)
+                && tag.is_none_or(|tag| slot.tags.contains(&tag))
+        };
+        let found = |at: usize, slot: &Slot, score: f32| Found {
+            score,
+            created_at: slot.created_at,
+            number: slot.number,
+            slot: at as u32,
+        };
+        if !is_asked {
+            let admitted = self.slots.iter().enumerate();
+            let admitted = admitted.filter(|(_, slot)| admits(slot));
+            return admitted.map(|(at, slot)| found(at, slot, 0.0)).collect();
+        }
+        let mut scores = vec![0.0_f32; self.slots.len()];
+        let average = self.average();
+        for one in looked {
+            one.each(self, |slot, times| {
+                let length = self.slots[slot as usize].length;
+                scores[slot as usize] += one.rarity * saturated(times, length, average);
+            });
+        }
+        let musts: Vec<HashSet<u32>> = looked
+            .iter()
+            .filter(|one| one.must)
+            .map(|one| {
+                let mut slots = HashSet::new();
+                one.each(self, |slot, _| {
+                    slots.insert(slot);
+                });
+                slots
+            })
+            .collect();
+        let scored = scores.iter().zip(&self.slots).enumerate();
+        scored
+            .filter(|(_, (score, _))| **score > 0.0)
+            .filter(|(at, (_, slot))| {
+                admits(slot) && musts.iter().all(|slots| slots.contains(&(*at as u32)))
+            })
+            .map(|(at, (score, slot))| found(at, slot, *score))
+            .collect()
+    }
+
+    fn average(&self) -> f32 {
+        (self.length as f32 / self.slot_of.len().max(1) as f32).max(1.0)
+    }
+
+    /// By what one memory was found.
+    fn matched(&self, looked: &[LookedUp], slot: u32) -> Vec<MatchedTerm> {
+        let (average, length) = (self.average(), self.slots[slot as usize].length);
+        let mut terms: Vec<MatchedTerm> = looked
+            .iter()
+            .filter_map(|one| {
+                let weight = one.rarity * saturated(one.times(self, slot)?, length, average);
+                Some(MatchedTerm {
+                    term: one.text.as_str().into(),
+                    found: one.found,
+                    weight,
+                })
+            })
+            .collect();
+        terms.sort_by(|one, other| {
+            let by_weight = other.weight.partial_cmp(&one.weight);
+            by_weight.unwrap_or(Ordering::Equal)
+        });
+        terms
+    }
+}
+
+/// Where to look for terms one after the other.
+enum Rarest {
+    /// One of them is in no memory.
+    Nowhere,
+    /// In these slots.
+    Slots(Vec<u32>),
+    /// No list tells: a single character, or marks alone.
+    Unknown,
+}
+
+/// An element of a question, and which memories have it.
+struct LookedUp {
+    text: String,
+    found: FoundAs,
+    postings: Postings,
+    /// How much it tells: the rarer, the more.
+    rarity: f32,
+    must: bool,
+}
+
+enum Postings {
+    /// The list of a group, with a weight.
+    One(u32, f32),
+    /// Slots, ascending, and how often each has it.
+    Several(Vec<(u32, f32)>),
+}
+
+impl LookedUp {
+    fn new(text: String, index: &RecallIndex, postings: Postings, found: FoundAs) -> Self {
+        let memories = index.slot_of.len() as f32;
+        let with = postings.count(index) as f32;
+        Self {
+            text,
+            found,
+            postings,
+            rarity: (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln(),
+            must: false,
+        }
+    }
+
+    fn each(&self, index: &RecallIndex, mut give: impl FnMut(u32, f32)) {
+        match &self.postings {
+            Postings::One(group, weight) => {
+                for posting in &index.postings[*group as usize] {
+                    give(posting >> TIMES_BITS, (posting & TIMES) as f32 * weight);
+                }
+            }
+            Postings::Several(slots) => {
+                for (slot, times) in slots {
+                    give(*slot, *times);
+                }
+            }
+        }
+    }
+
+    fn times(&self, index: &RecallIndex, slot: u32) -> Option<f32> {
+        match &self.postings {
+            Postings::One(group, weight) => {
+                let list = &index.postings[*group as usize];
+                let at = list.binary_search_by_key(&slot, |posting| posting >> TIMES_BITS);
+                at.ok().map(|at| (list[at] & TIMES) as f32 * weight)
+            }
+            Postings::Several(slots) => {
+                let at = slots.binary_search_by_key(&slot, |(slot, _)| *slot);
+                at.ok().map(|at| slots[at].1)
+            }
+        }
+    }
+}
+
+impl Postings {
+    fn count(&self, index: &RecallIndex) -> usize {
+        match self {
+            Self::One(group, _) => index.postings[*group as usize].len(),
+            Self::Several(slots) => slots.len(),
+        }
+    }
+}
+
+/// How much a term's being there so often is worth in a memory of that length, of BM25.
+fn saturated(times: f32, length: u32, average: f32) -> f32 {
+    let long = 1.0 - B + B * length as f32 / average;
+    times * (K1 + 1.0) / (times + K1 * long)
+}
+
+fn tag_key(tag: &str) -> u64 {
+    memoir_details::key(&fold(tag))
+}
+
+fn pair_key([one, other]: [u64; 2]) -> u64 {
+    one.rotate_left(23) ^ other.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+}
+
+/// The key of what has a place in a text and is not looked for by itself.
+fn mark_key(key: u64) -> u64 {
+    key.rotate_left(32) ^ 0x5851_F42D_4C95_7F2D
+}
+
+fn is_lettered(word: &str) -> bool {
+    word.chars().all(char::is_alphabetic)
+}
+
+/// Whether two words differ by one slip: a letter too many, too few, another one, or two exchanged.
+fn is_one_slip(one: &[u8], other: &[u8]) -> bool {
+    // Letters of other scripts have up to three bytes.
+    if one.len().abs_diff(other.len()) > 3 {
+        return false;
+    }
+    let is_inside = |bytes: &[u8], at: usize| bytes.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let mut head = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    while is_inside(one, head) || is_inside(other, head) {
+        head -= 1;
+    }
+    let rest = one.len().min(other.len()) - head;
+    let ends = one.iter().rev().zip(other.iter().rev());
+    let mut tail = ends.take(rest).take_while(|(a, b)| a == b).count();
+    while tail > 0 && is_inside(one, one.len() - tail) {
+        tail -= 1;
+    }
+    let (one, other) = (
+        &one[head..one.len() - tail],
+        &other[head..other.len() - tail],
+    );
+    let letters = |bytes: &[u8]| bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+    match (one.len(), other.len()) {
+        (0, 0) => false,
+        _ if letters(one).max(letters(other)) <= 1 => true,
+        (a, b) if a == b && letters(one) == 2 => {
+            let half = a / 2;
+            one[..half] == other[half..] && one[half..] == other[..half]
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,171 @@
+//! Recall: an agent's memories by what is asked, best match first (SPEC 2.8).
+//!
+//! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` takes a question apart, `index`
+//! holds the words of all memories and where they stand, `rank` puts what was found in its order, `wiped` is
+//! what the index is kept in. Nothing here is ever stored (SPEC 5.3).
+
+mod index;
+mod query;
+mod rank;
+#[cfg(test)]
+mod tests;
+mod wiped;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    PrivateText, Timestamp,
+    memory::{Kind, Memory, Number},
+    text::fold,
+    wording::Origin,
+};
+
+pub use index::RecallIndex;
+
+/// Most characters of what a session's search looks for.
+pub const QUERY_LIMIT: usize = 1_000;
+/// Most characters of what is asked in a recall: a whole prompt of an agent's client fits.
+pub const QUESTION_LIMIT: usize = 20_000;
+/// Most memories that one recall answers with.
+pub const RECALL_LIMIT: usize = 200;
+
+/// What is asked for. Every part but the text narrows the answer before it is ranked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Query {
+    /// Words or a whole question; what stands in double quotes must occur. Empty finds everything, newest
+    /// first.
+    pub text: PrivateText,
+    /// The earliest origin date.
+    pub since: Option<Timestamp>,
+    /// The latest origin date.
+    pub until: Option<Timestamp>,
+    /// The kind.
+    pub kind: Option<Kind>,
+    /// A tag, whatever the case.
+    pub tag: Option<PrivateText>,
+    /// The origin: the weakest of the wordings that a memory stands for.
+    pub origin: Option<Origin>,
+    /// The most memories to answer with.
+    pub limit: usize,
+}
+
+/// Where one page of matches ended, for the next one. A memory that is saved, discarded or rewritten between
+/// two pages moves what is behind it, so that the next page begins behind the last memory that was seen, behind
+/// the one before where that one is gone, and else where it stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecallPlace {
+    /// How many were seen.
+    pub seen: usize,
+    /// The last one that was seen.
+    pub last: Number,
+    /// The one before it; `None` where there was none.
+    pub before: Option<Number>,
+}
+
+/// One memory that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecallMatch {
+    /// Its number.
+    pub number: Number,
+    /// Its rank among all that was found, from 1.
+    pub rank: usize,
+    /// The memory of the rank before.
+    pub before: Option<Number>,
+    /// The sum of the weights; 0 where nothing was asked in words.
+    pub score: f32,
+    /// What of the question it was found by, the weightiest first.
+    pub terms: Vec<MatchedTerm>,
+}
+
+impl RecallMatch {
+    /// The place behind it.
+    pub fn place(&self) -> RecallPlace {
+        RecallPlace {
+            seen: self.rank,
+            last: self.number,
+            before: self.before,
+        }
+    }
+}
+
+/// What of a question one memory was found by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchedTerm {
+    /// As the question has it, folded.
+    pub term: PrivateText,
+    /// How it is in the memory.
+    pub found: FoundAs,
+    /// How much it adds to the score.
+    pub weight: f32,
+}
+
+wire_names! {
+    /// How something asked for is in a memory.
+    pub enum FoundAs {
+        /// The word, in this or another form; or the pair of characters.
+        Word = "word",
+        /// Words that stand one after the other: a phrase in quotes, or a name with its signs.
+        Phrase = "phrase",
+        /// A part of a longer word, or of which the word is put together.
+        Part = "part",
+        /// A word that differs by one slip of the pen, since the word itself is nowhere.
+        Slip = "slip",
+        /// What has no word in it, as it stands.
+        Literal = "literal",
+    }
+}
+
+/// Whether a question has nothing that an index of words could know, only marks such as "_": those are looked
+/// for in the texts themselves, by [`literal_matches`].
+pub fn is_literal(text: &str) -> bool {
+    !text.trim().is_empty() && query::Question::of(text).is_empty()
+}
+
+/// The memories in whose text the question stands as it is, whatever the case, the newest first.
+pub fn literal_matches<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    query: &Query,
+    after: Option<RecallPlace>,
+) -> Vec<RecallMatch> {
+    let wanted = fold(query.text.expose().trim());
+    let marks = wanted.replace('"', "");
+    let wanted = if marks.trim().is_empty() {
+        wanted.as_str()
+    } else {
+        marks.trim()
+    };
+    let mut found: Vec<&Memory> = memories
+        .into_iter()
+        .filter(|memory| query.admits(memory))
+        .filter(|memory| fold(memory.content.expose()).contains(wanted))
+        .collect();
+    found.sort_by_key(|memory| std::cmp::Reverse((memory.created_at, memory.number)));
+    let from = rank::begin(found.iter().map(|memory| memory.number), after);
+    let ranked = found.iter().enumerate().skip(from).take(query.limit);
+    let matched = ranked.map(|(at, memory)| RecallMatch {
+        number: memory.number,
+        rank: at + 1,
+        before: at.checked_sub(1).map(|before| found[before].number),
+        score: 0.0,
+        terms: vec![MatchedTerm {
+            term: wanted.into(),
+            found: FoundAs::Literal,
+            weight: 0.0,
+        }],
+    });
+    matched.collect()
+}
+
+impl Query {
+    /// Whether all but the words fits.
+    fn admits(&self, memory: &Memory) -> bool {
+        self.kind.is_none_or(|kind| memory.kind == kind)
+            && self.origin.is_none_or(|origin| memory.origin() == origin)
+            && self.since.is_none_or(|since| memory.created_at >= since)
+            && self.until.is_none_or(|until| memory.created_at <= until)
+            && self.tag.as_ref().is_none_or(|tag| {
+                let tag = fold(tag.expose().trim());
+                memory.tags.iter().any(|own| fold(own) == tag)
+            })
+    }
+}

@@ -1,0 +1,204 @@
+//! What is asked, taken apart: words, phrases and names, and pairs of characters.
+
+use std::collections::HashSet;
+
+use memoir_details::{Cut, Language, TermKind, is_function_word};
+
+/// One thing that is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Element {
+    /// As the question has it, folded.
+    pub(super) text: String,
+    pub(super) sought: Sought,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Sought {
+    /// A word or a sign, by its key.
+    Word(u64),
+    /// Two characters, by their keys.
+    Pair([u64; 2]),
+    /// One character that stands alone in the question.
+    Character(u64),
+    /// Terms one after the other.
+    Sequence {
+        keys: Vec<u64>,
+        /// The words of it that are looked for where it is nowhere as a whole.
+        words: Vec<(String, u64)>,
+        /// Whether nothing is found without it.
+        must: bool,
+    },
+}
+
+/// A question taken apart.
+pub(super) struct Question {
+    pub(super) language: Option<Language>,
+    /// Each once.
+    pub(super) elements: Vec<Element>,
+    known: HashSet<Sought>,
+}
+
+impl Question {
+    pub(super) fn of(text: &str) -> Self {
+        let mut question = Self {
+            language: Cut::of(text).language(),
+            elements: Vec::new(),
+            known: HashSet::new(),
+        };
+        let parts: Vec<&str> = text.split('"').collect();
+        for (place, part) in parts.iter().enumerate() {
+            // A quote that nothing closes is none.
+            if place % 2 == 1 && place + 1 < parts.len() {
+                question.phrase(part);
+            } else {
+                question.words(part);
+            }
+        }
+        question
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// Leaves out words that say nothing of what is asked, unless there are no others. `fallback` is the
+    /// language that is taken where the question's own is not sure.
+    pub(super) fn leave_out_function_words(&mut self, fallback: Language) {
+        let language = self.language.unwrap_or(fallback);
+        let says = |element: &Element| match element.sought {
+            Sought::Word(_) | Sought::Pair(_) | Sought::Character(_) => {
+                !is_function_word(&element.text, language)
+            }
+            Sought::Sequence { .. } => true,
+        };
+        if self.elements.iter().any(says) {
+            self.elements.retain(says);
+        }
+    }
+
+    fn put(&mut self, text: String, sought: Sought) {
+        if self.known.insert(sought.clone()) {
+            self.elements.push(Element { text, sought });
+        }
+    }
+
+    fn phrase(&mut self, text: &str) {
+        let mut keys = Vec::new();
+        Cut::of(text).each(|term| {
+            if term.kind != TermKind::Whole {
+                keys.push(term.key);
+            }
+        });
+        if !keys.is_empty() {
+            let words = Vec::new();
+            let sought = Sought::Sequence {
+                keys,
+                words,
+                must: true,
+            };
+            self.put(crate::text::fold(text.trim()), sought);
+        }
+    }
+
+    fn words(&mut self, text: &str) {
+        let mut name = Name::default();
+        let mut before: Option<Character> = None;
+        let mut found: Vec<(String, Sought)> = Vec::new();
+        Cut::of(text).each(|term| {
+            let ends = |character: Option<Character>, found: &mut Vec<_>| {
+                if let Some(Character { key, text, alone }) = character
+                    && alone
+                {
+                    found.push((text, Sought::Character(key)));
+                }
+            };
+            if term.name != name.number {
+                found.extend(std::mem::take(&mut name).sought());
+                name.number = term.name;
+            }
+            if term.name != 0 {
+                ends(before.take(), &mut found);
+                name.put(term.word, term.key, term.kind);
+                return;
+            }
+            match term.kind {
+                TermKind::Character { follows } => {
+                    let mut alone = true;
+                    match before.take() {
+                        Some(first) if follows => {
+                            let text = format!("{}{}", first.text, term.word);
+                            found.push((text, Sought::Pair([first.key, term.key])));
+                            alone = false;
+                        }
+                        other => ends(other, &mut found),
+                    }
+                    before = Some(Character {
+                        key: term.key,
+                        text: term.word.to_owned(),
+                        alone,
+                    });
+                }
+                _ => {
+                    ends(before.take(), &mut found);
+                    found.push((term.word.to_owned(), Sought::Word(term.key)));
+                }
+            }
+        });
+        if let Some(Character { key, text, alone }) = before
+            && alone
+        {
+            found.push((text, Sought::Character(key)));
+        }
+        found.extend(name.sought());
+        for (text, sought) in found {
+            self.put(text, sought);
+        }
+    }
+}
+
+/// The character before.
+struct Character {
+    key: u64,
+    text: String,
+    /// Whether no pair has it.
+    alone: bool,
+}
+
+/// A name of the question, as far as it was read.
+#[derive(Default)]
+struct Name {
+    number: u32,
+    text: String,
+    keys: Vec<u64>,
+    words: Vec<(String, u64)>,
+}
+
+impl Name {
+    fn put(&mut self, word: &str, key: u64, kind: TermKind) {
+        match kind {
+            TermKind::Whole => self.words.push((word.to_owned(), key)),
+            kind => {
+                self.text.push_str(word);
+                self.keys.push(key);
+                if kind != TermKind::Mark {
+                    self.words.push((word.to_owned(), key));
+                }
+            }
+        }
+    }
+
+    fn sought(self) -> Option<(String, Sought)> {
+        match self.keys.as_slice() {
+            [] => None,
+            [key] => Some((self.text, Sought::Word(*key))),
+            _ => {
+                let sought = Sought::Sequence {
+                    keys: self.keys,
+                    words: self.words,
+                    must: false,
+                };
+                Some((self.text, sought))
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The order of what was found: by score, and the newest first among those within a tenth of the best of them.
+
+use std::cmp::Reverse;
+
+use super::RecallPlace;
+use crate::{Timestamp, memory::Number};
+
+/// What is found within this share of a score counts as just as good.
+const AS_GOOD: f32 = 0.9;
+
+/// One memory that was found, before it is put in order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) score: f32,
+    pub(super) created_at: Timestamp,
+    pub(super) number: Number,
+    /// Where the index has it.
+    pub(super) slot: u32,
+}
+
+impl Found {
+    fn age(&self) -> Reverse<(Timestamp, Number)> {
+        Reverse((self.created_at, self.number))
+    }
+}
+
+/// The first of what was found in their order: at least `needed` of them where there are as many.
+pub(super) fn first(mut found: Vec<Found>, needed: usize) -> Vec<Found> {
+    let by_score = |one: &Found, other: &Found| other.score.total_cmp(&one.score);
+    if found.len() > needed && needed > 0 {
+        let (_, last, _) = found.select_nth_unstable_by(needed - 1, by_score);
+        // Whoever is as good as the last of them may be newer.
+        let least = last.score * AS_GOOD;
+        found.retain(|one| one.score >= least);
+        if found.iter().all(|one| one.score == least) {
+            // Nothing was asked in words: only the date tells them apart.
+            found.select_nth_unstable_by_key(needed - 1, Found::age);
+            found.truncate(needed);
+        }
+    }
+    found.sort_unstable_by(|one, other| by_score(one, other).then(one.age().cmp(&other.age())));
+    let mut from = 0;
+    while from < found.len() {
+        let least = found[from].score * AS_GOOD;
+        let length = found[from..].partition_point(|one| one.score >= least);
+        found[from..from + length].sort_unstable_by_key(Found::age);
+        from += length;
+    }
+    found
+}
+
+/// How many places are looked at beyond a page for the memory that the page before ended with.
+pub(super) const MOVED: usize = 64;
+
+/// Where a page begins among numbers in their order: behind the last one that was seen and is still there.
+pub(super) fn begin(
+    numbers: impl Iterator<Item = Number> + Clone,
+    after: Option<RecallPlace>,
+) -> usize {
+    let Some(after) = after else { return 0 };
+    let place = |wanted: Number| numbers.clone().position(|number| number == wanted);
+    let last = place(after.last).or_else(|| after.before.and_then(place));
+    last.map_or(after.seen, |at| at + 1)
+}

@@ -1,0 +1,343 @@
+use super::*;
+use crate::{
+    audit::Change,
+    memory::{Tags, test_memory},
+};
+
+fn memories(texts: &[&str]) -> Vec<Memory> {
+    let numbered = texts.iter().enumerate();
+    numbered
+        .map(|(at, text)| test_memory(at as u64 + 1, text))
+        .collect()
+}
+
+fn asked(text: &str) -> Query {
+    Query {
+        text: text.into(),
+        limit: 10,
+        ..Query::default()
+    }
+}
+
+fn numbers(found: &[RecallMatch]) -> Vec<u64> {
+    found.iter().map(|found| found.number.0).collect()
+}
+
+fn search(memories: &[Memory], query: &Query) -> Vec<u64> {
+    let found = if is_literal(query.text.expose()) {
+        literal_matches(memories, query, None)
+    } else {
+        RecallIndex::of(memories).search(query, None)
+    };
+    numbers(&found)
+}
+
+fn find(texts: &[&str], query: &str) -> Vec<u64> {
+    search(&memories(texts), &asked(query))
+}
+
+const NOTHING: [u64; 0] = [];
+
+#[test]
+fn spec_2_8_words_and_phrases_best_match_first() {
+    let texts = [
+        "Linen thread for spines",
+        "Thread of linen",
+        "A threadbare coat",
+        "Wool",
+    ];
+    assert_eq!(find(&texts, "linen thread"), [2, 1]);
+    assert_eq!(find(&texts, "\"linen thread\""), [1]);
+    assert_eq!(find(&texts, "LINEN"), [2, 1]);
+    assert_eq!(find(&texts, "silk"), NOTHING);
+    assert_eq!(find(&texts, ""), [4, 3, 2, 1]);
+    assert_eq!(find(&texts, "coat \"linen thread\""), [1]);
+    assert_eq!(find(&texts, "an open \"coat"), [3]);
+}
+
+#[test]
+fn spec_2_8_a_rare_word_tells_more_than_a_common_one() {
+    let mut texts = vec!["Mia broke her wrist at the kiln"];
+    texts.extend(["The kiln is hot", "The kiln is cold", "The kiln is new"]);
+    assert_eq!(find(&texts, "kiln wrist")[0], 1);
+    assert_eq!(find(&texts, "Which kiln did Mia break her wrist at?")[0], 1);
+}
+
+#[test]
+fn spec_2_8_what_a_question_is_put_together_with_finds_nothing() {
+    let texts = ["What is it that she did?", "Rosa keeps bees"];
+    assert_eq!(find(&texts, "What is it that Rosa keeps?"), [2]);
+    // Where there is nothing else they count.
+    assert_eq!(find(&texts, "what is it"), [1]);
+}
+
+#[test]
+fn spec_2_8_percent_and_underscore_are_literal() {
+    let texts = [
+        "100% sure",
+        "1000 sure",
+        "snake_case",
+        "snakeXcase",
+        "snake case",
+    ];
+    assert_eq!(find(&texts, "100%"), [1]);
+    assert_eq!(find(&texts, "%"), [1]);
+    assert_eq!(find(&texts, "_"), [3]);
+    assert_eq!(find(&texts, "snake_case"), [3]);
+    assert_eq!(find(&texts, "\"snake_case\""), [3]);
+    assert_eq!(find(&["STRASSE", "Ольга"], "straße"), [1]);
+    assert_eq!(find(&["STRASSE", "Ольга"], "ОЛЬГА"), [2]);
+}
+
+#[test]
+fn spec_2_8_any_script_is_found() {
+    let texts = [
+        "她每天早上喝龙井茶",
+        "東京の猫カフェで働いている",
+        "แมวของฉันชอบนอนบนโซฟา",
+        "서울에서 고양이를 키운다",
+        "Ева любит книги о море",
+        "القطة تحب الكتب",
+        "Der Haustürschlüssel liegt unter der Matte",
+        "Zoé déteste la crème brûlée",
+        "Party 🎉 for Noor",
+        "The server listens on 127.0.0.1:8080, see crates/app/src/serve.rs",
+        "Docs: https://docs.example.org/guide?page=2#top",
+        "call getUserById before save_all()",
+    ];
+    for (question, number) in [
+        ("她喜欢什么茶？龙井", 1),
+        ("茶", 1),
+        ("猫カフェはどこですか", 2),
+        ("東京", 2),
+        ("แมวชอบนอนที่ไหน", 3),
+        ("고양이는 어디 있나요?", 4),
+        ("книга про море", 5),
+        ("كتب", 6),
+        ("Schlüssel", 7),
+        ("Wo sind die Schlüssel für die Haustür?", 7),
+        ("zoe creme brulee", 8),
+        ("🎉", 9),
+        ("serve.rs", 10),
+        ("127.0.0.1", 10),
+        ("https://docs.example.org/guide?page=2#top", 11),
+        ("docs.example.org", 11),
+        ("getUserById", 12),
+        ("getuserbyid", 12),
+        ("user by id", 12),
+        ("save_all", 12),
+    ] {
+        assert_eq!(find(&texts, question).first(), Some(&number), "{question}");
+    }
+}
+
+#[test]
+fn spec_2_8_a_compound_is_found_by_its_parts_and_its_parts_by_it() {
+    let texts = [
+        "Wir haben den Schlüssel für die Haustür verloren",
+        "Die Katze schläft auf dem Sofa",
+        "Der Arbeitsplatz ist am Fenster",
+    ];
+    assert_eq!(find(&texts, "Haustürschlüssel").first(), Some(&1));
+    assert_eq!(find(&texts, "Platz"), [3]);
+}
+
+#[test]
+fn spec_2_8_one_slip_of_the_pen_is_forgiven_where_the_word_is_nowhere() {
+    let texts = [
+        "The calendar hangs in the hall",
+        "Calender rolls press paper",
+        "A cat",
+    ];
+    for slip in ["calandar", "caledar", "calenndar", "clendar", "calednar"] {
+        assert!(find(&texts, slip).contains(&1), "{slip}");
+    }
+    assert_eq!(find(&texts, "calender"), [2], "the word itself is there");
+    assert_eq!(find(&texts, "cta"), NOTHING, "too short to be sure");
+    assert_eq!(find(&texts, "kalander"), NOTHING, "two slips");
+    assert_eq!(find(&["Ольга живёт в Казани"], "Козани"), [1]);
+    let told = RecallIndex::of(&memories(&texts)).search(&asked("caledar"), None);
+    assert_eq!(told[0].terms[0].found, FoundAs::Slip);
+}
+
+#[test]
+fn spec_2_8_the_newest_comes_first_within_a_tenth_of_the_score() {
+    let texts = [
+        "Mia lives in Oslo",
+        "Mia lives in Rome",
+        "Where Mia lives nobody knows, and nobody who asked her where it was that she lives was told",
+    ];
+    assert_eq!(find(&texts, "Where does Mia live?"), [2, 1, 3]);
+    let mut dated = memories(&texts);
+    dated[0].created_at = Timestamp::from_microseconds(0).unwrap().plus_days(9);
+    assert_eq!(search(&dated, &asked("Where does Mia live?")), [1, 2, 3]);
+}
+
+#[test]
+fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
+    let mut memories = memories(&["tea", "tea", "tea"]);
+    memories[1].kind = Kind::Journal;
+    memories[1].door.origin = Origin::External;
+    memories[2].tags = Tags::parse(["Vow"]).unwrap();
+    let base = asked("tea");
+    let numbers = |query: &Query| search(&memories, query);
+    let with = |change: fn(&mut Query)| {
+        let mut query = base.clone();
+        change(&mut query);
+        query
+    };
+    assert_eq!(
+        numbers(&with(|query| query.kind = Some(Kind::Journal))),
+        [2]
+    );
+    assert_eq!(
+        numbers(&with(|query| query.origin = Some(Origin::External))),
+        [2]
+    );
+    assert_eq!(
+        numbers(&with(|query| query.origin = Some(Origin::Agent))),
+        [3, 1]
+    );
+    assert_eq!(numbers(&with(|query| query.tag = Some("vow".into()))), [3]);
+    let mut since = base.clone();
+    since.since = Some(memories[1].created_at);
+    assert_eq!(numbers(&since), [3, 2]);
+    let mut until = base.clone();
+    (until.until, until.limit) = (Some(memories[1].created_at), 1);
+    assert_eq!(numbers(&until), [2]);
+    // Narrowed before it is ranked: what does not fit takes no place.
+    let mut one = with(|query| query.kind = Some(Kind::Journal));
+    one.limit = 1;
+    assert_eq!(numbers(&one), [2]);
+}
+
+#[test]
+fn spec_2_8_pages_hold_each_once() {
+    let texts: Vec<String> = (0..150)
+        .map(|number| format!("tea {} {}", number % 7, "leaf ".repeat(number % 5)))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let index = RecallIndex::of(&memories(&texts));
+    for question in ["tea", "tea leaf 3", ""] {
+        let whole = Query {
+            limit: 200,
+            ..asked(question)
+        };
+        let whole = numbers(&index.search(&whole, None));
+        assert_eq!(whole.len(), 150);
+        let (mut paged, mut after) = (Vec::new(), None);
+        loop {
+            let page = index.search(&asked(question), after);
+            let Some(last) = page.last() else { break };
+            after = Some(last.place());
+            paged.extend(numbers(&page));
+        }
+        assert_eq!(paged, whole, "{question}");
+    }
+}
+
+#[test]
+fn spec_2_8_a_page_begins_behind_what_was_seen_though_others_came_and_went() {
+    let texts: Vec<String> = (0..30).map(|number| format!("tea {number}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut index = RecallIndex::of(&memories(&texts));
+    let first = index.search(&asked("tea"), None);
+    assert_eq!(numbers(&first), [30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
+    let place = first[9].place();
+    // The last one that was seen goes, and two better ones come.
+    index.take(Number(21));
+    for number in [41, 42] {
+        index.put(&test_memory(number, "tea tea"));
+    }
+    let next = index.search(&asked("tea"), Some(place));
+    assert_eq!(numbers(&next), [20, 19, 18, 17, 16, 15, 14, 13, 12, 11]);
+}
+
+#[test]
+fn spec_2_8_a_prompt_of_twenty_thousand_characters_is_looked_for_by_its_rarest_words() {
+    let texts: Vec<String> = (0..400)
+        .map(|number| format!("Note {number}: the meeting about topic {}", number % 9))
+        .chain(["The theodolite is in the blue crate".to_owned()])
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut prompt = "the meeting about a topic and a note ".repeat(530);
+    prompt.push_str("where is the theodolite now, that was in a crate");
+    assert!(prompt.chars().count() > 19_000);
+    assert_eq!(find(&texts, &prompt).first(), Some(&401));
+    let words: String = (0..3_000).map(|number| format!("word{number} ")).collect();
+    assert_eq!(find(&texts, &words), NOTHING);
+}
+
+#[test]
+fn spec_2_8_explain_tells_terms_their_weight_and_the_rank() {
+    let index = RecallIndex::of(&memories(&["Linen thread", "Linen"]));
+    let found = index.search(&asked("linen thread"), None);
+    assert_eq!(numbers(&found), [1, 2]);
+    assert_eq!((found[0].rank, found[1].rank), (1, 2));
+    let terms: Vec<&str> = found[0]
+        .terms
+        .iter()
+        .map(|term| term.term.expose())
+        .collect();
+    assert_eq!(terms, ["thread", "linen"]);
+    let sum: f32 = found[0].terms.iter().map(|term| term.weight).sum();
+    assert!((sum - found[0].score).abs() < 1e-4);
+    assert_eq!(found[1].terms.len(), 1);
+}
+
+#[test]
+fn spec_5_3_what_is_discarded_or_rewritten_is_found_no_more_and_what_is_shredded_ends_the_index() {
+    let all = memories(&["The kiln is hot", "The loom is old", "猫と暮らす"]);
+    let mut index = RecallIndex::of(&all);
+    let fresh = |memories: &[Memory], text| {
+        let memories = memories.iter().filter(|memory| memory.is_kept());
+        numbers(&RecallIndex::of(memories).search(&asked(text), None))
+    };
+    let mut after = all.clone();
+    after[0].discarded_at = Some(after[0].created_at);
+    after[1].content = "The wheel is old".into();
+    after[2].discarded_at = Some(after[2].created_at);
+    let changes: Vec<Change> = all
+        .iter()
+        .zip(&after)
+        .map(|(before, after)| Change::between(before.clone(), after).unwrap())
+        .collect();
+    assert!(index.follow(&changes));
+    for text in ["kiln", "loom", "wheel", "old", "猫", "暮らす", "\"is old\""] {
+        let found = numbers(&index.search(&asked(text), None));
+        assert_eq!(found, fresh(&after, text), "{text}");
+    }
+    // Brought back, as restoring and rewinding do.
+    assert!(index.follow(&[Change::between(after[0].clone(), &all[0]).unwrap()]));
+    assert_eq!(numbers(&index.search(&asked("kiln"), None)), [1]);
+    let mut shredded = after[1].clone();
+    shredded.content = "".into();
+    shredded.shredded_at = Some(shredded.created_at);
+    shredded.discarded_at = shredded.shredded_at;
+    assert!(!index.follow(&[Change::between(after[1].clone(), &shredded).unwrap()]));
+    assert!(!format!("{index:?}").contains("wheel"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn spec_2_8_no_question_and_no_text_ends_it(texts in proptest::collection::vec(".{0,60}", 0..6), question in ".{0,80}") {
+        let memories: Vec<Memory> = texts
+            .iter()
+            .enumerate()
+            .map(|(at, text)| test_memory(at as u64 + 1, text))
+            .collect();
+        let mut index = RecallIndex::of(&memories);
+        let found = index.search(&asked(&question), None);
+        assert!(found.len() <= memories.len());
+        for memory in &memories {
+            let own = index.search(&asked(&memory.content.expose().replace('"', " ")), None);
+            // Whoever asks with a memory's own words finds it.
+            assert!(own.is_empty() || numbers(&own).contains(&memory.number.0));
+        }
+        for memory in &memories {
+            index.take(memory.number);
+        }
+        assert_eq!(index.search(&asked(&question), None), []);
+        assert_eq!(index.search(&asked(""), None), []);
+    }
+}

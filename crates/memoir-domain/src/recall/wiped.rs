@@ -1,0 +1,122 @@
+//! What words are kept in: memory that is overwritten before it is given back, when it grows too.
+
+use zeroize::{DefaultIsZeroes, Zeroize};
+
+/// A list whose places are wiped when it grows and when it goes.
+pub(super) struct Wiped<T: DefaultIsZeroes>(Vec<T>);
+
+impl<T: DefaultIsZeroes> Default for Wiped<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: DefaultIsZeroes> Wiped<T> {
+    pub(super) fn push(&mut self, value: T) {
+        self.make_room(1);
+        self.0.push(value);
+    }
+
+    pub(super) fn extend(&mut self, values: &[T]) {
+        self.make_room(values.len());
+        self.0.extend_from_slice(values);
+    }
+
+    /// Moves to a larger place by hand: the one that is left would keep what was in it.
+    fn make_room(&mut self, more: usize) {
+        let needed = self.0.len() + more;
+        if needed > self.0.capacity() {
+            let mut larger = Vec::with_capacity(needed.max(self.0.capacity() * 2).max(64));
+            larger.extend_from_slice(&self.0);
+            self.0.zeroize();
+            self.0 = larger;
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<T>()
+    }
+}
+
+impl<T: DefaultIsZeroes> Drop for Wiped<T> {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// Numbers by keys that are hashes already. An own table, since a map of the standard library cannot be wiped.
+#[derive(Default)]
+pub(super) struct Table {
+    /// 0 where the place is free.
+    keys: Wiped<u64>,
+    values: Wiped<u32>,
+    used: usize,
+}
+
+impl Table {
+    fn place(&self, key: u64) -> Option<usize> {
+        let keys = self.keys.as_slice();
+        let mask = keys.len().checked_sub(1)?;
+        // Hashes all the same: the keys may be mixed of several.
+        let mut at = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize & mask;
+        while keys[at] != 0 && keys[at] != key {
+            at = (at + 1) & mask;
+        }
+        Some(at)
+    }
+
+    pub(super) fn get(&self, key: u64) -> Option<u32> {
+        let at = self.place(key.max(1))?;
+        (self.keys.as_slice()[at] != 0).then(|| self.values.as_slice()[at])
+    }
+
+    /// The number of a key; `new` where it had none.
+    pub(super) fn get_or_put(&mut self, key: u64, new: u32) -> u32 {
+        let key = key.max(1);
+        if (self.used + 1) * 4 > self.keys.len() * 3 {
+            self.grow();
+        }
+        let Some(at) = self.place(key) else {
+            return new;
+        };
+        if self.keys.as_slice()[at] == 0 {
+            self.keys.as_mut_slice()[at] = key;
+            self.values.as_mut_slice()[at] = new;
+            self.used += 1;
+        }
+        self.values.as_slice()[at]
+    }
+
+    fn grow(&mut self) {
+        let room = (self.keys.len() * 2).max(256);
+        let mut larger = Self {
+            keys: Wiped(vec![0; room]),
+            values: Wiped(vec![0; room]),
+            used: self.used,
+        };
+        let old = self.keys.as_slice().iter().zip(self.values.as_slice());
+        for (key, value) in old.filter(|(key, _)| **key != 0) {
+            if let Some(at) = larger.place(*key) {
+                larger.keys.as_mut_slice()[at] = *key;
+                larger.values.as_mut_slice()[at] = *value;
+            }
+        }
+        *self = larger;
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.keys.bytes() + self.values.bytes()
+    }
+}
