@@ -5,7 +5,7 @@ use memoir_domain::{
     PrivateText,
     audit::ActorKind,
     memory::{Kind, Memory, NewMemory, Number, Tags},
-    recall::{Query, recall},
+    recall::{Query, RecallIndex},
     wording::Door,
 };
 use serde_json::{Value, json};
@@ -107,17 +107,16 @@ fn answers(form: &str, found: &Read) {
             limit: 10,
             ..Query::default()
         };
-        let first = recall(&memories, &query);
+        let found = RecallIndex::of(&memories).search(&query, None);
+        let first: Vec<&str> = found
+            .iter()
+            .take(10)
+            .filter_map(|found| memories.iter().find(|memory| memory.number == found.number))
+            .map(|memory| memory.content.expose())
+            .collect();
         assert!(
-            first
-                .iter()
-                .take(10)
-                .any(|memory| memory.content.expose().contains(answer)),
-            "{form}: {question}: {:?}",
-            first
-                .iter()
-                .map(|memory| memory.content.expose())
-                .collect::<Vec<_>>()
+            first.iter().any(|text| text.contains(answer)),
+            "{form}: {question}: {first:?}"
         );
     }
 }
