@@ -48,6 +48,13 @@ const EDITS: usize = 10;
 const TURNS: usize = 3;
 const TURN: Duration = Duration::from_millis(400);
 const ROUNDS: usize = 6;
+/// Memories of the agent that is verified, each with a record and a wording.
+const LONG: usize = 50_000;
+/// How many ask for that at once.
+const ASKING: usize = 12;
+/// Bodies that come at once, and the size of each.
+const BODIES: usize = 60;
+const BODY: usize = 16 << 20;
 
 struct NoModels;
 
@@ -84,6 +91,27 @@ struct Agent {
     name: String,
     id: Vec<u8>,
     token: String,
+}
+
+/// A database with one agent that remembers a lot.
+async fn prepare_long(path: &Path) -> Agent {
+    let memoir = open(path);
+    let owner = Actor::administrator("bench");
+    let account = memoir.account("default").await.unwrap();
+    account.create_agent("long", &[], &owner).await.unwrap();
+    let handle = account.agent("long").await.unwrap();
+    let lines: String = (0..LONG)
+        .map(|number| json!({"content": text(number)}).to_string() + "\n")
+        .collect();
+    let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
+    let counted = Arc::new(AtomicU64::new(0));
+    handle.import(read, false, &owner, counted).await.unwrap();
+    let token = handle.create_token(Provision::Any, None, &owner).await;
+    Agent {
+        id: handle.scope().agent.as_bytes().to_vec(),
+        token: token.unwrap().secret.expose().to_owned(),
+        name: "long".to_owned(),
+    }
 }
 
 /// A database with [`AGENTS`] agents, and a copy of it to be written by hand.
@@ -239,6 +267,25 @@ impl Client {
                 );
                 return &self.buffer[head..];
             }
+        }
+    }
+
+    /// Sends a body of that size, and waits for an answer, whatever it is.
+    async fn send(&mut self, body: &[u8]) {
+        let head = format!(
+            "POST /v1/agents/{}/memories HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            self.name,
+            self.token,
+            body.len()
+        );
+        self.stream.write_all(head.as_bytes()).await.unwrap();
+        // Whoever is refused is told so before all was sent.
+        let (mut reading, mut writing) = self.stream.split();
+        let mut answer = [0; 1024];
+        tokio::select! {
+            Err(_) = writing.write_all(body) => {}
+            read = reading.read(&mut answer) => drop(read),
         }
     }
 
@@ -702,6 +749,60 @@ impl Measured {
     }
 }
 
+/// The service's memory at its highest, in MB: at rest, for a verification of [`LONG`] records, for
+/// [`ASKING`] at once, and for [`BODIES`] large bodies; each in a process of its own.
+async fn print_peaks(folder: &Folder) {
+    let path = folder.path("long.db");
+    let agent = prepare_long(&path).await;
+    let verify = "/v1/agents/long/audit/verify";
+    let server = Server::start(&path);
+    let mut client = Client::connect(&server, &agent).await;
+    client.read(1).await;
+    let rest = server.memory("VmHWM:");
+    let began = Instant::now();
+    client.call("GET", verify, "").await;
+    let (took, one) = (began.elapsed(), server.memory("VmHWM:"));
+    server.stop();
+    let server = Server::start(&path);
+    let mut clients = Vec::new();
+    for _ in 0..ASKING {
+        clients.push(Client::connect(&server, &agent).await);
+    }
+    together(&mut clients, |_, mut client| async move {
+        client.call("GET", verify, "").await;
+        (client, ())
+    })
+    .await;
+    let twelve = server.memory("VmHWM:");
+    drop(clients);
+    server.stop();
+    let server = Server::start(&path);
+    let mut clients = Vec::new();
+    for _ in 0..BODIES {
+        clients.push(Client::connect(&server, &agent).await);
+    }
+    let body = format!(r#"{{"content":"{}"}}"#, "a".repeat(BODY - 16));
+    let body: Arc<[u8]> = body.into_bytes().into();
+    together(&mut clients, |_, mut client| {
+        let body = Arc::clone(&body);
+        async move {
+            client.send(&body).await;
+            (client, ())
+        }
+    })
+    .await;
+    let bodies = server.memory("VmHWM:");
+    drop(clients);
+    server.stop();
+    let allowed = 30.0 + (2 * LONG * 150) as f64 / 1e6;
+    println!("memory of the service at rest      {rest:>9.1} MB");
+    println!(
+        "  verifying {LONG} records            {one:>9.1} MB at its highest ({allowed:.0} allowed); {took:.1?}"
+    );
+    println!("  the same, {ASKING} at once              {twelve:>9.1} MB");
+    println!("  {BODIES} bodies of 16 MB at once       {bodies:>9.1} MB");
+}
+
 fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
@@ -740,7 +841,11 @@ fn main() {
     let mut measured = Measured::default();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let folder = Folder::new();
-        for number in 0..ROUNDS {
+        if is_wanted("peaks") {
+            print_peaks(&folder).await;
+        }
+        let rounds = if names == ["peaks"] { 0 } else { ROUNDS };
+        for number in 0..rounds {
             measured.round(&folder, number, &is_wanted).await;
         }
     });
@@ -750,7 +855,9 @@ fn main() {
     if is_wanted("reads") {
         measured.print_reads();
     }
-    measured.print_memory();
+    if !measured.highest_memory.is_empty() {
+        measured.print_memory();
+    }
     println!(
         "load of the machine                {load_before:>9} before, {} after",
         load()
