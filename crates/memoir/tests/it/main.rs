@@ -24,6 +24,7 @@ mod keys;
 mod living;
 mod moving;
 mod output;
+mod plugins;
 mod rewind;
 mod serving;
 mod sessions;

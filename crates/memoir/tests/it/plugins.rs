@@ -1,0 +1,137 @@
+//! The files by which other programs take Memoir in: one version in all, nothing that a program does not know, and
+//! commands that there are.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn read(path: &str) -> Value {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn one_version_is_in_all_of_them() {
+    let plugin = "integrations/plugin";
+    for (path, place) in [
+        (format!("{plugin}/plugin.json"), "/version"),
+        (format!("{plugin}/.claude-plugin/plugin.json"), "/version"),
+        (format!("{plugin}/.codex-plugin/plugin.json"), "/version"),
+        (
+            ".claude-plugin/marketplace.json".to_owned(),
+            "/metadata/version",
+        ),
+        (
+            ".claude-plugin/marketplace.json".to_owned(),
+            "/plugins/0/version",
+        ),
+        ("integrations/mcpb/manifest.json".to_owned(), "/version"),
+        ("server.json".to_owned(), "/version"),
+    ] {
+        let version = read(&path).pointer(place).cloned();
+        assert_eq!(version, Some(env!("CARGO_PKG_VERSION").into()), "{path}");
+    }
+}
+
+#[test]
+fn closed_forms_hold_nothing_else() {
+    // Agent Plugins 1.0.0 and the registry of the Model Context Protocol refuse what they do not know.
+    for (path, schema, known, needed) in [
+        (
+            "integrations/plugin/plugin.json",
+            "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
+            &[
+                "$schema",
+                "name",
+                "version",
+                "description",
+                "author",
+                "homepage",
+                "repository",
+                "license",
+                "keywords",
+                "extensions",
+            ][..],
+            &["$schema", "name"][..],
+        ),
+        (
+            "integrations/plugin/mcp.json",
+            "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json",
+            &["$schema", "mcpServers"],
+            &["$schema", "mcpServers"],
+        ),
+        (
+            "server.json",
+            "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+            &[
+                "$schema",
+                "name",
+                "title",
+                "description",
+                "version",
+                "remotes",
+                "packages",
+                "repository",
+                "websiteUrl",
+            ],
+            &["name", "description", "version"],
+        ),
+    ] {
+        let file = read(path);
+        let fields = file.as_object().unwrap();
+        assert_eq!(fields["$schema"], schema, "{path}");
+        for field in fields.keys() {
+            assert!(known.contains(&field.as_str()), "{path}: {field}");
+        }
+        for field in needed {
+            assert!(fields.contains_key(*field), "{path}: {field}");
+        }
+    }
+    let description = read("server.json")["description"].as_str().unwrap().len();
+    assert!(description <= 100, "the registry takes 100 characters");
+}
+
+/// Every text under a name, wherever it stands.
+fn texts<'a>(value: &'a Value, name: &str, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get(name).and_then(Value::as_str));
+            fields.values().for_each(|value| texts(value, name, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| texts(value, name, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_hook_is_a_command_that_there_is() {
+    let bench = Bench::with_agent();
+    for path in [
+        "hooks/hooks.json",
+        "hooks/codex-hooks.json",
+        "com.github.copilot/hooks/hooks.json",
+    ] {
+        let file = read(&format!("integrations/plugin/{path}"));
+        let mut commands = Vec::new();
+        texts(&file, "command", &mut commands);
+        texts(&file, "bash", &mut commands);
+        commands.retain(|command| command.starts_with("memoir "));
+        assert!(!commands.is_empty(), "{path}");
+        for command in commands {
+            let words: Vec<&str> = command.split(' ').skip(1).collect();
+            let ran = bench.run_with_input(&words, "{}");
+            // What is wrongly typed would be told.
+            assert_eq!(
+                (ran.code, ran.stderr.as_str()),
+                (Some(0), ""),
+                "{path}: {command}"
+            );
+        }
+    }
+}
