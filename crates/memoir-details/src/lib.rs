@@ -40,5 +40,6 @@ pub use language::Language;
 pub use passing::{differing, passing};
 pub use reading::Reading;
 pub use terms::{
-    Cut, Term, TermKind, has_compounds, is_function_word, is_stemmed, key, stem_into, stem_key,
+    Cut, Term, TermKind, corrects, has_compounds, is_function_pair, is_function_word, is_stemmed,
+    key, stem_into, stem_key,
 };

@@ -5,7 +5,7 @@
 //! and where capitals begin a word. A script without spaces goes by its characters, Korean too, whose words
 //! carry their particles: whoever indexes them pairs them.
 
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -167,6 +167,53 @@ static FUNCTION_WORDS: LazyLock<ByHash<u16>> = LazyLock::new(|| {
         }
     }
     words
+});
+
+/// Whether a pair of characters says little of what is asked for: one of them is a particle, or an ending that is
+/// written in the letters of particles.
+pub fn is_function_pair(one: &str, other: &str, language: Language) -> bool {
+    let is_particle = |character: &str| is_function_word(character, language);
+    let is_hiragana = |character: &str| matches!(character.chars().next(), Some('ぁ'..='ゟ'));
+    match language {
+        Language::Japanese => is_hiragana(one) || is_hiragana(other),
+        // Particles stand behind their word.
+        Language::Korean => is_particle(other),
+        _ => is_particle(one) || is_particle(other),
+    }
+}
+
+/// Whether a text says that something is no longer as it was: "now", "instead", "moved to".
+pub fn corrects(cut: &Cut<'_>) -> bool {
+    let mut tokens = cut.scanned.tokens.iter();
+    let Some(language) = cut.language else {
+        // A short text may be in any language.
+        return tokens.any(|token| CORRECTING.iter().any(|known| known.contains(&token.hash)));
+    };
+    if matches!(
+        language,
+        Language::Chinese | Language::Japanese | Language::Korean
+    ) {
+        let rows = language.table().correcting.iter();
+        let mut parts = rows.flat_map(|row| row.0.split_whitespace());
+        return parts.any(|part| cut.text.contains(part));
+    }
+    let known = &CORRECTING[language as usize];
+    tokens.any(|token| known.contains(&token.hash))
+}
+
+/// The folded words of each language by which a text corrects.
+static CORRECTING: LazyLock<Vec<HashSet<u64>>> = LazyLock::new(|| {
+    let mut folded = String::new();
+    let words = Language::ALL.map(|language| {
+        let rows = language.table().correcting.iter();
+        let words = rows.flat_map(|row| row.0.split_whitespace());
+        let keys = words.map(|word| {
+            fold_into(word, &mut folded);
+            hash(&folded)
+        });
+        keys.collect()
+    });
+    words.into()
 });
 
 /// Whether the language writes several words as one.

@@ -151,5 +151,9 @@ gezien
         "wat wie waar wanneer waarom hoe welke welk hoeveel werd was waren had hadden er",
         "Waar woont Anna?",
     )],
+    correcting: &[(
+        "nu voortaan inmiddels verplaatst gewijzigd veranderd nieuwe nieuw geannuleerd uitgesteld",
+        "De sleutel ligt nu in de lade.",
+    )],
     ..Table::EMPTY
 };

@@ -518,5 +518,9 @@ cluster slides deck headphones podcast playlist sci fi thriller romance
         "what which who whom whose where when why how did does do was were been be am had would could should can will shall may might about there any some this these those tell please",
         "What did she buy?",
     )],
+    correcting: &[(
+        "now instead moved gone changed changes replaced anymore meanwhile raised lowered new renamed retired cancelled canceled postponed settled former formerly previously correction corrected became switched",
+        "The key is now in the drawer.",
+    )],
     ..Table::EMPTY
 };

@@ -172,5 +172,9 @@ dernier dernière premier première prochain
         "que quoi qui quel quelle quels quelles où quand comment pourquoi combien est-ce était étaient avait avaient fait a-t-il quelque",
         "Où est la clé ?",
     )],
+    correcting: &[(
+        "désormais maintenant finalement nouveau nouvelle changé déplacé remplacé annulé reporté passe plutôt",
+        "La clé est désormais dans la boîte.",
+    )],
     ..Table::EMPTY
 };

@@ -280,5 +280,9 @@ teller löffel
         "was wer wen wem wo woher wohin wann warum wieso weshalb wie welche welcher welches welchen welchem hat hatte hatten war waren wurde wurden worden gibt es etwas",
         "Was hat sie gekauft?",
     )],
+    correcting: &[(
+        "jetzt nun stattdessen inzwischen mittlerweile verschoben geändert umgezogen neuer neue neues neuerdings korrektur ersetzt abgesagt zurückgebracht statt",
+        "Der Schlüssel liegt jetzt im Schrank.",
+    )],
     ..Table::EMPTY
 };

@@ -171,5 +171,9 @@ ricorda signora signor nato nata onestamente sinceramente praticamente diciamo
         "che cosa quale quali chi dove quando come perché quanto quanta quanti era erano aveva avevano",
         "Dove abita Anna?",
     )],
+    correcting: &[(
+        "ora adesso invece spostato spostata cambiato cambiata nuovo nuova annullato rimandato",
+        "La chiave è ora nel cassetto.",
+    )],
     ..Table::EMPTY
 };

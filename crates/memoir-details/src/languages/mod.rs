@@ -64,6 +64,9 @@ pub(crate) struct Table {
     /// What questions begin with and are put together with, which says nothing of what is asked for: no weight
     /// where memories are looked for.
     pub(crate) asking: &'static [Row],
+    /// By which a text says that something is no longer as it was: where memories are looked for, the newer of two
+    /// that are much alike comes first if it has one. Of a script without spaces, and in Korean, parts of words.
+    pub(crate) correcting: &'static [Row],
     /// Whether a comma is the decimal point, and a full stop parts the thousands.
     pub(crate) decimal_comma: bool,
     /// Whether nouns are capitalised.
@@ -90,6 +93,7 @@ impl Table {
         evidence: &[],
         common: &[],
         asking: &[],
+        correcting: &[],
         decimal_comma: false,
         capital_nouns: false,
     };
@@ -139,6 +143,7 @@ mod tests {
             table.after_ordinals,
             table.frames,
             table.asking,
+            table.correcting,
         ]
         .into_iter()
         .flatten()

@@ -170,5 +170,9 @@ nowy nowa ostatni pierwszy
         "co kto gdzie kiedy dlaczego jak jaki jaka jakie który która które ile czy był była było były",
         "Gdzie jest klucz?",
     )],
+    correcting: &[(
+        "teraz obecnie zamiast zmieniono zmienił przeniesiono przeniósł nowy nowa nowe odwołano przełożono",
+        "Klucz leży teraz w szufladzie.",
+    )],
     ..Table::EMPTY
 };

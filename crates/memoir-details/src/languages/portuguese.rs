@@ -163,5 +163,9 @@ senhor sinceramente honestamente
         "que qual quais quem onde quando como quanto quantos foi era tinha havia algum alguma",
         "Onde mora a Ana?",
     )],
+    correcting: &[(
+        "agora mudou mudado mudada nova novo cancelado adiado afinal",
+        "A chave está agora na gaveta.",
+    )],
     ..Table::EMPTY
 };

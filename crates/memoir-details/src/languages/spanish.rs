@@ -168,5 +168,9 @@ encanta encantan duele cumple sale entra llega paga cuesta juntos
         "qué quién quiénes cuál cuáles dónde cuándo cómo cuánto cuánta cuántos por hizo tiene fue era había algún alguna",
         "¿Dónde está la llave?",
     )],
+    correcting: &[(
+        "ahora cambió cambiado nueva nuevo trasladó movió canceló aplazó finalmente reemplazó",
+        "La llave está ahora en el cajón.",
+    )],
     ..Table::EMPTY
 };

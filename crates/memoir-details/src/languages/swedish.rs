@@ -146,5 +146,9 @@ viktigt ny senaste
         "vad vem var när varför hur vilken vilket vilka blev hade fanns",
         "Vad heter hunden?",
     )],
+    correcting: &[(
+        "nu numera istället flyttad flyttat flyttade ändrad ändrat ny nytt inställd",
+        "Nyckeln ligger nu i lådan.",
+    )],
     ..Table::EMPTY
 };

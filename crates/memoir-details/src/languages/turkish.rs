@@ -135,5 +135,9 @@ kardeşi kızı oğlu eşi arkadaşı toplantı proje kullanıcı müşteri benc
         "ne kim nerede nereye nereden neden niçin nasıl hangi kaç mı mi mu mü var",
         "Anahtar nerede?",
     )],
+    correcting: &[(
+        "artık şimdi yerine değişti taşındı yeni iptal ertelendi",
+        "Anahtar artık çekmecede.",
+    )],
     ..Table::EMPTY
 };

@@ -16,7 +16,9 @@ use std::{
     fmt,
 };
 
-use memoir_details::{Cut, Language, TermKind, has_compounds, is_stemmed, stem_into, stem_key};
+use memoir_details::{
+    Cut, Language, TermKind, corrects, has_compounds, is_stemmed, stem_into, stem_key,
+};
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 use super::{
@@ -36,7 +38,7 @@ use crate::{
 /// How fast a word's being repeated stops to count, of BM25.
 const K1: f32 = 0.9;
 /// How much a memory's length counts against it, of BM25.
-const B: f32 = 0.4;
+const B: f32 = 0.25;
 /// Most elements of a question that count: the rarest ones. A prompt of 20,000 characters has thousands.
 const MOST: usize = 32;
 /// Most elements of a question in which slips of the pen are forgiven: each is compared with all words.
@@ -50,8 +52,16 @@ const COMPOUND_LETTERS: usize = 8;
 /// How much a slip and a part count beside the word itself.
 const SLIP_WEIGHT: f32 = 0.8;
 const PART_WEIGHT: f32 = 0.6;
+/// How much a word counts that says nothing of what is asked: enough to order what is alike otherwise.
+const FUNCTION_WEIGHT: f32 = 0.1;
 /// Letters of the longest word that is known by its letters.
 const LETTERS: usize = 64;
+
+/// How much two memories share, of what the shorter one says, where one may correct the other: enough where the
+/// question finds both, and where it finds the older one alone.
+const ALIKE: [f32; 2] = [0.28, 0.44];
+/// How much less a correction may be worth to a question than what it corrects, to count as found.
+const FOUND_TOO: f32 = 0.4;
 
 /// The group of what is not looked for by itself.
 const NO_GROUP: u32 = u32::MAX;
@@ -94,6 +104,8 @@ struct Slot {
     /// How many terms can be looked for.
     length: u32,
     language: usize,
+    /// Whether it says that something is no longer as it was.
+    corrects: bool,
     /// Whether the memory is still here.
     lives: bool,
 }
@@ -260,6 +272,7 @@ impl RecallIndex {
             end: self.sequence.len() as u32,
             length,
             language,
+            corrects: corrects(&cut),
             lives: true,
         });
     }
@@ -385,11 +398,15 @@ impl RecallIndex {
     /// A page of what is found among all that it knows, best match first, from behind a place on.
     pub fn search(&self, query: &Query, after: Option<RecallPlace>) -> Vec<RecallMatch> {
         let mut question = Question::of(query.text.expose());
-        question.leave_out_function_words(self.main_language());
+        question.mark_function_words(self.main_language());
         let is_asked = !question.is_empty();
         let looked = self.look_up(question.elements);
         let needed = after.map_or(0, |after| after.seen + rank::MOVED) + query.limit;
-        let found = rank::first(self.score(&looked, is_asked, query), needed);
+        let mut found = rank::first(self.score(&looked, is_asked, query), needed);
+        if is_asked {
+            let alike = |new: &Found, old: &Found| self.corrects(new, old);
+            rank::corrections_first(&mut found, alike);
+        }
         let from = rank::begin(found.iter().map(|found| found.number), after);
         let page = found.iter().enumerate().skip(from).take(query.limit);
         page.map(|(at, one)| RecallMatch {
@@ -407,8 +424,17 @@ impl RecallIndex {
         let forgives = elements.len() <= FORGIVEN;
         let mut looked: Vec<LookedUp> = Vec::with_capacity(elements.len());
         for element in elements {
-            let Element { text, sought } = element;
+            let Element {
+                text,
+                sought,
+                is_function,
+            } = element;
+            let from = looked.len();
             match sought {
+                // Nothing is taken for a slip of them.
+                Sought::Word(key) if is_function => {
+                    looked.push(self.look_up_word(text, key, false));
+                }
                 Sought::Word(key) => looked.push(self.look_up_word(text, key, forgives)),
                 Sought::Pair(keys) => {
                     let group = self.group_of.get(pair_key(keys));
@@ -433,6 +459,11 @@ impl RecallIndex {
                         found.must = must;
                         looked.push(found);
                     }
+                }
+            }
+            if is_function {
+                for one in &mut looked[from..] {
+                    one.rarity *= FUNCTION_WEIGHT;
                 }
             }
         }
@@ -690,6 +721,43 @@ impl RecallIndex {
 
     fn average(&self) -> f32 {
         (self.length as f32 / self.slot_of.len().max(1) as f32).max(1.0)
+    }
+
+    /// Whether one memory says that something is no longer as another one has it: it has a word that says so, and
+    /// the two share much of what they say.
+    fn corrects(&self, new: &Found, old: &Found) -> bool {
+        if !self.slots[new.slot as usize].corrects {
+            return false;
+        }
+        let [enough, alone] = ALIKE;
+        let is_found_too = new.score >= FOUND_TOO * old.score;
+        let share = if is_found_too { enough } else { alone };
+        let (new, old) = (self.groups(new.slot), self.groups(old.slot));
+        let weight = |groups: &mut dyn Iterator<Item = &u32>| {
+            let memories = self.slot_of.len() as f32;
+            let rarity = |group: &u32| {
+                let with = self.postings[*group as usize].len() as f32;
+                (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln()
+            };
+            groups.map(rarity).sum::<f32>()
+        };
+        let shared = weight(&mut new.iter().filter(|group| old.binary_search(group).is_ok()));
+        shared >= share * weight(&mut new.iter()).min(weight(&mut old.iter()))
+    }
+
+    /// What can be looked for of a memory, each once, in order.
+    fn groups(&self, slot: u32) -> Vec<u32> {
+        let slot = &self.slots[slot as usize];
+        let run = &self.sequence.as_slice()[slot.from as usize..slot.end as usize];
+        let (units, apart) = run.split_at((slot.to - slot.from) as usize);
+        let of_units = units
+            .iter()
+            .map(|unit| self.units.as_slice()[*unit as usize].group);
+        let mut groups: Vec<u32> = of_units.chain(apart.iter().copied()).collect();
+        groups.retain(|group| *group != NO_GROUP);
+        groups.sort_unstable();
+        groups.dedup();
+        groups
     }
 
     /// By what one memory was found.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use memoir_details::{Cut, Language, TermKind, is_function_word};
+use memoir_details::{Cut, Language, TermKind, is_function_pair, is_function_word};
 
 /// One thing that is looked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,6 +10,8 @@ pub(super) struct Element {
     /// As the question has it, folded.
     pub(super) text: String,
     pub(super) sought: Sought,
+    /// Whether it says nothing of what is asked, beside others that do.
+    pub(super) is_function: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -61,24 +63,36 @@ impl Question {
         self.elements.is_empty()
     }
 
-    /// Leaves out words that say nothing of what is asked, unless there are no others. `fallback` is the
-    /// language that is taken where the question's own is not sure.
-    pub(super) fn leave_out_function_words(&mut self, fallback: Language) {
+    /// Marks what says nothing of what is asked, unless there is nothing else. `fallback` is the language that is
+    /// taken where the question's own is not sure.
+    pub(super) fn mark_function_words(&mut self, fallback: Language) {
         let language = self.language.unwrap_or(fallback);
-        let says = |element: &Element| match element.sought {
-            Sought::Word(_) | Sought::Pair(_) | Sought::Character(_) => {
-                !is_function_word(&element.text, language)
+        let says_nothing = |element: &Element| match &element.sought {
+            Sought::Word(_) | Sought::Character(_) => is_function_word(&element.text, language),
+            Sought::Pair(_) => {
+                let mut parts = [String::new(), String::new()];
+                for (at, character) in element.text.chars().enumerate() {
+                    parts[at.min(1)].push(character);
+                }
+                is_function_word(&element.text, language)
+                    || is_function_pair(&parts[0], &parts[1], language)
             }
-            Sought::Sequence { .. } => true,
+            Sought::Sequence { .. } => false,
         };
-        if self.elements.iter().any(says) {
-            self.elements.retain(says);
+        if !self.elements.iter().all(says_nothing) {
+            for element in &mut self.elements {
+                element.is_function = says_nothing(element);
+            }
         }
     }
 
     fn put(&mut self, text: String, sought: Sought) {
         if self.known.insert(sought.clone()) {
-            self.elements.push(Element { text, sought });
+            self.elements.push(Element {
+                text,
+                sought,
+                is_function: false,
+            });
         }
     }
 

@@ -49,6 +49,23 @@ pub(super) fn first(mut found: Vec<Found>, needed: usize) -> Vec<Found> {
     found
 }
 
+/// How many of the best are looked at for corrections.
+const CORRECTED: usize = 20;
+
+/// Puts each newer memory that corrects an older one right before it, among the best.
+pub(super) fn corrections_first(found: &mut [Found], corrects: impl Fn(&Found, &Found) -> bool) {
+    let best = found.len().min(CORRECTED);
+    for at in 1..best {
+        let new = found[at];
+        let old = found[..at]
+            .iter()
+            .position(|old| new.age() < old.age() && corrects(&new, old));
+        if let Some(old) = old {
+            found[old..=at].rotate_right(1);
+        }
+    }
+}
+
 /// How many places are looked at beyond a page for the memory that the page before ended with.
 pub(super) const MOVED: usize = 64;
 

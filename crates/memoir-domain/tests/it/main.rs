@@ -19,6 +19,7 @@ mod life;
 mod manage;
 mod prompt;
 mod properties;
+mod recall;
 mod replay;
 mod rewind;
 mod schedule;
