@@ -7,16 +7,19 @@ use memoir_app::DEFAULT_ACCOUNT;
 
 use crate::commands;
 
+/// With the commit that it was built from, in a release.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("MEMOIR_COMMIT"));
+
 /// Long-term memory for LLM agents that can be refined but not destroyed
 #[derive(Debug, Parser)]
 #[command(
     name = "memoir",
-    version,
-    propagate_version = true,
-    disable_help_subcommand = true
+    version = VERSION,
+    propagate_version = true
 )]
 #[command(
-    after_help = "Start with `memoir demo`: it needs no configuration, no network and no model."
+    after_help = "Start with `memoir demo`: it needs no configuration, no network and no model. `memoir setup` gives the \
+                  programs that you have a memory.\n\nSESSION is a session's identifier, its beginning, or `last`."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -116,6 +119,8 @@ pub(crate) enum Command {
     Key(commands::key::Command),
     Backup(commands::backup::Arguments),
     Doctor(commands::doctor::Arguments),
+    Completions(commands::completions::Arguments),
+    Man(commands::man::Arguments),
 }
 
 #[cfg(test)]

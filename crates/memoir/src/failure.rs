@@ -40,6 +40,8 @@ pub(crate) enum Failure {
 /// What is told of a failure.
 #[derive(Debug)]
 pub(crate) struct ShownFailure {
+    /// As the service's answers have it; `None` for what only a command line can meet.
+    code: Option<&'static str>,
     message: String,
     /// A list or a table that belongs to it.
     details: Option<String>,
@@ -49,6 +51,7 @@ pub(crate) struct ShownFailure {
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::ShownFailure(Box::new(ShownFailure {
+            code: None,
             message: message.into(),
             details: None,
             hint: None,
@@ -97,6 +100,7 @@ impl fmt::Display for ShownFailure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::ShownFailure(Box::new(ShownFailure {
+            code: Some(error.code()),
             message: message(&error),
             details: details(&error),
             hint: error.hint().or_else(|| hint(&error).map(str::to_owned)),
@@ -189,6 +193,16 @@ pub(crate) fn bad_lines(bad: &[(usize, String)]) -> String {
 }
 
 impl ShownFailure {
+    /// For a program.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "type": "error",
+            "code": self.code.unwrap_or("failed"),
+            "error": self.message,
+            "hint": self.hint,
+        })
+    }
+
     /// What happened, on one line.
     pub(crate) fn one_line(&self) -> String {
         let hint = self.hint.as_deref();

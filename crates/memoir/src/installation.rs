@@ -55,7 +55,18 @@ impl Installation {
 
     /// The agent of that name.
     pub(crate) async fn agent(&self, name: &str) -> Result<AgentHandle, Failure> {
-        Ok(self.account.agent(name).await?)
+        match self.account.agent(name).await {
+            Err(error @ memoir_app::Error::NoAgent(_)) => {
+                let agents = self.account.agents().await?;
+                let close = closest(name, agents.iter().map(|agent| agent.name.as_str()));
+                let failure = Failure::from(error);
+                Err(match close {
+                    Some(close) => failure.hint(format!("did you mean `{close}`?")),
+                    None => failure,
+                })
+            }
+            found => Ok(found?),
+        }
     }
 
     /// The agent of that name; without one the agent that the environment names, or the only one that there is.
@@ -175,10 +186,61 @@ impl Installation {
         Err(Failure::new(told).hint(hint))
     }
 
-    /// The session of that identifier, and its agent.
+    /// The session of that identifier, and its agent: a whole identifier, the beginning of one among the latest
+    /// sessions of each agent, or `last`.
     pub(crate) async fn session(&self, id: &str) -> Result<(AgentHandle, SessionId), Failure> {
-        Ok(self.account.session_agent(id).await?)
+        const IDENTIFIER: usize = 36;
+        if id.len() >= IDENTIFIER {
+            return Ok(self.account.session_agent(id).await?);
+        }
+        let is_last = id.eq_ignore_ascii_case("last");
+        let latest = match is_last {
+            true => 1,
+            false => LATEST_SESSIONS,
+        };
+        let mut found = Vec::new();
+        for agent in self.account.agents().await? {
+            let agent = self.agent(&agent.name).await?;
+            let sessions = agent.session_page(None, latest).await?;
+            let wanted = sessions
+                .into_iter()
+                .filter(|session| is_last || is_beginning(id, session.id));
+            found.extend(wanted.map(|session| (session.started_at, session.id)));
+        }
+        found.sort_unstable_by_key(|(started_at, _)| std::cmp::Reverse(*started_at));
+        match found.as_slice() {
+            [(_, only)] => Ok(self.account.session_agent(&only.to_string()).await?),
+            [(_, last), ..] if is_last => Ok(self.account.session_agent(&last.to_string()).await?),
+            [] => Ok(self.account.session_agent(id).await?),
+            several => {
+                let ids: Vec<String> = several.iter().map(|(_, id)| id.to_string()).collect();
+                let told = format!("{} sessions begin with `{}`", ids.len(), safe(id));
+                Err(Failure::new(told).hint(format!("give more of it: {}", ids.join(", "))))
+            }
+        }
     }
+}
+
+/// How many sessions of each agent are looked through for the beginning of an identifier.
+const LATEST_SESSIONS: u32 = 200;
+
+/// Shorter beginnings are most likely a slip.
+fn is_beginning(text: &str, id: SessionId) -> bool {
+    text.len() >= 4 && id.to_string().starts_with(&text.to_lowercase())
+}
+
+/// The name that is most like the one that was typed; `None` where none is.
+pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const LIKE: f32 = 0.6;
+    let typed = typed.to_lowercase();
+    names
+        .map(|name| {
+            let diff = similar::TextDiff::from_chars(typed.as_str(), &name.to_lowercase()).ratio();
+            (name, diff)
+        })
+        .filter(|(_, like)| *like >= LIKE)
+        .max_by(|(_, one), (_, other)| one.total_cmp(other))
+        .map(|(name, _)| name)
 }
 
 /// Whether the token is the agent's own.

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     if let cli::Command::Hook(hook) = arguments.command {
         return commands::hook::run(arguments.global, hook);
     }
+    let is_json = arguments.global.json;
     let mut runtime = match arguments.command {
         // Many at once.
         cli::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
@@ -72,6 +73,10 @@ fn main() -> ExitCode {
         Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(Failure::ShownFailure(told)) => {
             terminal::note(&told.to_string());
+            if is_json {
+                // Whoever does not read it has the status.
+                let _ = terminal::json(&told.to_json());
+            }
             ExitCode::FAILURE
         }
     }

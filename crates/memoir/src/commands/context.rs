@@ -10,8 +10,8 @@ use crate::{
 /// Print what goes into the agent's prompt: core memories, and the journal of the last week
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    agent: Option<String>,
     /// Leave out whole entries so that it fits; constitutional memories always stay
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
@@ -19,7 +19,9 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     installation.for_its_own_eyes(&agent).await?;
     let context = agent.context(arguments.max_tokens).await?;
     if global.json {

@@ -18,8 +18,8 @@ use crate::{
 /// for looking at: no session and no command merges anything because of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    agent: Option<String>,
     /// At most so many pairs, 1 to 1000
     #[arg(long, value_name = "N", default_value_t = DEFAULT_PAIRS as u64, value_parser = clap::value_parser!(u64).range(1..=1000))]
     limit: u64,
@@ -35,7 +35,9 @@ struct Found<'f> {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     installation.for_its_own_eyes(&agent).await?;
     let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);
     let found = agent.near_doubles(limit).await?;

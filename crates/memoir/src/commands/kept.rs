@@ -14,8 +14,8 @@ use crate::{
 /// Show how much of what an agent ever saved is still said, and which words its sessions let go
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    agent: Option<String>,
 }
 
 /// What is shown to programs.
@@ -28,7 +28,9 @@ struct Shown {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     let let_go = lens.wordings(&WordingQuery::LET_GO).await?;
     let kept = agent.kept().await?;

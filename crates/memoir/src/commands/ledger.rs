@@ -13,8 +13,8 @@ use crate::{
 /// List the kept memories, oldest first
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    agent: Option<String>,
     /// Discarded ones too
     #[arg(long)]
     all: bool,
@@ -40,7 +40,9 @@ impl Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     let mut memories = lens.memory_page(&arguments.page(&agent)).await?;
     memories.sort_by_key(|memory| (memory.created_at, memory.number));

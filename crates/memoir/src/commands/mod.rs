@@ -8,6 +8,7 @@ pub(crate) mod apply;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod cancel;
+pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -20,6 +21,7 @@ pub(crate) mod import;
 pub(crate) mod kept;
 pub(crate) mod key;
 pub(crate) mod ledger;
+pub(crate) mod man;
 pub(crate) mod mcp;
 mod parse;
 mod passphrase;
@@ -93,5 +95,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Key(command) => key::run(&global, command).await,
         Command::Backup(arguments) => backup::run(&global, arguments).await,
         Command::Doctor(arguments) => doctor::run(&global, arguments).await,
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

@@ -22,8 +22,8 @@ use crate::{
 /// Run one refinement session now
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    agent: Option<String>,
     /// Which tools the session has
     #[arg(long, value_enum, default_value_t)]
     mode: ModeArgument,
@@ -62,7 +62,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         trigger: None,
     };
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     let mut watcher = Watcher::new(global.json);
     match drive(&lens, &options, &mut watcher).await? {

@@ -11,13 +11,15 @@ use crate::{
 /// Let the agent's model name the journal entries of the last week that become core memories
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    agent: Option<String>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     let reflected = agent.reflect().await?;
     let ending = match reflected.failure {
         Some(_) => Ending::Refused,

@@ -11,8 +11,8 @@ use crate::{
 /// List an agent's sessions, newest first
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    agent: Option<String>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
@@ -20,7 +20,9 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     let sessions = lens.session_page(None, arguments.limit).await?;
     if global.json {

@@ -26,8 +26,8 @@ const POINTS: usize = 400;
 /// Numbers and dates only: no word of the agent is read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    agent: Option<String>,
     /// From when on [default: its first record]
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     since: Option<Timestamp>,
@@ -57,7 +57,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return Err(Failure::new("`--since` is later than `--until`"));
     }
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     let stats = agent
         .stats(arguments.since, arguments.until, POINTS)
         .await?;

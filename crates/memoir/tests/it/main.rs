@@ -30,5 +30,6 @@ mod serving;
 mod sessions;
 mod setup;
 mod stats;
+mod typing;
 mod users;
 mod watching;

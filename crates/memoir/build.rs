@@ -1,0 +1,26 @@
+//! Tells the binary from which commit it was built, where that is known.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    // A build for trying things out is not built anew for each commit.
+    let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    if is_release {
+        println!("cargo::rerun-if-changed=../../.git/HEAD");
+    }
+    let commit = is_release.then(last_commit).flatten();
+    let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
+    println!("cargo::rustc-env=MEMOIR_COMMIT={commit}");
+}
+
+/// The commit and its date; `None` outside of a repository.
+fn last_commit() -> Option<String> {
+    let output = Command::new("git")
+        .args(["log", "-1", "--format=%h, %cs"])
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let text = text.trim();
+    (output.status.success() && !text.is_empty()).then(|| text.to_owned())
+}

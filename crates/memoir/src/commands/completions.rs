@@ -1,0 +1,28 @@
+//! `memoir completions`: what a shell needs to complete commands.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::{
+    cli,
+    failure::{Ending, Outcome},
+    terminal,
+};
+
+/// Print what a shell needs to complete commands
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: memoir completions bash > ~/.local/share/bash-completion/completions/memoir"
+)]
+pub(crate) struct Arguments {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let mut script = Vec::new();
+    let mut command = cli::Arguments::command();
+    clap_complete::generate(arguments.shell, &mut command, "memoir", &mut script);
+    terminal::data(&script)?;
+    Ok(Ending::Done)
+}

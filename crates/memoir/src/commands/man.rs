@@ -1,0 +1,33 @@
+//! `memoir man`: the manual's pages, one a command.
+
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+
+use crate::{
+    cli,
+    failure::{Ending, Failure, Outcome},
+    terminal,
+};
+
+/// Write the pages of the manual into a folder, one a command
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: memoir man ~/.local/share/man/man1")]
+pub(crate) struct Arguments {
+    /// The folder, which must be there
+    folder: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let folder = &arguments.folder;
+    if !folder.is_dir() {
+        return Err(
+            Failure::new(format!("there is no folder `{}`", folder.display()))
+                .hint("make it first"),
+        );
+    }
+    clap_mangen::generate_to(cli::Arguments::command(), folder)
+        .map_err(|error| Failure::file("write the pages into", folder, &error))?;
+    terminal::note(&format!("wrote the pages into `{}`", folder.display()));
+    Ok(Ending::Done)
+}
