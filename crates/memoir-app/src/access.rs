@@ -5,8 +5,8 @@
 //! to the database can neither make nor change one. An agent's are sealed under its own key, those of
 //! administrators under a key of the account. Each request looks its token up, so that a revocation counts at
 //! once, in other processes too; when tokens were last used is written every few seconds. A whole token row
-//! that is put back from before its revocation does open: for an agent's, `audit verify` names it; an
-//! administrator's has no log.
+//! that is put back from before its revocation does open: `audit verify` names it, by the log of the agent or of
+//! the account (`account_log.rs`).
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,8 @@ use std::{
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId,
-    audit::{Action, Actor, ActorKind, Record},
+    account::Note,
+    audit::{Action, Actor, ActorKind, Facts, Record},
     manage,
 };
 use memoir_store::{AgentQuery, Document, RecordFilter, TokenColumns, TokenRow};
@@ -443,9 +444,12 @@ impl Memoir {
         match token.agent {
             None => {
                 let key = self.account_key(account).await?;
-                self.store
-                    .put_token(&token.row(&self.sealer(&key))?)
-                    .await?;
+                let row = token.row(&self.sealer(&key))?;
+                let note = Note {
+                    facts: Facts::default().token(token.id),
+                    ..Note::new(Action::TokenRevoked, actor)
+                };
+                self.account_at(account).tell(&note, &[row]).await?;
             }
             Some(agent) => {
                 let agent = self.handle(AgentScope { account, agent });
@@ -514,26 +518,33 @@ impl Account {
     ///
     /// # Errors
     /// `expires_at` is in the past; the store fails.
-    pub async fn create_token(&self, expires_at: Option<Timestamp>) -> Result<NewToken> {
-        self.write_token(None, expires_at, TokenSecret::generate()?)
+    pub async fn create_token(
+        &self,
+        expires_at: Option<Timestamp>,
+        actor: &Actor,
+    ) -> Result<NewToken> {
+        let note = Note::new(Action::TokenCreated, actor);
+        self.write_token(None, expires_at, TokenSecret::generate()?, note)
             .await
     }
 
-    /// Writes a token of the account, for whoever signed in for it.
+    /// Writes a token of the account, for whoever signed in for it, with what is told of it.
     pub(crate) async fn write_token(
         &self,
         sign_in: Option<TokenSignIn>,
         expires_at: Option<Timestamp>,
         secret: TokenSecret,
+        note: Note<'_>,
     ) -> Result<NewToken> {
         let memoir = &self.memoir;
         let token = memoir.new_token((self.id, None), sign_in, expires_at, &secret)?;
         let key = memoir.account_key(self.id).await?;
-        memoir.keys.check_there()?;
-        memoir
-            .store
-            .put_token(&token.row(&memoir.sealer(&key))?)
-            .await?;
+        let mut facts = note.facts.token(token.id);
+        if let Some(at) = expires_at {
+            facts = facts.time("expires_at", at);
+        }
+        let row = token.row(&memoir.sealer(&key))?;
+        self.tell(&Note { facts, ..note }, &[row]).await?;
         let view = token.into();
         Ok(NewToken { view, secret })
     }

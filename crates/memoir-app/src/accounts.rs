@@ -1,6 +1,6 @@
 //! Tenants.
 
-use memoir_domain::{AccountId, Timestamp, agent};
+use memoir_domain::{AccountId, Timestamp, agent, audit::Actor};
 use memoir_store::AccountRow;
 use serde::Serialize;
 
@@ -19,11 +19,17 @@ pub struct AccountView {
 }
 
 impl Memoir {
-    /// Makes an account.
+    /// Makes an account, whose log begins with that.
     ///
     /// # Errors
-    /// The name is not allowed, or is taken.
-    pub async fn create_account(&self, name: &str) -> Result<AccountView> {
+    /// The name is not allowed, or is taken; the store or the key store fails.
+    pub async fn create_account(&self, name: &str, actor: &Actor) -> Result<AccountView> {
+        let made = self.new_account(name).await?;
+        self.account_at(made.id).begin_log(actor).await?;
+        Ok(made)
+    }
+
+    async fn new_account(&self, name: &str) -> Result<AccountView> {
         let name = agent::parse_name(name)?;
         let row = AccountRow {
             id: self.ids().account()?,
@@ -54,7 +60,7 @@ impl Memoir {
         let folded = agent::fold_name(name.trim());
         let mut row = self.store.account_named(&folded).await?;
         if row.is_none() && folded == DEFAULT_ACCOUNT {
-            match self.create_account(DEFAULT_ACCOUNT).await {
+            match self.new_account(DEFAULT_ACCOUNT).await {
                 // Another process may have made it in the same moment.
                 Ok(_) | Err(Error::NameTaken(_)) => row = self.store.account_named(&folded).await?,
                 Err(error) => return Err(error),

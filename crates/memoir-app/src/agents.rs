@@ -108,8 +108,11 @@ impl Account {
         if let Ok(agent) = name.parse::<AgentId>() {
             let account = self.id;
             let scope = AgentScope { account, agent };
-            let snapshot = store.snapshot(scope, &AgentQuery::default()).await?;
-            row = snapshot.map(|snapshot| snapshot.agent);
+            // The account's own log is no agent.
+            if !scope.is_of_account() {
+                let snapshot = store.snapshot(scope, &AgentQuery::default()).await?;
+                row = snapshot.map(|snapshot| snapshot.agent);
+            }
         }
         if row.is_none() {
             let folded = agent::fold_name(name.trim());

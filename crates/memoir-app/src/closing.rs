@@ -3,9 +3,7 @@
 //!
 //! It says so in the key store, sealed, from its first administrator with a name on. Where the key store says
 //! nothing, an installation that ever had one is closed: neither whoever empties a table of the database nor an
-//! older key store opens it.
-
-use memoir_vault::Closing;
+//! older key store opens it. It is changed by [`Account::set_closed`](crate::Account::set_closed), on the record.
 
 use crate::{Memoir, Result};
 
@@ -17,7 +15,7 @@ impl Memoir {
     pub async fn is_closed(&self) -> Result<bool> {
         match self.keys.closing().await? {
             Some(closing) => Ok(closing.is_closed),
-            None => self.has_users().await,
+            None => self.ever_had_users().await,
         }
     }
 
@@ -26,18 +24,8 @@ impl Memoir {
     /// # Errors
     /// As for [`Memoir::is_closed`].
     pub async fn ever_had_users(&self) -> Result<bool> {
-        Ok(self.keys.closing().await?.is_some() || self.has_users().await?)
-    }
-
-    /// Writes down that the installation is closed, where it has an administrator and nothing was written yet.
-    pub(crate) async fn close_where_unsaid(&self) -> Result<()> {
-        if self.keys.closing().await?.is_some() || !self.has_users().await? {
-            return Ok(());
-        }
-        let closing = Closing {
-            is_closed: true,
-            changed_at: self.now(),
-        };
-        self.keys.set_closing(closing).await
+        Ok(self.keys.closing().await?.is_some()
+            || self.has_users().await?
+            || self.logs_tell_of_users().await?)
     }
 }

@@ -1,6 +1,6 @@
 //! Looking an installation over: database, models, schedule, clock.
 
-use memoir_domain::{audit::Actor, manage};
+use memoir_domain::{AgentScope, audit::Actor, manage};
 use memoir_store::Selection;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub enum Severity {
 /// What was looked at and found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// `database`, `model`, `schedule`, `clock`, `counts` or `unfinished`.
+    /// `database`, `model`, `schedule`, `clock`, `counts`, `unfinished` or `administrators`.
     pub area: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -70,7 +70,25 @@ impl Memoir {
         found.push(self.examine_clock(account).await?);
         found.push(self.examine_counts(account).await?);
         found.push(self.examine_unfinished().await?);
+        found.push(self.examine_administrators(account).await?);
         Ok(found)
+    }
+
+    /// Whether the account's administrators and their tokens are as the account's log tells.
+    async fn examine_administrators(&self, account: &Account) -> Result<Examination> {
+        let scope = AgentScope::of_account(account.id());
+        let misfits = self.account_misfits(scope).await?;
+        let Some(first) = misfits.first() else {
+            let finding = "the account's users and tokens are as its log tells";
+            return Ok(fine("administrators", finding));
+        };
+        Ok(bad(
+            "administrators",
+            Severity::Problem,
+            first.problem.clone(),
+            "somebody else than Memoir changed the database: give the user another password, or revoke the token; \
+             `memoir audit list --own` shows what was done, and `memoir audit verify --all` checks it",
+        ))
     }
 
     /// Whether what is counted of each agent, the mass and the words of its wordings too (SPEC 3.14), is the

@@ -14,6 +14,7 @@
 
 mod access;
 mod access_requests;
+mod account_log;
 mod accounts;
 mod agents;
 mod archive;
@@ -188,6 +189,7 @@ pub struct Memoir {
     indexes: Arc<recall::Indexes>,
     refusals: sessions::Refusals,
     uses: access::Uses,
+    failures: account_log::Failures,
     watches: access_requests::Watches,
     patience: asking::Patience,
     changes: sessions::Changes,
@@ -222,6 +224,7 @@ impl Memoir {
             recent: Arc::default(),
             refusals: sessions::Refusals::default(),
             uses: access::Uses::default(),
+            failures: account_log::Failures::default(),
             watches: access_requests::Watches::default(),
             patience: asking::Patience::default(),
             changes: sessions::Changes::default(),
@@ -406,7 +409,10 @@ impl AgentHandle {
 
     /// Why there is no key for an agent whose row was read.
     async fn without_key(&self, row: &AgentRow) -> Result<Error> {
-        let name = row.columns.name.clone();
+        let name = match self.scope.is_of_account() {
+            true => self.name.clone(),
+            false => row.columns.name.clone(),
+        };
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
         Ok(match destroyed_at.or(row.columns.erased_at) {
             Some(at) => Error::Erased { name, at },

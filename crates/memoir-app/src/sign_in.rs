@@ -12,7 +12,11 @@
 //! password was right, which opens nothing else and lasts five minutes.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use memoir_domain::{AccountId, PrivateText, Timestamp, TokenId, UserId};
+use memoir_domain::{
+    AccountId, PrivateText, Timestamp, TokenId, UserId,
+    account::Note,
+    audit::{Action, Actor, Facts},
+};
 use memoir_store::TokenRow;
 use memoir_vault::{
     AgentKey,
@@ -263,7 +267,7 @@ impl Memoir {
     }
 
     /// The account of that identifier, named by it.
-    fn account_at(&self, id: AccountId) -> Account {
+    pub(crate) fn account_at(&self, id: AccountId) -> Account {
         Account {
             memoir: self.clone(),
             id,
@@ -387,7 +391,19 @@ impl Account {
         } else {
             TokenSecret::generate()
         };
-        self.write_token(Some(sign_in), expires_at, secret?).await
+        let actor = user.actor();
+        let failures = self.take_failures(user.id);
+        let mut facts = Facts::default().user(user.id);
+        facts = facts.code("with", if by_browser { "browser" } else { "token" });
+        if failures > 0 {
+            facts = facts.count("failures", failures);
+        }
+        let note = Note {
+            facts,
+            ..Note::new(Action::SignedIn, &actor)
+        };
+        self.write_token(Some(sign_in), expires_at, secret?, note)
+            .await
     }
 
     /// Signs an administrator in with a browser who was made in this moment.
@@ -404,7 +420,7 @@ impl Account {
 
     /// Enters of all that the user signed in for in earlier generations that it is over, for whoever looks
     /// at the tokens; it counts no more as it is. How many that were.
-    pub(crate) async fn revoke_sign_ins(&self, user: &User) -> Result<usize> {
+    pub(crate) async fn revoke_sign_ins(&self, user: &User, actor: &Actor) -> Result<usize> {
         let rows = self.memoir.store.tokens(self.id).await?;
         let now = self.memoir.now();
         let is_open = |row: &TokenRow| {
@@ -418,7 +434,7 @@ impl Account {
         let open: Vec<TokenRow> = rows.into_iter().filter(is_open).collect();
         let count = open.len();
         for row in open {
-            self.memoir.revoke(row, &user.actor()).await?;
+            self.memoir.revoke(row, actor).await?;
         }
         Ok(count)
     }
@@ -455,11 +471,14 @@ impl SignedIn {
         let user = again(|| async {
             let mut user = self.user_now().await?;
             user.end_sign_ins();
-            self.account.write_user(&mut user).await?;
+            let actor = user.actor();
+            let told = (Action::SignInsEnded, &actor);
+            self.account.write_user(&mut user, Some(told)).await?;
             Ok(user)
         })
         .await?;
-        self.account.revoke_sign_ins(&user).await
+        let actor = user.actor();
+        self.account.revoke_sign_ins(&user, &actor).await
     }
 
     /// What this administrator is signed in for, newest first.
@@ -548,7 +567,7 @@ impl SignedIn {
     pub async fn change_password(&self, proven: Proven, new: &PrivateText) -> Result<NewToken> {
         let Proven(mut user) = proven;
         user.sealed.password_hash = users::hash_of(users::new_password(new)?).await?;
-        self.begin_anew(user).await
+        self.begin_anew(user, Action::PasswordChanged).await
     }
 
     /// A secret that a device may be set up with.
@@ -605,7 +624,8 @@ impl SignedIn {
         };
         let Proven(mut user) = proven;
         user.sealed.second_factor = Some(factor);
-        Ok(Some((self.begin_anew(user).await?, codes)))
+        let made = self.begin_anew(user, Action::SecondFactorSet).await?;
+        Ok(Some((made, codes)))
     }
 
     /// Makes the password enough; ends all other sign-ins.
@@ -615,7 +635,7 @@ impl SignedIn {
     pub async fn turn_off_second_factor(&self, proven: Proven) -> Result<NewToken> {
         let Proven(mut user) = proven;
         user.sealed.second_factor = None;
-        self.begin_anew(user).await
+        self.begin_anew(user, Action::SecondFactorRemoved).await
     }
 
     /// New recovery codes in place of those that there were; `None` where there is no second factor.
@@ -628,7 +648,7 @@ impl SignedIn {
             return Ok(None);
         };
         let codes = factor.renew_recovery()?;
-        self.write(&mut user).await?;
+        self.write(&mut user, Action::RecoveryCodesRenewed).await?;
         Ok(Some(codes))
     }
 
@@ -638,8 +658,9 @@ impl SignedIn {
         user.ok_or(Error::Changed)
     }
 
-    async fn write(&self, user: &mut User) -> Result<()> {
-        match self.account.write_user(user).await {
+    async fn write(&self, user: &mut User, action: Action) -> Result<()> {
+        let actor = user.actor();
+        match self.account.write_user(user, Some((action, &actor))).await {
             Err(Error::Store(memoir_store::Error::Conflict)) => Err(Error::Changed),
             written => written,
         }
@@ -647,14 +668,15 @@ impl SignedIn {
 
     /// Writes the user, ends all that was signed in for, and signs this browser in again until the time that
     /// it was signed in for before.
-    async fn begin_anew(&self, mut user: User) -> Result<NewToken> {
+    async fn begin_anew(&self, mut user: User, action: Action) -> Result<NewToken> {
         user.end_sign_ins();
-        self.write(&mut user).await?;
+        self.write(&mut user, action).await?;
         let made = self
             .account
             .write_sign_in(&user, true, self.ends_at)
             .await?;
-        self.account.revoke_sign_ins(&user).await?;
+        let actor = user.actor();
+        self.account.revoke_sign_ins(&user, &actor).await?;
         Ok(made)
     }
 

@@ -4,11 +4,15 @@
 //! changed, or put in another's place, is not believed, and then nobody signs in by it. Each change is written
 //! over the version that it was decided on.
 //!
-//! The seal is under a key of the account. Users have no log: one whose whole row is put back has the
-//! password of then, and the second factor of then or none.
+//! The seal is under a key of the account. What is changed is told in the account's log (`account_log.rs`), with the
+//! same write: whoever's whole row is put back, with the password of then, is not signed in, and verifying names it.
 
 use memoir_domain::{
-    AccountId, PrivateText, Timestamp, UserId, agent, audit::Actor, memory::Invalid,
+    AccountId, PrivateText, Timestamp, UserId,
+    account::Note,
+    agent,
+    audit::{Action, Actor},
+    memory::Invalid,
 };
 use memoir_store::{UserColumns, UserRow};
 use memoir_vault::{
@@ -61,6 +65,9 @@ pub(crate) struct OpenUser {
     pub(crate) generation: u64,
     created_at: Timestamp,
     removed_at: Option<Timestamp>,
+    /// The place in the account's log of the record that told of it last; 0 where none did yet.
+    #[serde(default)]
+    pub(crate) seq: u64,
 }
 
 /// What of a user is sealed.
@@ -201,7 +208,7 @@ impl Memoir {
 ///
 /// # Errors
 /// The row is not as Memoir wrote it.
-fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
+pub(crate) fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
     let place = Row::User(row.id);
     let (open, sealed): (OpenUser, SealedUser) = document::open(key, place, &row.document)?;
     document::check_columns(place, &row.document, &row.columns, &open.columns())?;
@@ -228,6 +235,7 @@ fn unbelieved(row: &UserRow) -> User {
             generation: 0,
             created_at: columns.created_at,
             removed_at: columns.removed_at,
+            seq: 0,
         },
         sealed: SealedUser::default(),
     }
@@ -245,20 +253,20 @@ impl Account {
     ///
     /// # Errors
     /// The name is not allowed, or is taken; the store fails.
-    pub async fn create_user(&self, name: &str, password: Password) -> Result<UserView> {
+    pub async fn create_user(
+        &self,
+        name: &str,
+        password: Password,
+        actor: &Actor,
+    ) -> Result<UserView> {
         let user = self.new_user(name, password).await?;
-        let row = self.memoir.user_row(&user).await?;
-        match self.memoir.store.create_user(&row).await {
-            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(user.open.name)),
-            other => {
-                other?;
-                self.memoir.close_where_unsaid().await?;
-                Ok(user.view())
-            }
-        }
+        let made = self.make_user(user, false, Some(actor)).await?;
+        // Only one that is to be the first is perhaps not made.
+        made.ok_or(Error::Contended)
     }
 
-    /// As [`Account::create_user`], where no account ever had an administrator; `None` where one had.
+    /// As [`Account::create_user`], where no account ever had an administrator; `None` where one had. It is made by
+    /// itself.
     ///
     /// # Errors
     /// The name is not allowed; the store fails.
@@ -271,10 +279,47 @@ impl Account {
             return Ok(None);
         }
         let user = self.new_user(name, password).await?;
-        let row = self.memoir.user_row(&user).await?;
-        let is_made = self.memoir.store.create_first_user(&row).await?;
-        self.memoir.close_where_unsaid().await?;
-        Ok(is_made.then(|| user.view()))
+        self.make_user(user, true, None).await
+    }
+
+    /// Writes a user who is new, with its record, and closes the installation with the first one. `None` where it is
+    /// not the first one and was to be.
+    async fn make_user(
+        &self,
+        mut user: User,
+        only_first: bool,
+        actor: Option<&Actor>,
+    ) -> Result<Option<UserView>> {
+        let store = &self.memoir.store;
+        let (view, own) = (user.view(), user.actor());
+        for _ in 0..crate::ATTEMPTS {
+            let note = Note {
+                name: Some(&view.name),
+                ..Note::of_user(
+                    Action::UserCreated,
+                    user.id,
+                    user.version,
+                    actor.unwrap_or(&own),
+                )
+            };
+            let (told, seq) = self.telling(&note).await?;
+            user.open.seq = seq;
+            let row = self.memoir.user_row(&user).await?;
+            let made = match only_first {
+                true => store.create_first_user(&row, Some(told)).await,
+                false => store.create_user(&row, Some(told)).await.map(|()| true),
+            };
+            match made {
+                Err(memoir_store::Error::Conflict) => {}
+                Err(memoir_store::Error::NameTaken) => return Err(Error::NameTaken(view.name)),
+                made => {
+                    let is_made = made?;
+                    self.memoir.close_where_unsaid().await?;
+                    return Ok(is_made.then_some(view));
+                }
+            }
+        }
+        Err(Error::Contended)
     }
 
     async fn new_user(&self, name: &str, password: Password) -> Result<User> {
@@ -289,6 +334,7 @@ impl Account {
                 generation: 0,
                 created_at: self.memoir.now(),
                 removed_at: None,
+                seq: 0,
             },
             sealed: SealedUser {
                 password_hash: hash_of(password).await?,
@@ -319,14 +365,20 @@ impl Account {
     ///
     /// # Errors
     /// [`Error::NoUser`]; the row is not as Memoir wrote it; the store fails.
-    pub async fn set_password(&self, name: &str, password: Password) -> Result<UserView> {
+    pub async fn set_password(
+        &self,
+        name: &str,
+        password: Password,
+        actor: &Actor,
+    ) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let hash = hash_of(password).await?;
-        let changed = self.change_user(id, |user| {
+        let told = (Action::PasswordChanged, actor);
+        let changed = self.change_user(id, told, |user| {
             user.sealed.password_hash.clone_from(&hash);
             user.end_sign_ins();
         });
-        self.without_sign_ins(changed.await?).await
+        self.without_sign_ins(changed.await?, actor).await
     }
 
     /// Takes an administrator's second factor away, for the owner of the machine: its device is lost. Ends
@@ -334,13 +386,14 @@ impl Account {
     ///
     /// # Errors
     /// As [`Account::set_password`].
-    pub async fn reset_second_factor(&self, name: &str) -> Result<UserView> {
+    pub async fn reset_second_factor(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
-        let changed = self.change_user(id, |user| {
+        let told = (Action::SecondFactorRemoved, actor);
+        let changed = self.change_user(id, told, |user| {
             user.sealed.second_factor = None;
             user.end_sign_ins();
         });
-        self.without_sign_ins(changed.await?).await
+        self.without_sign_ins(changed.await?, actor).await
     }
 
     /// Removes an administrator: what was signed in for is over, what agents let them see or were asked for is
@@ -349,25 +402,26 @@ impl Account {
     /// # Errors
     /// [`Error::LastUser`], so that an installation that is closed is not left with nobody who could sign in;
     /// [`Error::NoUser`]; the store fails.
-    pub async fn remove_user(&self, name: &str) -> Result<UserView> {
+    pub async fn remove_user(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let now = self.memoir.now();
         // Also one whose row is not believed: there is no other way to be rid of it.
         let any = |key: &AgentKey, row: &UserRow| {
             Ok(believed(key, row).unwrap_or_else(|| unbelieved(row)))
         };
-        let changed = self.change_read_user(id, any, |user| {
+        let told = (Action::UserRemoved, actor);
+        let changed = self.change_read_user(id, any, told, |user| {
             user.open.removed_at = Some(now);
             user.sealed = SealedUser::default();
             user.end_sign_ins();
         });
-        let view = self.without_sign_ins(changed.await?).await?;
+        let view = self.without_sign_ins(changed.await?, actor).await?;
         self.end_access_of(&view.actor()).await?;
         Ok(view)
     }
 
-    async fn without_sign_ins(&self, user: User) -> Result<UserView> {
-        self.revoke_sign_ins(&user).await?;
+    async fn without_sign_ins(&self, user: User, actor: &Actor) -> Result<UserView> {
+        self.revoke_sign_ins(&user, actor).await?;
         Ok(user.view())
     }
 
@@ -378,13 +432,13 @@ impl Account {
         Ok(row.id)
     }
 
-    /// Whether the account has a user of that name and password. Takes as long where there is no such
-    /// user.
+    /// The administrator of that name and password; `None` where there is none, which takes as long.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn check_password(&self, name: &str, password: Password) -> Result<bool> {
-        Ok(self.find_user(name, password).await?.is_some())
+    pub async fn with_password(&self, name: &str, password: Password) -> Result<Option<UserView>> {
+        let found = self.find_user(name, password).await?;
+        Ok(found.map(|user| user.view()))
     }
 
     /// The user of that name and password; `None` where there is none, which takes as long.
@@ -395,7 +449,15 @@ impl Account {
         let user = row.and_then(|row| believed(&key, &row));
         let hash = user.as_ref().map(|user| user.sealed.password_hash.clone());
         let fits = fits(password, hash).await?;
-        Ok(user.filter(|_| fits))
+        let Some(user) = user else {
+            return Ok(None);
+        };
+        if !fits {
+            self.note_failure(user.id).await?;
+            return Ok(None);
+        }
+        let is_put_back = self.is_put_back(&user).await?;
+        Ok((!is_put_back).then_some(user))
     }
 
     /// The user of that identifier, while it may sign in and all of `generation` counts.
@@ -409,8 +471,13 @@ impl Account {
     }
 
     /// Changes a user, again where somebody else was faster.
-    async fn change_user(&self, id: UserId, change: impl Fn(&mut User)) -> Result<User> {
-        self.change_read_user(id, open, change).await
+    async fn change_user(
+        &self,
+        id: UserId,
+        told: (Action, &Actor),
+        change: impl Fn(&mut User),
+    ) -> Result<User> {
+        self.change_read_user(id, open, told, change).await
     }
 
     /// As [`Account::change_user`], of a row that is read in a way of one's own.
@@ -418,6 +485,7 @@ impl Account {
         &self,
         id: UserId,
         read: impl Fn(&AgentKey, &UserRow) -> Result<User>,
+        told: (Action, &Actor),
         change: impl Fn(&mut User),
     ) -> Result<User> {
         let key = self.memoir.account_key(self.id).await?;
@@ -427,24 +495,49 @@ impl Account {
             let row = row.ok_or_else(|| Error::NoUser(id.to_string()))?;
             let mut user = read(&key, &row)?;
             change(&mut user);
-            self.write_user(&mut user).await?;
+            self.write_user(&mut user, Some(told)).await?;
             Ok(user)
         })
         .await
     }
 
-    /// Writes a user over the version that it was read at.
+    /// Writes a user over the version that it was read at, and tells what was done and by whom.
     ///
     /// # Errors
-    /// A conflict, where somebody else was faster; [`Error::LastUser`]; the store fails.
-    pub(crate) async fn write_user(&self, user: &mut User) -> Result<()> {
+    /// A conflict, where somebody else changed the user meanwhile; [`Error::LastUser`]; the store fails.
+    pub(crate) async fn write_user(
+        &self,
+        user: &mut User,
+        told: Option<(Action, &Actor)>,
+    ) -> Result<()> {
+        let store = &self.memoir.store;
+        let read_at = user.version;
         user.version += 1;
-        let row = self.memoir.user_row(user).await?;
-        match self.memoir.store.put_user(&row).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::LastUser(user.open.name.clone())),
-            Err(error) => Err(error.into()),
+        for _ in 0..crate::ATTEMPTS {
+            let commit = match told {
+                None => None,
+                Some((action, actor)) => {
+                    let note = Note::of_user(action, user.id, user.version, actor);
+                    let (commit, seq) = self.telling(&note).await?;
+                    user.open.seq = seq;
+                    Some(commit)
+                }
+            };
+            let row = self.memoir.user_row(user).await?;
+            match store.put_user(&row, commit).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(Error::LastUser(user.open.name.clone())),
+                Err(memoir_store::Error::Conflict) if told.is_some() => {
+                    // What somebody else wrote in the log is no change of the user.
+                    let found = store.user(self.id, user.id).await?;
+                    if found.is_none_or(|found| found.document.version != read_at) {
+                        return Err(memoir_store::Error::Conflict.into());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
+        Err(Error::Contended)
     }
 
     /// Whether a code counts for that user, who has a second factor; what it changes is written before, so
@@ -464,9 +557,16 @@ impl Account {
             let Some(factor) = &mut user.sealed.second_factor else {
                 return Ok((Verdict::Wrong, None));
             };
+            let recovery = factor.recovery_left();
             let verdict = factor.check(code.expose(), seconds);
+            let is_recovery = factor.recovery_left() < recovery;
             if !matches!(verdict, Verdict::Wait { .. }) {
-                self.write_user(&mut user).await?;
+                let actor = user.actor();
+                let told = is_recovery.then_some((Action::RecoveryCodeUsed, &actor));
+                self.write_user(&mut user, told).await?;
+            }
+            if verdict == Verdict::Wrong {
+                self.note_failure(id).await?;
             }
             Ok((verdict, Some(user)))
         })

@@ -55,9 +55,9 @@ pub(crate) const AT_ONCE: usize = 2;
 /// What came of verifying an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verification {
-    /// The agent's name.
+    /// The agent's name; `account NAME` for the log of an account.
     pub agent: String,
-    /// Its identifier.
+    /// Its identifier; that of the account for the log of one.
     pub agent_id: AgentId,
     /// Whether everything fits.
     pub valid: bool,
@@ -88,7 +88,7 @@ pub struct Misfit {
 }
 
 impl Misfit {
-    fn new(seq: impl Into<Option<u64>>, problem: impl ToString) -> Self {
+    pub(crate) fn new(seq: impl Into<Option<u64>>, problem: impl ToString) -> Self {
         Self {
             seq: seq.into(),
             problem: problem.to_string(),
@@ -110,6 +110,7 @@ impl Memoir {
             let own = leaves.get(&scope.agent).map_or(&[][..], Vec::as_slice);
             found.push(self.handle(scope).verify_with(own).await?);
         }
+        found.extend(self.accounts_without_log(&scopes).await?);
         let is_missing = |agent: &AgentId| !scopes.iter().any(|scope| scope.agent == *agent);
         found.extend(
             leaves
@@ -117,6 +118,23 @@ impl Memoir {
                 .filter(|agent| is_missing(agent))
                 .map(|agent| missing(*agent)),
         );
+        Ok(found)
+    }
+
+    /// The accounts whose own logs are gone, while something is left of what they told.
+    async fn accounts_without_log(&self, scopes: &[AgentScope]) -> Result<Vec<Verification>> {
+        let mut found = Vec::new();
+        for account in self.store.accounts().await? {
+            let scope = AgentScope::of_account(account.id);
+            if scopes.contains(&scope) {
+                continue;
+            }
+            let misfits = self.account_misfits(scope).await?;
+            if !misfits.is_empty() {
+                let name = (format!("account {}", account.name), scope.agent);
+                found.push(report(name, None, Head::empty(scope), misfits));
+            }
+        }
         Ok(found)
     }
 
@@ -215,6 +233,9 @@ impl AgentHandle {
         let mut misfits: Vec<Misfit> = (self.memoir.store.check_form().await?.into_iter())
             .map(|finding| Misfit::new(None, finding.problem))
             .collect();
+        if self.scope.is_of_account() {
+            misfits.extend(self.memoir.account_misfits(self.scope).await?);
+        }
         if key.is_none() && destroyed_at.is_none() {
             misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
         }
@@ -237,10 +258,24 @@ impl AgentHandle {
             let (same, found) = self.compare(judge, &snapshot).await?;
             judge = same;
             if self.row().await?.agent.document.version == version {
-                return Ok(judge.end(&snapshot, destroyed_at, found));
+                let verified = judge.end(&snapshot, destroyed_at, found);
+                return self.of_account(verified).await;
             }
         }
         Err(Error::Contended)
+    }
+
+    /// What came of verifying an account's own log is named after the account, and nothing is remembered there.
+    async fn of_account(&self, verified: Verification) -> Result<Verification> {
+        if !self.scope.is_of_account() {
+            return Ok(verified);
+        }
+        let agent = self.memoir.account_named_by_row(self.scope.account).await?;
+        Ok(Verification {
+            agent,
+            carried: None,
+            ..verified
+        })
     }
 
     /// The agent as it is stored, without its memories.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    AccessRequestId, PrivateText, SessionId, Timestamp, TokenId,
+    AccessRequestId, PrivateText, SessionId, Timestamp, TokenId, UserId,
     memory::{Memory, Number, Tags},
     wording::{self, Wording},
 };
@@ -67,6 +67,19 @@ wire_names! {
         AccessUsed = "access_used",
         AccessRevoked = "access_revoked",
         AccessExpired = "access_expired",
+        AccountCreated = "account_created",
+        InstallationClosed = "installation_closed",
+        InstallationOpened = "installation_opened",
+        UserCreated = "user_created",
+        UserRemoved = "user_removed",
+        PasswordChanged = "password_changed",
+        SecondFactorSet = "second_factor_set",
+        SecondFactorRemoved = "second_factor_removed",
+        RecoveryCodesRenewed = "recovery_codes_renewed",
+        RecoveryCodeUsed = "recovery_code_used",
+        SignedIn = "signed_in",
+        SignInFailed = "sign_in_failed",
+        SignInsEnded = "sign_ins_ended",
     }
 }
 
@@ -94,6 +107,21 @@ impl Action {
         matches!(
             self,
             Self::MemoryRefinementRollback | Self::SessionUndone | Self::AgentRewound
+        )
+    }
+
+    /// Whether an administrator's row is another one with it.
+    pub fn changes_user(self) -> bool {
+        matches!(
+            self,
+            Self::UserCreated
+                | Self::UserRemoved
+                | Self::PasswordChanged
+                | Self::SecondFactorSet
+                | Self::SecondFactorRemoved
+                | Self::RecoveryCodesRenewed
+                | Self::RecoveryCodeUsed
+                | Self::SignInsEnded
         )
     }
 
@@ -555,6 +583,14 @@ impl Facts {
     pub fn token(mut self, id: TokenId) -> Self {
         self.0
             .insert("token".to_owned(), Value::from(id.to_string()));
+        self
+    }
+
+    /// The identifier of an administrator with a name.
+    #[must_use]
+    pub fn user(mut self, id: UserId) -> Self {
+        self.0
+            .insert("user".to_owned(), Value::from(id.to_string()));
         self
     }
 

@@ -87,3 +87,18 @@ pub struct AgentScope {
     /// The agent.
     pub agent: AgentId,
 }
+
+impl AgentScope {
+    /// Where an account's own log stands, which is that of no agent: under the account's own identifier.
+    pub fn of_account(account: AccountId) -> Self {
+        Self {
+            account,
+            agent: AgentId::from_bytes(*account.as_bytes()),
+        }
+    }
+
+    /// Whether it is that of an account's own log.
+    pub fn is_of_account(self) -> bool {
+        self == Self::of_account(self.account)
+    }
+}

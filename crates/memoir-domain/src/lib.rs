@@ -9,6 +9,7 @@ mod wire_names;
 
 pub mod absorption;
 pub mod access;
+pub mod account;
 pub mod adopt;
 pub mod agent;
 pub mod answer;

@@ -26,7 +26,17 @@ pub fn create_agent(
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Decision, Invalid> {
-    let blank = Agent {
+    let mut all = vec![(Field::Name, Some(name))];
+    all.extend_from_slice(assignments);
+    let (agent, changes) = assign(blank(id, now), &all, actor)?;
+    let mut draft = Draft::new(agent, None, now);
+    record_settings(&mut draft, actor, changes);
+    Ok(draft.finish())
+}
+
+/// An agent of which nothing is known yet.
+pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
+    Agent {
         id,
         name: String::new(),
         settings: Settings::default(),
@@ -41,13 +51,7 @@ pub fn create_agent(
         unreflected_since: None,
         ledger_position: None,
         erased_at: None,
-    };
-    let mut all = vec![(Field::Name, Some(name))];
-    all.extend_from_slice(assignments);
-    let (agent, changes) = assign(blank, &all, actor)?;
-    let mut draft = Draft::new(agent, None, now);
-    record_settings(&mut draft, actor, changes);
-    Ok(draft.finish())
+    }
 }
 
 /// Changes settings. `None` where nothing becomes different. A change of the model, of a prompt or of what

@@ -76,7 +76,7 @@ fn at(microseconds: u64) -> Timestamp {
 
 fn account() -> AccountRow {
     AccountRow {
-        id: AccountId::from_bytes([1; 16]),
+        id: AccountId::from_bytes([0xA1; 16]),
         name: "default".to_owned(),
         folded_name: "default".to_owned(),
         created_at: at(0),

@@ -51,7 +51,7 @@ pub(crate) fn agents(connection: &Connection, account: AccountId) -> Result<Vec<
         concat!(
             "SELECT ",
             agent_columns!(),
-            " FROM agents WHERE account_id = ?1 AND erased_at IS NULL UNION ALL SELECT ",
+            " FROM agents WHERE account_id = ?1 AND erased_at IS NULL AND id <> ?1 UNION ALL SELECT ",
             agent_columns!(),
             " FROM agents WHERE account_id = ?1 AND erased_at IS NOT NULL \
              ORDER BY folded_name, erased_at, id"
@@ -66,7 +66,7 @@ const AGENT_PAGE: &str = concat!(
     "SELECT ",
     agent_columns!(),
     " FROM agents WHERE account_id = ?1 AND folded_name >= ?2 AND folded_name IS NOT ?3 \
-         AND erased_at IS NULL ORDER BY folded_name LIMIT ?4"
+         AND erased_at IS NULL AND id <> ?1 ORDER BY folded_name LIMIT ?4"
 );
 
 /// One page of the account's agents that are not erased, by name.
@@ -96,7 +96,7 @@ pub(crate) fn agent_named(
         concat!(
             "SELECT ",
             agent_columns!(),
-            " FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NULL"
+            " FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NULL AND id <> ?1"
         ),
         params![account.as_bytes(), folded_name],
         decode::agent,

@@ -218,6 +218,24 @@ impl SqliteStore {
         self.0.writer.write(Change::new(rows, write)).await
     }
 
+    /// Writes a user, and where that wrote anything the decision that tells of it; whether it did.
+    async fn write_user(
+        &self,
+        user: &UserRow,
+        told: Option<Commit>,
+        write: impl Fn(&Connection, &UserRow) -> error::Result<Written<bool>> + Send + 'static,
+    ) -> Result<bool> {
+        let user = user.clone();
+        self.write(1, move |connection| {
+            let written = write(connection, &user)?;
+            if let Some(told) = told.as_ref().filter(|_| written.is_written) {
+                commit::write(connection, told)?;
+            }
+            Ok(written)
+        })
+        .await
+    }
+
     /// A few rows by their keys: read on the calling thread, in less time than it takes to hand over.
     async fn look<T: Send + 'static>(
         &self,
@@ -419,27 +437,23 @@ impl Access for SqliteStore {
             .map(drop)
     }
 
-    async fn create_user(&self, user: &UserRow) -> Result<()> {
-        let user = user.clone();
-        self.write(1, move |connection| {
-            access::create_user(connection, &user, false)
+    async fn create_user(&self, user: &UserRow, told: Option<Commit>) -> Result<()> {
+        self.write_user(user, told, |connection, user| {
+            access::create_user(connection, user, false)
         })
         .await
         .map(drop)
     }
 
-    async fn create_first_user(&self, user: &UserRow) -> Result<bool> {
-        let user = user.clone();
-        self.write(1, move |connection| {
-            access::create_user(connection, &user, true)
+    async fn create_first_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
+        self.write_user(user, told, |connection, user| {
+            access::create_user(connection, user, true)
         })
         .await
     }
 
-    async fn put_user(&self, user: &UserRow) -> Result<bool> {
-        let user = user.clone();
-        self.write(1, move |connection| access::put_user(connection, &user))
-            .await
+    async fn put_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
+        self.write_user(user, told, access::put_user).await
     }
 
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {

@@ -13,8 +13,7 @@ use crate::{
 };
 
 /// The agents that are listed. The second parameter is the text that a name is to hold.
-const LISTED: &str =
-    "account_id = ?1 AND erased_at IS NULL AND (?2 IS NULL OR instr(folded_name, ?2) > 0)";
+const LISTED: &str = "account_id = ?1 AND erased_at IS NULL AND id <> ?1 AND (?2 IS NULL OR instr(folded_name, ?2) > 0)";
 
 /// One page of the account's agents. The list is sorted by identifiers alone, and only the agents of the
 /// page are read.

@@ -143,7 +143,7 @@ pub(crate) fn of_account(
                       WHERE before.agent_id = audit_records.agent_id \
                           AND before.seq = audit_records.seq - 1) \
               FROM audit_records CROSS JOIN agents ON agents.id = audit_records.agent_id \
-              WHERE agents.account_id = ?1"
+              WHERE agents.account_id = ?1 AND agents.id <> ?1"
                 .to_owned(),
         values: vec![Value::Blob(account.as_bytes().to_vec())],
     };

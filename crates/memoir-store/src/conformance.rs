@@ -103,6 +103,8 @@ stories! {
     access::spec_5_5_of_first_users_at_once_exactly_one_is_made,
     access::spec_5_5_a_user_is_written_over_the_version_before_it_only,
     access::spec_5_5_a_removed_user_is_gone_and_one_always_stays,
+    access::spec_5_5_a_user_is_written_with_what_is_told_of_it_or_not_at_all,
+    access::spec_5_5_an_accounts_own_log_is_no_agent,
     requests::spec_5_2_every_field_of_a_request_is_kept,
     requests::spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over,
     requests::spec_5_2_requests_come_newest_first_and_of_one_agent,

@@ -367,7 +367,7 @@ pub struct Commit {
     /// Bodies in place of those of earlier records. What they replace is off the disk, out of any
     /// write-ahead log too, when the commit returns; where others who read hold that up, soon after.
     pub bodies: Vec<BodyRow>,
-    /// Tokens of the agent, new or in place of the row of the same identifier, as
+    /// Tokens of the agent, or in an account's own log those of its administrators, new or in place of the row of the same identifier, as
     /// [`Access::put_token`](crate::Access::put_token) writes them.
     pub tokens: Vec<TokenRow>,
     /// Requests for access, new or in place of the row of the same identifier, which is open. When they were
@@ -399,8 +399,9 @@ impl Commit {
         let about = |table, row: &dyn fmt::Display, problem: &str| {
             Err(Error::inconsistent(table, format!("{row} {problem}")))
         };
-        let is_theirs =
-            |token: &&TokenRow| (token.account, token.agent) == (scope.account, Some(scope.agent));
+        // Those in an account's own log are of no agent.
+        let owner = Some(scope.agent).filter(|_| !scope.is_of_account());
+        let is_theirs = |token: &&TokenRow| (token.account, token.agent) == (scope.account, owner);
         if let Some(token) = self.tokens.iter().find(|token| !is_theirs(token)) {
             return about("tokens", &token.id, "belongs to another agent");
         }

@@ -260,22 +260,26 @@ pub trait Access: Send + Sync {
     /// tokens that do not exist.
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()>;
 
-    /// Makes a user.
+    /// Makes a user, together with `told`, which is written with it or not at all.
     ///
     /// # Errors
-    /// [`Error::NameTaken`](crate::Error::NameTaken).
-    async fn create_user(&self, user: &UserRow) -> Result<()>;
+    /// [`Error::NameTaken`](crate::Error::NameTaken); those of [`Store::commit`] for `told`.
+    async fn create_user(&self, user: &UserRow, told: Option<Commit>) -> Result<()>;
 
-    /// Makes a user where no account has one; whether it was made. Of callers at the same time exactly one
-    /// makes one.
-    async fn create_first_user(&self, user: &UserRow) -> Result<bool>;
-
-    /// Writes a user in place of the version before it. One that is to be removed is written only where
-    /// another one stays, in whichever account; whether it was written.
+    /// As [`Access::create_user`], where no account has a user; whether it was made. Of callers at the same time
+    /// exactly one makes one.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict) where another version is there, or none.
-    async fn put_user(&self, user: &UserRow) -> Result<bool>;
+    /// Those of [`Store::commit`] for `told`.
+    async fn create_first_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool>;
+
+    /// Writes a user in place of the version before it, together with `told`. One that is to be removed is written
+    /// only where another one stays, in whichever account; whether it was written.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) where another version is there, or none, and as for
+    /// [`Store::commit`] for `told`.
+    async fn put_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool>;
 
     /// The account's users that are not removed, oldest first.
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>>;
@@ -334,7 +338,8 @@ pub trait Fleet: Send + Sync {
     /// The account of that folded name.
     async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>>;
 
-    /// The account's agents, by name; the erased ones too.
+    /// The account's agents, by name; the erased ones too. Here and in every list and look-up by name, the
+    /// account's own log ([`AgentScope::of_account`]) is no agent.
     async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>>;
 
     /// One page of the account's agents that are not erased: those whose folded name comes after, by
@@ -398,7 +403,8 @@ pub trait Fleet: Send + Sync {
     /// accounts.
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
 
-    /// The scope of every agent of every account, the erased ones too, by identifier.
+    /// The scope of every agent of every account, the erased ones too, and of every account's own log, by
+    /// identifier.
     async fn scopes(&self) -> Result<Vec<AgentScope>>;
 
     /// The scope of every agent that is erased by what its row says, by identifier. The rows are not checked.

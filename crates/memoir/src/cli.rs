@@ -111,6 +111,8 @@ pub(crate) enum Command {
     Token(commands::token::Command),
     #[command(subcommand)]
     User(commands::user::Command),
+    #[command(subcommand)]
+    Installation(commands::installation::Command),
     Mcp(commands::mcp::Arguments),
     Hook(commands::hook::Arguments),
     Setup(commands::setup::Arguments),

@@ -132,10 +132,7 @@ impl Installation {
     /// Whoever saves, sets or handles something by a command: the owner of the machine, who is not blind, or
     /// in a closed installation an administrator (SPEC 3.4).
     pub(crate) fn author(&self) -> Actor {
-        match self.is_closed {
-            true => administrator(),
-            false => Actor::owner(),
-        }
+        author_where(self.is_closed)
     }
 
     /// Whoever does what is the agent's to do: the owner of the machine, or in a closed installation the agent,
@@ -243,6 +240,21 @@ pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> 
         .map(|(name, _)| name)
 }
 
+/// As [`Installation::author`], of an installation whose account is not known yet.
+///
+/// # Errors
+/// The store or the key store fails.
+pub(crate) async fn author(memoir: &Memoir, closed: bool) -> Result<Actor, Failure> {
+    Ok(author_where(closed || memoir.is_closed().await?))
+}
+
+fn author_where(is_closed: bool) -> Actor {
+    match is_closed {
+        true => administrator(),
+        false => Actor::owner(),
+    }
+}
+
 /// Whether the token is the agent's own.
 fn is_own(agent: &AgentHandle, holder: &Principal) -> bool {
     let scope = agent.scope();
@@ -285,8 +297,11 @@ pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
     Ok(())
 }
 
-/// And whether the configuration closes it.
-fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
+/// The installation that the arguments name, and whether the configuration closes it.
+///
+/// # Errors
+/// The configuration is wrong, or the database cannot be opened.
+pub(crate) fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
     let config = Config::read(global.config.as_deref())?;
     database::prepare(global.database.as_deref())?;
     // The keys first: with the wrong ones nothing is written.

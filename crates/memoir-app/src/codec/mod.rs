@@ -608,7 +608,7 @@ pub(crate) fn commit(
         version: Some(version),
         ..base.clone()
     };
-    let prompts = changed_prompts(&mut next, sealer, &decision)?;
+    let prompts = changed_prompts(base, &mut next, sealer, &decision)?;
     let bodies = redacted(sealer, &mut decision, &beside.read)?;
     let mut records = crate::parallel::map(decision.records, |record| audit_row(sealer, record))
         .into_iter()
@@ -684,15 +684,14 @@ fn redacted(
 
 /// The prompts where they are to be written. Every change of a setting is a record (SPEC 4.1).
 fn changed_prompts(
+    base: &Base,
     next: &mut Base,
     sealer: &Sealer<'_>,
     decision: &Decision,
 ) -> Result<Option<StoredText>> {
-    let changed = decision
-        .records
-        .iter()
-        .any(|record| record.action == Action::AgentConfigured);
-    if !changed {
+    let is_change = |record: &Record| record.action == Action::AgentConfigured;
+    let is_new = base.version.is_none();
+    if !is_new && !decision.records.iter().any(is_change) {
         return Ok(None);
     }
     let prompts = Prompts::taken_from(&mut decision.agent.settings.clone());

@@ -163,7 +163,11 @@ async fn spec_5_5_a_token_opens_nothing_from_its_end_on() {
         .create_token(Provision::Any, end, &person())
         .await
         .unwrap();
-    let of_administrator = door.account.create_token(end).await.unwrap();
+    let of_administrator = door
+        .account
+        .create_token(end, &crate::lab::OWNER)
+        .await
+        .unwrap();
     door.lab.clock.advance(Duration::from_secs(3_599));
     assert!(door.enters(&of_agent).await.is_some());
     assert!(door.enters(&of_administrator).await.is_some());
@@ -177,7 +181,7 @@ async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
     let door = Door::new().await;
     let past = Some(door.in_hours(0));
     assert!(matches!(
-        door.account.create_token(past).await,
+        door.account.create_token(past, &crate::lab::OWNER).await,
         Err(Error::Invalid(_))
     ));
     let made = door
@@ -192,7 +196,11 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
     let door = Door::new().await;
     let other = door.lab.memoir_at(&door.lab.database());
     let of_agent = door.first().await;
-    let of_administrator = door.account.create_token(None).await.unwrap();
+    let of_administrator = door
+        .account
+        .create_token(None, &crate::lab::OWNER)
+        .await
+        .unwrap();
     for token in [&of_agent, &of_administrator] {
         let secret = token.secret.expose();
         assert!(other.authenticate(secret).await.unwrap().is_some());
@@ -330,14 +338,20 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
     let mut secrets = vec![PASSWORD.to_owned()];
     for token in [
         door.first().await,
-        door.account.create_token(None).await.unwrap(),
+        door.account
+            .create_token(None, &crate::lab::OWNER)
+            .await
+            .unwrap(),
     ] {
         door.enters(&token).await.unwrap();
         secrets.push(token.secret.expose().to_owned());
     }
     door.memoir.write_uses().await.unwrap();
     let password = Password::from_text(PASSWORD).unwrap();
-    door.account.create_user("Ada", password).await.unwrap();
+    door.account
+        .create_user("Ada", password, &crate::lab::OWNER)
+        .await
+        .unwrap();
     for file in std::fs::read_dir(door.lab.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
@@ -353,7 +367,10 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
 #[tokio::test]
 async fn spec_5_5_tokens_of_one_account_are_not_those_of_another() {
     let door = Door::new().await;
-    door.memoir.create_account("lab").await.unwrap();
+    door.memoir
+        .create_account("lab", &crate::lab::OWNER)
+        .await
+        .unwrap();
     let lab = door.memoir.account("lab").await.unwrap();
     let token = door.first().await;
     assert_eq!(lab.tokens().await.unwrap(), []);
@@ -367,7 +384,10 @@ async fn spec_5_6_tokens_of_one_agent_are_not_those_of_another() {
     let door = Door::new().await;
     let other = agent_of(&door.memoir, "owl").await;
     let token = door.first().await;
-    door.account.create_token(None).await.unwrap();
+    door.account
+        .create_token(None, &crate::lab::OWNER)
+        .await
+        .unwrap();
     let own = door.agent.tokens().await.unwrap();
     assert_eq!(own, std::slice::from_ref(&token.view));
     assert_eq!(other.tokens().await.unwrap(), []);
@@ -406,30 +426,63 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
     let right = || Password::from_text("correct horse battery").unwrap();
     let wrong = || Password::from_text("correct horse batterx").unwrap();
     assert!(!door.memoir.has_users().await.unwrap());
-    let ada = door.account.create_user(" Ada ", right()).await.unwrap();
+    let ada = door
+        .account
+        .create_user(" Ada ", right(), &crate::lab::OWNER)
+        .await
+        .unwrap();
     assert_eq!(ada.name, "Ada");
     assert!(door.memoir.has_users().await.unwrap());
     for taken in ["Ada", "ADA", "ada "] {
-        let made = door.account.create_user(taken, wrong()).await;
+        let made = door
+            .account
+            .create_user(taken, wrong(), &crate::lab::OWNER)
+            .await;
         assert!(matches!(made, Err(Error::NameTaken(_))), "{taken}");
     }
     for name in ["Ada", " ada ", "ADA"] {
-        assert!(door.account.check_password(name, right()).await.unwrap());
-        assert!(!door.account.check_password(name, wrong()).await.unwrap());
+        assert!(
+            door.account
+                .with_password(name, right())
+                .await
+                .unwrap()
+                .is_some()
+        );
+        assert!(
+            door.account
+                .with_password(name, wrong())
+                .await
+                .unwrap()
+                .is_none()
+        );
     }
-    assert!(!door.account.check_password("Grace", right()).await.unwrap());
+    assert!(
+        door.account
+            .with_password("Grace", right())
+            .await
+            .unwrap()
+            .is_none()
+    );
     // Elsewhere nobody has that name, and it is free.
-    door.memoir.create_account("lab").await.unwrap();
+    door.memoir
+        .create_account("lab", &crate::lab::OWNER)
+        .await
+        .unwrap();
     let lab = door.memoir.account("lab").await.unwrap();
-    assert!(!lab.check_password("Ada", right()).await.unwrap());
-    lab.create_user("Ada", wrong()).await.unwrap();
+    assert!(lab.with_password("Ada", right()).await.unwrap().is_none());
+    lab.create_user("Ada", wrong(), &crate::lab::OWNER)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn spec_5_5_the_hash_of_a_password_is_sealed() {
     let door = Door::new().await;
     let password = Password::from_text("correct horse battery").unwrap();
-    door.account.create_user("Ada", password).await.unwrap();
+    door.account
+        .create_user("Ada", password, &crate::lab::OWNER)
+        .await
+        .unwrap();
     for file in std::fs::read_dir(door.lab.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();

@@ -684,7 +684,11 @@ async fn spec_5_2_requests_of_others_do_not_exist() {
     let account = world.memoir.account("default").await.unwrap();
     let (found, found_id) = account.access_agent(&id).await.unwrap();
     assert_eq!((found.name(), found_id), ("magpie", theirs.id));
-    world.memoir.create_account("other").await.unwrap();
+    world
+        .memoir
+        .create_account("other", &crate::lab::OWNER)
+        .await
+        .unwrap();
     let other = world.memoir.account("other").await.unwrap();
     assert!(matches!(
         other.access_agent(&id).await,

@@ -357,14 +357,14 @@ impl memoir_store::Access for Watched {
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
         self.inner.note_uses(uses).await
     }
-    async fn create_user(&self, user: &UserRow) -> Result<()> {
-        self.inner.create_user(user).await
+    async fn create_user(&self, user: &UserRow, told: Option<Commit>) -> Result<()> {
+        self.inner.create_user(user, told).await
     }
-    async fn create_first_user(&self, user: &UserRow) -> Result<bool> {
-        self.inner.create_first_user(user).await
+    async fn create_first_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
+        self.inner.create_first_user(user, told).await
     }
-    async fn put_user(&self, user: &UserRow) -> Result<bool> {
-        self.inner.put_user(user).await
+    async fn put_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
+        self.inner.put_user(user, told).await
     }
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
         self.inner.users(account).await

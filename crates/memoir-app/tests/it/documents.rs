@@ -44,7 +44,10 @@ async fn live(world: &World) {
         .unwrap();
     let account = world.memoir.account("default").await.unwrap();
     let password = Password::from_text("correct horse battery").unwrap();
-    account.create_user("Ada", password).await.unwrap();
+    account
+        .create_user("Ada", password, &crate::lab::OWNER)
+        .await
+        .unwrap();
 }
 
 /// Reads all of it, and gives what was seen.
@@ -55,7 +58,13 @@ async fn look(lab: &Lab, path: &Path) -> Value {
     let account = memoir.account("default").await.unwrap();
     let agent = account.agent("wren").await.unwrap();
     let password = Password::from_text("correct horse battery").unwrap();
-    assert!(account.check_password("Ada", password).await.unwrap());
+    assert!(
+        account
+            .with_password("Ada", password)
+            .await
+            .unwrap()
+            .is_some()
+    );
     let lens = agent.seen_by(Viewer::Agent);
     let requests = lens.access_requests(None, 9).await.unwrap();
     json!({
@@ -171,7 +180,11 @@ async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
     live(&world).await;
     let secret = {
         let account = world.memoir.account("default").await.unwrap();
-        account.create_token(None).await.unwrap().secret
+        account
+            .create_token(None, &crate::lab::OWNER)
+            .await
+            .unwrap()
+            .secret
     };
     drop(world);
     for (change, is_of_token) in [
@@ -196,7 +209,11 @@ async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
         assert_eq!(entered.is_none(), is_of_token, "{change}");
         let account = memoir.account("default").await.unwrap();
         let password = Password::from_text("correct horse battery").unwrap();
-        let fits = account.check_password("Ada", password).await.unwrap();
+        let fits = account
+            .with_password("Ada", password)
+            .await
+            .unwrap()
+            .is_some();
         assert_eq!(fits, is_of_token, "{change}");
     }
 }

@@ -889,8 +889,12 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
         code(agent.erase(&person()).await),
         code(agent.hand_over(vec![message], true).await),
         code(account.create_agent("robin", &[], &person()).await),
-        code(account.create_user("Ada", password()).await),
-        code(account.create_token(None).await),
+        code(
+            account
+                .create_user("Ada", password(), &crate::lab::OWNER)
+                .await,
+        ),
+        code(account.create_token(None, &crate::lab::OWNER).await),
     ];
     assert_eq!(answers, ["key_unavailable"; 6]);
     assert_eq!(

@@ -152,6 +152,10 @@ pub fn journal(content: &str) -> MemoryInput {
     }
 }
 
+/// Whoever types commands on a machine of their own.
+pub static OWNER: std::sync::LazyLock<memoir_domain::audit::Actor> =
+    std::sync::LazyLock::new(memoir_domain::audit::Actor::owner);
+
 /// Opens the database as somebody would who is not Memoir: nothing is checked, and no trigger fires.
 pub fn intrude(path: &Path, tamper: impl FnOnce(&Connection)) {
     let connection = Connection::open(path).unwrap();

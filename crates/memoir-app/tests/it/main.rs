@@ -8,6 +8,7 @@
 
 mod access;
 mod access_requests;
+mod account_log;
 mod ahead;
 mod authoring;
 mod carrying;

@@ -75,7 +75,10 @@ async fn furnished(agent: &AgentHandle, texts: &[&str]) {
 async fn spec_5_6_the_sessions_of_others_are_not_there() {
     let lab = Lab::new();
     let memoir = lab.memoir_at(&lab.database());
-    memoir.create_account("other").await.unwrap();
+    memoir
+        .create_account("other", &crate::lab::OWNER)
+        .await
+        .unwrap();
     let wren = agent_of(&memoir, "wren").await;
     let finch = agent_of(&memoir, "finch").await;
     let other = memoir.account("other").await.unwrap();

@@ -1209,7 +1209,10 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
     let lab = Lab::new();
     let world = lab.world().await;
     let account = world.memoir.account("default").await.unwrap();
-    let revoked = account.create_token(None).await.unwrap();
+    let revoked = account
+        .create_token(None, &crate::lab::OWNER)
+        .await
+        .unwrap();
     let secret = revoked.secret.expose().to_owned();
     account
         .revoke_token(revoked.view.id, &person())
@@ -1307,7 +1310,10 @@ async fn spec_5_5_a_browsers_row_given_to_another_user_lets_nobody_in() {
     for name in ["Ada", "Grace"] {
         let password =
             memoir_vault::password::Password::from_text("correct horse battery").unwrap();
-        let made = account.create_user(name, password).await.unwrap();
+        let made = account
+            .create_user(name, password, &crate::lab::OWNER)
+            .await
+            .unwrap();
         grace = made.id.to_string();
     }
     let password = memoir_vault::password::Password::from_text("correct horse battery").unwrap();

@@ -65,7 +65,9 @@ impl Door {
             account,
         };
         for name in ["Ada", "Grace"] {
-            let made = door.account.create_user(name, password(PASSWORD));
+            let made = door
+                .account
+                .create_user(name, password(PASSWORD), &crate::lab::OWNER);
             made.await.unwrap();
         }
         door
@@ -312,11 +314,16 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
                 changed.unwrap();
             }
             "owner" => {
-                let set = door.account.set_password("ada", password(OTHER));
+                let set = door
+                    .account
+                    .set_password("ada", password(OTHER), &crate::lab::OWNER);
                 set.await.unwrap();
             }
             _ => {
-                door.account.reset_second_factor("ada").await.unwrap();
+                door.account
+                    .reset_second_factor("ada", &crate::lab::OWNER)
+                    .await
+                    .unwrap();
             }
         }
         assert!(door.enters(&made).await.is_none(), "{what}");
@@ -469,14 +476,17 @@ async fn the_last_administrator_stays_and_whoever_is_removed_is_out() {
     let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
         panic!("no code is needed");
     };
-    let nobody = door.account.remove_user("nobody").await;
+    let nobody = door.account.remove_user("nobody", &crate::lab::OWNER).await;
     assert!(matches!(nobody, Err(Error::NoUser(_))));
-    door.account.remove_user(" ADA ").await.unwrap();
+    door.account
+        .remove_user(" ADA ", &crate::lab::OWNER)
+        .await
+        .unwrap();
     assert!(!visitor.is_still_let_in().await.unwrap());
     let entered = door.memoir.authenticate(token.secret.expose()).await;
     assert!(entered.unwrap().is_none());
     assert!(is_refused(&door.by_browser("Ada", PASSWORD).await));
-    let last = door.account.remove_user("Grace").await;
+    let last = door.account.remove_user("Grace", &crate::lab::OWNER).await;
     assert!(matches!(last, Err(Error::LastUser(_))));
     assert!(door.memoir.has_users().await.unwrap());
     let names = async || {
@@ -486,15 +496,22 @@ async fn the_last_administrator_stays_and_whoever_is_removed_is_out() {
     assert_eq!(names().await, ["Grace"]);
     // Somebody else of the name is somebody else.
     door.lab.tick();
-    let made = door.account.create_user("Ada", password(OTHER));
+    let made = door
+        .account
+        .create_user("Ada", password(OTHER), &crate::lab::OWNER);
     made.await.unwrap();
     assert_eq!(names().await, ["Grace", "Ada"]);
     assert!(!visitor.is_still_let_in().await.unwrap());
     // In another account too, as long as one stays anywhere.
-    door.memoir.create_account("lab").await.unwrap();
+    door.memoir
+        .create_account("lab", &crate::lab::OWNER)
+        .await
+        .unwrap();
     let lab = door.memoir.account("lab").await.unwrap();
-    lab.create_user("Ivo", password(OTHER)).await.unwrap();
-    lab.remove_user("Ivo").await.unwrap();
+    lab.create_user("Ivo", password(OTHER), &crate::lab::OWNER)
+        .await
+        .unwrap();
+    lab.remove_user("Ivo", &crate::lab::OWNER).await.unwrap();
 }
 
 #[tokio::test]
@@ -521,7 +538,7 @@ async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
     let account = memoirs[0].account("default").await.unwrap();
     assert_eq!(account.users().await.unwrap().len(), 1);
     account
-        .create_user("Ada", password(PASSWORD))
+        .create_user("Ada", password(PASSWORD), &crate::lab::OWNER)
         .await
         .unwrap();
 }
@@ -572,16 +589,25 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
         let ada = users.iter().find(|user| user.name == "Ada");
         assert_eq!(ada.and_then(|user| user.second_factor), None, "{change}");
         assert!(is_in(&door.by_browser("Grace", PASSWORD).await), "{change}");
-        let reset = door.account.reset_second_factor("Ada").await;
+        let reset = door
+            .account
+            .reset_second_factor("Ada", &crate::lab::OWNER)
+            .await;
         assert!(
             matches!(reset, Err(Error::Sealed(_) | Error::NoUser(_))),
             "{change}"
         );
         // Whoever owns the machine is rid of it, and makes another one.
         if !change.contains("removed_at") {
-            door.account.remove_user("Ada").await.unwrap();
+            door.account
+                .remove_user("Ada", &crate::lab::OWNER)
+                .await
+                .unwrap();
         }
-        let made = door.account.create_user("Ada", password(OTHER)).await;
+        let made = door
+            .account
+            .create_user("Ada", password(OTHER), &crate::lab::OWNER)
+            .await;
         assert_eq!(made.unwrap().second_factor, Some(false), "{change}");
         assert!(is_in(&door.by_browser("Ada", OTHER).await), "{change}");
         assert!(

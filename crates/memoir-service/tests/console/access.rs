@@ -427,7 +427,12 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
     let pages = story.reading(&path).await;
     assert!(has_words(&story.browser.get(&pages[0]).await));
     let waiting = story.ask("core", "30").await;
-    story.house.account.remove_user("Ada").await.unwrap();
+    story
+        .house
+        .account
+        .remove_user("Ada", &memoir_domain::audit::Actor::owner())
+        .await
+        .unwrap();
     assert!(
         story
             .browser

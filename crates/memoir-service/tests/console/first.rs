@@ -96,11 +96,17 @@ async fn a_wrong_link_is_answered_as_a_used_one() {
 #[tokio::test]
 async fn an_administrator_who_was_made_otherwise_ends_the_link_for_good() {
     let (house, path) = empty(Options::default()).await;
-    house.memoir.create_account("lab").await.unwrap();
+    house
+        .memoir
+        .create_account("lab", &memoir_domain::audit::Actor::owner())
+        .await
+        .unwrap();
     let lab = house.memoir.account("lab").await.unwrap();
     let password = Password::from_text(PASSWORD).unwrap();
     assert_eq!(house.browser().get(&path).await.status, 200);
-    lab.create_user("Ada", password).await.unwrap();
+    lab.create_user("Ada", password, &memoir_domain::audit::Actor::owner())
+        .await
+        .unwrap();
     assert_eq!(create(&house.browser(), &path, "Eve").await.status, 404);
     assert_eq!(house.account.users().await.unwrap().len(), 0);
 }

@@ -77,7 +77,10 @@ impl House {
         )
         .with_clock(clock.clone());
         let account = memoir.account("default").await.unwrap();
-        memoir.create_account("other").await.unwrap();
+        memoir
+            .create_account("other", &memoir_domain::audit::Actor::owner())
+            .await
+            .unwrap();
         let other = memoir.account("other").await.unwrap();
         let address = serve(&memoir, options).await;
         Self {
@@ -98,7 +101,10 @@ impl House {
 
     pub async fn administrator(&self, name: &str) {
         let password = Password::from_text(PASSWORD).unwrap();
-        self.account.create_user(name, password).await.unwrap();
+        self.account
+            .create_user(name, password, &memoir_domain::audit::Actor::owner())
+            .await
+            .unwrap();
     }
 
     /// A browser that nobody has signed in with.

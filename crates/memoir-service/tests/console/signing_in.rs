@@ -142,7 +142,11 @@ async fn spec_5_5_a_cookie_is_no_token_and_a_token_no_cookie() {
     let agents = format!("{}/v1/agents", house.address);
     let asked = reqwest::Client::new().get(agents).bearer_auth(secret);
     assert_eq!(asked.send().await.unwrap().status(), 401);
-    let token = house.account.create_token(None).await.unwrap();
+    let token = house
+        .account
+        .create_token(None, &memoir_domain::audit::Actor::owner())
+        .await
+        .unwrap();
     let mut other = house.browser();
     other.cookie = format!("memoir={}", token.secret.expose());
     assert!(!is_in(&other).await);

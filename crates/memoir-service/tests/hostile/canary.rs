@@ -133,7 +133,10 @@ async fn town(house: &House) -> (Town, Vec<Tenant>) {
         askers.extend([asker.clone(), asker]);
     }
     let account = house.account("default").await;
-    let revoked = account.create_token(None).await.unwrap();
+    let revoked = account
+        .create_token(None, &memoir_domain::audit::Actor::owner())
+        .await
+        .unwrap();
     account
         .revoke_token(revoked.view.id, &owner())
         .await

@@ -106,13 +106,20 @@ impl House {
     pub async fn account(&self, name: &str) -> Account {
         if let Err(error) = self.memoir.account(name).await {
             assert_eq!(error.code(), "not_found");
-            self.memoir.create_account(name).await.unwrap();
+            self.memoir
+                .create_account(name, &memoir_domain::audit::Actor::owner())
+                .await
+                .unwrap();
         }
         self.memoir.account(name).await.unwrap()
     }
 
     pub async fn administrator(&self, account: &str) -> String {
-        let made = self.account(account).await.create_token(None).await;
+        let made = self
+            .account(account)
+            .await
+            .create_token(None, &memoir_domain::audit::Actor::owner())
+            .await;
         made.unwrap().secret.expose().to_owned()
     }
 

@@ -17,7 +17,10 @@ const PASSWORD: &str = "correct horse battery";
 async fn with_ada(house: &House) {
     let account = house.account("default").await;
     let password = Password::from_text(PASSWORD).unwrap();
-    account.create_user("Ada", password).await.unwrap();
+    account
+        .create_user("Ada", password, &memoir_domain::audit::Actor::owner())
+        .await
+        .unwrap();
 }
 
 fn right() -> Value {

@@ -128,7 +128,10 @@ impl House {
         });
         let memoir = Memoir::new(store, Arc::new(keys), models, settings).with_clock(clock.clone());
         let account = memoir.account("default").await.unwrap();
-        memoir.create_account("other").await.unwrap();
+        memoir
+            .create_account("other", &memoir_domain::audit::Actor::owner())
+            .await
+            .unwrap();
         let other = memoir.account("other").await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -243,7 +246,10 @@ impl House {
 }
 
 pub async fn administrator_of(account: &Account) -> String {
-    let made = account.create_token(None).await.unwrap();
+    let made = account
+        .create_token(None, &memoir_domain::audit::Actor::owner())
+        .await
+        .unwrap();
     made.secret.expose().to_owned()
 }
 

@@ -420,7 +420,11 @@ async fn world(before: Before) -> World {
         Before::Nothing => session,
         Before::User => {
             let password = Password::from_text(PASSWORD).unwrap();
-            house.account.create_user("Ada", password).await.unwrap();
+            house
+                .account
+                .create_user("Ada", password, &memoir_domain::audit::Actor::owner())
+                .await
+                .unwrap();
             session
         }
         Before::OpenSession => house.open_session("wren", &agent).await,

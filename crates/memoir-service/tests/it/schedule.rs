@@ -131,7 +131,10 @@ impl Shop {
 
     async fn account(&self, name: &str) -> Account {
         if name != memoir_app::DEFAULT_ACCOUNT {
-            self.memoir.create_account(name).await.unwrap();
+            self.memoir
+                .create_account(name, &memoir_domain::audit::Actor::owner())
+                .await
+                .unwrap();
         }
         self.memoir.account(name).await.unwrap()
     }

@@ -129,13 +129,20 @@ impl House {
 
     pub async fn account(&self, name: &str) -> Account {
         if self.memoir.account(name).await.is_err() {
-            self.memoir.create_account(name).await.unwrap();
+            self.memoir
+                .create_account(name, &memoir_domain::audit::Actor::owner())
+                .await
+                .unwrap();
         }
         self.memoir.account(name).await.unwrap()
     }
 
     pub async fn administrator(&self) -> String {
-        let made = self.account("default").await.create_token(None).await;
+        let made = self
+            .account("default")
+            .await
+            .create_token(None, &memoir_domain::audit::Actor::owner())
+            .await;
         made.unwrap().secret.expose().to_owned()
     }
 

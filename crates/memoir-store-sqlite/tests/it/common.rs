@@ -25,7 +25,7 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 
 pub(crate) fn account() -> AccountRow {
     AccountRow {
-        id: AccountId::from_bytes([1; 16]),
+        id: AccountId::from_bytes([0xA1; 16]),
         name: "default".to_owned(),
         folded_name: "default".to_owned(),
         created_at: at(0),

@@ -62,7 +62,7 @@ async fn all_that_has_to_do_with_coming_in_shares_transactions() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
     let (store, agent) = begin(&path).await;
-    store.create_user(&user()).await.unwrap();
+    store.create_user(&user(), None).await.unwrap();
     let before = store.transactions();
     let gate = Gate::close(&path);
     let mut tasks = Vec::new();
@@ -72,7 +72,7 @@ async fn all_that_has_to_do_with_coming_in_shares_transactions() {
             match number % 4 {
                 0 => store.put_token(&token(number)).await.unwrap(),
                 1 => {
-                    let taken = store.create_user(&user()).await;
+                    let taken = store.create_user(&user(), None).await;
                     assert!(matches!(taken, Err(Error::NameTaken)), "{taken:?}");
                 }
                 2 => {

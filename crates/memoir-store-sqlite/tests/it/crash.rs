@@ -56,12 +56,12 @@ async fn play_access(store: &SqliteStore) {
     store.note_uses(&[(token(2).id, at(5))]).await.unwrap();
     say("used");
     if !store.has_users().await.unwrap() {
-        store.create_user(&user()).await.unwrap();
+        store.create_user(&user(), None).await.unwrap();
     }
     say("named");
     let found = store.user(account().id, user().id).await.unwrap();
     if found == Some(user()) {
-        assert!(store.put_user(&renewed()).await.unwrap());
+        assert!(store.put_user(&renewed(), None).await.unwrap());
     }
     say("renewed");
     store.begin_reply(&reply()).await.unwrap();

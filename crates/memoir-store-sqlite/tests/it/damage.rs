@@ -46,7 +46,7 @@ async fn let_in(store: &SqliteStore, agent: &AgentRow) {
     };
     store.put_token(&theirs).await.unwrap();
     store.put_token(&token(0xCC)).await.unwrap();
-    store.create_user(&user()).await.unwrap();
+    store.create_user(&user(), None).await.unwrap();
     store.begin_reply(&reply()).await.unwrap();
     let answer = Some(document(1));
     let key = reply().key_digest;

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{AgentScope, Timestamp};
+use memoir_domain::{AgentScope, Timestamp, audit::Action};
 
 use super::fixtures::*;
-use crate::{Commit, Document, Error, Store, TokenColumns, TokenRow, UserRow};
+use crate::{
+    AgentQuery, Commit, Document, Error, RecordFilter, Store, TokenColumns, TokenRow, UserRow,
+};
 
 fn is_inconsistent(answer: &Result<(), Error>) -> bool {
     matches!(
@@ -259,16 +261,16 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
     Author::new(&store, 2, 2).await;
     assert!(!store.has_users().await.unwrap());
     let ada = user(1, 1, "Ada");
-    store.create_user(&ada).await.unwrap();
+    store.create_user(&ada, None).await.unwrap();
     assert!(store.has_users().await.unwrap());
     for name in ["Ada", "ADA", "ada"] {
-        let answer = store.create_user(&user(1, 2, name)).await;
+        let answer = store.create_user(&user(1, 2, name), None).await;
         assert!(matches!(answer, Err(Error::NameTaken)), "{answer:?}");
     }
     let namesake = user(2, 3, "ADA");
-    store.create_user(&namesake).await.unwrap();
+    store.create_user(&namesake, None).await.unwrap();
     let grace = user(1, 4, "Grüße 名前 🦊");
-    store.create_user(&grace).await.unwrap();
+    store.create_user(&grace, None).await.unwrap();
     for (account, row) in [(1, &ada), (2, &namesake), (1, &grace)] {
         let found = store.user_named(account_id(account), &row.columns.folded_name);
         assert_eq!(found.await.unwrap().as_ref(), Some(row));
@@ -285,13 +287,13 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
         let found = store.user_named(account_id(account), name).await.unwrap();
         assert_eq!(found, None);
     }
-    let answer = store.create_user(&user(3, 5, "nobody")).await;
+    let answer = store.create_user(&user(3, 5, "nobody"), None).await;
     assert!(
         matches!(answer, Err(Error::Inconsistent { table: "users", .. })),
         "{answer:?}"
     );
     // The identifier of another one.
-    let answer = store.create_user(&user(1, 1, "other")).await;
+    let answer = store.create_user(&user(1, 1, "other"), None).await;
     assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
     assert_sound(&store).await;
 }
@@ -303,7 +305,7 @@ pub(super) async fn spec_5_5_of_first_users_at_once_exactly_one_is_made(store: A
         let store = store.clone();
         tokio::spawn(async move {
             let first = user(1 + number % 2, number, &format!("user {number}"));
-            store.create_first_user(&first).await.unwrap()
+            store.create_first_user(&first, None).await.unwrap()
         })
     });
     let tasks: Vec<_> = made.collect();
@@ -319,8 +321,11 @@ pub(super) async fn spec_5_5_of_first_users_at_once_exactly_one_is_made(store: A
     }
     assert_eq!(found, 1);
     // Nor beside one that was made otherwise.
-    store.create_user(&user(1, 20, "Grace")).await.unwrap();
-    let late = store.create_first_user(&user(2, 21, "late")).await;
+    store
+        .create_user(&user(1, 20, "Grace"), None)
+        .await
+        .unwrap();
+    let late = store.create_first_user(&user(2, 21, "late"), None).await;
     assert!(!late.unwrap());
     assert_sound(&store).await;
 }
@@ -331,8 +336,8 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
     Author::new(&store, 1, 1).await;
     Author::new(&store, 2, 2).await;
     let ada = user(1, 1, "Ada");
-    store.create_user(&ada).await.unwrap();
-    store.create_user(&user(1, 2, "Grace")).await.unwrap();
+    store.create_user(&ada, None).await.unwrap();
+    store.create_user(&user(1, 2, "Grace"), None).await.unwrap();
     let at_version = |version, row: &UserRow| UserRow {
         document: Document {
             version,
@@ -344,7 +349,7 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
         document: document(2, "another hash"),
         ..ada.clone()
     };
-    assert!(store.put_user(&next).await.unwrap());
+    assert!(store.put_user(&next, None).await.unwrap());
     let found = store.user(ada.account, ada.id).await.unwrap();
     assert_eq!(found.as_ref(), Some(&next));
     for stranger in [
@@ -356,7 +361,7 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
         },
         user(1, 9, "nobody"),
     ] {
-        let answer = store.put_user(&stranger).await;
+        let answer = store.put_user(&stranger, None).await;
         assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
     }
     // Of those who write the same version at once, one does.
@@ -368,7 +373,7 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
                 ..next.clone()
             };
             let store = store.clone();
-            tokio::spawn(async move { store.put_user(&row).await.is_ok() })
+            tokio::spawn(async move { store.put_user(&row, None).await.is_ok() })
         })
         .collect();
     for task in tasks {
@@ -391,12 +396,12 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
         row
     };
     let (ada, grace) = (user(1, 1, "Ada"), user(2, 2, "Grace"));
-    store.create_user(&ada).await.unwrap();
-    assert!(!store.put_user(&removed(&ada)).await.unwrap());
-    store.create_user(&grace).await.unwrap();
-    assert!(store.put_user(&removed(&ada)).await.unwrap());
+    store.create_user(&ada, None).await.unwrap();
+    assert!(!store.put_user(&removed(&ada), None).await.unwrap());
+    store.create_user(&grace, None).await.unwrap();
+    assert!(store.put_user(&removed(&ada), None).await.unwrap());
     assert!(store.has_users().await.unwrap());
-    assert!(!store.put_user(&removed(&grace)).await.unwrap());
+    assert!(!store.put_user(&removed(&grace), None).await.unwrap());
     let found = store.user(ada.account, ada.id).await.unwrap();
     assert_eq!(found, Some(removed(&ada)));
     let named = store.user_named(ada.account, "ada").await.unwrap();
@@ -407,14 +412,90 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
         document: document(3, "Ada"),
         ..ada.clone()
     };
-    let answer = store.put_user(&again).await;
+    let answer = store.put_user(&again, None).await;
     assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
-    store.create_user(&user(1, 3, "ADA")).await.unwrap();
+    store.create_user(&user(1, 3, "ADA"), None).await.unwrap();
     // Of two that are the last, one stays.
     let kept = store.users(account_id(1)).await.unwrap().remove(0);
     let (kept, grace) = (removed(&kept), removed(&grace));
-    let (one, other) = tokio::join!(store.put_user(&kept), store.put_user(&grace));
+    let (one, other) = tokio::join!(store.put_user(&kept, None), store.put_user(&grace, None));
     assert_eq!(u32::from(one.unwrap()) + u32::from(other.unwrap()), 1);
     assert!(store.has_users().await.unwrap());
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_a_user_is_written_with_what_is_told_of_it_or_not_at_all(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let before = author.version().await;
+    let told = |author: &Author| Some(author.recording(vec![record(Action::UserCreated)]));
+    let ada = user(1, 1, "Ada");
+    store.create_user(&ada, told(&author)).await.unwrap();
+    assert_eq!(author.version().await, before + 1);
+    // Decided on what is no more: neither is written.
+    let late = store.create_user(&user(1, 2, "Bea"), told(&author)).await;
+    assert!(matches!(late, Err(Error::Conflict)), "{late:?}");
+    // Nor where the user is refused.
+    author.agent = author.look(AgentQuery::default()).await.agent;
+    let taken = store.create_user(&user(1, 3, "ADA"), told(&author)).await;
+    assert!(matches!(taken, Err(Error::NameTaken)), "{taken:?}");
+    let cleo = user(1, 4, "Cleo");
+    let is_made = store.create_first_user(&cleo, told(&author)).await;
+    assert!(!is_made.unwrap());
+    let mut removed = ada.clone();
+    removed.columns.removed_at = Some(at(50));
+    removed.document = document(2, "removed");
+    assert!(!store.put_user(&removed, told(&author)).await.unwrap());
+    assert_eq!(store.users(account_id(1)).await.unwrap(), [ada]);
+    assert_eq!(author.version().await, before + 1);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_an_accounts_own_log_is_no_agent(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let scope = AgentScope::of_account(account_id(1));
+    let mut own = author.agent.clone();
+    own.scope = scope;
+    own.columns.name = String::new();
+    own.columns.folded_name = String::new();
+    let agent = std::mem::replace(&mut author.agent, own);
+    store.commit(author.making()).await.unwrap();
+    // It holds the tokens of no agent, and no agent's.
+    author.agent.document.version = 1;
+    let with_token = |token: TokenRow| Commit {
+        tokens: vec![token],
+        ..author.commit()
+    };
+    let strange = TokenRow {
+        agent: Some(agent.scope.agent),
+        ..token(1, 1)
+    };
+    let refused = store.commit(with_token(strange)).await;
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Inconsistent {
+                table: "tokens",
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    store.commit(with_token(token(1, 2))).await.unwrap();
+    assert_eq!(store.tokens(account_id(1)).await.unwrap(), [token(1, 2)]);
+    // It is reached by its scope, and listed nowhere.
+    let found = store.snapshot(scope, &AgentQuery::default()).await;
+    assert!(found.unwrap().is_some());
+    let scopes = store.scopes().await.unwrap();
+    assert!(scopes.contains(&scope) && scopes.len() == 2, "{scopes:?}");
+    assert_eq!(store.agents(account_id(1)).await.unwrap().len(), 1);
+    let page = store.agent_page(account_id(1), None, 9).await.unwrap();
+    assert_eq!(page.len(), 1);
+    assert_eq!(store.agent_named(account_id(1), "").await.unwrap(), None);
+    assert_eq!(store.load().await.unwrap().agents, 1);
+    let any = RecordFilter::default();
+    let records = store.fleet_records(account_id(1), &any, None, 9).await;
+    assert_eq!(records.unwrap().len(), 0);
     assert_sound(&store).await;
 }

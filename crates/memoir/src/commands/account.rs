@@ -21,11 +21,12 @@ pub(crate) enum Command {
 }
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
-    let memoir = installation::memoir(global)?;
+    let (memoir, closed) = installation::opened(global)?;
     installation::finish(&memoir).await?;
     match command {
         Command::Create { name } => {
-            let account = memoir.create_account(&name).await?;
+            let actor = installation::author(&memoir, closed).await?;
+            let account = memoir.create_account(&name, &actor).await?;
             if global.json {
                 terminal::json(&account)?;
             } else {

@@ -51,11 +51,18 @@ pub(crate) struct VerifyArguments {
     public_key: Option<LogVerifier>,
 }
 
-/// List an agent's audit records, oldest first
+/// List the audit records of an agent or of an account, oldest first
+///
+/// An account's own log tells who was made its administrator and who made them, when they signed in, and which
+/// tokens they were given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArguments {
     /// The agent
-    agent: String,
+    #[arg(required_unless_present = "own")]
+    agent: Option<String>,
+    /// The account's own log: its administrators, their tokens and sign-ins
+    #[arg(long, conflicts_with_all = ["agent", "session", "memory"])]
+    own: bool,
     /// Those of one session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
@@ -172,12 +179,17 @@ fn misfit(verified: &Verified) -> Failure {
 
 async fn list(global: &Global, arguments: ListArguments) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let agent = match &arguments.agent {
+        Some(name) => Some(installation.agent(name).await?),
+        None => None,
+    };
     let session = match &arguments.session {
         Some(text) => {
             let (_, id) = installation.session(text).await?;
             // A session of another agent has no records here, and saying so beats an empty list.
-            agent.session(id).await?;
+            if let Some(agent) = &agent {
+                agent.session(id).await?;
+            }
             Some(id)
         }
         None => None,
@@ -192,8 +204,13 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
         until: arguments.until,
         last: arguments.last,
     };
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
-    let records = lens.records(&query).await?;
+    let records = match &agent {
+        Some(agent) => {
+            let lens = agent.seen_by(installation.viewer(agent).await?);
+            lens.records(&query).await?
+        }
+        None => installation.account.own_records(&query).await?,
+    };
     if global.json {
         terminal::json_lines(&records)?;
     } else if records.is_empty() {

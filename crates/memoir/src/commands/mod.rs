@@ -18,6 +18,7 @@ pub(crate) mod handle;
 pub(crate) mod history;
 pub(crate) mod hook;
 pub(crate) mod import;
+pub(crate) mod installation;
 pub(crate) mod kept;
 pub(crate) mod key;
 pub(crate) mod ledger;
@@ -84,6 +85,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Access(command) => access::run(&global, command).await,
         Command::Token(command) => token::run(&global, command).await,
         Command::User(command) => user::run(&global, command).await,
+        Command::Installation(command) => installation::run(&global, command).await,
         Command::Serve(arguments) => serve::run(&global, arguments).await,
         Command::Hook(arguments) => {
             // It has a thread and a limit of its own, and does not get here.

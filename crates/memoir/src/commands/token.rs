@@ -68,7 +68,13 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let expires_at = arguments.expires_at;
     let made = match (arguments.role, &arguments.agent) {
-        (RoleArgument::Admin, None) => installation.account.create_token(expires_at).await?,
+        (RoleArgument::Admin, None) => {
+            let actor = installation.author();
+            installation
+                .account
+                .create_token(expires_at, &actor)
+                .await?
+        }
         (RoleArgument::Admin, Some(_)) => {
             return Err(Failure::new("a token for an administrator is of no agent")
                 .hint("leave `--agent` out, or give `--role agent`"));
@@ -140,7 +146,7 @@ async fn revoke(global: &Global, token: &str) -> Outcome {
         .map_err(|_| memoir_app::Error::NoToken(token.to_owned()))?;
     let revoked = installation
         .account
-        .revoke_token(id, &administrator())
+        .revoke_token(id, &installation.author())
         .await?;
     if global.json {
         terminal::json(&revoked)?;

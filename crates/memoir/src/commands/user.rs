@@ -75,25 +75,31 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         Command::Add(arguments) => {
             let password = password(arguments.password_file.as_deref())?;
             let installation = Installation::open(global).await?;
-            let user = installation.account.create_user(&arguments.name, password);
+            let actor = installation.author();
+            let account = &installation.account;
+            let user = account.create_user(&arguments.name, password, &actor);
             told(global, &user.await?, "added")
         }
         Command::List => list(global).await,
         Command::Password(arguments) => {
             let password = password(arguments.password_file.as_deref())?;
             let installation = Installation::open(global).await?;
-            let user = installation.account.set_password(&arguments.name, password);
+            let actor = installation.author();
+            let account = &installation.account;
+            let user = account.set_password(&arguments.name, password, &actor);
             told(global, &user.await?, "changed the password of")
         }
         Command::ResetSecondFactor { name } => {
             let installation = Installation::open(global).await?;
-            let user = installation.account.reset_second_factor(&name).await?;
-            told(global, &user, "reset the second factor of")
+            let actor = installation.author();
+            let user = installation.account.reset_second_factor(&name, &actor);
+            told(global, &user.await?, "reset the second factor of")
         }
         Command::Remove { name } => {
             let installation = Installation::open(global).await?;
-            let user = installation.account.remove_user(&name).await?;
-            told(global, &user, "removed")
+            let actor = installation.author();
+            let user = installation.account.remove_user(&name, &actor);
+            told(global, &user.await?, "removed")
         }
     }
 }
@@ -135,7 +141,7 @@ async fn list(global: &Global) -> Outcome {
     Ok(Ending::Done)
 }
 
-fn password(file: Option<&Path>) -> Result<Password, Failure> {
+pub(super) fn password(file: Option<&Path>) -> Result<Password, Failure> {
     const VARIABLE: &str = "MEMOIR_PASSWORD";
     const MOST_BYTES: u64 = 8_192;
     let text = if let Some(path) = file {

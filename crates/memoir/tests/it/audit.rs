@@ -65,12 +65,13 @@ fn spec_4_2_one_agent_or_all_are_verified() {
     bench.ok(&["account", "create", "lab"]);
     bench.ok(&["agent", "create", "wren", "--account", "lab"]);
     let all = bench.ok(&["audit", "verify", "--all"]);
-    assert_eq!(all.matches("valid   ").count(), 3, "{all}");
+    assert_eq!(all.matches("valid   ").count(), 4, "{all}");
+    assert!(all.contains("valid   account lab: 1 record, "), "{all}");
     // Of two with the same name each says which one it is.
     assert_eq!(all.matches("valid   wren (").count(), 2, "{all}");
     let all = bench.json(&["audit", "verify", "--all"]);
     assert_eq!(all["valid"], true);
-    assert_eq!(all["agents"].as_array().unwrap().len(), 3);
+    assert_eq!(all["agents"].as_array().unwrap().len(), 4);
     assert_eq!(all.get("checkpoint"), None);
 }
 

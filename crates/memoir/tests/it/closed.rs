@@ -113,8 +113,9 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
     let refused = |bench: &Bench| {
         let ran = bench.run(&["context", "wren"]);
         assert!(!format!("{ran:?}").contains(WORD), "{ran:?}");
-        let told = ran.error();
-        assert!(told.contains("this installation is closed"), "{told}");
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let told = "this installation is closed";
+        assert!(ran.stderr.contains(told), "{ran:?}");
     };
     // The key store of before the first administrator says nothing; the administrator does.
     let after = std::fs::read(&keys).unwrap();
@@ -296,4 +297,52 @@ fn spec_5_5_a_use_of_the_token_on_the_host_is_noted() {
     with_token(&bench, &token, &["context", "wren"]);
     let tokens = bench.json(&["token", "list"]);
     assert_ne!(tokens["items"][0]["last_used_at"], Value::Null);
+}
+
+/// SPEC 5.5: opened with an administrator's password, or by whoever has the master key; either is on the record.
+#[test]
+fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
+    let (bench, _) = house();
+    close(&bench);
+    bench.refused(&["context", "wren"]);
+    let wrong = bench.write("wrong", "another horse battery\n");
+    let right = bench.path("password").display().to_string();
+    let open = |password: &str| -> Ran {
+        let file = ["--password-file", password];
+        let command = ["installation", "open", "--user", "Ada"];
+        bench.run(&[&command[..], &file].concat())
+    };
+    assert!(open(&wrong).error().contains("no administrator"));
+    bench.refused(&["context", "wren"]);
+    assert!(open(&right).stdout.starts_with("open"));
+    assert!(bench.ok(&["context", "wren"]).contains(WORD));
+    assert!(bench.ok(&["installation", "close"]).starts_with("closed"));
+    bench.refused(&["context", "wren"]);
+    assert!(bench.ok(&["installation", "open"]).starts_with("open"));
+    assert_eq!(bench.json(&["installation", "show"])["closed"], false);
+    let log = Ran::of(&mut bench.command(&["audit", "list", "--own", "--json"])).lines();
+    let told: Vec<(&str, &str)> = log
+        .iter()
+        .map(|record| {
+            let text = |value: &'static str| record.pointer(value).unwrap().as_str().unwrap();
+            (text("/action"), text("/actor/name"))
+        })
+        .filter(|(action, _)| action.starts_with("installation_"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("installation_closed", "memoir"),
+            ("installation_opened", "user Ada"),
+            ("installation_closed", "command line"),
+            ("installation_opened", "command line"),
+        ]
+    );
+    assert!(
+        bench
+            .ok(&["audit", "list", "--own"])
+            .contains("user_created")
+    );
+    let verified = bench.ok(&["audit", "verify", "--all"]);
+    assert!(verified.contains("valid   account default: "), "{verified}");
 }

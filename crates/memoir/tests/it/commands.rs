@@ -308,7 +308,8 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
             ("schedule", "ok"),
             ("clock", "ok"),
             ("counts", "ok"),
-            ("unfinished", "ok")
+            ("unfinished", "ok"),
+            ("administrators", "ok")
         ]
     );
     bench.ok(&["agent", "create", "robin"]);

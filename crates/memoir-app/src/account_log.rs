@@ -1,0 +1,394 @@
+//! The log of an account: who was made its administrator, with what they sign in, which of their tokens count, and
+//! when they came in (SPEC 5.5).
+//!
+//! It stands beside the logs of the account's agents, under the account's own identifier, and is chained, sealed,
+//! signed and verified by the same code. Whatever changes an administrator or a token of one is written with its
+//! record or not at all. It begins with the first that there is to tell.
+//!
+//! A row that is put back from before fits its seal; the log tells of what came after. Each user's row holds the
+//! place of the record that told of it last, which verifying compares, and signing in too. What codes change of a
+//! row (how many were wrong, which one counts no more) is not told, but for recovery codes.
+//!
+//! Attempts to sign in that fail are counted in memory, by user, and told with the next one that succeeds, and by
+//! themselves at the tenth, the hundredth and so on: nobody can fill the log by guessing.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use memoir_domain::{
+    AccountId, AgentScope, UserId,
+    account::{self, Note},
+    audit::{Action, Actor, Facts},
+};
+use memoir_store::{AgentQuery, AuditRow, Commit, RecordFilter, TokenRow};
+use memoir_vault::Closing;
+
+use crate::{
+    Account, AgentHandle, CONFLICT, DEFAULT_ACCOUNT, Error, Loaded, Memoir, Misfit, RecordQuery,
+    Result, ShownRecord, Viewer, again,
+    codec::{self, Beside},
+    users::{self, User},
+};
+
+/// How often signing in failed since it last succeeded, by user.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failures(Arc<Mutex<HashMap<UserId, u64>>>);
+
+impl Failures {
+    /// One more. How many that are, where it is to be told.
+    fn add(&self, user: UserId) -> Option<u64> {
+        const FIRST_TOLD: u64 = 10;
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.entry(user).or_default();
+        *count = count.saturating_add(1);
+        let is_round = FIRST_TOLD.pow(count.ilog10()) == *count;
+        Some(*count).filter(|count| is_round && *count >= FIRST_TOLD)
+    }
+
+    /// How many there were, which count no more.
+    fn take(&self, user: UserId) -> u64 {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&user).unwrap_or_default()
+    }
+}
+
+impl Account {
+    /// The account's own log, as that of an agent that nobody can be.
+    fn log(&self) -> AgentHandle {
+        AgentHandle {
+            name: format!("account {}", self.name),
+            ..self.memoir.handle(AgentScope::of_account(self.id))
+        }
+    }
+
+    /// The records of the account's own log, oldest first. They hold no agent's words; the names in them are those
+    /// of accounts and administrators.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn own_records(&self, query: &RecordQuery) -> Result<Vec<ShownRecord>> {
+        let log = self.log();
+        match log.seen_by(Viewer::Agent).records(query).await {
+            // It begins with the first that there is to tell.
+            Err(Error::NoAgent(_)) => Ok(Vec::new()),
+            records => records,
+        }
+    }
+
+    /// The end of the log, to be gone on with. It is begun where there is none.
+    async fn load_log(&self) -> Result<Loaded> {
+        let log = self.log();
+        match log.load(&AgentQuery::default()).await {
+            Err(Error::NoAgent(_)) => {
+                self.begin_log(&Actor::system()).await?;
+                log.load(&AgentQuery::default()).await
+            }
+            loaded => loaded,
+        }
+    }
+
+    /// Begins the log, where nobody else did.
+    pub(crate) async fn begin_log(&self, actor: &Actor) -> Result<()> {
+        let accounts = self.memoir.store.accounts().await?;
+        let own = accounts.into_iter().find(|row| row.id == self.id);
+        let own = own.ok_or_else(|| Error::NoAccount(self.id.to_string()))?;
+        let id = AgentScope::of_account(self.id).agent;
+        let decision = account::begin(id, &own.name, actor, self.memoir.now());
+        match self.make(decision, Beside::default()).await {
+            Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
+            made => made,
+        }
+    }
+
+    /// Puts on the record what happened, with the administrators' tokens that are others with it.
+    pub(crate) async fn tell(&self, note: &Note<'_>, tokens: &[TokenRow]) -> Result<()> {
+        again(|| async {
+            let loaded = self.load_log().await?;
+            let decision = account::tell(loaded.agent, note, self.memoir.now());
+            let beside = Beside {
+                tokens: tokens.to_vec(),
+                ..Beside::default()
+            };
+            self.log().commit(&loaded.base, decision, beside).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// What puts on the record what happens to a user, to be written with the user's row, and the place of that
+    /// record.
+    pub(crate) async fn telling(&self, note: &Note<'_>) -> Result<(Commit, u64)> {
+        let memoir = &self.memoir;
+        let loaded = self.load_log().await?;
+        let seq = loaded.agent.next_seq;
+        let decision = account::tell(loaded.agent, note, memoir.now());
+        let random = memoir.random.as_ref();
+        let (commit, _) = codec::commit(
+            &loaded.base,
+            decision,
+            Beside::default(),
+            random,
+            memoir.time_zone(),
+        )?;
+        Ok((commit, seq))
+    }
+
+    /// Counts an attempt to sign in that failed, and tells of many.
+    pub(crate) async fn note_failure(&self, user: UserId) -> Result<()> {
+        let Some(count) = self.memoir.failures.add(user) else {
+            return Ok(());
+        };
+        let system = Actor::system();
+        let note = Note {
+            facts: Facts::default().user(user).count("failures", count),
+            ..Note::new(Action::SignInFailed, &system)
+        };
+        self.tell(&note, &[]).await
+    }
+
+    /// How many attempts to sign in failed before one that succeeds.
+    pub(crate) fn take_failures(&self, user: UserId) -> u64 {
+        self.memoir.failures.take(user)
+    }
+
+    /// Whether the log tells of a change of the user after the one that the user's row is of: then the row was put
+    /// back.
+    pub(crate) async fn is_put_back(&self, user: &User) -> Result<bool> {
+        let filter = RecordFilter {
+            from_seq: user.open.seq + 1,
+            actions: changes_of_users(),
+            ..RecordFilter::default()
+        };
+        let scope = AgentScope::of_account(self.id);
+        let rows = self.memoir.store.records(scope, &filter).await?;
+        let id = user.id.to_string();
+        let is_put_back = rows
+            .iter()
+            .any(|row| fact(row, "user").as_deref() == Some(&id));
+        if is_put_back {
+            tracing::error!(user = %user.id, "a user is not believed: its row was put back");
+        }
+        Ok(is_put_back)
+    }
+
+    /// Closes the installation, or opens it, and puts it on the record: whether agents' words are shown on this
+    /// machine to the agents only.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn set_closed(&self, is_closed: bool, actor: &Actor) -> Result<()> {
+        let action = match is_closed {
+            true => Action::InstallationClosed,
+            false => Action::InstallationOpened,
+        };
+        // The record first: nothing is opened without one.
+        self.tell(&Note::new(action, actor), &[]).await?;
+        let closing = Closing {
+            is_closed,
+            changed_at: self.memoir.now(),
+        };
+        self.memoir.keys.set_closing(closing).await
+    }
+}
+
+impl Memoir {
+    /// Whether the logs of the accounts tell that there ever was an administrator with a name.
+    pub(crate) async fn logs_tell_of_users(&self) -> Result<bool> {
+        let filter = RecordFilter {
+            actions: vec![Action::UserCreated],
+            first: Some(1),
+            ..RecordFilter::default()
+        };
+        for account in self.store.accounts().await? {
+            let scope = AgentScope::of_account(account.id);
+            if !self.store.records(scope, &filter).await?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes down that the installation is closed, where it ever had an administrator and nothing was written yet.
+    pub(crate) async fn close_where_unsaid(&self) -> Result<()> {
+        if self.keys.closing().await?.is_some() || !self.ever_had_users().await? {
+            return Ok(());
+        }
+        let account = self.account(DEFAULT_ACCOUNT).await?;
+        account.set_closed(true, &Actor::system()).await
+    }
+
+    /// The log of an account by the account's name, for people.
+    pub(crate) async fn account_named_by_row(&self, id: AccountId) -> Result<String> {
+        let accounts = self.store.accounts().await?;
+        let own = accounts.into_iter().find(|row| row.id == id);
+        let name = own.map_or_else(|| id.to_string(), |own| own.name);
+        Ok(format!("account {name}"))
+    }
+
+    /// What of an account's name, users and administrators' tokens is not as the account's log tells. The log
+    /// itself is not looked at.
+    pub(crate) async fn account_misfits(&self, scope: AgentScope) -> Result<Vec<Misfit>> {
+        let account = self.account_at(scope.account);
+        let version = || async {
+            let found = self.store.snapshot(scope, &AgentQuery::default()).await?;
+            Ok::<_, Error>(found.map(|found| found.agent.document.version))
+        };
+        again(|| async {
+            let before = version().await?;
+            let misfits = account.held_against_log().await?;
+            match version().await? == before {
+                true => Ok(misfits),
+                false => Err(CONFLICT),
+            }
+        })
+        .await
+    }
+}
+
+/// What the log tells of one user or token.
+#[derive(Default)]
+struct Told {
+    /// The last record of it.
+    seq: u64,
+    /// The version of the row with that record.
+    version: u64,
+    is_over: bool,
+    /// A record whose version is no later one than that before it.
+    turned_back: Option<u64>,
+}
+
+impl Account {
+    async fn held_against_log(&self) -> Result<Vec<Misfit>> {
+        let scope = AgentScope::of_account(self.id);
+        let filter = RecordFilter::default();
+        let rows = self.memoir.store.records(scope, &filter).await?;
+        let mut misfits = Vec::new();
+        self.hold_name(scope, rows.first(), &mut misfits).await?;
+        self.hold_users(&rows, &mut misfits).await?;
+        self.hold_tokens(&rows, &mut misfits).await?;
+        Ok(misfits)
+    }
+
+    /// The account's name, which its first record holds: two accounts' names could be exchanged.
+    async fn hold_name(
+        &self,
+        scope: AgentScope,
+        first: Option<&AuditRow>,
+        misfits: &mut Vec<Misfit>,
+    ) -> Result<()> {
+        let (Some(first), Some(key)) = (first, self.memoir.keys.of(scope).await?) else {
+            return Ok(());
+        };
+        // One that cannot be opened is named with the log itself.
+        let Ok(record) = codec::record(Some(&key), first.clone()) else {
+            return Ok(());
+        };
+        let accounts = self.memoir.store.accounts().await?;
+        let own = accounts.iter().find(|row| row.id == self.id);
+        let told = record.body.reason.as_ref();
+        let is_told = own.is_some_and(|own| told.is_some_and(|told| told.expose() == own.name));
+        if !is_told {
+            let problem = "table `accounts`: the name is not as recorded";
+            misfits.push(Misfit::new(first.seq, problem));
+        }
+        Ok(())
+    }
+
+    async fn hold_users(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
+        let mut told: BTreeMap<String, Told> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.action.changes_user()) {
+            let facts = codec::facts(row)?;
+            let (Some(id), Some(version)) = (fact(row, "user"), facts.count_of("version")) else {
+                continue;
+            };
+            let told = told.entry(id).or_default();
+            if version <= told.version {
+                told.turned_back.get_or_insert(row.seq);
+            }
+            (told.seq, told.version) = (row.seq, version);
+        }
+        let key = self.memoir.account_key(self.id).await?;
+        let store = &self.memoir.store;
+        let mut problem = |seq: Option<u64>, id: &str, what: &str| {
+            misfits.push(Misfit::new(
+                seq,
+                format!("table `users`, user {id}: {what}"),
+            ));
+        };
+        for (id, told) in &told {
+            if let Some(seq) = told.turned_back {
+                let what = "this was decided on a row that had been put back";
+                problem(Some(seq), id, what);
+            }
+            let row = match id.parse::<UserId>() {
+                Ok(id) => store.user(self.id, id).await?,
+                Err(_) => None,
+            };
+            let found = row.map(|row| users::open(&key, &row));
+            match found {
+                None => problem(Some(told.seq), id, "is missing"),
+                Some(Err(error)) => problem(Some(told.seq), id, &error.to_string()),
+                Some(Ok(user)) if user.open.seq != told.seq => {
+                    let what = "is not of the record that tells of it last: the row was put back";
+                    problem(Some(told.seq), id, what);
+                }
+                Some(Ok(_)) => {}
+            }
+        }
+        for row in store.users(self.id).await? {
+            let id = row.id.to_string();
+            // One that was made before there was a log has no place in it.
+            let is_placed = users::open(&key, &row).is_ok_and(|user| user.open.seq > 0);
+            if is_placed && !told.contains_key(&id) {
+                problem(None, &id, "is in no record: the log was cut off");
+            }
+        }
+        Ok(())
+    }
+
+    async fn hold_tokens(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
+        let mut told: BTreeMap<String, Told> = BTreeMap::new();
+        for row in rows {
+            let is_over = match row.action {
+                Action::TokenCreated | Action::SignedIn => false,
+                Action::TokenRevoked => true,
+                _ => continue,
+            };
+            if let Some(id) = fact(row, "token") {
+                let told = told.entry(id).or_default();
+                told.seq = row.seq;
+                told.is_over |= is_over;
+            }
+        }
+        for token in self.memoir.store.tokens(self.id).await? {
+            let found = told.remove(&token.id.to_string());
+            let found = found.filter(|told| {
+                token.agent.is_none() && told.is_over != token.columns.revoked_at.is_some()
+            });
+            if let Some(told) = found {
+                let what = "whether it is revoked is not as recorded: the row was put back";
+                let problem = format!("table `tokens`, token {}: {what}", token.id);
+                misfits.push(Misfit::new(told.seq, problem));
+            }
+        }
+        for (id, told) in told {
+            let problem = format!("table `tokens`, token {id}: is missing");
+            misfits.push(Misfit::new(told.seq, problem));
+        }
+        Ok(())
+    }
+}
+
+fn changes_of_users() -> Vec<Action> {
+    let all = Action::ALL.into_iter();
+    all.filter(|action| action.changes_user()).collect()
+}
+
+/// A fact that is a text; `None` where there is none of that name.
+fn fact(row: &AuditRow, name: &str) -> Option<String> {
+    let facts = codec::facts(row).ok()?;
+    let value = facts.as_map().get(name)?.as_str()?;
+    Some(value.to_owned())
+}

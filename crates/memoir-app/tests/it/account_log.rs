@@ -1,0 +1,327 @@
+//! The log of an account: what it tells, what it does not, and what it names (SPEC 4.2, 5.5).
+
+use memoir_app::{Account, Memoir, RecordQuery, Severity, SignIn};
+use memoir_domain::audit::Action;
+use memoir_vault::password::Password;
+use rusqlite::Connection;
+
+use crate::lab::{Lab, OWNER, intrude};
+
+const PASSWORD: &str = "correct horse battery";
+const OTHER: &str = "another horse battery";
+
+fn password(text: &str) -> Password {
+    Password::from_text(text).unwrap()
+}
+
+struct House {
+    lab: Lab,
+    memoir: Memoir,
+    account: Account,
+}
+
+impl House {
+    /// With Ada, an administrator.
+    async fn new() -> Self {
+        let lab = Lab::new();
+        let memoir = lab.memoir_at(&lab.database());
+        let account = memoir.account("default").await.unwrap();
+        let made = account.create_user("Ada", password(PASSWORD), &OWNER);
+        made.await.unwrap();
+        Self {
+            lab,
+            memoir,
+            account,
+        }
+    }
+
+    async fn signs_in(&self, with: &str) -> bool {
+        let ends = self.lab.now().plus_seconds(3_600);
+        let attempt = self
+            .memoir
+            .sign_in(None, "Ada", password(with), None, ends)
+            .await;
+        matches!(attempt.unwrap(), SignIn::In(_))
+    }
+
+    async fn told(&self) -> Vec<Action> {
+        let records = self.account.own_records(&RecordQuery::default()).await;
+        let records = records.unwrap();
+        records.iter().map(|record| record.action).collect()
+    }
+
+    /// What verifying the account's log names; nothing where it fits.
+    async fn named(&self) -> Vec<String> {
+        let all = self.memoir.verify_all().await.unwrap();
+        let own = all.iter().find(|one| one.agent == "account default");
+        let own = own.unwrap();
+        assert_eq!(own.valid, own.misfits.is_empty());
+        own.misfits.iter().map(|one| one.problem.clone()).collect()
+    }
+
+    async fn is_named(&self, expected: &str) {
+        let named = self.named().await;
+        assert!(
+            named.iter().any(|problem| problem.contains(expected)),
+            "{expected}: {named:?}"
+        );
+    }
+
+    async fn is_named_by_the_doctor(&self, expected: &str) {
+        let found = self.memoir.examine(&self.account).await.unwrap();
+        let is_it = found.iter().any(|one| {
+            one.area == "administrators"
+                && one.severity == Severity::Problem
+                && one.finding.contains(expected)
+        });
+        assert!(is_it, "{found:?}");
+    }
+}
+
+/// Keeps the rows of a table as they are, to be put back.
+fn keep(connection: &Connection, table: &str) {
+    connection
+        .execute_batch(&format!(
+            "ATTACH ':memory:' AS kept; CREATE TABLE kept.rows AS SELECT * FROM main.{table};"
+        ))
+        .unwrap();
+}
+
+/// Puts the rows of `table` back to what they were when `between` began.
+async fn put_back(house: &House, table: &str, between: impl Future<Output = ()>) {
+    let raw = Connection::open(house.lab.database()).unwrap();
+    keep(&raw, table);
+    between.await;
+    intrude(&house.lab.database(), |connection| {
+        connection
+            .execute(&format!("DELETE FROM {table}"), [])
+            .unwrap();
+        let mut statement = raw.prepare("SELECT * FROM kept.rows").unwrap();
+        let columns = statement.column_count();
+        let places = vec!["?"; columns].join(", ");
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let values = (0..columns).map(|at| row.get::<_, rusqlite::types::Value>(at).unwrap());
+            let sql = format!("INSERT INTO {table} VALUES ({places})");
+            connection
+                .execute(&sql, rusqlite::params_from_iter(values))
+                .unwrap();
+        }
+    });
+}
+
+#[tokio::test]
+async fn spec_5_5_the_log_of_an_account_tells_who_may_come_in() {
+    let house = House::new().await;
+    let token = house.account.create_token(None, &OWNER).await.unwrap();
+    let revoked = house.account.revoke_token(token.view.id, &OWNER);
+    revoked.await.unwrap();
+    assert!(house.signs_in(PASSWORD).await);
+    house
+        .account
+        .set_password("Ada", password(OTHER), &OWNER)
+        .await
+        .unwrap();
+    house
+        .account
+        .create_user("Grace", password(PASSWORD), &OWNER)
+        .await
+        .unwrap();
+    house.account.remove_user("Grace", &OWNER).await.unwrap();
+    assert_eq!(
+        house.told().await,
+        [
+            Action::AccountCreated,
+            Action::UserCreated,
+            Action::InstallationClosed,
+            Action::TokenCreated,
+            Action::TokenRevoked,
+            Action::SignedIn,
+            Action::PasswordChanged,
+            // What Ada was signed in for.
+            Action::TokenRevoked,
+            Action::UserCreated,
+            Action::UserRemoved,
+        ]
+    );
+    assert_eq!(house.named().await, [""; 0]);
+    // Checkpoints cover it, and it is no agent.
+    let signed = house.memoir.checkpoint().await.unwrap();
+    assert_eq!(signed.size, 1);
+    assert!(house.account.agents().await.unwrap().is_empty());
+    let id = house.account.id().to_string();
+    let reached = house.account.agent(&id).await.map(|agent| agent.scope());
+    assert_eq!(reached.unwrap_err().code(), "not_found");
+    // Each open fact is a number, a code, a time or an identifier.
+    let raw = Connection::open(house.lab.database()).unwrap();
+    let facts: String = raw
+        .query_row("SELECT group_concat(facts) FROM audit_records", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    for word in ["Ada", "Grace", "horse", token.secret.expose()] {
+        assert!(!facts.contains(word), "{word}: {facts}");
+    }
+}
+
+#[tokio::test]
+async fn spec_5_5_a_users_row_that_was_put_back_is_named_and_lets_nobody_in() {
+    let house = House::new().await;
+    put_back(&house, "users", async {
+        let changed = house.account.set_password("Ada", password(OTHER), &OWNER);
+        changed.await.unwrap();
+    })
+    .await;
+    assert!(!house.signs_in(PASSWORD).await, "the password of before");
+    assert!(!house.signs_in(OTHER).await);
+    house.is_named("the row was put back").await;
+    house.is_named_by_the_doctor("the row was put back").await;
+    // Another password lets in again, and the log goes on naming what was done.
+    let changed = house.account.set_password("Ada", password(OTHER), &OWNER);
+    changed.await.unwrap();
+    assert!(house.signs_in(OTHER).await);
+    house
+        .is_named("decided on a row that had been put back")
+        .await;
+}
+
+#[tokio::test]
+async fn spec_5_5_a_removed_user_who_was_put_back_is_named_and_one_who_is_gone_too() {
+    let house = House::new().await;
+    let made = house
+        .account
+        .create_user("Grace", password(PASSWORD), &OWNER);
+    made.await.unwrap();
+    put_back(&house, "users", async {
+        house.account.remove_user("Ada", &OWNER).await.unwrap();
+    })
+    .await;
+    assert!(!house.signs_in(PASSWORD).await);
+    house.is_named("the row was put back").await;
+    intrude(&house.lab.database(), |connection| {
+        connection.execute("DELETE FROM users", []).unwrap();
+    });
+    house.is_named("is missing").await;
+    assert!(house.memoir.is_closed().await.unwrap());
+    // Nobody is made the first one again.
+    let first = house
+        .account
+        .create_first_user("Eve", password(OTHER))
+        .await;
+    assert!(first.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn spec_5_5_an_administrators_token_that_was_put_back_is_named() {
+    let house = House::new().await;
+    let token = house.account.create_token(None, &OWNER).await.unwrap();
+    put_back(&house, "tokens", async {
+        let revoked = house.account.revoke_token(token.view.id, &OWNER);
+        revoked.await.unwrap();
+    })
+    .await;
+    house
+        .is_named("whether it is revoked is not as recorded")
+        .await;
+    house
+        .is_named_by_the_doctor("whether it is revoked is not as recorded")
+        .await;
+}
+
+#[tokio::test]
+async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
+    for (change, expected) in [
+        (
+            "UPDATE audit_records SET facts = replace(facts, '\"version\":1', '\"version\":2') \
+                 WHERE action = 'user_created'",
+            "it was changed: its hash does not fit",
+        ),
+        (
+            "UPDATE audit_records SET actor_name = 'somebody' WHERE action = 'user_created'",
+            "it was changed: its hash does not fit",
+        ),
+        (
+            "DELETE FROM audit_records WHERE seq = (SELECT max(seq) FROM audit_records)",
+            "the log ends elsewhere",
+        ),
+        (
+            "UPDATE accounts SET name = 'other'",
+            "table `accounts`: the name is not as recorded",
+        ),
+    ] {
+        let house = House::new().await;
+        intrude(&house.lab.database(), |connection| {
+            connection.execute_batch(change).unwrap();
+        });
+        let all = house.memoir.verify_all().await.unwrap();
+        let named: Vec<String> = all
+            .iter()
+            .flat_map(|one| one.misfits.iter().map(|misfit| misfit.problem.clone()))
+            .collect();
+        assert!(
+            named.iter().any(|problem| problem.contains(expected)),
+            "{change}: {named:?}"
+        );
+    }
+    // Gone as a whole, while the users are there.
+    let house = House::new().await;
+    intrude(&house.lab.database(), |connection| {
+        connection
+            .execute_batch(
+                "DELETE FROM audit_records; DELETE FROM agent_prompts; DELETE FROM agents;",
+            )
+            .unwrap();
+    });
+    house.is_named("the log was cut off").await;
+}
+
+#[tokio::test]
+async fn spec_5_5_guessing_fills_no_log() {
+    let house = House::new().await;
+    let before = house.told().await.len();
+    for _ in 0..12 {
+        assert!(!house.signs_in("a guess of a horse").await);
+    }
+    assert_eq!(house.told().await[before..], [Action::SignInFailed]);
+    assert!(house.signs_in(PASSWORD).await);
+    let records = house.account.own_records(&RecordQuery::default()).await;
+    let records = records.unwrap();
+    let failures: Vec<_> = records
+        .iter()
+        .filter_map(|record| record.counts.count_of("failures"))
+        .collect();
+    assert_eq!(failures, [10, 12]);
+    // They count anew.
+    assert!(house.signs_in(PASSWORD).await);
+    assert_eq!(house.told().await.len(), before + 3);
+}
+
+#[tokio::test]
+async fn spec_5_5_opening_an_installation_leaves_a_record() {
+    let house = House::new().await;
+    assert!(house.memoir.is_closed().await.unwrap());
+    house.account.set_closed(false, &OWNER).await.unwrap();
+    assert!(!house.memoir.is_closed().await.unwrap());
+    // What makes one more administrator leaves it open, and nothing closes it by itself.
+    let made = house.account.create_user("Bea", password(OTHER), &OWNER);
+    made.await.unwrap();
+    house.memoir.finish().await.unwrap();
+    assert!(!house.memoir.is_closed().await.unwrap());
+    house.account.set_closed(true, &OWNER).await.unwrap();
+    assert!(house.memoir.is_closed().await.unwrap());
+    let told = house.told().await;
+    let of_closing = told.iter().filter(|action| {
+        matches!(
+            action,
+            Action::InstallationClosed | Action::InstallationOpened
+        )
+    });
+    assert_eq!(
+        of_closing.collect::<Vec<_>>(),
+        [
+            &Action::InstallationClosed,
+            &Action::InstallationOpened,
+            &Action::InstallationClosed
+        ]
+    );
+}

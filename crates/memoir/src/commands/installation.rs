@@ -1,0 +1,80 @@
+//! `memoir installation`: whether agents' words are shown on this machine to the agents only.
+
+use std::path::PathBuf;
+
+use memoir_domain::audit::Actor;
+use serde_json::json;
+
+use crate::{
+    cli::Global,
+    commands::user::password,
+    failure::{Ending, Failure, Outcome},
+    installation::Installation,
+    terminal,
+};
+
+/// Who is shown agents' words on this machine
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Say whether it is closed
+    Show,
+    /// Close it: from now on commands show an agent's words only with its token in MEMOIR_TOKEN
+    ///
+    /// It is closed by itself with its first administrator.
+    Close,
+    Open(OpenArguments),
+}
+
+/// Open it again: whoever may use the database and the master key is shown all agents' words
+///
+/// Either is on the record of the account (`memoir audit list --own`): an administrator who gives a password, or
+/// else whoever has the master key, by which this command opens the key store.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OpenArguments {
+    /// The administrator who opens it; the password is read as with `memoir user add`
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// A file whose first line is the password
+    #[arg(long, value_name = "FILE", requires = "user")]
+    password_file: Option<PathBuf>,
+}
+
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let account = &installation.account;
+    match command {
+        Command::Show => {}
+        Command::Close => account.set_closed(true, &installation.author()).await?,
+        Command::Open(arguments) => {
+            let actor = opener(&installation, &arguments).await?;
+            account.set_closed(false, &actor).await?;
+        }
+    }
+    let is_closed = installation.memoir.is_closed().await?;
+    if global.json {
+        terminal::json(&json!({"closed": is_closed}))?;
+    } else {
+        terminal::print(match is_closed {
+            true => "closed: commands show an agent's words only with its token in MEMOIR_TOKEN\n",
+            false => {
+                "open: whoever may use this database and its master key reads all agents' words\n"
+            }
+        })?;
+    }
+    Ok(Ending::Done)
+}
+
+/// Whoever opens it.
+async fn opener(installation: &Installation, arguments: &OpenArguments) -> Result<Actor, Failure> {
+    let Some(name) = &arguments.user else {
+        return Ok(installation.author());
+    };
+    let password = password(arguments.password_file.as_deref())?;
+    let account = &installation.account;
+    let found = account.with_password(name, password).await?;
+    let user = found.ok_or_else(|| {
+        Failure::new("there is no administrator of that name and password in the account")
+            .hint("`memoir user list` shows the names; `--account` names another account")
+    })?;
+    Ok(user.actor())
+}
