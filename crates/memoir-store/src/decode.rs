@@ -74,7 +74,7 @@ macro_rules! memory_columns {
 macro_rules! session_columns {
     () => {
         "id, agent_id, state, driver, model, started_at, ended_at, lease_until, lease_holder, \
-         version, open, sealed, sessions.account_id IS \
+         version, open, sealed, sessions.account_id IS NOT DISTINCT FROM \
              (SELECT agents.account_id FROM agents WHERE agents.id = sessions.agent_id)"
     };
 }

@@ -1,4 +1,5 @@
-//! What the tests of Memoir share: scripted models, in process and behind HTTP.
+//! What the tests of Memoir share: scripted models, in process and behind HTTP, and a
+//! PostgreSQL of their own.
 //!
 //! For tests only. Records everything it is sent, prompts included, so that a test can compare exactly
 //! what a model reads.
@@ -6,9 +7,13 @@
 //! `tests/architecture.rs` holds the direction of dependencies between the crates.
 
 mod model;
+#[cfg(unix)]
+mod postgres;
 mod server;
 mod step;
 
 pub use model::{ModelScript, Turn};
+#[cfg(unix)]
+pub use postgres::Postgres;
 pub use server::{Received, ScriptedServer};
 pub use step::{Answer, Step};

@@ -8,10 +8,11 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 use serde_json::Value;
 
 /// What each crate may depend on, tests aside.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("memoir-details", &[]),
     ("memoir-domain", &["memoir-details"]),
     ("memoir-store", &["memoir-domain"]),
+    ("memoir-store-postgres", &["memoir-domain", "memoir-store"]),
     ("memoir-store-sqlite", &["memoir-domain", "memoir-store"]),
     ("memoir-model", &["memoir-domain"]),
     ("memoir-transcripts", &["memoir-domain"]),
@@ -51,6 +52,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "memoir-model",
             "memoir-service",
             "memoir-store",
+            "memoir-store-postgres",
             "memoir-store-sqlite",
             "memoir-transcripts",
             "memoir-vault",

@@ -1,0 +1,504 @@
+-- The first format. Names are shared with the other stores.
+--
+-- Identifiers are the 16 bytes of a UUID. Times are microseconds since 1970, negative before. Names of
+-- states, kinds and actions are the wire names. Text of an agent is bytes that the store does not understand: a
+-- version byte, then what that version makes of the words. A document is a JSON object by field name that the
+-- store keeps byte for byte and does not read either: its seal is bound to these bytes and to its version. What
+-- the store searches, sorts or counts by stands in columns beside it, and says nothing that the document does
+-- not say. Names are compared and sorted by their bytes, whatever the locale of the database.
+
+-- Tenants.
+CREATE TABLE accounts (
+    -- Its identifier.
+    id bytea NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- Its name as given.
+    name text COLLATE "C" NOT NULL,
+    -- Its name as compared.
+    folded_name text COLLATE "C" NOT NULL,
+    -- When it was made.
+    created_at bigint NOT NULL
+);
+
+-- One account of a name, whatever the case; finds it by name.
+CREATE UNIQUE INDEX accounts_by_name ON accounts (folded_name);
+
+-- Owners of memories.
+CREATE TABLE agents (
+    -- Its identifier.
+    id bytea NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- The tenant that it belongs to.
+    account_id bytea NOT NULL REFERENCES accounts (id),
+    -- Its name as given.
+    name text COLLATE "C" NOT NULL,
+    -- Its name as compared.
+    folded_name text COLLATE "C" NOT NULL,
+    -- When it was erased; NULL where it was not.
+    erased_at bigint,
+    -- The sequence number of the next record of its log.
+    next_seq bigint NOT NULL,
+    -- The hash of the last record of its log; that of an empty log where there is none.
+    head bytea NOT NULL CHECK (length(head) = 32),
+    -- The installation's weekly slot after this time makes it due; NULL where the schedule leaves it alone, or
+    -- it has a slot of its own.
+    weekly_after bigint,
+    -- From this time on it is due whatever the weekly slot: for budget pressure, in a slot of its own, or for
+    -- another attempt. NULL where there is nothing of the kind.
+    due_at bigint,
+    -- A daily slot after this time brings a reflection; NULL where there is nothing to reflect on, or the
+    -- schedule leaves it alone.
+    reflect_after bigint,
+    -- The mass as a share of the budget, in millionths.
+    budget_share bigint NOT NULL,
+    -- How many tokens a session that begins now could remove.
+    removable_tokens bigint NOT NULL,
+    -- The share of the words of its wordings that sessions let go, in millionths.
+    lost_share bigint NOT NULL,
+    -- The document's version: grows by one with every commit, from 1.
+    version bigint NOT NULL,
+    -- Document: all of it but its prompts.
+    open bytea NOT NULL,
+    -- What shows that the document is as it was written.
+    sealed bytea NOT NULL
+);
+
+-- One agent of a name in an account, whatever the case, erased ones left out; lists an account's agents
+-- by name.
+CREATE UNIQUE INDEX agents_by_name ON agents (account_id, folded_name) WHERE erased_at IS NULL;
+
+-- The erased agents of a name in an account, in the order in which they were erased.
+CREATE INDEX agents_erased ON agents (account_id, folded_name, erased_at, id) WHERE erased_at IS NOT NULL;
+
+-- Counts the agents that are not erased without reading any.
+CREATE INDEX agents_living ON agents (erased_at);
+
+-- An account's agents that the schedule may ask, the one attempted longest ago first.
+CREATE INDEX agents_by_slot ON agents (account_id, weekly_after, id) WHERE weekly_after IS NOT NULL;
+
+-- An account's agents that have outgrown their budget, the one that has been due longest first.
+CREATE INDEX agents_by_due_time ON agents (account_id, due_at, id) WHERE due_at IS NOT NULL;
+
+-- An account's agents that have something to reflect on, the one that has waited longest first.
+CREATE INDEX agents_by_reflection ON agents (account_id, reflect_after, id) WHERE reflect_after IS NOT NULL;
+
+-- The prompts of each agent, apart from what changes with every commit.
+CREATE TABLE agent_prompts (
+    -- Whose they are.
+    agent_id bytea NOT NULL PRIMARY KEY REFERENCES agents (id),
+    -- The prompts: text.
+    body bytea NOT NULL
+);
+
+-- Memories, beside each other by agent.
+CREATE TABLE memories (
+    -- Whose it is.
+    agent_id bytea NOT NULL REFERENCES agents (id),
+    -- Its number within the agent, from 1.
+    number bigint NOT NULL,
+    -- The agent's version under which the row was written.
+    version bigint NOT NULL,
+    -- core or journal.
+    kind text COLLATE "C" NOT NULL,
+    -- Its size in tokens.
+    tokens bigint NOT NULL,
+    -- True where no session can delete or merge it.
+    constitutional boolean NOT NULL,
+    -- Its origin date.
+    created_at bigint NOT NULL,
+    -- When it last changed.
+    updated_at bigint NOT NULL,
+    -- When it was discarded; NULL where it is kept.
+    discarded_at bigint,
+    -- When its words were taken out for good; it is discarded then.
+    shredded_at bigint,
+    -- Words, tags, source, and what is known of the wordings that it stands for: text.
+    body bytea NOT NULL,
+    PRIMARY KEY (agent_id, number),
+    CHECK (shredded_at IS NULL OR discarded_at IS NOT NULL)
+);
+
+-- Brings the kept memories of a kind, oldest first, past any number of discarded and faded ones.
+CREATE INDEX memories_kept ON memories (agent_id, kind, created_at, number) WHERE discarded_at IS NULL;
+
+-- Refinement sessions, ended ones included.
+CREATE TABLE sessions (
+    -- Its identifier.
+    id bytea NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- The agent that refines.
+    agent_id bytea NOT NULL REFERENCES agents (id),
+    -- The agent's tenant.
+    account_id bytea NOT NULL REFERENCES accounts (id),
+    -- queued, asking or open while it runs; else how it ended.
+    state text COLLATE "C" NOT NULL,
+    -- Who runs the loop: agent or model.
+    driver text COLLATE "C" NOT NULL,
+    -- The model that runs it; NULL where the agent runs it itself.
+    model text COLLATE "C",
+    -- When it was begun.
+    started_at bigint NOT NULL,
+    -- When it ended.
+    ended_at bigint,
+    -- When the hold on it lapses; NULL where nobody holds it.
+    lease_until bigint,
+    -- Who holds it: 64 random bits; set where lease_until is.
+    lease_holder bigint,
+    -- The document's version: the agent's under which it was written; prolonging a hold leaves it.
+    version bigint NOT NULL,
+    -- Document: the session without its words.
+    open bytea NOT NULL,
+    -- Summary, reason and what a rehearsal came to: text.
+    sealed bytea NOT NULL
+);
+
+-- At most one running session of an agent; finds it.
+CREATE UNIQUE INDEX sessions_running ON sessions (agent_id) WHERE state IN ('queued', 'asking', 'open');
+
+-- Lists an agent's sessions by time.
+CREATE INDEX sessions_by_start ON sessions (agent_id, started_at, id);
+
+-- Sessions that Memoir drives and nobody holds, oldest first of each account and model.
+CREATE INDEX sessions_waiting ON sessions (account_id, COALESCE(model, ''), started_at, id)
+WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open');
+
+-- Finds the sessions whose worker died.
+CREATE INDEX sessions_by_lease ON sessions (lease_until) WHERE lease_until IS NOT NULL;
+
+-- The log of each agent, beside each other by agent. Only ever added to, but for words that are taken
+-- out of it.
+CREATE TABLE audit_records (
+    -- Whose log it is.
+    agent_id bytea NOT NULL REFERENCES agents (id),
+    -- Its place in the log, from 1, without gaps.
+    seq bigint NOT NULL,
+    -- When it was written.
+    recorded_at bigint NOT NULL,
+    -- administrator, agent, system or owner.
+    actor_kind text COLLATE "C" NOT NULL,
+    -- Who did it.
+    actor_name text COLLATE "C" NOT NULL,
+    -- What was done.
+    action text COLLATE "C" NOT NULL,
+    -- The session that it belongs to.
+    session_id bytea CHECK (length(session_id) = 16),
+    -- The memory that it is about.
+    memory bigint,
+    -- Which body this is: 1 as the record was written, and one more with each that took its place.
+    body_version bigint NOT NULL CHECK (body_version > 0),
+    -- The hash of the body as the record was written.
+    body_commitment bytea NOT NULL CHECK (length(body_commitment) = 32),
+    -- The hash of the record and of all before it.
+    hash bytea NOT NULL CHECK (length(hash) = 32),
+    -- Counts, codes and identifiers, as a JSON object.
+    facts bytea NOT NULL,
+    -- Before, after, summaries and reasons: text.
+    body bytea NOT NULL,
+    PRIMARY KEY (agent_id, seq)
+);
+
+-- Brings a session's records without reading the rest of the log.
+CREATE INDEX audit_records_by_session ON audit_records (session_id, agent_id, seq) WHERE session_id IS NOT NULL;
+
+-- Brings the records of all agents by time.
+CREATE INDEX audit_records_by_time ON audit_records (recorded_at, agent_id, seq);
+
+-- The log over the heads of all agents' logs. Only ever added to.
+CREATE TABLE log_leaves (
+    -- Its place, from 0, without gaps.
+    position bigint NOT NULL PRIMARY KEY,
+    -- Whose log.
+    agent_id bytea NOT NULL REFERENCES agents (id),
+    -- The place of that log's last record at the time.
+    seq bigint NOT NULL,
+    -- That record's hash.
+    head bytea NOT NULL CHECK (length(head) = 32),
+    -- When the entry was made.
+    recorded_at bigint NOT NULL
+);
+
+-- Finds an agent's last entry.
+CREATE INDEX log_leaves_by_agent ON log_leaves (agent_id, position);
+
+-- Who may come in: administrators of an account, and agents of it.
+CREATE TABLE tokens (
+    -- Its identifier.
+    id bytea NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- The tenant that it belongs to.
+    account_id bytea NOT NULL REFERENCES accounts (id),
+    -- The account's agent that it opens; NULL for an administrator's.
+    agent_id bytea REFERENCES agents (id),
+    -- The SHA-256 of the secret, which is kept nowhere.
+    digest bytea NOT NULL CHECK (length(digest) = 32),
+    -- When it was made.
+    created_at bigint NOT NULL,
+    -- When it was last used, a little late; NULL where it never was.
+    last_used_at bigint,
+    -- When it was revoked; NULL where it was not.
+    revoked_at bigint,
+    -- The document's version: 1 as it was made, 2 once it was revoked.
+    version bigint NOT NULL,
+    -- Document: whom it lets in, and until when.
+    open bytea NOT NULL,
+    -- What shows that the document is as it was written.
+    sealed bytea NOT NULL
+);
+
+-- One token of a secret; finds it.
+CREATE UNIQUE INDEX tokens_by_digest ON tokens (digest);
+
+-- Lists an account's tokens, oldest first.
+CREATE INDEX tokens_by_account ON tokens (account_id, created_at);
+
+-- Lists an agent's tokens, oldest first.
+CREATE INDEX tokens_by_agent ON tokens (agent_id, created_at) WHERE agent_id IS NOT NULL;
+
+-- Messages of conversations that agents were handed, those that were read included: their digests keep
+-- them from being read twice.
+CREATE TABLE transcript_messages (
+    -- Whose they are.
+    agent_id bytea NOT NULL REFERENCES agents (id),
+    -- Its place among the agent's messages, from 1.
+    seq bigint NOT NULL,
+    -- Its identifier's digest, keyed.
+    digest bytea NOT NULL CHECK (length(digest) = 32),
+    -- Its size in tokens.
+    tokens bigint NOT NULL,
+    -- When it was handed over.
+    received_at bigint NOT NULL,
+    -- pending, absorbed or failed.
+    state text COLLATE "C" NOT NULL,
+    -- Who said what when: text. Empty once it was absorbed.
+    body bytea NOT NULL,
+    PRIMARY KEY (agent_id, seq)
+);
+
+-- A message is an agent's once.
+CREATE UNIQUE INDEX transcript_messages_once ON transcript_messages (agent_id, digest);
+
+-- An agent's messages that wait, in their order.
+CREATE INDEX transcript_messages_pending ON transcript_messages (agent_id, seq) WHERE state = 'pending';
+
+-- When each agent's messages are to be read.
+CREATE TABLE transcripts (
+    -- Whose they are.
+    agent_id bytea NOT NULL PRIMARY KEY REFERENCES agents (id),
+    -- The agent's tenant.
+    account_id bytea NOT NULL REFERENCES accounts (id),
+    -- From when on those that wait are to be read; NULL where none waits.
+    due_at bigint,
+    -- Until when somebody reads them; NULL where nobody does.
+    claimed_until bigint,
+    -- How often they were claimed, which is the latest claim's number.
+    claims bigint NOT NULL,
+    -- Attempts at the next chunk that came to nothing.
+    failures bigint NOT NULL
+);
+
+-- An account's agents whose messages are due, the one longest due first.
+CREATE INDEX transcripts_due ON transcripts (account_id, due_at) WHERE due_at IS NOT NULL;
+
+-- Requests to be let in by an agent, and what became of them.
+CREATE TABLE access_requests (
+    -- Its identifier.
+    id bytea NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- The agent that is asked.
+    agent_id bytea NOT NULL REFERENCES agents (id),
+    -- asked or granted while it is open; else what became of it.
+    state text COLLATE "C" NOT NULL,
+    -- When it was made.
+    requested_at bigint NOT NULL,
+    -- Until when it waits for an answer; once granted, until when it can be used.
+    expires_at bigint NOT NULL,
+    -- The document's version: the agent's under which it was written.
+    version bigint NOT NULL,
+    -- Document: the request without its words.
+    open bytea NOT NULL,
+    -- Purpose and reason: text.
+    sealed bytea NOT NULL
+);
+
+-- Lists an agent's requests by time.
+CREATE INDEX access_requests_by_time ON access_requests (agent_id, requested_at);
+
+-- An agent's requests that are open.
+CREATE INDEX access_requests_open ON access_requests (agent_id) WHERE state IN ('asked', 'granted');
+
+-- All requests that are open, those that end first first.
+CREATE INDEX access_requests_ending ON access_requests (expires_at) WHERE state IN ('asked', 'granted');
+
+-- Administrators with a name and a password.
+CREATE TABLE users (
+    -- Its identifier.
+    id bytea NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- The tenant that they administer.
+    account_id bytea NOT NULL REFERENCES accounts (id),
+    -- The name as compared.
+    folded_name text COLLATE "C" NOT NULL,
+    -- When it was made.
+    created_at bigint NOT NULL,
+    -- When it was removed; NULL while it may sign in.
+    removed_at bigint,
+    -- The document's version: how often the row was written, from 1 on.
+    version bigint NOT NULL CHECK (version > 0),
+    -- Document: who it is, and which sign-ins count.
+    open bytea NOT NULL,
+    -- The password's hash and the second factor: text.
+    sealed bytea NOT NULL
+);
+
+-- One user of a name in an account, whatever the case; finds it by name, until it is removed.
+CREATE UNIQUE INDEX users_by_name ON users (account_id, folded_name) WHERE removed_at IS NULL;
+
+-- What requests with an idempotency key were answered, for whoever repeats one.
+CREATE TABLE replies (
+    -- The tenant whose request it was.
+    account_id bytea NOT NULL REFERENCES accounts (id),
+    -- The SHA-256 of the token's identifier and the key.
+    key_digest bytea NOT NULL CHECK (length(key_digest) = 32),
+    -- A keyed digest of method, path and body.
+    request_digest bytea NOT NULL CHECK (length(request_digest) = 32),
+    -- When the request came.
+    recorded_at bigint NOT NULL,
+    -- The version of the answer's document; NULL while the answer is not known.
+    version bigint,
+    -- Document: the answer; set where version is.
+    open bytea,
+    -- The body of the answer: text; set where version is.
+    sealed bytea,
+    PRIMARY KEY (account_id, key_digest),
+    CHECK ((version IS NULL) = (open IS NULL) AND (version IS NULL) = (sealed IS NULL))
+);
+
+-- Finds the requests that are old enough to be forgotten.
+CREATE INDEX replies_by_time ON replies (recorded_at);
+
+-- Receivers outside that are told when sessions end.
+CREATE TABLE receivers (
+    -- What it is known by: its address is kept nowhere.
+    digest bytea NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+    -- When a service last said that it is wanted.
+    seen_at bigint NOT NULL,
+    -- When it asked for no more; NULL while it is told.
+    closed_at bigint
+);
+
+-- Ends of sessions that are still to be told.
+CREATE TABLE deliveries (
+    -- To whom.
+    receiver bytea NOT NULL REFERENCES receivers (digest),
+    -- The session that ended.
+    session_id bytea NOT NULL REFERENCES sessions (id),
+    -- How many attempts were begun.
+    attempt bigint NOT NULL,
+    -- From when on it is to be told, or told again.
+    due_at bigint NOT NULL,
+    PRIMARY KEY (receiver, session_id)
+);
+
+-- What is due to a receiver, that longest due first.
+CREATE INDEX deliveries_due ON deliveries (receiver, due_at, session_id);
+
+-- Refuses what the trigger's argument says.
+CREATE FUNCTION memoir_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '%', tg_argv[0] USING ERRCODE = 'integrity_constraint_violation';
+END $$;
+
+-- What is written in a log stays as it is, the words left out.
+CREATE TRIGGER audit_records_unchanged BEFORE UPDATE OF agent_id, seq, recorded_at, actor_kind, actor_name,
+    action, session_id, memory, body_commitment, hash, facts ON audit_records
+FOR EACH ROW EXECUTE FUNCTION memoir_refuse('audit records are never changed');
+
+-- Words give way only to those of the next version.
+CREATE TRIGGER audit_records_bodies BEFORE UPDATE OF body, body_version ON audit_records
+FOR EACH ROW WHEN (new.body_version <> old.body_version + 1)
+EXECUTE FUNCTION memoir_refuse('bodies of audit records are never changed without counting their version up');
+
+-- What is written in a log stays there.
+CREATE TRIGGER audit_records_undeleted BEFORE DELETE OR TRUNCATE ON audit_records
+FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('audit records are never deleted');
+
+-- What is written over all logs stays as it is, and stays there.
+CREATE TRIGGER log_leaves_unchanged BEFORE UPDATE OR DELETE OR TRUNCATE ON log_leaves
+FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('entries over all logs are never changed or deleted');
+
+-- Whom a token lets in and with which secret stays as it is.
+CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, digest, created_at ON tokens
+FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('tokens are never changed but for their use and their end');
+
+-- What was revoked stays revoked.
+CREATE TRIGGER tokens_stay_revoked BEFORE UPDATE OF revoked_at ON tokens
+FOR EACH ROW WHEN (old.revoked_at IS NOT NULL AND new.revoked_at IS NULL)
+EXECUTE FUNCTION memoir_refuse('tokens that were revoked are never valid again');
+
+-- Who is asked and when stays as it is.
+CREATE TRIGGER access_requests_unchanged BEFORE UPDATE OF id, agent_id, requested_at ON access_requests
+FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('requests for access are never changed but for what becomes of them');
+
+-- What is over stays over.
+CREATE TRIGGER access_requests_stay_over BEFORE UPDATE ON access_requests
+FOR EACH ROW WHEN (old.state NOT IN ('asked', 'granted'))
+EXECUTE FUNCTION memoir_refuse('requests for access that are over are never open again');
+
+-- What was asked stays there.
+CREATE TRIGGER access_requests_undeleted BEFORE DELETE OR TRUNCATE ON access_requests
+FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('requests for access are never deleted');
+
+-- Who it is stays as it is.
+CREATE TRIGGER users_unchanged BEFORE UPDATE OF id, account_id, folded_name, created_at ON users
+FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('users are never changed but for how they sign in and their end');
+
+-- Who was removed stays removed.
+CREATE TRIGGER users_stay_removed BEFORE UPDATE ON users
+FOR EACH ROW WHEN (old.removed_at IS NOT NULL)
+EXECUTE FUNCTION memoir_refuse('a removed user does not return');
+
+-- Users are removed, not deleted: the installation stays closed.
+CREATE TRIGGER users_undeleted BEFORE DELETE OR TRUNCATE ON users
+FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('users are never deleted');
+
+-- Enters the end of a session for every receiver that there is then.
+CREATE FUNCTION memoir_tell_end() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- A session that comes with a new agent ended elsewhere.
+    IF tg_op = 'UPDATE' OR (SELECT version FROM agents WHERE id = new.agent_id) > 1 THEN
+        INSERT INTO deliveries (receiver, session_id, attempt, due_at)
+        SELECT digest, new.id, 0, new.ended_at FROM receivers WHERE closed_at IS NULL;
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- The end of a session is told.
+CREATE TRIGGER sessions_ended AFTER UPDATE OF ended_at ON sessions
+FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION memoir_tell_end();
+
+-- So is that of a session that is written once it has ended.
+CREATE TRIGGER sessions_ended_at_once AFTER INSERT ON sessions
+FOR EACH ROW WHEN (new.ended_at IS NOT NULL) EXECUTE FUNCTION memoir_tell_end();
+
+-- The second wall: whoever has not said in the transaction whose rows are to be reached, reaches none. What a
+-- transaction may reach is an account or an agent by its identifier in hexadecimal digits, or `*` for what
+-- spans accounts. The owner of the tables is held by it too; only a superuser is not.
+DO $$
+DECLARE
+    reach CONSTANT text := $q$current_setting('memoir.account', true)$q$;
+    one record;
+BEGIN
+    FOR one IN SELECT * FROM (VALUES
+        ('accounts', 'account', 'id'), ('agents', 'account', 'account_id'), ('sessions', 'account', 'account_id'),
+        ('tokens', 'account', 'account_id'), ('users', 'account', 'account_id'),
+        ('replies', 'account', 'account_id'), ('transcripts', 'account', 'account_id'),
+        ('agent_prompts', 'agent', 'agent_id'), ('memories', 'agent', 'agent_id'),
+        ('audit_records', 'agent', 'agent_id'), ('transcript_messages', 'agent', 'agent_id'),
+        ('access_requests', 'agent', 'agent_id'), ('log_leaves', 'any', NULL), ('receivers', 'any', NULL),
+        ('deliveries', 'any', NULL)) AS walls (name, kind, key)
+    LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', one.name);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', one.name);
+        EXECUTE format('CREATE POLICY reach ON %I USING (%s)', one.name, CASE one.kind
+            WHEN 'any' THEN format($q$coalesce(%s, '') <> ''$q$, reach)
+            WHEN 'account' THEN format($q$%s IN ('*', encode(%I, 'hex'))$q$, reach, one.key)
+            -- Those of an agent that is reached itself.
+            ELSE format($q$current_setting('memoir.agent', true) = encode(%1$I, 'hex')
+                OR current_setting('memoir.agent', true) = '*' AND EXISTS (SELECT 1 FROM agents WHERE id = %1$I)$q$,
+                one.key) END);
+    END LOOP;
+END $$;

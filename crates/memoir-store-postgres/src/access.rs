@@ -1,0 +1,287 @@
+//! Who may come in, and what was answered: tokens, users and replies. Nothing here reads an agent's memories.
+
+use async_trait::async_trait;
+use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
+use memoir_store::{
+    Access, Document, Error, ReplyRow, Result, TokenRow, UserRow,
+    decode::{self},
+    reply_columns, token_columns, user_columns,
+};
+
+use crate::{
+    PostgresStore, commit,
+    error::Fault,
+    pool::{Reach, Statement, met},
+    value::{Value, all, count, first, sought},
+};
+
+/// Keeps others from making and removing users until the transaction ends: what is decided by a look at all of
+/// them stays true.
+const LOCK_USERS: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
+
+impl PostgresStore {
+    /// Makes a user, with `only_first` where there is none; whether it was made.
+    async fn make_user(&self, user: &UserRow, only_first: bool) -> Result<bool> {
+        let values = values![
+            user.id.as_bytes(),
+            user.account.as_bytes(),
+            &*user.columns.folded_name,
+            user.columns.created_at,
+            user.columns.removed_at,
+            count(user.document.version, "users", "version")?,
+            user.document.open.as_bytes(),
+            &user.document.sealed.0[..],
+            only_first,
+        ];
+        let sql = "INSERT INTO users (id, account_id, folded_name, created_at, removed_at, version, open, sealed) \
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
+             WHERE NOT $9 OR NOT EXISTS (SELECT 1 FROM users) RETURNING 1";
+        let statements = [
+            Statement::new(LOCK_USERS, values![]),
+            Statement::new(sql, values),
+        ];
+        match self.write(Reach::Fleet, &statements).await {
+            Ok(answers) => Ok(answers.last().is_some_and(|rows| !rows.is_empty())),
+            Err(fault) if fault.broken() == Some("users_by_name") => Err(Error::NameTaken),
+            Err(fault) if fault.is_taken() => Err(Error::Conflict),
+            Err(fault) => Err(fault.into()),
+        }
+    }
+}
+
+#[async_trait]
+impl Access for PostgresStore {
+    async fn put_token(&self, token: &TokenRow) -> Result<()> {
+        let about =
+            |problem: &str| Error::inconsistent("tokens", format!("{} {problem}", token.id));
+        let mut statements = Vec::new();
+        if let Some(agent) = &token.agent {
+            // The agent stays its account's while the token is written.
+            let sql = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents WHERE id = $1 AND account_id = $2 \
+                 FOR KEY SHARE) AS found";
+            let values = values![agent.as_bytes(), token.account.as_bytes()];
+            statements.push(Statement::new(sql, values));
+        }
+        statements.push(commit::write_tokens(std::slice::from_ref(token))?);
+        let last = statements.len() - 1;
+        match self.write(Reach::Account(token.account), &statements).await {
+            Err(fault) if fault.broken() == Some("tokens_by_digest") => {
+                Err(about("has the digest of another token"))
+            }
+            Err(fault) if fault.is_unmet(last) => Err(about("is another token, or was revoked")),
+            Err(fault) if fault.is_unmet(0) => {
+                Err(about("is of an agent that its account has not"))
+            }
+            written => written.map(drop).map_err(Error::from),
+        }
+    }
+
+    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
+        let sql = concat!(
+            "SELECT ",
+            token_columns!(),
+            ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) FROM tokens WHERE digest = $1"
+        );
+        // Whose it is is not known before it is found.
+        first(
+            &self.rows(Reach::Fleet, sql, values![digest]).await?,
+            decode::bearer,
+        )
+    }
+
+    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
+        let sql = concat!(
+            "SELECT ",
+            token_columns!(),
+            " FROM tokens WHERE account_id = $1 ORDER BY created_at, id"
+        );
+        let values = values![account.as_bytes()];
+        all(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            decode::token,
+        )
+    }
+
+    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
+        let sql = concat!(
+            "SELECT ",
+            token_columns!(),
+            " FROM tokens WHERE agent_id = $1 AND account_id = $2 ORDER BY created_at, id"
+        );
+        let values = values![scope.agent.as_bytes(), scope.account.as_bytes()];
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::token,
+        )
+    }
+
+    async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let tokens = uses.iter().map(|(token, _)| Some(&token.as_bytes()[..]));
+        let times = uses.iter().map(|(_, at)| Some(at.microseconds()));
+        let values = vec![
+            Value::ByteLists(tokens.collect()),
+            Value::Integers(times.collect()),
+        ];
+        // In one order, so that of two who note the same tokens none waits for the other in a circle.
+        let sql = "UPDATE tokens SET last_used_at = given.used_at \
+             FROM (SELECT tokens.id, max(used_at) AS used_at FROM unnest($1, $2) AS used (id, used_at) \
+                 JOIN tokens ON tokens.id = used.id GROUP BY tokens.id) AS given \
+             WHERE tokens.id = given.id AND (last_used_at IS NULL OR last_used_at < given.used_at)";
+        self.write(Reach::Fleet, &[Statement::new(sql, values)])
+            .await?;
+        Ok(())
+    }
+
+    async fn create_user(&self, user: &UserRow) -> Result<()> {
+        self.make_user(user, false).await.map(drop)
+    }
+
+    async fn create_first_user(&self, user: &UserRow) -> Result<bool> {
+        self.make_user(user, true).await
+    }
+
+    async fn put_user(&self, user: &UserRow) -> Result<bool> {
+        let values = values![
+            user.id.as_bytes(),
+            user.account.as_bytes(),
+            count(user.document.version, "users", "version")?,
+            user.columns.removed_at,
+            user.document.open.as_bytes(),
+            &user.document.sealed.0[..],
+        ];
+        let others = "SELECT 1 / count(*) FROM (SELECT 1 FROM users WHERE removed_at IS NULL AND id <> $1 LIMIT 1) \
+             AS another";
+        let mut statements = Vec::new();
+        if user.columns.removed_at.is_some() {
+            statements.push(Statement::new(LOCK_USERS, values![]));
+            statements.push(Statement::new(others, values![user.id.as_bytes()]));
+        }
+        let sql = "UPDATE users SET version = $3, removed_at = $4, open = $5, sealed = $6 \
+             WHERE id = $1 AND account_id = $2 AND version = $3 - 1 AND removed_at IS NULL";
+        statements.push(met(sql, 1, values));
+        let last = statements.len() - 1;
+        match self.write(Reach::Fleet, &statements).await {
+            Ok(_) => Ok(true),
+            Err(fault) if fault.is_unmet(last) => Err(Error::Conflict),
+            Err(fault @ Fault::Refused(1, _)) if fault.is_unmet(1) => Ok(false),
+            Err(fault) => Err(fault.into()),
+        }
+    }
+
+    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
+        let sql = concat!(
+            "SELECT ",
+            user_columns!(),
+            " FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY created_at, id"
+        );
+        let values = values![account.as_bytes()];
+        all(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            decode::user,
+        )
+    }
+
+    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
+        let sql = concat!(
+            "SELECT ",
+            user_columns!(),
+            " FROM users WHERE account_id = $1 AND folded_name = $2 AND removed_at IS NULL"
+        );
+        let values = values![account.as_bytes(), sought(folded_name)];
+        first(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            decode::user,
+        )
+    }
+
+    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
+        let sql = concat!(
+            "SELECT ",
+            user_columns!(),
+            " FROM users WHERE id = $1 AND account_id = $2"
+        );
+        let values = values![id.as_bytes(), account.as_bytes()];
+        first(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            decode::user,
+        )
+    }
+
+    async fn has_users(&self) -> Result<bool> {
+        let sql = "SELECT 1 FROM users LIMIT 1";
+        Ok(!self.rows(Reach::Fleet, sql, values![]).await?.is_empty())
+    }
+
+    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
+        let enter = "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
+             VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, key_digest) DO NOTHING RETURNING 1";
+        let look = concat!(
+            "SELECT ",
+            reply_columns!(),
+            " FROM replies WHERE account_id = $1 AND key_digest = $2"
+        );
+        let key = || values![reply.account.as_bytes(), &reply.key_digest];
+        let mut row = key();
+        row.extend(values![&reply.request_digest, reply.recorded_at]);
+        let statements = [Statement::new(enter, row), Statement::new(look, key())];
+        // One that is forgotten between the two statements is entered the next time.
+        for _ in 0..3 {
+            let answers = self
+                .write(Reach::Account(reply.account), &statements)
+                .await?;
+            let [entered, found] = answers.as_slice() else {
+                break;
+            };
+            if !entered.is_empty() {
+                return Ok(None);
+            }
+            if let Some(found) = first(found, decode::reply)? {
+                return Ok(Some(found));
+            }
+        }
+        // One that was neither entered nor found would be carried out with every repetition.
+        Err(Error::inconsistent("replies", "a row was not written"))
+    }
+
+    async fn end_reply(
+        &self,
+        account: AccountId,
+        key_digest: &[u8; 32],
+        answer: Option<Document>,
+    ) -> Result<()> {
+        let mut values = values![account.as_bytes(), key_digest];
+        let sql = match &answer {
+            Some(answer) => {
+                let version = count(answer.version, "replies", "version")?;
+                values.extend(values![
+                    version,
+                    answer.open.as_bytes(),
+                    &answer.sealed.0[..]
+                ]);
+                "UPDATE replies SET version = $3, open = $4, sealed = $5 \
+                 WHERE account_id = $1 AND key_digest = $2 RETURNING 1"
+            }
+            None => "DELETE FROM replies WHERE account_id = $1 AND key_digest = $2 RETURNING 1",
+        };
+        self.writes(Reach::Account(account), sql, values)
+            .await
+            .map(drop)
+    }
+
+    async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()> {
+        let mut values = values![before];
+        let (reach, sql) = match &account {
+            None => (Reach::Fleet, "DELETE FROM replies WHERE recorded_at < $1"),
+            Some(account) => {
+                values.push(account.as_bytes().into());
+                let sql = "UPDATE replies SET version = NULL, open = NULL, sealed = NULL \
+                     WHERE account_id = $2 AND recorded_at < $1 AND version IS NOT NULL";
+                (Reach::Account(*account), sql)
+            }
+        };
+        self.writes(reach, sql, values).await.map(drop)
+    }
+}

@@ -1,0 +1,367 @@
+//! One agent: what is looked up of it, and what is decided on it.
+
+use async_trait::async_trait;
+use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::Number};
+use memoir_store::{
+    AccessRow, AgentQuery, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow, RecordFilter,
+    Result, Selection, SessionRow, Snapshot, Store, access_columns, agent_columns,
+    decode::{self, Columns},
+    memory_columns, record_columns, session_columns,
+};
+
+use crate::{
+    PostgresStore, commit,
+    pool::{Reach, Statement},
+    value::{Value, all, count, first, sought},
+};
+
+/// That the agent `$1` is one of the account `$2`: asked with everything that knows the agent only.
+macro_rules! is_theirs {
+    () => {
+        " EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2) "
+    };
+}
+
+pub(crate) const AGENT: &str = concat!(
+    "SELECT ",
+    agent_columns!(),
+    " FROM agents WHERE id = $1 AND account_id = $2"
+);
+
+/// The numbers that a column can hold; no row has another one.
+fn numbers(wanted: impl Iterator<Item = u64>) -> Value<'static> {
+    let numbers = wanted.filter_map(|number| i64::try_from(number).ok());
+    Value::Integers(numbers.map(Some).collect())
+}
+
+fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
+    values![scope.agent.as_bytes(), scope.account.as_bytes()]
+}
+
+/// The statement for a selection; `None` where none is wanted.
+fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<Statement<'scope>> {
+    let mut values = scoped(scope);
+    let condition = match selection {
+        Selection::None => return None,
+        Selection::Numbers(wanted) => {
+            values.push(numbers(wanted.iter().map(|number| number.0)));
+            "number = ANY ($3)"
+        }
+        Selection::KeptCore => "kind = 'core' AND discarded_at IS NULL",
+        Selection::Core => "kind = 'core'",
+        Selection::Context { journal_after } => {
+            values.push((*journal_after).into());
+            "discarded_at IS NULL AND (kind = 'core' OR kind = 'journal' AND created_at > $3)"
+        }
+        Selection::Kept => "discarded_at IS NULL",
+        Selection::All => "true",
+    };
+    let sql = concat!(
+        "SELECT ",
+        memory_columns!(),
+        " FROM memories WHERE agent_id = $1 AND ",
+        is_theirs!(),
+        " AND "
+    );
+    Some(Statement::new(format!("{sql}{condition}"), values))
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>> {
+        let agent = scope.agent.as_bytes();
+        let mut statements = vec![
+            Statement::new(AGENT, scoped(&scope)),
+            Statement::new(
+                "SELECT agent_id, body FROM agent_prompts WHERE agent_id = $1",
+                values![agent],
+            ),
+            Statement::new(
+                "SELECT id FROM sessions \
+                 WHERE agent_id = $1 AND state IN ('queued', 'asking', 'open')",
+                values![agent],
+            ),
+        ];
+        if let Some(session) = &wanted.session {
+            statements.push(Statement::new(
+                concat!(
+                    "SELECT ",
+                    session_columns!(),
+                    " FROM sessions WHERE id = $1 AND agent_id = $2"
+                ),
+                values![session.as_bytes(), agent],
+            ));
+        }
+        statements.extend(memories(&scope, &wanted.memories));
+        let answers = self.read(Reach::Agent(scope), &statements).await?;
+        let mut answers = answers.iter();
+        let mut next = || answers.next().map(Vec::as_slice).unwrap_or_default();
+        let Some(agent) = first(next(), decode::agent)? else {
+            return Ok(None);
+        };
+        let prompts = first(next(), |row| {
+            let mut columns = Columns::new(row, "agent_prompts");
+            columns.id()?;
+            columns.stored_text()
+        })?;
+        let running_session = first(next(), |row| {
+            Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?))
+        })?;
+        let session = match wanted.session {
+            Some(_) => first(next(), decode::session)?,
+            None => None,
+        };
+        let mut memories = all(next(), decode::memory)?;
+        memories.sort_by_key(|memory| (memory.created_at, memory.number));
+        Ok(Some(Snapshot {
+            agent,
+            prompts: prompts.ok_or_else(|| {
+                Error::inconsistent("agent_prompts", format!("row {} is missing", scope.agent))
+            })?,
+            memories,
+            session,
+            running_session,
+        }))
+    }
+
+    async fn memories(&self, scope: AgentScope, wanted: &[Number]) -> Result<Vec<MemoryRow>> {
+        let mut values = scoped(&scope);
+        values.push(numbers(wanted.iter().map(|number| number.0)));
+        let sql = concat!(
+            "SELECT ",
+            memory_columns!(),
+            " FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND EXISTS (SELECT 1 FROM agents \
+                 WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) ORDER BY number"
+        );
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::memory,
+        )
+    }
+
+    async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>> {
+        // No row has a number that a column cannot hold.
+        let Ok(after) = count(page.after, "memories", "number") else {
+            return Ok(Vec::new());
+        };
+        let mut values = scoped(&scope);
+        values.extend(values![
+            after,
+            page.kind.map(|kind| kind.as_str()),
+            page.since,
+            page.until,
+            page.with_discarded,
+            page.protected,
+            page.faded.map(|faded| faded.until),
+            page.faded.is_some_and(|faded| faded.is_faded),
+            page.limit,
+        ]);
+        let sql = concat!(
+            "SELECT ",
+            memory_columns!(),
+            " FROM memories WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND number > $3 AND ($4 IS NULL OR kind = $4) AND ($5 IS NULL OR created_at >= $5) \
+                 AND ($6 IS NULL OR created_at <= $6) AND ($7 OR discarded_at IS NULL) \
+                 AND ($8 IS NULL OR constitutional = $8) \
+                 AND ($9 IS NULL OR (kind = 'journal' AND created_at <= $9) = $10) \
+                 ORDER BY number LIMIT $11"
+        );
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::memory,
+        )
+    }
+
+    async fn session_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>> {
+        // No session begins as late as the largest number that a column can hold.
+        let (started_at, id) = match &before {
+            Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
+            None => (i64::MAX, &[0; 16]),
+        };
+        let mut values = scoped(&scope);
+        values.extend(values![started_at, id, limit]);
+        let sql = concat!(
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND (started_at, id) < ($3, $4) ORDER BY started_at DESC, id DESC LIMIT $5"
+        );
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::session,
+        )
+    }
+
+    async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>> {
+        self.session_page(scope, None, limit).await
+    }
+
+    async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
+        // No record has a number that a column cannot hold, and every one that it can hold is before one that
+        // it cannot.
+        let Ok(from) = count(filter.from_seq, "audit_records", "seq") else {
+            return Ok(Vec::new());
+        };
+        let before = filter.before_seq.and_then(|seq| i64::try_from(seq).ok());
+        let mut values = filter_values(filter);
+        values.extend(values![
+            scope.agent.as_bytes(),
+            scope.account.as_bytes(),
+            from,
+            before,
+            filter.last.or(filter.first).map(i64::from),
+        ]);
+        let sql = concat!(
+            "SELECT ",
+            record_columns!(),
+            " FROM audit_records WHERE agent_id = $8 \
+                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $8 AND agents.account_id = $9) \
+                 AND seq >= $10 AND ($11 IS NULL OR seq < $11) AND "
+        );
+        let turn = match filter.last {
+            Some(_) => "DESC",
+            None => "ASC",
+        };
+        let sql = format!("{sql}{FILTER} ORDER BY seq {turn} LIMIT $12");
+        let rows = self.rows(Reach::Agent(scope), sql, values).await?;
+        let mut records = all(&rows, decode::record)?;
+        if filter.last.is_some() {
+            records.reverse();
+        }
+        Ok(records)
+    }
+
+    async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
+        let mut values = scoped(&scope);
+        values.push(numbers(seqs.iter().copied()));
+        let sql = concat!(
+            "SELECT ",
+            record_columns!(),
+            " FROM audit_records WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND seq = ANY ($3) ORDER BY seq"
+        );
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::record,
+        )
+    }
+
+    async fn access_request(
+        &self,
+        scope: AgentScope,
+        id: AccessRequestId,
+    ) -> Result<Option<AccessRow>> {
+        let mut values = scoped(&scope);
+        values.push(id.as_bytes().into());
+        let sql = concat!(
+            "SELECT ",
+            access_columns!(),
+            " FROM access_requests WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND id = $3"
+        );
+        first(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::access_request,
+        )
+    }
+
+    async fn access_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, AccessRequestId)>,
+        limit: u32,
+    ) -> Result<Vec<AccessRow>> {
+        // No request is made as late as the largest number that a column can hold.
+        let (requested_at, id) = match &before {
+            Some((requested_at, id)) => (requested_at.microseconds(), id.as_bytes()),
+            None => (i64::MAX, &[0; 16]),
+        };
+        let mut values = scoped(&scope);
+        values.extend(values![requested_at, id, limit]);
+        let sql = concat!(
+            "SELECT ",
+            access_columns!(),
+            " FROM access_requests WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND (requested_at, id) < ($3, $4) ORDER BY requested_at DESC, id DESC LIMIT $5"
+        );
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::access_request,
+        )
+    }
+
+    async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
+        let sql = concat!(
+            "SELECT ",
+            access_columns!(),
+            " FROM access_requests WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND state IN ('asked', 'granted') ORDER BY requested_at, id"
+        );
+        let rows = self.rows(Reach::Agent(scope), sql, scoped(&scope)).await?;
+        all(&rows, decode::access_request)
+    }
+
+    async fn renew_lease(
+        &self,
+        scope: AgentScope,
+        session: SessionId,
+        holder: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        let mut values = scoped(&scope);
+        values.extend(values![session.as_bytes(), holder.cast_signed(), until]);
+        let sql = concat!(
+            "UPDATE sessions SET lease_until = $5 WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND id = $3 AND lease_holder = $4 AND state IN ('queued', 'asking', 'open') RETURNING 1"
+        );
+        self.writes(Reach::Agent(scope), sql, values).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        commit::write(self.connections(), commit).await
+    }
+
+    async fn commit_all(&self, commits: Commits) -> Result<()> {
+        commit::write_all(self.connections(), commits).await
+    }
+}
+
+/// What of a filter says which records, wherever they stand: the values of [`FILTER`].
+pub(crate) fn filter_values(filter: &RecordFilter) -> Vec<Value<'_>> {
+    let actions = match filter.actions.as_slice() {
+        [] => Value::NoTexts,
+        actions => Value::Texts(actions.iter().map(|one| Some(one.as_str())).collect()),
+    };
+    let mut values = values![
+        filter.session.as_ref().map(SessionId::as_bytes),
+        // No memory has a number that a column cannot hold.
+        filter
+            .memory
+            .map(|memory| i64::try_from(memory.0).unwrap_or(-1)),
+        filter.since,
+        filter.until,
+        filter.actor.map(|kind| kind.as_str()),
+        filter.actor_name.as_deref().map(sought),
+    ];
+    values.push(actions);
+    values
+}
+
+/// A part of a filter that is left out is `NULL`, and no part of the plan.
+pub(crate) const FILTER: &str = "($1 IS NULL OR session_id = $1) AND ($2 IS NULL OR memory = $2) \
+     AND ($3 IS NULL OR recorded_at >= $3) AND ($4 IS NULL OR recorded_at <= $4) \
+     AND ($5 IS NULL OR actor_kind = $5) \
+     AND ($6 IS NULL OR strpos(lower(actor_name), lower($6 COLLATE \"C\")) > 0) \
+     AND ($7 IS NULL OR action = ANY ($7))";

@@ -1,0 +1,248 @@
+//! The store's check of itself. Findings name tables, numbers and identifiers, never words.
+
+use memoir_store::{
+    Error, Finding, Result, access_columns, account_columns, agent_columns,
+    decode::{self, Row},
+    leaf_columns, memory_columns, record_columns, reply_columns, session_columns, token_columns,
+    user_columns,
+};
+
+use crate::{
+    migrate::MIGRATIONS,
+    pool::{Connections, Reach, Statement},
+    value::Line,
+};
+
+/// Findings of one kind that are named; a broken table would otherwise fill screens.
+const NAMED: usize = 20;
+
+const RESTORE: &str = "stop Memoir, keep a copy of the database, and restore the last backup";
+const COMPARE: &str =
+    "compare it with a checkpoint kept outside and with the last backup: records are missing";
+const ALTERED: &str =
+    "compare it with a checkpoint kept outside and with the last backup: somebody altered it";
+
+fn finding(problem: String, advice: &str) -> Finding {
+    Finding {
+        problem,
+        advice: advice.to_owned(),
+    }
+}
+
+/// A function that reads a row as anybody would.
+type Read = fn(&dyn Row) -> Result<()>;
+
+/// Every table's rows.
+const TABLES: [(&str, Read); 10] = [
+    (
+        concat!("SELECT ", account_columns!(), " FROM accounts"),
+        |row| decode::account(row).map(drop),
+    ),
+    (
+        concat!("SELECT ", agent_columns!(), " FROM agents"),
+        |row| decode::agent(row).map(drop),
+    ),
+    (
+        concat!("SELECT ", memory_columns!(), " FROM memories"),
+        |row| decode::memory(row).map(drop),
+    ),
+    (
+        concat!("SELECT ", session_columns!(), " FROM sessions"),
+        |row| decode::session(row).map(drop),
+    ),
+    (
+        concat!("SELECT ", record_columns!(), " FROM audit_records"),
+        |row| decode::record(row).map(drop),
+    ),
+    (
+        concat!("SELECT ", leaf_columns!(), " FROM log_leaves"),
+        |row| decode::leaf(row).map(drop),
+    ),
+    (
+        concat!("SELECT ", token_columns!(), " FROM tokens"),
+        |row| decode::token(row).map(drop),
+    ),
+    (concat!("SELECT ", user_columns!(), " FROM users"), |row| {
+        decode::user(row).map(drop)
+    }),
+    (
+        concat!("SELECT ", access_columns!(), " FROM access_requests"),
+        |row| decode::access_request(row).map(drop),
+    ),
+    (
+        concat!("SELECT ", reply_columns!(), " FROM replies"),
+        |row| decode::reply(row).map(drop),
+    ),
+];
+
+/// Statements that answer with a text for each thing that is wrong, and what to do then.
+const RULES: [(&str, &str); 6] = [
+    (
+        "SELECT format('table `agent_prompts`: row %s is missing', encode(id, 'hex')) FROM agents \
+         WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_id = id) LIMIT 20",
+        RESTORE,
+    ),
+    (
+        "SELECT format('table `audit_records`: the log of %s has %s records from %s to %s, and its next one would \
+             be %s', encode(id, 'hex'), entries, coalesce(first, 1), coalesce(last, 0), next_seq) \
+         FROM agents CROSS JOIN LATERAL (SELECT count(*) AS entries, min(seq) AS first, max(seq) AS last \
+             FROM audit_records WHERE agent_id = id) AS log \
+         WHERE coalesce(first, 1) <> 1 OR coalesce(last, 0) <> entries OR next_seq <> entries + 1",
+        COMPARE,
+    ),
+    (
+        "SELECT format('table `agents`: the head of %s is not the hash of its record %s', encode(id, 'hex'), seq) \
+         FROM agents JOIN audit_records ON agent_id = id AND seq = next_seq - 1 WHERE hash <> head LIMIT 20",
+        ALTERED,
+    ),
+    (
+        "SELECT format('table `log_leaves`: it has %s entries, from %s to %s', entries, first, last) \
+         FROM (SELECT count(*) AS entries, min(position) AS first, max(position) AS last FROM log_leaves) AS log \
+         WHERE entries > 0 AND (first <> 0 OR last <> entries - 1)",
+        COMPARE,
+    ),
+    (
+        "SELECT format('table `log_leaves`: row %s has another hash for record %s of %s than its log', \
+             position, leaf.seq, encode(leaf.agent_id, 'hex')) \
+         FROM log_leaves AS leaf JOIN audit_records AS record \
+             ON record.agent_id = leaf.agent_id AND record.seq = leaf.seq \
+         WHERE record.hash <> leaf.head LIMIT 20",
+        ALTERED,
+    ),
+    (
+        "SELECT format('table `tokens`: row %s is of %s, which its account has not', \
+             encode(tokens.id, 'hex'), encode(agent_id, 'hex')) \
+         FROM tokens LEFT JOIN agents ON agents.id = agent_id AND agents.account_id = tokens.account_id \
+         WHERE agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
+        ALTERED,
+    ),
+];
+
+/// Rows that are fetched at once while all of a table are read.
+const FETCHED: usize = 1_000;
+
+/// Everything that is wrong with the database, as it is at one instant.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
+    let mut findings = form(connections).await?;
+    let mut connection = connections.take().await?;
+    let mut opening = Some(Reach::Fleet.looking());
+    for (sql, read) in TABLES {
+        let declare = format!("DECLARE every NO SCROLL CURSOR FOR {sql}");
+        connection
+            .send(
+                opening.take().as_deref(),
+                &[Statement::new(declare, values![])],
+                None,
+            )
+            .await?;
+        let mut named = 0;
+        loop {
+            let fetch = Statement::new(format!("FETCH {FETCHED} FROM every"), values![]);
+            let rows = connection.send(None, &[fetch], None).await?.concat();
+            for row in &rows {
+                if let Err(error) = read(&Line(row))
+                    && named < NAMED
+                {
+                    named += 1;
+                    findings.push(finding(error.to_string(), RESTORE));
+                }
+            }
+            if rows.len() < FETCHED {
+                break;
+            }
+        }
+        connection
+            .send(None, &[Statement::new("CLOSE every", values![])], None)
+            .await?;
+    }
+    let rules = RULES.map(|(sql, _)| Statement::new(sql, values![]));
+    let answers = connection.send(None, &rules, Some("COMMIT")).await?;
+    connection.give_back();
+    for (rows, (_, advice)) in answers.iter().zip(RULES) {
+        for row in rows {
+            let problem = row
+                .try_get(0)
+                .map_err(|_| Error::Driver("an answer of the check is no text".to_owned()))?;
+            findings.push(finding(problem, advice));
+        }
+    }
+    Ok(findings)
+}
+
+/// Names of what there is in the schema, as far as it can act or refuse by itself; a table only where its rows are
+/// walled off for its owner too, a trigger only where it is on.
+const OBJECTS: &str = "SELECT 'table', relname::text FROM pg_class \
+     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relforcerowsecurity \
+         AND relrowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid) \
+     UNION ALL SELECT 'index', relname::text FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid \
+         WHERE relnamespace = current_schema()::regnamespace AND indisvalid AND NOT indisprimary \
+     UNION ALL SELECT 'trigger', tgname::text FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid \
+         WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal AND tgenabled IN ('O', 'A')";
+
+/// What is there beside them: on which table it is, its kind and its name.
+const STRANGERS: &str = "SELECT tgrelid::regclass::text, 'trigger', tgname::text FROM pg_trigger \
+         JOIN pg_class ON pg_class.oid = tgrelid \
+         WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal \
+     UNION ALL SELECT tablename::text, 'rule', rulename::text FROM pg_rules WHERE schemaname = current_schema()";
+
+/// The kind and name of what the migrations make.
+fn made() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = MIGRATIONS
+        .iter()
+        .flat_map(|migration| migration.sql.lines());
+    lines.filter_map(|line| {
+        let mut words = line.strip_prefix("CREATE ")?.split_whitespace();
+        let kind = match words.next()? {
+            "UNIQUE" => words.next()?,
+            kind => kind,
+        };
+        let kinds = [
+            ("TABLE", "table"),
+            ("INDEX", "index"),
+            ("TRIGGER", "trigger"),
+        ];
+        let (_, kind) = kinds.into_iter().find(|(known, _)| *known == kind)?;
+        Some((kind, words.next()?))
+    })
+}
+
+/// What of the tables, and of what can act by itself, is not as the migrations make it. Compares names, not what
+/// is behind them.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
+    let statements = [OBJECTS, STRANGERS].map(|sql| Statement::new(sql, values![]));
+    let answers = connections.read(Reach::Fleet, &statements).await?;
+    let [found, others] = answers.as_slice() else {
+        return Err(Error::Driver("answers are missing".to_owned()));
+    };
+    let text = |row: &tokio_postgres::Row, at| row.try_get::<_, String>(at).unwrap_or_default();
+    let found: Vec<_> = found
+        .iter()
+        .map(|row| (text(row, 0), text(row, 1)))
+        .collect();
+    let is_there =
+        |(kind, name): &(&str, &str)| found.iter().any(|one| one.0 == *kind && one.1 == *name);
+    let missing = made().filter(|one| !is_there(one));
+    let mut problems: Vec<_> = missing
+        .map(|(kind, name)| format!("{kind} `{name}` is missing, is turned off, or has no policy"))
+        .collect();
+    let is_ours = |table: &str| made().any(|made| made == ("table", table));
+    for row in others {
+        let (table, kind, name) = (text(row, 0), text(row, 1), text(row, 2));
+        let is_known = made().any(|made| made == (&*kind, &*name));
+        if is_ours(&table) && !is_known {
+            problems.push(format!("{kind} `{name}` is not Memoir's"));
+        }
+    }
+    let told = problems.into_iter().take(NAMED).map(|problem| {
+        let problem =
+            format!("the form of the database was changed by somebody else than Memoir: {problem}");
+        finding(problem, RESTORE)
+    });
+    Ok(told.collect())
+}

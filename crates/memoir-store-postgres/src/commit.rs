@@ -1,0 +1,445 @@
+//! The statements of one decision.
+
+use std::{collections::BTreeSet, sync::atomic::Ordering};
+
+use memoir_domain::{SessionId, absorption::MessageState};
+use memoir_store::{
+    AccessRow, AgentRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, Result, SessionRow,
+    StoredText, TokenRow,
+};
+
+use crate::{
+    error::Fault,
+    pool::{Connection, Connections, Reach, Statement, met},
+    value::{Value, column, count},
+};
+
+/// Rows up to which one statement writes them.
+const ROWS: usize = 1_000;
+
+/// What a statement of a decision is about, and with it what it means that the database refuses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum About {
+    Agent,
+    Prompts,
+    Memories,
+    Sessions,
+    Bodies,
+    Tokens,
+    Requests,
+    Messages,
+    Records,
+}
+
+/// Statements, and what each is about.
+struct Statements<'commit>(Vec<Statement<'commit>>, Vec<About>);
+
+impl<'commit> Statements<'commit> {
+    fn add(&mut self, about: About, statement: Statement<'commit>) {
+        self.0.push(statement);
+        self.1.push(about);
+    }
+}
+
+/// Writes one decision in one round trip. Where the answer is lost, gives the decision back.
+///
+/// # Errors
+/// As for [`Store::commit`](memoir_store::Store::commit).
+pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<()> {
+    let opening = Reach::Agent(commit.agent.scope).writing();
+    let mut connection = connections.take().await?;
+    let answer = send(&mut connection, Some(&opening), &commit, true).await;
+    match answer {
+        Ok(()) => {
+            connection.give_back();
+            count_progress(&commit);
+            Ok(())
+        }
+        Err(Fault::Lost(_)) => Err(Error::OutcomeUnknown(Box::new(commit))),
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+/// Sends a decision's statements.
+async fn send(
+    connection: &mut Connection,
+    opening: Option<&str>,
+    commit: &Commit,
+    is_whole: bool,
+) -> Result<(), Fault> {
+    // What was decided on an agent as it was need not fit the one that is there now, and is a conflict then, not
+    // an inconsistency: so the version is looked at all the same.
+    let problem = commit.check().err();
+    let Statements(statements, abouts) = match &problem {
+        None => statements(commit)?,
+        Some(_) => agent_only(commit)?,
+    };
+    let closing = match &problem {
+        None => "COMMIT",
+        Some(_) => "ROLLBACK",
+    };
+    let sent = connection
+        .send(opening, &statements, is_whole.then_some(closing))
+        .await;
+    sent.map_err(|fault| meaning(fault, &abouts, commit))?;
+    problem.map_or(Ok(()), |problem| Err(problem.into()))
+}
+
+/// Writes decisions one after the other, as they come.
+///
+/// # Errors
+/// As for [`Store::commit_all`](memoir_store::Store::commit_all).
+pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Result<()> {
+    // Whoever gives them may keep the thread that asks waiting.
+    let (give, mut next) = tokio::sync::mpsc::channel(1);
+    tokio::task::spawn_blocking(move || {
+        while let Some(commit) = commits.next() {
+            let is_last = commit.is_none();
+            if give.blocking_send(commit).is_err() || is_last {
+                break;
+            }
+        }
+    });
+    let mut connection = connections.take().await?;
+    let mut is_begun = false;
+    while let Some(one) = next.recv().await {
+        let Some(commit) = one else {
+            if is_begun {
+                connection.send(None, &[], Some("COMMIT")).await?;
+            }
+            connection.give_back();
+            return Ok(());
+        };
+        let opening = (!is_begun).then(|| Reach::Agent(commit.agent.scope).writing());
+        send(&mut connection, opening.as_deref(), &commit, false).await?;
+        count_progress(&commit);
+        is_begun = true;
+    }
+    Err(Error::Unfinished)
+}
+
+fn count_progress(commit: &Commit) {
+    if let Some(progress) = &commit.progress {
+        progress.fetch_add(commit.memories.len() as u64, Ordering::Relaxed);
+    }
+}
+
+/// What it means for a decision that a statement of it was refused.
+fn meaning(fault: Fault, abouts: &[About], commit: &Commit) -> Fault {
+    let Fault::Refused(at, _) = fault else {
+        return fault;
+    };
+    let is_unmet = fault.is_unmet(at);
+    let agent = commit.agent.scope.agent;
+    let about = |table, problem: &str| {
+        let problem = format!("a row of {agent} {problem}");
+        Error::inconsistent(table, problem).into()
+    };
+    match abouts.get(at) {
+        Some(About::Agent) if fault.broken() == Some("agents_by_name") => Error::NameTaken.into(),
+        Some(About::Agent | About::Bodies | About::Messages) if is_unmet || fault.is_taken() => {
+            Error::Conflict.into()
+        }
+        Some(About::Records) if fault.is_taken() => Error::Conflict.into(),
+        Some(About::Sessions) if fault.broken() == Some("sessions_running") => {
+            Error::SessionRunning.into()
+        }
+        Some(About::Sessions) if is_unmet => about("sessions", "belongs to another agent"),
+        Some(About::Tokens) if fault.broken() == Some("tokens_by_digest") => {
+            about("tokens", "has the digest of another token")
+        }
+        Some(About::Tokens) if is_unmet => about("tokens", "is another token, or was revoked"),
+        Some(About::Requests) if is_unmet => {
+            about("access_requests", "is another request, or is over")
+        }
+        Some(About::Memories | About::Prompts | About::Records) if is_unmet => {
+            about("of a decision", "was not written")
+        }
+        _ => fault,
+    }
+}
+
+/// The statement that holds a decision against the agent's version.
+fn agent_only(commit: &Commit) -> Result<Statements<'_>> {
+    let written = write_agent(commit.expected_version, &commit.agent)?;
+    Ok(Statements(vec![written], vec![About::Agent]))
+}
+
+/// The statements of a decision: first its version, which keeps whoever else decides on the agent waiting.
+fn statements(commit: &Commit) -> Result<Statements<'_>> {
+    let mut statements = agent_only(commit)?;
+    let (agent, account) = (&commit.agent.scope.agent, &commit.agent.scope.account);
+    let agent = agent.as_bytes();
+    if let Some(StoredText(prompts)) = &commit.prompts {
+        let sql = "INSERT INTO agent_prompts (agent_id, body) VALUES ($1, $2) \
+             ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body";
+        statements.add(About::Prompts, met(sql, 1, values![agent, &prompts[..]]));
+    }
+    for memories in apart(&commit.memories, |row| row.number.0) {
+        statements.add(About::Memories, write_memories(agent, memories)?);
+    }
+    for sessions in apart(&commit.sessions, |row| *row.id.as_bytes()) {
+        let written = write_sessions(agent, account.as_bytes(), sessions)?;
+        statements.add(About::Sessions, written);
+    }
+    for bodies in apart(&commit.bodies, |row| row.seq) {
+        statements.add(About::Bodies, write_bodies(agent, bodies)?);
+    }
+    for tokens in apart(&commit.tokens, |row| *row.id.as_bytes()) {
+        statements.add(About::Tokens, write_tokens(tokens)?);
+    }
+    for requests in apart(&commit.access, |row| *row.id.as_bytes()) {
+        statements.add(About::Requests, write_requests(agent, requests)?);
+    }
+    for messages in apart(&commit.messages, |row| row.0) {
+        statements.add(About::Messages, write_states(agent, messages)?);
+    }
+    if commit.agent.columns.erased_at.is_some() {
+        // What is sealed under a key that is gone is of use to nobody.
+        for sql in [
+            "DELETE FROM transcript_messages WHERE agent_id = $1",
+            "DELETE FROM transcripts WHERE agent_id = $1",
+        ] {
+            statements.add(About::Messages, Statement::new(sql, values![agent]));
+        }
+    }
+    for records in commit.records.chunks(ROWS) {
+        statements.add(About::Records, write_records(agent, records)?);
+    }
+    Ok(statements)
+}
+
+/// Rows as they come, as many as one statement writes: it writes none twice, so that of one that comes again the
+/// next statement writes what becomes of it.
+fn apart<R, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> impl Iterator<Item = &[R]> {
+    let mut rest = rows;
+    std::iter::from_fn(move || {
+        let mut keys = BTreeSet::new();
+        let has_room = |row: &&R| keys.len() < ROWS && keys.insert(key(row));
+        let (next, after) = rest.split_at(rest.iter().take_while(has_room).count());
+        rest = after;
+        (!next.is_empty()).then_some(next)
+    })
+}
+
+fn write_agent(expected_version: Option<u64>, agent: &AgentRow) -> Result<Statement<'_>> {
+    let column = |value, name| count(value, "agents", name);
+    let (columns, document) = (&agent.columns, &agent.document);
+    let values = values![
+        agent.scope.agent.as_bytes(),
+        agent.scope.account.as_bytes(),
+        column(expected_version.unwrap_or(0), "version")?,
+        column(columns.next_seq, "next_seq")?,
+        &columns.head,
+        column(columns.ranks.budget_share, "budget_share")?,
+        column(columns.ranks.removable_tokens, "removable_tokens")?,
+        column(columns.ranks.lost_share, "lost_share")?,
+        document.open.as_bytes(),
+        &document.sealed.0[..],
+        &*columns.name,
+        &*columns.folded_name,
+        columns.erased_at,
+        columns.prospect.weekly_after,
+        columns.prospect.due_at,
+        columns.prospect.reflect_after,
+    ];
+    let names = "next_seq, head, budget_share, removable_tokens, lost_share, open, sealed, name, \
+         folded_name, erased_at, weekly_after, due_at, reflect_after";
+    let given = "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16";
+    let sql = match expected_version {
+        None => format!(
+            "INSERT INTO agents (id, account_id, version, {names}) VALUES ($1, $2, $3 + 1, {given})"
+        ),
+        Some(_) => format!(
+            "UPDATE agents SET version = version + 1, ({names}) = ROW ({given}) \
+             WHERE id = $1 AND account_id = $2 AND version = $3"
+        ),
+    };
+    Ok(met(&sql, 1, values))
+}
+
+/// The columns of all rows, by the value of each.
+macro_rules! columns {
+    ($rows:ident: $($value:expr),* $(,)?) => {
+        [$(column($rows, $value)),*]
+    };
+}
+
+/// Counts of all rows.
+fn counts<'row, R>(
+    rows: &'row [R],
+    table: &'static str,
+    name: &str,
+    value: impl Fn(&'row R) -> u64,
+) -> Result<Value<'static>> {
+    let counts = rows
+        .iter()
+        .map(|row| count(value(row), table, name).map(Some));
+    Ok(Value::Integers(counts.collect::<Result<_>>()?))
+}
+
+fn write_memories<'row>(agent: &'row [u8; 16], rows: &'row [MemoryRow]) -> Result<Statement<'row>> {
+    let mut values = values![agent];
+    values.push(counts(rows, "memories", "number", |row| row.number.0)?);
+    values.push(counts(rows, "memories", "version", |row| row.version)?);
+    values.push(counts(rows, "memories", "tokens", |row| row.tokens)?);
+    values.extend(columns![rows:
+        |row| row.kind.as_str(),
+        |row| row.constitutional,
+        |row| row.created_at,
+        |row| row.updated_at,
+        |row| row.discarded_at,
+        |row| row.shredded_at,
+        |row| &row.body.0[..],
+    ]);
+    let sql = "INSERT INTO memories (agent_id, number, version, tokens, kind, constitutional, \
+             created_at, updated_at, discarded_at, shredded_at, body) \
+         SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+         ON CONFLICT (agent_id, number) DO UPDATE SET version = excluded.version, \
+             tokens = excluded.tokens, kind = excluded.kind, constitutional = excluded.constitutional, \
+             created_at = excluded.created_at, updated_at = excluded.updated_at, \
+             discarded_at = excluded.discarded_at, shredded_at = excluded.shredded_at, \
+             body = excluded.body";
+    Ok(met(sql, rows.len(), values))
+}
+
+fn write_sessions<'row>(
+    agent: &'row [u8; 16],
+    account: &'row [u8; 16],
+    rows: &'row [SessionRow],
+) -> Result<Statement<'row>> {
+    let mut values = values![agent, account];
+    values.push(counts(rows, "sessions", "version", |row| {
+        row.document.version
+    })?);
+    values.extend(columns![rows:
+        |row| row.id.as_bytes(),
+        |row| row.columns.ended_at,
+        |row| row.lease.map(|lease| lease.holder.cast_signed()),
+        |row| row.document.open.as_bytes(),
+        |row| &row.document.sealed.0[..],
+        |row| row.columns.state.as_str(),
+        |row| row.columns.driver.as_str(),
+        |row| row.columns.model.as_deref(),
+        |row| row.columns.started_at,
+        |row| row.lease.map(|lease| lease.until),
+    ]);
+    let sql = "INSERT INTO sessions (agent_id, account_id, version, id, ended_at, lease_holder, open, sealed, \
+             state, driver, model, started_at, lease_until) \
+         SELECT $1, $2, * FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+         ON CONFLICT (id) DO UPDATE SET version = excluded.version, ended_at = excluded.ended_at, \
+             lease_holder = excluded.lease_holder, open = excluded.open, sealed = excluded.sealed, \
+             state = excluded.state, driver = excluded.driver, model = excluded.model, \
+             started_at = excluded.started_at, lease_until = excluded.lease_until \
+         WHERE sessions.agent_id = excluded.agent_id";
+    Ok(met(sql, rows.len(), values))
+}
+
+/// Puts bodies in place of those of earlier records.
+fn write_bodies<'row>(agent: &'row [u8; 16], rows: &'row [BodyRow]) -> Result<Statement<'row>> {
+    let table = "audit_records";
+    let mut values = values![agent];
+    values.push(counts(rows, table, "seq", |row| row.seq)?);
+    values.push(counts(rows, table, "body_version", |row| row.body_version)?);
+    values.extend(columns![rows: |row| &row.body.0[..]]);
+    let sql = "UPDATE audit_records SET body = given.body, body_version = given.version \
+         FROM unnest($2, $3, $4) AS given (seq, version, body) \
+         WHERE agent_id = $1 AND audit_records.seq = given.seq AND body_version = given.version - 1";
+    Ok(met(sql, rows.len(), values))
+}
+
+/// Writes tokens. A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
+pub(crate) fn write_tokens(rows: &[TokenRow]) -> Result<Statement<'_>> {
+    let mut values = vec![counts(rows, "tokens", "version", |row| {
+        row.document.version
+    })?];
+    values.extend(columns![rows:
+        |row| row.id.as_bytes(),
+        |row| row.account.as_bytes(),
+        |row| row.agent.as_ref().map(|agent| agent.as_bytes()),
+        |row| &row.columns.digest,
+        |row| row.columns.created_at,
+        |row| row.last_used_at,
+        |row| row.columns.revoked_at,
+        |row| row.document.open.as_bytes(),
+        |row| &row.document.sealed.0[..],
+    ]);
+    let sql = "INSERT INTO tokens (version, id, account_id, agent_id, digest, created_at, last_used_at, \
+             revoked_at, open, sealed) \
+         SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+         ON CONFLICT (id) DO UPDATE SET \
+             last_used_at = greatest(tokens.last_used_at, excluded.last_used_at), \
+             revoked_at = excluded.revoked_at, version = excluded.version, open = excluded.open, \
+             sealed = excluded.sealed \
+         WHERE tokens.account_id = excluded.account_id \
+             AND tokens.agent_id IS NOT DISTINCT FROM excluded.agent_id \
+             AND tokens.digest = excluded.digest AND tokens.created_at = excluded.created_at \
+             AND (tokens.revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)";
+    Ok(met(sql, rows.len(), values))
+}
+
+/// Writes requests: new ones, and what became of those that are open.
+fn write_requests<'row>(agent: &'row [u8; 16], rows: &'row [AccessRow]) -> Result<Statement<'row>> {
+    let table = "access_requests";
+    let mut values = values![agent];
+    values.push(counts(rows, table, "version", |row| row.document.version)?);
+    values.extend(columns![rows:
+        |row| row.id.as_bytes(),
+        |row| row.columns.state.as_str(),
+        |row| row.columns.requested_at,
+        |row| row.columns.expires_at,
+        |row| row.document.open.as_bytes(),
+        |row| &row.document.sealed.0[..],
+    ]);
+    let sql = "INSERT INTO access_requests (agent_id, version, id, state, requested_at, expires_at, open, sealed) \
+         SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8) \
+         ON CONFLICT (id) DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at, \
+             version = excluded.version, open = excluded.open, sealed = excluded.sealed \
+         WHERE access_requests.state IN ('asked', 'granted') \
+             AND access_requests.agent_id = excluded.agent_id \
+             AND access_requests.requested_at = excluded.requested_at";
+    Ok(met(sql, rows.len(), values))
+}
+
+/// Writes what became of messages that wait. The words of those that were absorbed go.
+fn write_states<'row>(
+    agent: &'row [u8; 16],
+    rows: &'row [(u64, MessageState)],
+) -> Result<Statement<'row>> {
+    let mut values = values![agent];
+    values.push(counts(rows, "transcript_messages", "seq", |row| row.0)?);
+    values.extend(columns![rows: |row| row.1.as_str()]);
+    let sql = "UPDATE transcript_messages SET state = given.state, \
+             body = CASE WHEN given.state = 'absorbed' THEN '' ELSE body END \
+         FROM unnest($2, $3) AS given (seq, state) \
+         WHERE agent_id = $1 AND transcript_messages.seq = given.seq \
+             AND transcript_messages.state = 'pending'";
+    Ok(met(sql, rows.len(), values))
+}
+
+fn write_records<'row>(agent: &'row [u8; 16], rows: &'row [AuditRow]) -> Result<Statement<'row>> {
+    let table = "audit_records";
+    let mut values = values![agent];
+    values.push(counts(rows, table, "seq", |row| row.seq)?);
+    values.push(counts(rows, table, "body_version", |row| row.body_version)?);
+    let memories = rows.iter().map(|row| {
+        let memory = row.memory.map(|memory| count(memory.0, table, "memory"));
+        memory.transpose()
+    });
+    values.push(Value::Integers(memories.collect::<Result<_>>()?));
+    values.extend(columns![rows:
+        |row| row.recorded_at,
+        |row| row.actor_kind.as_str(),
+        |row| &*row.actor_name,
+        |row| row.action.as_str(),
+        |row| row.session.as_ref().map(SessionId::as_bytes),
+        |row| &row.body_commitment,
+        |row| &row.hash,
+        |row| row.facts.as_bytes(),
+        |row| &row.body.0[..],
+    ]);
+    let sql = "INSERT INTO audit_records (agent_id, seq, body_version, memory, recorded_at, actor_kind, \
+             actor_name, action, session_id, body_commitment, hash, facts, body) \
+         SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    Ok(met(sql, rows.len(), values))
+}

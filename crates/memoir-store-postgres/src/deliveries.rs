@@ -1,0 +1,135 @@
+//! Which ends of sessions are still to be told, and to whom. The ends themselves are entered by triggers, in the
+//! transaction that ends the session.
+
+use async_trait::async_trait;
+use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
+use memoir_store::{Deliveries, DeliveryRow, ReceiverDigest, Result, decode::Columns};
+
+use crate::{
+    PostgresStore,
+    pool::{Reach, Statement},
+    value::{Value, all},
+};
+
+#[async_trait]
+impl Deliveries for PostgresStore {
+    async fn register_receivers(
+        &self,
+        receivers: &[ReceiverDigest],
+        now: Timestamp,
+        forget_before: Timestamp,
+        reopen: bool,
+    ) -> Result<()> {
+        let mut receivers: Vec<_> = receivers.iter().map(|one| Some(&one[..])).collect();
+        // In one order, and each once: of two who register the same ones none waits for the other in a circle.
+        receivers.sort_unstable();
+        receivers.dedup();
+        let mut values = vec![Value::ByteLists(receivers)];
+        values.extend(values![now, reopen]);
+        let enter = "INSERT INTO receivers (digest, seen_at) SELECT unnest($1), $2 \
+             ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
+                 closed_at = CASE WHEN $3 THEN NULL ELSE receivers.closed_at END";
+        // Nothing is entered for a receiver while it is being forgotten.
+        let statements = [
+            Statement::new(
+                "LOCK TABLE receivers IN SHARE ROW EXCLUSIVE MODE",
+                values![],
+            ),
+            Statement::new(enter, values),
+            Statement::new(
+                "DELETE FROM deliveries \
+                 WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < $1)",
+                values![forget_before],
+            ),
+            Statement::new(
+                "DELETE FROM receivers WHERE seen_at < $1",
+                values![forget_before],
+            ),
+        ];
+        self.write(Reach::Fleet, &statements).await?;
+        Ok(())
+    }
+
+    async fn claim_deliveries(
+        &self,
+        receiver: &ReceiverDigest,
+        now: Timestamp,
+        (until, latest): (Timestamp, Timestamp),
+        limit: u32,
+    ) -> Result<Vec<DeliveryRow>> {
+        let due = "receiver = $1 AND (due_at <= $2 OR due_at > $3)";
+        // It is asked for all the time, and mostly there is nothing to write.
+        let is_any = format!("SELECT 1 FROM deliveries WHERE {due} LIMIT 1");
+        let found = self
+            .rows(Reach::Fleet, is_any, values![receiver, now, latest])
+            .await?;
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let claim = format!(
+            "WITH claimed AS (UPDATE deliveries SET attempt = attempt + 1, due_at = $4 \
+                 FROM (SELECT session_id AS id, due_at AS was_due FROM deliveries WHERE {due} \
+                     ORDER BY due_at, session_id LIMIT $5 FOR UPDATE SKIP LOCKED) AS next \
+                 WHERE receiver = $1 AND session_id = next.id \
+                 RETURNING session_id, attempt, was_due) \
+             SELECT session_id, agents.id, agents.account_id, attempt \
+             FROM claimed JOIN sessions ON sessions.id = session_id JOIN agents ON agents.id = sessions.agent_id \
+             ORDER BY was_due, session_id"
+        );
+        let values = values![receiver, now, latest, until, limit];
+        let answers = self
+            .write(Reach::Fleet, &[Statement::new(claim, values)])
+            .await?;
+        all(&answers.concat(), |row| {
+            let mut columns = Columns::new(row, "deliveries");
+            let session = SessionId::from_bytes(columns.id()?);
+            let agent = AgentId::from_bytes(columns.id()?);
+            let account = AccountId::from_bytes(columns.id()?);
+            Ok(DeliveryRow {
+                scope: AgentScope { account, agent },
+                session,
+                attempt: columns.small_count()?,
+            })
+        })
+    }
+
+    async fn settle_delivery(
+        &self,
+        receiver: &ReceiverDigest,
+        delivery: &DeliveryRow,
+        again_at: Option<Timestamp>,
+    ) -> Result<bool> {
+        let mut values = values![receiver, delivery.session.as_bytes(), delivery.attempt];
+        let sql = match again_at {
+            Some(again_at) => {
+                values.push(again_at.into());
+                "UPDATE deliveries SET due_at = $4 \
+                 WHERE receiver = $1 AND session_id = $2 AND attempt = $3 RETURNING 1"
+            }
+            None => {
+                "DELETE FROM deliveries \
+                 WHERE receiver = $1 AND session_id = $2 AND attempt = $3 RETURNING 1"
+            }
+        };
+        self.writes(Reach::Fleet, sql, values).await
+    }
+
+    async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
+        let statements = [
+            Statement::new(
+                "LOCK TABLE receivers IN SHARE ROW EXCLUSIVE MODE",
+                values![],
+            ),
+            Statement::new(
+                "UPDATE receivers SET closed_at = $2 WHERE digest = $1",
+                values![receiver, now],
+            ),
+            Statement::new(
+                "DELETE FROM deliveries WHERE receiver = $1",
+                values![receiver],
+            ),
+        ];
+        self.write(Reach::Fleet, &statements).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! From what PostgreSQL reports to what a store answers.
+//!
+//! Of what the database says, its message and its code are passed on; its details, which hold values of rows,
+//! are not.
+
+use memoir_store::Error;
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
+/// What stopped the statements of a transaction.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// Nothing reached the database, or the store itself found something.
+    Store(Error),
+    /// The database refused the statement at that place: nothing was written.
+    Refused(usize, Box<DbError>),
+    /// The connection broke: what became of the transaction is not known.
+    Lost(String),
+}
+
+impl Fault {
+    /// What the driver reports for the statement at that place.
+    pub(crate) fn of(at: usize, error: &tokio_postgres::Error) -> Self {
+        match error.as_db_error() {
+            // A connection that is ended by the database's administrator may have been ended after the commit.
+            Some(refusal) if !is_end(refusal) => Self::Refused(at, Box::new(refusal.clone())),
+            Some(refusal) => Self::Lost(message(refusal)),
+            None => Self::Lost(connection(error)),
+        }
+    }
+
+    /// The constraint or index that a row would have broken.
+    pub(crate) fn broken(&self) -> Option<&str> {
+        match self {
+            Self::Refused(_, refusal) => refusal.constraint(),
+            _ => None,
+        }
+    }
+
+    /// Whether a row was to have a key that another one has.
+    pub(crate) fn is_taken(&self) -> bool {
+        matches!(self, Self::Refused(_, refusal) if *refusal.code() == SqlState::UNIQUE_VIOLATION)
+    }
+
+    /// Whether the statement at that place did not do what all after it stand on.
+    pub(crate) fn is_unmet(&self, place: usize) -> bool {
+        matches!(self, Self::Refused(at, refusal)
+            if *at == place && *refusal.code() == SqlState::DIVISION_BY_ZERO)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Store(error) => error,
+            Fault::Refused(_, refusal) => refused(&refusal),
+            Fault::Lost(problem) => Self::Driver(problem),
+        }
+    }
+}
+
+/// The tables whose rows refer to others.
+const TABLES: [&str; 14] = [
+    "agents",
+    "agent_prompts",
+    "memories",
+    "sessions",
+    "audit_records",
+    "log_leaves",
+    "tokens",
+    "transcript_messages",
+    "transcripts",
+    "access_requests",
+    "users",
+    "replies",
+    "receivers",
+    "deliveries",
+];
+
+fn refused(refusal: &DbError) -> Error {
+    let code = refusal.code();
+    if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
+        Error::ReadOnly
+    } else if *code == SqlState::DISK_FULL {
+        Error::Full
+    } else if [
+        SqlState::LOCK_NOT_AVAILABLE,
+        SqlState::QUERY_CANCELED,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::TOO_MANY_CONNECTIONS,
+    ]
+    .contains(code)
+    {
+        Error::Busy
+    } else if *code == SqlState::FOREIGN_KEY_VIOLATION {
+        let table = TABLES
+            .into_iter()
+            .find(|table| refusal.table() == Some(table));
+        Error::inconsistent(
+            table.unwrap_or("of the database"),
+            "a row refers to another one that does not exist",
+        )
+    } else {
+        Error::Driver(message(refusal))
+    }
+}
+
+fn is_end(refusal: &DbError) -> bool {
+    matches!(
+        refusal.parsed_severity(),
+        Some(Severity::Fatal | Severity::Panic)
+    )
+}
+
+fn message(refusal: &DbError) -> String {
+    format!(
+        "{} (PostgreSQL code {})",
+        refusal.message(),
+        refusal.code().code()
+    )
+}
+
+/// What went wrong with a connection, without what was sent over it.
+pub(crate) fn connection(error: &tokio_postgres::Error) -> String {
+    if let Some(refusal) = error.as_db_error() {
+        return message(refusal);
+    }
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,526 @@
+//! Look-ups across agents, none of which reads text of a memory.
+
+use async_trait::async_trait;
+use memoir_domain::{
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, access::AccessState,
+    session::Driver, time::AHEAD_DAYS,
+};
+use memoir_store::{
+    AccountRow, AgentRow, DueAgents, Error, FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder,
+    FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice, HeldSessions, LeafRow, LogsOf,
+    OpenAccess, RecordFilter, RecordPlace, Result, SessionRow, WaitingSession, account_columns,
+    agent_columns,
+    decode::{self, Columns, Row},
+    leaf_columns, session_columns,
+};
+
+use crate::{
+    PostgresStore,
+    agent::{FILTER, filter_values},
+    check,
+    pool::{Reach, Statement, met},
+    value::{Value, all, count, first, sought},
+};
+
+/// Sessions that have not ended.
+macro_rules! running {
+    () => {
+        "state IN ('queued', 'asking', 'open')"
+    };
+}
+
+/// Reads an agent's identifier and its account's.
+pub(crate) fn scope(row: &dyn Row) -> Result<AgentScope> {
+    scope_of(&mut Columns::new(row, "agents"))
+}
+
+fn scope_of(columns: &mut Columns<'_>) -> Result<AgentScope> {
+    let agent = AgentId::from_bytes(columns.id()?);
+    let account = AccountId::from_bytes(columns.id()?);
+    Ok(AgentScope { account, agent })
+}
+
+/// What is counted in the first column of a row.
+fn counted(row: &dyn Row) -> Result<u64> {
+    Columns::new(row, "agents").count()
+}
+
+#[async_trait]
+impl Fleet for PostgresStore {
+    async fn create_account(&self, account: &AccountRow) -> Result<()> {
+        let values = values![
+            account.id.as_bytes(),
+            &*account.name,
+            &*account.folded_name,
+            account.created_at
+        ];
+        let sql =
+            "INSERT INTO accounts (id, name, folded_name, created_at) VALUES ($1, $2, $3, $4)";
+        let written = self
+            .write(Reach::Account(account.id), &[met(sql, 1, values)])
+            .await;
+        match written {
+            Err(fault) if fault.broken() == Some("accounts_by_name") => Err(Error::NameTaken),
+            Err(fault) if fault.is_taken() => Err(Error::Conflict),
+            written => written.map(drop).map_err(Error::from),
+        }
+    }
+
+    async fn accounts(&self) -> Result<Vec<AccountRow>> {
+        let sql = concat!(
+            "SELECT ",
+            account_columns!(),
+            " FROM accounts ORDER BY folded_name"
+        );
+        all(
+            &self.rows(Reach::Fleet, sql, values![]).await?,
+            decode::account,
+        )
+    }
+
+    async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
+        let sql = concat!(
+            "SELECT ",
+            account_columns!(),
+            " FROM accounts WHERE folded_name = $1"
+        );
+        let values = values![sought(folded_name)];
+        first(
+            &self.rows(Reach::Fleet, sql, values).await?,
+            decode::account,
+        )
+    }
+
+    async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
+        let sql = concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agents WHERE account_id = $1 ORDER BY folded_name, erased_at NULLS FIRST, id"
+        );
+        let values = values![account.as_bytes()];
+        all(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            decode::agent,
+        )
+    }
+
+    async fn agent_page(
+        &self,
+        account: AccountId,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<AgentRow>> {
+        let after = after.map(sought);
+        let values = values![account.as_bytes(), after, limit];
+        let sql = concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agents WHERE account_id = $1 AND ($2 IS NULL OR folded_name > $2) \
+                 AND erased_at IS NULL ORDER BY folded_name LIMIT $3"
+        );
+        all(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            decode::agent,
+        )
+    }
+
+    async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
+        // No list has as many agents as nobody can count.
+        let offset = i64::try_from(page.offset).unwrap_or(i64::MAX);
+        let rank = match page.order {
+            FleetOrder::Name => "NULL::int8",
+            FleetOrder::Share => "budget_share",
+            FleetOrder::LastSession => {
+                "(SELECT max(started_at) FROM sessions WHERE agent_id = agents.id)"
+            }
+            FleetOrder::Outcome => {
+                "(SELECT state FROM sessions WHERE agent_id = agents.id \
+                     ORDER BY started_at DESC, sessions.id DESC LIMIT 1)"
+            }
+            FleetOrder::Next => {
+                "CASE WHEN due_at <= $3 OR weekly_after < $4 THEN 0 \
+                     WHEN due_at IS NULL AND weekly_after IS NULL THEN 2 ELSE 1 END"
+            }
+            FleetOrder::Breaker => "removable_tokens",
+            FleetOrder::Kept => "lost_share",
+            FleetOrder::Access => OPEN_REQUESTS,
+        };
+        let (rank_turn, name_turn) = match (page.descending, page.order) {
+            (true, FleetOrder::Name) => ("ASC NULLS FIRST", "DESC"),
+            (true, _) => ("DESC NULLS LAST", "ASC"),
+            (false, _) => ("ASC NULLS FIRST", "ASC"),
+        };
+        let values = || {
+            values![
+                account.as_bytes(),
+                page.text.as_deref().map(sought),
+                page.now,
+                page.latest_slot,
+                page.limit,
+                offset,
+            ]
+        };
+        // Each of them knows all values, whether it needs them or not.
+        let listed = "account_id = $1 AND erased_at IS NULL \
+             AND ($2 IS NULL OR strpos(folded_name, $2) > 0) \
+             AND coalesce($3, $4, $5, $6) IS NOT NULL";
+        let ranked = format!(
+            "FROM agents WHERE {listed} ORDER BY {rank} {rank_turn}, folded_name {name_turn} \
+             LIMIT $5 OFFSET $6"
+        );
+        let agents = concat!("SELECT ", agent_columns!(), ", ");
+        let sessions = concat!(
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions WHERE sessions.id IN (SELECT (SELECT last.id FROM sessions AS last \
+                 WHERE last.agent_id = page.id ORDER BY last.started_at DESC, last.id DESC LIMIT 1)"
+        );
+        let answers = self
+            .read(
+                Reach::Account(account),
+                &[
+                    Statement::new(
+                        format!("SELECT count(*) FROM agents WHERE {listed}"),
+                        values(),
+                    ),
+                    Statement::new(
+                        format!("{agents}{OPEN_REQUESTS} AS open_requests {ranked}"),
+                        values(),
+                    ),
+                    Statement::new(
+                        format!("{sessions} FROM (SELECT id {ranked}) AS page)"),
+                        values(),
+                    ),
+                ],
+            )
+            .await?;
+        let [total, agents, sessions] = answers.as_slice() else {
+            return Err(Error::Driver("answers are missing".to_owned()));
+        };
+        let sessions = all(sessions, decode::session)?;
+        let row = |row: &tokio_postgres::Row| {
+            let agent = decode::agent(&crate::value::Line(row))?;
+            let last = |session: &&SessionRow| session.agent == agent.scope.agent;
+            let last_session = sessions.iter().find(last).map(|session| FleetSession {
+                id: session.id,
+                columns: session.columns.clone(),
+                open: session.document.open.clone(),
+            });
+            let open: i64 = row
+                .try_get("open_requests")
+                .map_err(|_| Error::Driver("an answer has no count".to_owned()))?;
+            Ok(FleetRow {
+                agent,
+                last_session,
+                open_requests: open.unsigned_abs(),
+            })
+        };
+        Ok(FleetSlice {
+            total: first(total, counted)?.unwrap_or_default(),
+            agents: agents.iter().map(row).collect::<Result<_>>()?,
+        })
+    }
+
+    async fn fleet_records(
+        &self,
+        account: AccountId,
+        filter: &RecordFilter,
+        after: Option<RecordPlace>,
+        limit: u32,
+    ) -> Result<Vec<FleetRecord>> {
+        let mut values = filter_values(filter);
+        values.extend(values![
+            account.as_bytes(),
+            after.map(|place| place.recorded_at),
+            after.as_ref().map(|place| place.agent.as_bytes()),
+            // A cursor is given back by whoever has it, and may hold anything.
+            after.map(|place| i64::try_from(place.seq).unwrap_or(i64::MAX)),
+            limit,
+        ]);
+        let sql = format!(
+            "SELECT audit_records.agent_id, agents.name, seq, recorded_at, actor_kind, actor_name, \
+                 action, session_id, memory, facts, hash, \
+                 (SELECT before.hash FROM audit_records AS before \
+                     WHERE before.agent_id = audit_records.agent_id \
+                         AND before.seq = audit_records.seq - 1) \
+             FROM audit_records JOIN agents ON agents.id = audit_records.agent_id \
+             WHERE agents.account_id = $8 AND {FILTER} \
+                 AND ($9 IS NULL OR (recorded_at, audit_records.agent_id, seq) > ($9, $10, $11)) \
+             ORDER BY recorded_at, audit_records.agent_id, seq LIMIT $12"
+        );
+        all(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            decode::fleet_record,
+        )
+    }
+
+    async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>> {
+        let sql = concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agents WHERE account_id = $1 AND folded_name = $2 \
+                 ORDER BY erased_at DESC NULLS FIRST, id DESC LIMIT 1"
+        );
+        let values = values![account.as_bytes(), sought(folded_name)];
+        first(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            decode::agent,
+        )
+    }
+
+    async fn session_owner(
+        &self,
+        account: AccountId,
+        session: SessionId,
+    ) -> Result<Option<AgentScope>> {
+        let sql = "SELECT agents.id, agents.account_id FROM sessions \
+             JOIN agents ON agents.id = sessions.agent_id \
+             WHERE sessions.id = $1 AND agents.account_id = $2";
+        let values = values![session.as_bytes(), account.as_bytes()];
+        first(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            scope,
+        )
+    }
+
+    async fn access_owner(
+        &self,
+        account: AccountId,
+        request: AccessRequestId,
+    ) -> Result<Option<AgentScope>> {
+        let sql = "SELECT agents.id, agents.account_id FROM access_requests \
+             JOIN agents ON agents.id = access_requests.agent_id \
+             WHERE access_requests.id = $1 AND agents.account_id = $2";
+        let values = values![request.as_bytes(), account.as_bytes()];
+        first(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            scope,
+        )
+    }
+
+    async fn open_access(&self) -> Result<Vec<OpenAccess>> {
+        let sql = "SELECT access_requests.id, agents.id, agents.account_id, state, expires_at \
+             FROM access_requests JOIN agents ON agents.id = access_requests.agent_id \
+             WHERE state IN ('asked', 'granted') AND erased_at IS NULL \
+             ORDER BY expires_at, access_requests.id";
+        all(&self.rows(Reach::Fleet, sql, values![]).await?, |row| {
+            let mut columns = Columns::new(row, "access_requests");
+            Ok(OpenAccess {
+                id: AccessRequestId::from_bytes(columns.id()?),
+                scope: scope_of(&mut columns)?,
+                state: columns.word::<AccessState>()?,
+                expires_at: columns.time()?,
+            })
+        })
+    }
+
+    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
+        let sql = concat!(
+            "SELECT id, agent_id, account_id, model, started_at FROM (SELECT *, row_number() OVER ( \
+                 PARTITION BY account_id, coalesce(model, '') ORDER BY started_at, id) AS place \
+             FROM sessions WHERE driver = 'model' AND lease_until IS NULL AND ",
+            running!(),
+            ") AS waiting WHERE place <= $1 ORDER BY started_at, id"
+        );
+        all(
+            &self.rows(Reach::Fleet, sql, values![limit]).await?,
+            decode::waiting_session,
+        )
+    }
+
+    async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
+        let ahead = wanted.now.plus_days(AHEAD_DAYS);
+        let except = wanted
+            .except
+            .iter()
+            .map(|agent| Some(&agent.as_bytes()[..]));
+        let mut values = values![
+            wanted.account.as_ref().map(|account| account.as_bytes()),
+            wanted.latest_slot,
+            wanted.latest_slot.map(|_| ahead),
+            wanted.now,
+            wanted.now.plus_days(FURTHEST_DAYS),
+            wanted.per_account,
+        ];
+        values.push(Value::ByteLists(except.collect()));
+        // Each is a range of an index, in its order, so that no more are read than are wanted.
+        let range = |condition: &str, order: &str| {
+            format!(
+                "(SELECT id, weekly_after FROM agents WHERE account_id = accounts.id AND {condition} \
+                     AND id <> ALL ($7) AND NOT EXISTS (SELECT 1 FROM sessions \
+                         WHERE agent_id = agents.id AND {}) ORDER BY {order}, id LIMIT $6)",
+                running!()
+            )
+        };
+        let sql = format!(
+            "SELECT accounts.id, due.id, due.weekly_after FROM accounts CROSS JOIN LATERAL ( \
+                 {} UNION {} UNION {} UNION {}) AS due WHERE $1 IS NULL OR accounts.id = $1",
+            range("weekly_after < $2", "weekly_after"),
+            range("weekly_after > $3", "weekly_after"),
+            range("due_at <= $4", "due_at"),
+            range("due_at > $5", "due_at"),
+        );
+        let mut found = all(&self.rows(Reach::Fleet, sql, values).await?, |row| {
+            let mut columns = Columns::new(row, "agents");
+            let account = AccountId::from_bytes(columns.id()?);
+            let agent = AgentId::from_bytes(columns.id()?);
+            Ok((account, columns.optional_integer()?, agent))
+        })?;
+        found.sort_unstable();
+        let most = usize::try_from(wanted.per_account).unwrap_or(usize::MAX);
+        let of_account = found.chunk_by(|one, other| one.0 == other.0);
+        let due = of_account.flat_map(|agents| agents.iter().take(most));
+        Ok(due
+            .map(|&(account, _, agent)| AgentScope { account, agent })
+            .collect())
+    }
+
+    async fn load(&self) -> Result<FleetLoad> {
+        let waiting = concat!(
+            "SELECT count(*), min(started_at) FROM sessions \
+             WHERE driver = 'model' AND lease_until IS NULL AND ",
+            running!()
+        );
+        let held = concat!(
+            "SELECT count(*), min(lease_until), driver FROM sessions WHERE lease_until IS NOT NULL AND ",
+            running!(),
+            " GROUP BY driver ORDER BY driver"
+        );
+        let statements = [
+            "SELECT count(*) FROM agents WHERE erased_at IS NULL",
+            waiting,
+            held,
+        ];
+        let statements = statements.map(|sql| Statement::new(sql, values![]));
+        let answers = self.read(Reach::Fleet, &statements).await?;
+        let [agents, waiting, held] = answers.as_slice() else {
+            return Err(Error::Driver("answers are missing".to_owned()));
+        };
+        let sessions = |row: &dyn Row| {
+            let mut columns = Columns::new(row, "sessions");
+            Ok((columns.count()?, columns.optional_time()?))
+        };
+        let (waiting, waiting_since) = first(waiting, sessions)?.unwrap_or_default();
+        let held = all(held, |row| {
+            let mut columns = Columns::new(row, "sessions");
+            let (sessions, first_until) = (columns.count()?, columns.time()?);
+            let driver = columns.word::<Driver>()?;
+            Ok(HeldSessions {
+                driver,
+                sessions,
+                first_until,
+            })
+        })?;
+        Ok(FleetLoad {
+            agents: first(agents, counted)?.unwrap_or_default(),
+            waiting,
+            waiting_since,
+            held,
+        })
+    }
+
+    async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
+        let sql = concat!(
+            "SELECT sessions.id, agents.id, agents.account_id \
+             FROM sessions JOIN agents ON agents.id = sessions.agent_id \
+             WHERE (lease_until < $1 OR lease_until > $2) AND ",
+            running!(),
+            " ORDER BY lease_until, sessions.id"
+        );
+        let values = values![now, now.plus_days(AHEAD_DAYS)];
+        all(&self.rows(Reach::Fleet, sql, values).await?, |row| {
+            let mut columns = Columns::new(row, "sessions");
+            let session = SessionId::from_bytes(columns.id()?);
+            Ok((scope_of(&mut columns)?, session))
+        })
+    }
+
+    async fn scopes(&self) -> Result<Vec<AgentScope>> {
+        let sql = "SELECT id, account_id FROM agents ORDER BY id";
+        all(&self.rows(Reach::Fleet, sql, values![]).await?, scope)
+    }
+
+    async fn erased(&self) -> Result<Vec<AgentScope>> {
+        let sql = "SELECT id, account_id FROM agents WHERE erased_at IS NOT NULL ORDER BY id";
+        all(&self.rows(Reach::Fleet, sql, values![]).await?, scope)
+    }
+
+    async fn finish(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
+        // No entry is at a place that a column cannot hold.
+        let Ok(first) = count(from, "log_leaves", "position") else {
+            return Ok(Vec::new());
+        };
+        let sql = concat!(
+            "SELECT ",
+            leaf_columns!(),
+            " FROM log_leaves WHERE position >= $1 ORDER BY position"
+        );
+        let placed = all(
+            &self.rows(Reach::Fleet, sql, values![first]).await?,
+            decode::leaf,
+        )?;
+        // Entries are told by where they stand in the answer: one that is missing must not move the others.
+        let placed = (from..).zip(placed);
+        placed
+            .map(|(expected, (position, leaf))| match position == expected {
+                true => Ok(leaf),
+                false => Err(Error::inconsistent(
+                    "log_leaves",
+                    format!("row {expected} is missing"),
+                )),
+            })
+            .collect()
+    }
+
+    async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
+        let (reach, account, agent) = match &of {
+            LogsOf::Everybody => (Reach::Fleet, None, None),
+            LogsOf::Account(account) => (Reach::Account(*account), Some(account.as_bytes()), None),
+            LogsOf::Agent(scope) => (
+                Reach::Agent(*scope),
+                Some(scope.account.as_bytes()),
+                Some(scope.agent.as_bytes()),
+            ),
+        };
+        let append = "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+             SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) + row_number() OVER (ORDER BY id), \
+                 id, next_seq - 1, head, $1 \
+             FROM agents \
+             WHERE next_seq > 1 AND next_seq - 1 IS DISTINCT FROM (SELECT seq FROM log_leaves \
+                 WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
+                 AND head = (SELECT hash FROM audit_records \
+                     WHERE agent_id = agents.id AND seq = next_seq - 1) \
+                 AND ($2 IS NULL OR account_id = $2) AND ($3 IS NULL OR id = $3)";
+        let statements = [
+            // One after the other: each begins where the one before it has ended.
+            Statement::new(
+                "LOCK TABLE log_leaves IN SHARE ROW EXCLUSIVE MODE",
+                values![],
+            ),
+            Statement::new(append, values![recorded_at, account, agent]),
+            Statement::new(
+                "SELECT coalesce(max(position), -1) + 1 FROM log_leaves",
+                values![],
+            ),
+        ];
+        let answers = self.write(reach, &statements).await?;
+        let length = answers.last().map(|rows| first(rows, counted));
+        Ok(length.transpose()?.flatten().unwrap_or_default())
+    }
+
+    async fn check(&self) -> Result<Vec<Finding>> {
+        check::check(self.connections()).await
+    }
+
+    async fn check_form(&self) -> Result<Vec<Finding>> {
+        check::form(self.connections()).await
+    }
+}
+
+/// How many of an agent's requests for access are open.
+const OPEN_REQUESTS: &str = "(SELECT count(*) FROM access_requests WHERE agent_id = agents.id \
+     AND access_requests.state IN ('asked', 'granted'))";

@@ -1,0 +1,229 @@
+//! The store for several nodes: one PostgreSQL database, from version 14 on, that any number of processes share.
+//!
+//! It behaves as the embedded store does, which the same stories hold both to. It needs no extension and no
+//! superuser, and works behind a pooler that hands each transaction to another connection: nothing is prepared,
+//! set, locked or listened to beyond a transaction.
+//!
+//! Each method is one transaction and, as far as it can, one round trip (`pool.rs`). A decision is written under the
+//! version of its agent: the statement that counts it up holds the agent until the transaction ends, so that
+//! decisions on one agent come one after the other, and those on different agents beside each other. What is
+//! decided by a look at many rows (the first user, the last one, the log over all heads) locks their table first.
+//!
+//! Every transaction says whose rows it reaches, and policies of the tables hold it to that (`migrations`). What was
+//! replaced leaves the disk when PostgreSQL gets to it: with its vacuum, and once its write-ahead log has been
+//! recycled. Whoever has the disk before can find what was replaced, sealed.
+
+#[macro_use]
+mod value;
+mod access;
+mod agent;
+mod check;
+mod commit;
+mod deliveries;
+mod error;
+mod fleet;
+mod migrate;
+mod pool;
+mod tls;
+mod transcripts;
+
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
+
+use memoir_store::{Error, Result};
+use tokio_postgres::{
+    Config, Row,
+    config::{Host, SslMode},
+};
+
+pub use crate::migrate::{MIGRATIONS, Migration};
+use crate::{
+    error::Fault,
+    pool::{Answers, Connections, Reach, Statement},
+    value::Value,
+};
+
+/// The oldest version of PostgreSQL that will do, as it numbers them.
+const OLDEST: i64 = 140_000;
+
+/// How long it may take until a connection that leads nowhere is given up.
+const UNANSWERED: Duration = Duration::from_secs(10);
+
+/// A store in a database of PostgreSQL. Clones share its connections.
+#[derive(Clone)]
+pub struct PostgresStore(Arc<Connections>);
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("PostgresStore")
+            .finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// The database that the URL names, as `postgres://user:password@host:port/database`. Nothing is asked of it
+    /// yet. Connections to another machine are secret unless the URL says `sslmode=disable`; those to this one never
+    /// are.
+    ///
+    /// # Errors
+    /// [`Error::Open`] for a URL that is none.
+    pub fn at(url: &str) -> Result<Self> {
+        // Neither the URL nor what is wrong with it is told: it may hold a password.
+        let mut config: Config = url.parse().map_err(|_| Error::Open {
+            location: "postgres:".to_owned(),
+            problem: "the URL is not one of PostgreSQL".to_owned(),
+        })?;
+        let location = location(&config);
+        // What leaves the machine is secret unless the URL says otherwise.
+        if config.get_hosts().iter().all(is_local) {
+            config.ssl_mode(SslMode::Disable);
+        } else if !url.contains("sslmode=") {
+            config.ssl_mode(SslMode::Require);
+        }
+        config
+            .application_name("memoir")
+            .connect_timeout(Duration::from_secs(2))
+            .keepalives_idle(UNANSWERED)
+            .tcp_user_timeout(UNANSWERED);
+        Ok(Self(Arc::new(Connections::new(config, location)?)))
+    }
+
+    /// Opens the database that the URL names.
+    ///
+    /// # Errors
+    /// [`Error::Open`] where it cannot be reached, would lose or change what it is given, or waits for migrations:
+    /// these are named.
+    pub async fn open(url: &str) -> Result<Self> {
+        let store = Self::at(url)?;
+        let pending = store.pending().await?;
+        if !pending.is_empty() {
+            let names: Vec<_> = pending.iter().map(|one| one.name).collect();
+            let problem = format!("migrations are pending: {}", names.join(", "));
+            return Err(store.unusable(problem));
+        }
+        Ok(store)
+    }
+
+    /// The migrations that the database waits for.
+    ///
+    /// # Errors
+    /// As for [`PostgresStore::open`].
+    pub async fn pending(&self) -> Result<&'static [Migration]> {
+        self.look_over().await?;
+        migrate::pending(&self.0).await
+    }
+
+    /// Runs the migrations that the database waits for, each in a transaction of its own. Their names.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where others keep the tables for too long; those of the database. What was run stays.
+    pub async fn migrate(&self) -> Result<Vec<&'static str>> {
+        self.look_over().await?;
+        migrate::run(&self.0).await
+    }
+
+    /// Where the database is, without what opens it.
+    pub fn location(&self) -> &str {
+        self.0.location()
+    }
+
+    fn unusable(&self, problem: String) -> Error {
+        Error::Open {
+            location: self.location().to_owned(),
+            problem,
+        }
+    }
+
+    /// Looks whether the database is one that keeps what it is given as it is given.
+    async fn look_over(&self) -> Result<()> {
+        let sql = "SELECT current_setting('server_version_num')::int8, current_setting('server_encoding'), \
+                 current_setting('synchronous_commit'), rolsuper OR rolbypassrls \
+             FROM pg_roles WHERE rolname = current_user";
+        let rows = self.rows(Reach::Fleet, sql, values![]).await?;
+        let Some(row) = rows.first() else {
+            return Err(self.unusable("it does not say who is connected".to_owned()));
+        };
+        let driver = |problem: tokio_postgres::Error| self.unusable(problem.to_string());
+        let version: i64 = row.try_get(0).map_err(driver)?;
+        let encoding: &str = row.try_get(1).map_err(driver)?;
+        let commits: &str = row.try_get(2).map_err(driver)?;
+        let passes_walls: bool = row.try_get(3).map_err(driver)?;
+        if version < OLDEST {
+            let problem = format!(
+                "it is PostgreSQL {}; version 14 is the oldest that will do",
+                version / 10_000
+            );
+            return Err(self.unusable(problem));
+        }
+        if encoding != "UTF8" {
+            let problem = format!("its encoding is {encoding}; make one with `ENCODING 'UTF8'`");
+            return Err(self.unusable(problem));
+        }
+        if commits == "off" {
+            let problem = "`synchronous_commit` is off: what it has acknowledged it could lose";
+            return Err(self.unusable(problem.to_owned()));
+        }
+        if passes_walls {
+            tracing::warn!(
+                "the role that is connected to the database passes by row-level security; give Memoir one that \
+                 is no superuser"
+            );
+        }
+        Ok(())
+    }
+
+    fn connections(&self) -> &Connections {
+        &self.0
+    }
+
+    async fn read(&self, reach: Reach, statements: &[Statement<'_>]) -> Result<Answers> {
+        self.0.read(reach, statements).await
+    }
+
+    async fn rows(
+        &self,
+        reach: Reach,
+        sql: impl Into<Cow<'static, str>>,
+        values: Vec<Value<'_>>,
+    ) -> Result<Vec<Row>> {
+        self.0.rows(reach, sql, values).await
+    }
+
+    async fn write(&self, reach: Reach, statements: &[Statement<'_>]) -> Result<Answers, Fault> {
+        self.0.write(reach, statements).await
+    }
+
+    /// Writes by one statement; whether it returned a row.
+    async fn writes(
+        &self,
+        reach: Reach,
+        sql: &'static str,
+        values: Vec<Value<'_>>,
+    ) -> Result<bool> {
+        let answers = self.write(reach, &[Statement::new(sql, values)]).await?;
+        Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
+    }
+}
+
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => matches!(&**name, "localhost" | "127.0.0.1" | "::1"),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+/// The hosts and the database, as they may be shown.
+fn location(config: &Config) -> String {
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(folder) => folder.display().to_string(),
+    });
+    let hosts: Vec<_> = hosts.collect();
+    format!(
+        "postgres://{}/{}",
+        hosts.join(","),
+        config.get_dbname().unwrap_or_default()
+    )
+}

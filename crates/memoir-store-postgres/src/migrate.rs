@@ -1,0 +1,103 @@
+//! What brings a database up to the present format: files that are run in their order, each once and in a
+//! transaction of its own.
+//!
+//! A migration only adds, so that the version of Memoir before it goes on working beside the one that brings it.
+
+use std::time::Duration;
+
+use memoir_store::{Error, Result};
+
+use crate::{
+    error::Fault,
+    pool::{Connections, Reach, Statement},
+};
+
+/// A migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Migration {
+    /// Its place, from 1 without gaps.
+    pub number: i64,
+    /// Its name.
+    pub name: &'static str,
+    /// Its statements.
+    pub sql: &'static str,
+}
+
+/// All of them, in their order. Append only.
+pub const MIGRATIONS: &[Migration] = &[Migration {
+    number: 1,
+    name: "0001_initial",
+    sql: include_str!("../migrations/0001_initial.sql"),
+}];
+
+/// Attempts to get at the tables while others use them.
+const ATTEMPTS: u32 = 5;
+const BETWEEN: Duration = Duration::from_secs(1);
+
+const MADE: &str = "CREATE TABLE IF NOT EXISTS memoir_migrations ( \
+     number bigint NOT NULL PRIMARY KEY, name text COLLATE \"C\" NOT NULL, \
+     applied_at timestamptz NOT NULL DEFAULT now())";
+
+/// Those that are still to be run.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn pending(connections: &Connections) -> Result<&'static [Migration]> {
+    let is_there = "SELECT 1 WHERE to_regclass('memoir_migrations') IS NOT NULL";
+    let found = connections.rows(Reach::Fleet, is_there, values![]).await?;
+    if found.is_empty() {
+        return Ok(MIGRATIONS);
+    }
+    let last = "SELECT coalesce(max(number), 0) FROM memoir_migrations";
+    let rows = connections.rows(Reach::Fleet, last, values![]).await?;
+    let last = rows.first().and_then(|row| row.try_get(0).ok());
+    let done = last
+        .and_then(|last: i64| usize::try_from(last).ok())
+        .unwrap_or(0);
+    // What a newer version added is in nobody's way.
+    Ok(MIGRATIONS.get(done..).unwrap_or_default())
+}
+
+/// Runs those that are pending.
+///
+/// # Errors
+/// Those of the database; the ones before the one that failed stay.
+pub(crate) async fn run(connections: &Connections) -> Result<Vec<&'static str>> {
+    let mut done = Vec::new();
+    for migration in pending(connections).await? {
+        let mut attempt = 1;
+        while let Err(fault) = run_one(connections, migration).await {
+            // Somebody else may have run it meanwhile.
+            if pending(connections)
+                .await?
+                .iter()
+                .all(|one| one != migration)
+            {
+                break;
+            }
+            let error = Error::from(fault);
+            if !matches!(error, Error::Busy) || attempt == ATTEMPTS {
+                return Err(error);
+            }
+            attempt += 1;
+            tokio::time::sleep(BETWEEN).await;
+        }
+        done.push(migration.name);
+    }
+    Ok(done)
+}
+
+async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), Fault> {
+    let mut connection = connections.take().await?;
+    // The files have several statements each, and come without values.
+    let opening = format!("{}; {MADE}; {}", Reach::Fleet.writing(), migration.sql);
+    let enter = Statement::new(
+        "INSERT INTO memoir_migrations (number, name) VALUES ($1, $2)",
+        values![migration.number, migration.name],
+    );
+    connection
+        .send(Some(&opening), &[enter], Some("COMMIT"))
+        .await?;
+    connection.give_back();
+    Ok(())
+}

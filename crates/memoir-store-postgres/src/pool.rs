@@ -1,0 +1,297 @@
+//! Connections, and transactions that are one round trip each.
+//!
+//! A transaction is sent whole, from `BEGIN` to `COMMIT`, without waiting for an answer in between. Where what
+//! follows depends on what a statement did, the statement itself fails unless it did it (see [`met`]), and with it
+//! all of the transaction. No statement is prepared under a name and nothing is set beyond the transaction, so
+//! that a pooler may hand each transaction to another connection.
+
+use std::{borrow::Cow, fmt, future::Future, pin::Pin, time::Duration};
+
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+    Timeouts,
+};
+use futures_util::future::join_all;
+use memoir_domain::{AccountId, AgentScope};
+use memoir_store::Error;
+use tokio_postgres::{Client, Config, NoTls, Row, config::SslMode, types::ToSql};
+
+use crate::{
+    error::{self, Fault},
+    value::Value,
+};
+
+/// The most connections of one process.
+const CONNECTIONS: usize = 10;
+/// How long a caller waits for one of them.
+const WAIT: Duration = Duration::from_secs(5);
+/// How long making a connection may take.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while
+/// nothing is asked of it, in milliseconds: a process that is held up keeps nobody else from an agent for longer.
+const LIMITS: &str = "SET LOCAL lock_timeout = 5000; SET LOCAL statement_timeout = 60000; \
+     SET LOCAL idle_in_transaction_session_timeout = 30000";
+
+/// Whose rows a transaction can see and write. The policies of the tables hold it to that, whatever its
+/// statements say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reach {
+    /// Those of all accounts.
+    Fleet,
+    /// Those of one account and its agents.
+    Account(AccountId),
+    /// Those of one agent.
+    Agent(AgentScope),
+}
+
+impl Reach {
+    fn opening(self, mode: &str) -> String {
+        let (account, agent) = match self {
+            Self::Fleet => ("*".to_owned(), "*".to_owned()),
+            Self::Account(account) => (hexadecimal(account.as_bytes()), "*".to_owned()),
+            Self::Agent(scope) => (
+                hexadecimal(scope.account.as_bytes()),
+                hexadecimal(scope.agent.as_bytes()),
+            ),
+        };
+        format!(
+            "BEGIN ISOLATION LEVEL {mode}; {LIMITS}; SET LOCAL memoir.account = '{account}'; \
+             SET LOCAL memoir.agent = '{agent}'"
+        )
+    }
+
+    /// What begins a transaction that sees everything as it is at one instant.
+    pub(crate) fn looking(self) -> String {
+        self.opening("REPEATABLE READ READ ONLY")
+    }
+
+    /// What begins a transaction that writes.
+    pub(crate) fn writing(self) -> String {
+        self.opening("READ COMMITTED READ WRITE")
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A statement and its values.
+#[derive(Debug)]
+pub(crate) struct Statement<'value> {
+    sql: Cow<'static, str>,
+    values: Vec<Value<'value>>,
+}
+
+impl<'value> Statement<'value> {
+    pub(crate) fn new(sql: impl Into<Cow<'static, str>>, values: Vec<Value<'value>>) -> Self {
+        Self {
+            sql: sql.into(),
+            values,
+        }
+    }
+}
+
+/// The statement, which writes and returns rows, made to fail unless it writes exactly so many.
+pub(crate) fn met<'value>(sql: &str, rows: usize, values: Vec<Value<'value>>) -> Statement<'value> {
+    let sql = format!(
+        "WITH written AS ({sql} RETURNING 1) SELECT 1 / (count(*) = {rows})::int FROM written"
+    );
+    Statement::new(sql, values)
+}
+
+/// The answers of a transaction's statements, in their order.
+pub(crate) type Answers = Vec<Vec<Row>>;
+
+/// A bounded number of connections to one database.
+pub(crate) struct Connections {
+    pool: Pool,
+    /// Where the database is, without what opens it.
+    location: String,
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Connections({})", self.location)
+    }
+}
+
+impl Connections {
+    pub(crate) fn new(config: Config, location: String) -> Result<Self, Error> {
+        let recycling_method = RecyclingMethod::Fast;
+        let settings = ManagerConfig { recycling_method };
+        let manager = match config.get_ssl_mode() {
+            SslMode::Disable => Manager::from_config(config, NoTls, settings),
+            _ => Manager::from_config(config, crate::tls::connector(), settings),
+        };
+        let timeouts = Timeouts {
+            wait: Some(WAIT),
+            create: Some(CONNECT),
+            recycle: Some(CONNECT),
+        };
+        let pool = Pool::builder(manager)
+            .max_size(CONNECTIONS)
+            .timeouts(timeouts)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|problem| Error::Driver(problem.to_string()))?;
+        Ok(Self { pool, location })
+    }
+
+    /// Where the database is.
+    pub(crate) fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// A connection of its own until it is given back.
+    pub(crate) async fn take(&self) -> Result<Connection, Error> {
+        let open = |problem: String| Error::Open {
+            location: self.location.clone(),
+            problem,
+        };
+        match self.pool.get().await {
+            Ok(object) => Ok(Connection(Some(object))),
+            Err(PoolError::Timeout(TimeoutType::Wait)) => Err(Error::Busy),
+            Err(PoolError::Timeout(_)) => Err(open("it does not answer".to_owned())),
+            Err(PoolError::Backend(problem)) => Err(open(error::connection(&problem))),
+            Err(PoolError::Closed) => Err(Error::Closed),
+            Err(problem) => Err(Error::Driver(problem.to_string())),
+        }
+    }
+
+    /// Reads, all of it as it is at one instant.
+    ///
+    /// # Errors
+    /// Those of the database. A connection that broke is tried once more with another one.
+    pub(crate) async fn read(
+        &self,
+        reach: Reach,
+        statements: &[Statement<'_>],
+    ) -> Result<Answers, Error> {
+        let opening = reach.looking();
+        match self.transaction(&opening, statements).await {
+            Err(Fault::Lost(_)) => Ok(self.transaction(&opening, statements).await?),
+            answered => Ok(answered?),
+        }
+    }
+
+    /// Reads by one statement.
+    ///
+    /// # Errors
+    /// As for [`Connections::read`].
+    pub(crate) async fn rows(
+        &self,
+        reach: Reach,
+        sql: impl Into<Cow<'static, str>>,
+        values: Vec<Value<'_>>,
+    ) -> Result<Vec<Row>, Error> {
+        let statement = Statement::new(sql, values);
+        let mut answers = self.read(reach, &[statement]).await?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
+    /// Writes all of it or nothing; each statement sees what others had written when it began. On the disk once
+    /// this returns.
+    ///
+    /// # Errors
+    /// [`Fault::Refused`] with the statement's place; [`Fault::Lost`] where nobody knows.
+    pub(crate) async fn write(
+        &self,
+        reach: Reach,
+        statements: &[Statement<'_>],
+    ) -> Result<Answers, Fault> {
+        self.transaction(&reach.writing(), statements).await
+    }
+
+    async fn transaction(
+        &self,
+        opening: &str,
+        statements: &[Statement<'_>],
+    ) -> Result<Answers, Fault> {
+        let mut connection = self.take().await?;
+        let answers = connection
+            .send(Some(opening), statements, Some("COMMIT"))
+            .await?;
+        connection.give_back();
+        Ok(answers)
+    }
+}
+
+/// A connection that is closed, and its transaction rolled back, unless it is given back: whoever is interrupted,
+/// or does not know how a transaction ended, leaves nothing open for the next caller.
+pub(crate) struct Connection(Option<Object>);
+
+impl Connection {
+    /// Sends what begins a transaction, statements, and what ends it, and waits for all answers. A transaction
+    /// that failed and was to be ended is rolled back.
+    ///
+    /// # Errors
+    /// The first one, with its place.
+    pub(crate) async fn send(
+        &mut self,
+        opening: Option<&str>,
+        statements: &[Statement<'_>],
+        closing: Option<&str>,
+    ) -> Result<Answers, Fault> {
+        let Some(object) = &self.0 else {
+            return Err(Error::Closed.into());
+        };
+        let client: &Client = object;
+        let first = usize::from(opening.is_some());
+        let steps = opening.into_iter().map(|sql| simple(client, sql));
+        let steps = steps.chain(statements.iter().map(|statement| typed(client, statement)));
+        let steps = steps.chain(closing.into_iter().map(|sql| simple(client, sql)));
+        // They are sent in this order, as each of them is first asked for its answer.
+        let mut answers = Vec::with_capacity(statements.len());
+        let mut fault = None;
+        for (at, answer) in join_all(steps).await.into_iter().enumerate() {
+            match answer {
+                Ok(rows) => answers.push(rows),
+                Err(error) => {
+                    // What comes after is refused because of the first one.
+                    fault.get_or_insert_with(|| Fault::of(at.wrapping_sub(first), &error));
+                }
+            }
+        }
+        if let Some(fault) = fault {
+            if closing.is_some() && matches!(fault, Fault::Refused(..)) {
+                self.give_back();
+            }
+            return Err(fault);
+        }
+        answers.drain(..first);
+        answers.truncate(statements.len());
+        Ok(answers)
+    }
+
+    /// Lets others have it.
+    pub(crate) fn give_back(&mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(object) = self.0.take() {
+            drop(Object::take(object));
+        }
+    }
+}
+
+type Step<'step> =
+    Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'step>>;
+
+fn simple<'step>(client: &'step Client, sql: &'step str) -> Step<'step> {
+    Box::pin(async move { client.batch_execute(sql).await.map(|()| Vec::new()) })
+}
+
+fn typed<'step>(client: &'step Client, statement: &'step Statement<'_>) -> Step<'step> {
+    Box::pin(async move {
+        let values: Vec<_> = statement
+            .values
+            .iter()
+            .map(|value| (value as &(dyn ToSql + Sync), value.kind()))
+            .collect();
+        client.query_typed(&statement.sql, &values).await
+    })
+}

@@ -1,0 +1,286 @@
+//! Conversations that wait to be read.
+//!
+//! Whoever changes what waits, or when it is due, holds the agent first, as whoever commits does: the numbers of
+//! messages have no gaps, and none is overlooked by somebody who ends a claim while it comes.
+
+use async_trait::async_trait;
+use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
+use memoir_store::{
+    Error, FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts, decode::Columns,
+};
+
+use crate::{
+    PostgresStore,
+    fleet::scope,
+    pool::{Reach, Statement},
+    value::{Value, all, count, first},
+};
+
+/// Fails where the agent is not the account's or is erased.
+const HOLD_LIVING: &str = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents \
+     WHERE id = $1 AND account_id = $2 AND erased_at IS NULL FOR NO KEY UPDATE) AS held";
+
+const HOLD: &str = "SELECT id FROM agents WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE";
+
+fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
+    values![scope.agent.as_bytes(), scope.account.as_bytes()]
+}
+
+impl PostgresStore {
+    /// Holds the agent, then writes; the answer of the last statement but those in `after`.
+    async fn hold_and_write(
+        &self,
+        reached: AgentScope,
+        statements: Vec<Statement<'_>>,
+    ) -> Result<Vec<Vec<tokio_postgres::Row>>> {
+        let mut all = vec![Statement::new(HOLD_LIVING, scoped(&reached))];
+        all.extend(statements);
+        match self.write(Reach::Agent(reached), &all).await {
+            Err(fault) if fault.is_unmet(0) => Err(Error::inconsistent(
+                "transcripts",
+                format!("{} is no living agent of the account", reached.agent),
+            )),
+            answers => Ok(answers?.split_off(1)),
+        }
+    }
+}
+
+#[async_trait]
+impl Transcripts for PostgresStore {
+    async fn add_messages(
+        &self,
+        scope: AgentScope,
+        messages: &[MessageRow],
+        due_at: Timestamp,
+        hurry: bool,
+    ) -> Result<u64> {
+        let agent = scope.agent.as_bytes();
+        let tokens = messages
+            .iter()
+            .map(|message| count(message.tokens, "transcript_messages", "tokens").map(Some));
+        let mut values = values![agent];
+        values.extend([
+            Value::ByteLists(messages.iter().map(|one| Some(&one.digest[..])).collect()),
+            Value::Integers(tokens.collect::<Result<_>>()?),
+            Value::Integers(
+                messages
+                    .iter()
+                    .map(|one| Some(one.received_at.microseconds()))
+                    .collect(),
+            ),
+            Value::ByteLists(messages.iter().map(|one| Some(&one.body.0[..])).collect()),
+            Value::Bytes(Some(scope.account.as_bytes())),
+        ]);
+        values.extend(values![due_at, hurry]);
+        // Of a message that comes twice the first one counts. Somebody who reads just now goes on with what is
+        // entered; a wait after failures is over.
+        let sql = "WITH given AS (SELECT DISTINCT ON (digest) digest, tokens, received_at, body, place \
+                 FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS given (digest, tokens, received_at, body, place) \
+                 ORDER BY digest, place), \
+             entered AS (INSERT INTO transcript_messages \
+                     (agent_id, seq, digest, tokens, received_at, state, body) \
+                 SELECT $1, row_number() OVER (ORDER BY place) + coalesce( \
+                         (SELECT max(seq) FROM transcript_messages WHERE agent_id = $1), 0), \
+                     digest, tokens, received_at, 'pending', body FROM given \
+                 WHERE NOT EXISTS (SELECT 1 FROM transcript_messages AS had \
+                     WHERE had.agent_id = $1 AND had.digest = given.digest) \
+                 RETURNING 1), \
+             due AS (INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
+                 SELECT $1, $6, $7, 0, 0 WHERE EXISTS (SELECT 1 FROM entered) \
+                 ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
+                 WHERE transcripts.claimed_until IS NULL), \
+             hurried AS (UPDATE transcripts SET due_at = least(due_at, $7) \
+                 WHERE agent_id = $1 AND due_at IS NOT NULL AND claimed_until IS NULL \
+                     AND $8 AND NOT EXISTS (SELECT 1 FROM entered)) \
+             SELECT count(*) FROM entered";
+        let answers = self
+            .hold_and_write(scope, vec![Statement::new(sql, values)])
+            .await?;
+        let entered = first(&answers.concat(), |row| {
+            Columns::new(row, "transcript_messages").count()
+        })?;
+        Ok(entered.unwrap_or_default())
+    }
+
+    async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
+        let mut values = scoped(&scope);
+        values.push(i64::try_from(tokens).unwrap_or(i64::MAX).into());
+        let sql = "SELECT seq, digest, tokens, received_at, state, body FROM ( \
+                 SELECT *, sum(tokens) OVER (ORDER BY seq) AS used, row_number() OVER (ORDER BY seq) AS place \
+                 FROM transcript_messages WHERE agent_id = $1 AND state = 'pending') AS waiting \
+             WHERE (used <= $3 OR place = 1) AND EXISTS (SELECT 1 FROM agents \
+                 WHERE agents.id = $1 AND account_id = $2 AND erased_at IS NULL) ORDER BY seq";
+        all(&self.rows(Reach::Agent(scope), sql, values).await?, |row| {
+            let mut columns = Columns::new(row, "transcript_messages");
+            Ok(MessageRow {
+                seq: columns.count()?,
+                digest: columns.bytes()?,
+                tokens: columns.count()?,
+                received_at: columns.time()?,
+                state: columns.word()?,
+                body: columns.stored_text()?,
+            })
+        })
+    }
+
+    async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {
+        let statements = [
+            Statement::new(
+                "SELECT due_at, failures FROM transcripts WHERE agent_id = $1 AND account_id = $2",
+                scoped(&scope),
+            ),
+            Statement::new(
+                "SELECT state, count(*) FROM transcript_messages WHERE agent_id = $1 GROUP BY state",
+                values![scope.agent.as_bytes()],
+            ),
+        ];
+        let answers = self.read(Reach::Agent(scope), &statements).await?;
+        let [transcript, counts] = answers.as_slice() else {
+            return Err(Error::Driver("answers are missing".to_owned()));
+        };
+        let transcript = first(transcript, |row| {
+            let mut columns = Columns::new(row, "transcripts");
+            Ok(TranscriptRow {
+                due_at: columns.optional_time()?,
+                failures: columns.small_count()?,
+                ..TranscriptRow::default()
+            })
+        })?;
+        let Some(mut transcript) = transcript else {
+            return Ok(TranscriptRow::default());
+        };
+        let counts = all(counts, |row| {
+            let mut columns = Columns::new(row, "transcript_messages");
+            Ok((columns.word::<MessageState>()?, columns.count()?))
+        })?;
+        for (state, count) in counts {
+            match state {
+                MessageState::Pending => transcript.pending = count,
+                MessageState::Absorbed => transcript.absorbed = count,
+                MessageState::Failed => transcript.failed = count,
+            }
+        }
+        Ok(transcript)
+    }
+
+    async fn claim_transcript(
+        &self,
+        scope: AgentScope,
+        now: Option<Timestamp>,
+        until: Timestamp,
+    ) -> Result<Option<u64>> {
+        let mut values = scoped(&scope);
+        let furthest = now.map(|now| now.plus_days(FURTHEST_DAYS));
+        values.extend(values![now, until, furthest]);
+        let sql = "UPDATE transcripts SET claimed_until = $4, due_at = $4, claims = claims + 1 \
+             WHERE agent_id = $1 AND account_id = $2 \
+                 AND (due_at <= coalesce($3, due_at) OR due_at > $5) RETURNING claims";
+        let statements = [
+            Statement::new(HOLD, scoped(&scope)),
+            Statement::new(sql, values),
+        ];
+        let answers = self.write(Reach::Agent(scope), &statements).await?;
+        let claims = answers.last().map(Vec::as_slice).unwrap_or_default();
+        first(claims, |row| Columns::new(row, "transcripts").count())
+    }
+
+    async fn extend_transcript(
+        &self,
+        scope: AgentScope,
+        claim: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        let mut values = scoped(&scope);
+        values.extend(values![until, count(claim, "transcripts", "claims")?]);
+        let sql = "UPDATE transcripts SET claimed_until = $3, due_at = $3 \
+             WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $4 \
+             RETURNING 1";
+        self.writes(Reach::Agent(scope), sql, values).await
+    }
+
+    async fn settle_transcript(
+        &self,
+        scope: AgentScope,
+        claim: u64,
+        due_at: Timestamp,
+        failures: u32,
+    ) -> Result<()> {
+        let mut values = scoped(&scope);
+        values.extend(values![
+            due_at,
+            failures,
+            count(claim, "transcripts", "claims")?
+        ]);
+        let sql = "UPDATE transcripts SET claimed_until = NULL, failures = $4, \
+                 due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
+                     WHERE agent_id = $1 AND state = 'pending') THEN $3 END \
+             WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $5";
+        let statements = [
+            Statement::new(HOLD, scoped(&scope)),
+            Statement::new(sql, values),
+        ];
+        self.write(Reach::Agent(scope), &statements).await?;
+        Ok(())
+    }
+
+    async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64> {
+        let agent = scope.agent.as_bytes();
+        let revive = "WITH revived AS (UPDATE transcript_messages SET state = 'pending' \
+                 WHERE agent_id = $1 AND state = 'failed' RETURNING 1), \
+             due AS (UPDATE transcripts SET due_at = least(due_at, $2), failures = 0 \
+                 WHERE agent_id = $1 AND claimed_until IS NULL AND EXISTS (SELECT 1 FROM revived)) \
+             SELECT count(*) FROM revived";
+        let statements = vec![Statement::new(revive, values![agent, due_at])];
+        let answers = self.hold_and_write(scope, statements).await?;
+        let revived = first(&answers.concat(), |row| {
+            Columns::new(row, "transcript_messages").count()
+        })?;
+        Ok(revived.unwrap_or_default())
+    }
+
+    async fn due_transcripts(
+        &self,
+        account: Option<AccountId>,
+        now: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        let due = "SELECT agent_id AS id, due_at AS since FROM transcripts WHERE account_id = accounts.id AND due_at";
+        self.due(due, "<=", account, now, per_account).await
+    }
+
+    async fn due_reflections(
+        &self,
+        account: Option<AccountId>,
+        slot: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        let due = "SELECT id, reflect_after AS since FROM agents WHERE account_id = accounts.id AND reflect_after";
+        self.due(due, "<", account, slot, per_account).await
+    }
+}
+
+impl PostgresStore {
+    /// Two ranges of an index of each account.
+    async fn due(
+        &self,
+        due: &str,
+        compared: &str,
+        account: Option<AccountId>,
+        until: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        let sql = format!(
+            "SELECT due.id, accounts.id FROM accounts CROSS JOIN LATERAL ( \
+                 ({due} {compared} $2 ORDER BY since, id LIMIT $4) UNION ALL \
+                 ({due} > $3 ORDER BY since, id LIMIT $4) ORDER BY since, id LIMIT $4) AS due \
+             WHERE $1 IS NULL OR accounts.id = $1 ORDER BY accounts.id, since, due.id"
+        );
+        let values = values![
+            account.as_ref().map(|account| account.as_bytes()),
+            until,
+            until.plus_days(FURTHEST_DAYS),
+            per_account,
+        ];
+        all(&self.rows(Reach::Fleet, sql, values).await?, scope)
+    }
+}

@@ -1,0 +1,202 @@
+//! How values are given to statements, and how rows are read.
+
+use bytes::BytesMut;
+use memoir_domain::Timestamp;
+use memoir_store::{
+    Error, Result,
+    decode::{Row, Value as Found},
+};
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+
+/// A value of a statement: its type goes with it, so that nothing is asked of the database before it is sent.
+#[derive(Debug)]
+pub(crate) enum Value<'value> {
+    Integer(Option<i64>),
+    Text(Option<&'value str>),
+    Bytes(Option<&'value [u8]>),
+    Flag(Option<bool>),
+    Integers(Vec<Option<i64>>),
+    Texts(Vec<Option<&'value str>>),
+    /// No list of them.
+    NoTexts,
+    ByteLists(Vec<Option<&'value [u8]>>),
+    Flags(Vec<bool>),
+}
+
+impl Value<'_> {
+    /// What PostgreSQL calls its type.
+    pub(crate) fn kind(&self) -> Type {
+        match self {
+            Self::Integer(_) => Type::INT8,
+            Self::Text(_) => Type::TEXT,
+            Self::Bytes(_) => Type::BYTEA,
+            Self::Flag(_) => Type::BOOL,
+            Self::Integers(_) => Type::INT8_ARRAY,
+            Self::Texts(_) | Self::NoTexts => Type::TEXT_ARRAY,
+            Self::ByteLists(_) => Type::BYTEA_ARRAY,
+            Self::Flags(_) => Type::BOOL_ARRAY,
+        }
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Integer(value) => value.to_sql(kind, out),
+            Self::Text(value) => value.to_sql(kind, out),
+            Self::Bytes(value) => value.to_sql(kind, out),
+            Self::Flag(value) => value.to_sql(kind, out),
+            Self::Integers(value) => value.to_sql(kind, out),
+            Self::Texts(value) => value.to_sql(kind, out),
+            Self::NoTexts => Ok(IsNull::Yes),
+            Self::ByteLists(value) => value.to_sql(kind, out),
+            Self::Flags(value) => value.to_sql(kind, out),
+        }
+    }
+
+    fn accepts(_kind: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+macro_rules! values_from {
+    ($($kind:ty => |$value:ident| $made:expr;)*) => {
+        $(impl<'value> From<$kind> for Value<'value> {
+            fn from($value: $kind) -> Self {
+                $made
+            }
+        })*
+    };
+}
+
+values_from! {
+    i64 => |value| Self::Integer(Some(value));
+    u32 => |value| Self::Integer(Some(value.into()));
+    Option<i64> => |value| Self::Integer(value);
+    Timestamp => |value| Self::Integer(Some(value.microseconds()));
+    Option<Timestamp> => |value| Self::Integer(value.map(Timestamp::microseconds));
+    bool => |value| Self::Flag(Some(value));
+    Option<bool> => |value| Self::Flag(value);
+    &'value str => |value| Self::Text(Some(value));
+    Option<&'value str> => |value| Self::Text(value);
+    &'value [u8] => |value| Self::Bytes(Some(value));
+    &'value [u8; 16] => |value| Self::Bytes(Some(value));
+    &'value [u8; 32] => |value| Self::Bytes(Some(value));
+    Option<&'value [u8; 16]> => |value| Self::Bytes(value.map(|value| &value[..]));
+    Option<&'value [u8]> => |value| Self::Bytes(value);
+}
+
+/// The values of a statement, in order.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        vec![$($crate::value::Value::from($value)),*]
+    };
+}
+
+/// A list of values for the rows of a statement: one column of all of them.
+pub(crate) fn column<'row, R: 'row, V>(rows: &'row [R], value: impl Fn(&'row R) -> V) -> Value<'row>
+where
+    Value<'row>: From<V>,
+{
+    let mut column = None;
+    for row in rows {
+        match (Value::from(value(row)), &mut column) {
+            (Value::Integer(one), Some(Value::Integers(all))) => all.push(one),
+            (Value::Text(one), Some(Value::Texts(all))) => all.push(one),
+            (Value::Bytes(one), Some(Value::ByteLists(all))) => all.push(one),
+            (Value::Flag(Some(one)), Some(Value::Flags(all))) => all.push(one),
+            (Value::Integer(one), _) => column = Some(Value::Integers(vec![one])),
+            (Value::Text(one), _) => column = Some(Value::Texts(vec![one])),
+            (Value::Bytes(one), _) => column = Some(Value::ByteLists(vec![one])),
+            (Value::Flag(one), _) => column = Some(Value::Flags(one.into_iter().collect())),
+            (list, _) => return list,
+        }
+    }
+    column.unwrap_or(Value::Integers(Vec::new()))
+}
+
+/// A count, a size or a number: PostgreSQL's integers are signed.
+///
+/// # Errors
+/// [`Error::Inconsistent`].
+pub(crate) fn count(value: u64, table: &'static str, column: &str) -> Result<i64> {
+    i64::try_from(value)
+        .map_err(|_| Error::inconsistent(table, format!("`{column}` is over {}", i64::MAX)))
+}
+
+/// What is looked for, where a column may hold it at all: text of PostgreSQL has no NUL.
+pub(crate) fn sought(text: &str) -> &str {
+    match text.contains('\0') {
+        // No name holds a control character.
+        true => "\u{1}",
+        false => text,
+    }
+}
+
+/// A row of an answer.
+pub(crate) struct Line<'row>(pub(crate) &'row tokio_postgres::Row);
+
+impl Row for Line<'_> {
+    fn value(&self, at: usize) -> Result<Found<'_>> {
+        let fault = |_| Error::Driver(format!("an answer has no column {at} of a known type"));
+        let Some(column) = self.0.columns().get(at) else {
+            return Err(Error::Driver(format!("an answer has no column {at}")));
+        };
+        let found = match *column.type_() {
+            Type::BYTEA => {
+                let bytes: Option<&[u8]> = self.0.try_get(at).map_err(fault)?;
+                // JSON is kept as bytes, since they are what a seal is bound to.
+                match column.name() {
+                    "open" | "facts" => bytes.map(Found::Text),
+                    _ => bytes.map(Found::Bytes),
+                }
+            }
+            Type::INT8 => {
+                let value: Option<i64> = self.0.try_get(at).map_err(fault)?;
+                value.map(Found::Integer)
+            }
+            Type::BOOL => {
+                let value: Option<bool> = self.0.try_get(at).map_err(fault)?;
+                value.map(|value| Found::Integer(value.into()))
+            }
+            Type::TEXT => {
+                let value: Option<&str> = self.0.try_get(at).map_err(fault)?;
+                value.map(|value| Found::Text(value.as_bytes()))
+            }
+            _ => Some(Found::Other),
+        };
+        Ok(found.unwrap_or(Found::Null))
+    }
+
+    fn name(&self, at: usize) -> Option<&str> {
+        self.0.columns().get(at).map(tokio_postgres::Column::name)
+    }
+}
+
+/// Reads every row of an answer.
+///
+/// # Errors
+/// Those of `read`.
+pub(crate) fn all<T>(
+    rows: &[tokio_postgres::Row],
+    read: impl Fn(&dyn Row) -> Result<T>,
+) -> Result<Vec<T>> {
+    rows.iter().map(|row| read(&Line(row))).collect()
+}
+
+/// Reads the first row of an answer.
+///
+/// # Errors
+/// Those of `read`.
+pub(crate) fn first<T>(
+    rows: &[tokio_postgres::Row],
+    read: impl FnOnce(&dyn Row) -> Result<T>,
+) -> Result<Option<T>> {
+    rows.first().map(|row| read(&Line(row))).transpose()
+}

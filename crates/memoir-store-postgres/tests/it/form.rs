@@ -1,0 +1,95 @@
+//! Migrations, and whether a database is one that will do.
+
+use memoir_store::{Error, Fleet};
+use memoir_store_postgres::{MIGRATIONS, PostgresStore};
+
+use crate::common;
+
+#[tokio::test]
+async fn a_database_that_waits_for_migrations_is_not_opened() {
+    let Some(place) = common::database() else {
+        return;
+    };
+    let problem = PostgresStore::open(&place.url).await.unwrap_err();
+    let told = problem.to_string();
+    assert!(
+        told.contains("migrations are pending: 0001_initial"),
+        "{told}"
+    );
+    let store = PostgresStore::at(&place.url).unwrap();
+    // Whoever else starts at the same time runs none twice.
+    let (one, other) = (store.clone(), PostgresStore::at(&place.url).unwrap());
+    let (one, other) = tokio::join!(one.migrate(), other.migrate());
+    one.and(other).unwrap();
+    let run = place.query("SELECT count(*) FROM memoir_migrations");
+    assert_eq!(run, MIGRATIONS.len().to_string());
+    assert!(store.migrate().await.unwrap().is_empty());
+    PostgresStore::open(&place.url).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_taken_away_from_the_form_is_found() {
+    let Some(place) = common::database() else {
+        return;
+    };
+    let store = common::migrated(&place.url).await;
+    assert_eq!(store.check_form().await.unwrap(), []);
+    place.query(
+        "DROP TRIGGER audit_records_undeleted ON audit_records; \
+         ALTER TABLE tokens DISABLE TRIGGER tokens_stay_revoked; \
+         ALTER TABLE memories NO FORCE ROW LEVEL SECURITY; \
+         CREATE RULE swallow AS ON INSERT TO users DO INSTEAD NOTHING",
+    );
+    let found = store.check_form().await.unwrap();
+    let told: Vec<_> = found.iter().map(|finding| &*finding.problem).collect();
+    assert_eq!(told.len(), 4, "{told:?}");
+    for name in [
+        "audit_records_undeleted",
+        "tokens_stay_revoked",
+        "memories",
+        "swallow",
+    ] {
+        assert!(
+            told.iter().any(|problem| problem.contains(name)),
+            "{told:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_would_change_or_lose_words_is_not_opened() {
+    let Some(place) = common::database() else {
+        return;
+    };
+    let name = place.name();
+    place.query(&format!(
+        "ALTER DATABASE {name} SET synchronous_commit = off"
+    ));
+    let problem = PostgresStore::open(&place.url).await.unwrap_err();
+    assert!(
+        problem.to_string().contains("synchronous_commit"),
+        "{problem}"
+    );
+    place.query(&format!(
+        "CREATE DATABASE {name}_latin ENCODING 'LATIN1' TEMPLATE template0"
+    ));
+    let problem = PostgresStore::open(&format!("{}_latin", place.url))
+        .await
+        .unwrap_err();
+    assert!(problem.to_string().contains("LATIN1"), "{problem}");
+}
+
+#[tokio::test]
+async fn no_error_tells_the_password() {
+    for url in [
+        "postgres://me:sesame@127.0.0.1:1/memoir",
+        "postgres://me:sesame@[::1/memoir",
+    ] {
+        let problem = PostgresStore::open(url).await.unwrap_err();
+        assert!(matches!(problem, Error::Open { .. }), "{problem:?}");
+        assert!(
+            !format!("{problem:?}{problem}").contains("sesame"),
+            "{problem}"
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Connections that break.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+};
+
+use memoir_store::{AgentQuery, Error, Fleet, Store};
+use memoir_store_postgres::PostgresStore;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{UnixListener, UnixStream},
+};
+
+use crate::common::{self, account, decision, scope};
+
+/// Where a connection breaks once it carries a `COMMIT`.
+const NOWHERE: u8 = 0;
+const BEFORE: u8 = 1;
+const AFTER: u8 = 2;
+
+/// Stands between a store and its database.
+struct Between {
+    folder: PathBuf,
+    breaks: Arc<AtomicU8>,
+}
+
+impl Between {
+    fn new(server: &Path) -> Self {
+        let folder = std::env::temp_dir().join(format!("memoir-between-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
+        let (to, breaks) = (
+            server.join(".s.PGSQL.5432"),
+            Arc::new(AtomicU8::new(NOWHERE)),
+        );
+        let between = Self {
+            folder,
+            breaks: Arc::clone(&breaks),
+        };
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = UnixStream::connect(&to).await.unwrap();
+                tokio::spawn(carry(client, server, Arc::clone(&breaks)));
+            }
+        });
+        between
+    }
+
+    fn url(&self, database: &str) -> String {
+        let folder = self.folder.display().to_string().replace('/', "%2F");
+        format!("postgres://memoir@{folder}/{database}")
+    }
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        // What is left behind is an empty folder and a socket.
+        std::fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+/// Carries what is said either way, until it breaks: before what holds a `COMMIT` reaches the server, or once the
+/// server has answered it.
+async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<AtomicU8>) {
+    let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
+    let mut is_lost = false;
+    loop {
+        tokio::select! {
+            read = client.read(&mut asked) => {
+                let bytes = &asked[..read.unwrap_or(0)];
+                if bytes.is_empty() {
+                    return;
+                }
+                let is_commit = bytes.windows(6).any(|word| word == b"COMMIT");
+                if is_commit && breaks.load(Ordering::SeqCst) == BEFORE {
+                    breaks.store(NOWHERE, Ordering::SeqCst);
+                    return;
+                }
+                is_lost |= is_commit && breaks.load(Ordering::SeqCst) == AFTER;
+                server.write_all(bytes).await.unwrap();
+            }
+            read = server.read(&mut answered) => {
+                let bytes = &answered[..read.unwrap_or(0)];
+                if is_lost && bytes.windows(6).any(|word| word == b"COMMIT") {
+                    breaks.store(NOWHERE, Ordering::SeqCst);
+                    return;
+                }
+                if bytes.is_empty() || !is_lost && client.write_all(bytes).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
+    let Some(place) = common::database() else {
+        return;
+    };
+    let straight = common::migrated(&place.url).await;
+    straight.create_account(&account()).await.unwrap();
+    straight.commit(decision(0)).await.unwrap();
+    let between = Between::new(place.server.folder());
+    let store = PostgresStore::open(&between.url(place.name()))
+        .await
+        .unwrap();
+    let version = || async {
+        let found = straight.snapshot(scope(), &AgentQuery::default()).await;
+        found.unwrap().unwrap().agent.document.version
+    };
+    for (breaks, was_written) in [(BEFORE, false), (AFTER, true)] {
+        let before = version().await;
+        between.breaks.store(breaks, Ordering::SeqCst);
+        let Err(Error::OutcomeUnknown(same)) = store.commit(decision(before)).await else {
+            panic!("nobody can know what became of it");
+        };
+        assert_eq!(version().await, before + u64::from(was_written));
+        // The very same again, over another connection, tells.
+        let again = store.commit(*same).await;
+        assert_eq!(
+            matches!(again, Err(Error::Conflict)),
+            was_written,
+            "{again:?}"
+        );
+        assert_eq!(version().await, before + 1);
+        let records = straight.records_at(scope(), &[before + 1]).await.unwrap();
+        assert_eq!(records[0].hash, decision(before).records[0].hash);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_are_ended_are_made_again() {
+    let Some(place) = common::database() else {
+        return;
+    };
+    let store = common::migrated(&place.url).await;
+    store.create_account(&account()).await.unwrap();
+    for version in 0..5 {
+        store.commit(decision(version)).await.unwrap();
+        let ended = place.query(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+             WHERE datname = current_database() AND usename = 'memoir'",
+        );
+        assert_ne!(ended, "0");
+        assert_eq!(store.accounts().await.unwrap(), [account()]);
+    }
+}

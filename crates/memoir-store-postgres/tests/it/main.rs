@@ -1,0 +1,13 @@
+//! The tests of the store on PostgreSQL, on a server that they start themselves.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "tests fail by panicking, and say what they skip"
+)]
+
+mod common;
+mod conformance;
+mod form;
+mod lost;
+mod walls;

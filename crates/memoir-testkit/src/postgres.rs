@@ -1,0 +1,160 @@
+//! A PostgreSQL of a test's own: in a folder that goes with it, on a socket in that folder, run by a user that is
+//! not root, with a role that is no superuser.
+
+use std::{
+    fs, io,
+    os::unix::{fs::chown, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+/// Makes the cluster, runs it, and ends it by its process once this process is gone, however that came: then the
+/// pipe ends that `cat` reads.
+const RUN: &str = r#"
+"$0/initdb" -D "$1/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$1/initdb.log" 2>&1 || exit 1
+"$0/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=200 \
+    -c shared_buffers=64MB >"$1/server.log" 2>&1 &
+server=$!
+cat >/dev/null
+kill -INT "$server"
+wait "$server"
+rm -rf "$1"
+"#;
+
+/// How long a slow machine may take to make a cluster.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A server, until the process ends.
+#[derive(Debug)]
+pub struct Postgres {
+    programs: PathBuf,
+    folder: PathBuf,
+    /// The shell that ends the server once its input ends.
+    _shell: Child,
+    databases: AtomicU64,
+}
+
+impl Postgres {
+    /// Starts one; `None` where PostgreSQL is not installed.
+    ///
+    /// # Errors
+    /// It cannot be started; a message says what it wrote.
+    pub fn start() -> io::Result<Option<Self>> {
+        let Some(programs) = programs() else {
+            return Ok(None);
+        };
+        let folder = std::env::temp_dir().join(format!("memoir-postgres-{}", std::process::id()));
+        fs::create_dir(&folder)?;
+        let mut command = Command::new("sh");
+        command.args(["-c", RUN]).arg(&programs).arg(&folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        // PostgreSQL refuses to run as root, which the folder's owner tells.
+        if let Some((user, group)) = unprivileged(&folder)? {
+            chown(&folder, Some(user), Some(group))?;
+            command.uid(user).gid(group).current_dir("/");
+        }
+        let server = Self {
+            _shell: command.spawn()?,
+            programs,
+            folder,
+            databases: AtomicU64::new(0),
+        };
+        let begun = Instant::now();
+        while server
+            .query("postgres", "CREATE ROLE memoir LOGIN")
+            .is_err()
+        {
+            if begun.elapsed() > PATIENCE {
+                let log = fs::read_to_string(server.folder.join("server.log"));
+                let log = log.unwrap_or_else(|error| error.to_string());
+                return Err(io::Error::other(format!(
+                    "PostgreSQL does not start: {log}"
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(Some(server))
+    }
+
+    /// The URL of an empty database of its own, which belongs to a role that is no superuser.
+    ///
+    /// # Errors
+    /// The server refuses.
+    pub fn database(&self) -> io::Result<String> {
+        let number = self.databases.fetch_add(1, Ordering::Relaxed);
+        let name = format!("test_{number}");
+        self.query("postgres", &format!("CREATE DATABASE {name} OWNER memoir"))?;
+        Ok(self.url("memoir", &name))
+    }
+
+    /// The URL of a database, for that role.
+    pub fn url(&self, role: &str, database: &str) -> String {
+        let folder = self.folder.display().to_string().replace('/', "%2F");
+        format!("postgres://{role}@{folder}/{database}")
+    }
+
+    /// What a statement answers the superuser, a line a row.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn query(&self, database: &str, sql: &str) -> io::Result<String> {
+        self.query_as("postgres", database, sql)
+    }
+
+    /// What a statement answers that role, a line a row.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn query_as(&self, role: &str, database: &str, sql: &str) -> io::Result<String> {
+        let output = Command::new(self.programs.join("psql"))
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", role])
+            .arg("-h")
+            .arg(&self.folder)
+            .args(["-d", database, "-c", sql])
+            .output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        }
+        Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        ))
+    }
+
+    /// The folder of its socket and its files.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// Where Debian, or `PATH`, has the server.
+fn programs() -> Option<PathBuf> {
+    let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let debian = debian.flatten().map(|version| version.path().join("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<_> = debian.chain(std::env::split_paths(&path)).collect();
+    let needed = ["postgres", "initdb", "psql"];
+    folders.retain(|folder| needed.iter().all(|name| folder.join(name).is_file()));
+    folders.into_iter().max()
+}
+
+/// A user that is not root, where this process is root's.
+fn unprivileged(own: &Path) -> io::Result<Option<(u32, u32)>> {
+    if std::os::unix::fs::MetadataExt::uid(&fs::metadata(own)?) != 0 {
+        return Ok(None);
+    }
+    let users = fs::read_to_string("/etc/passwd")?;
+    let find = |name: &str| {
+        let mut fields = users
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?
+            .split(':')
+            .skip(1);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    let found = find("postgres").or_else(|| find("nobody"));
+    found
+        .map(Some)
+        .ok_or_else(|| io::Error::other("there is no user but root to run PostgreSQL"))
+}
