@@ -6,22 +6,31 @@
 //! when it was shown, and asks `AgentHandle::as_seen`: it does what was shown, or nothing where something was
 //! written since.
 //!
-//! Looking and rewinding both read the whole log, since which records are in force depends on all of it. A
-//! process has two such pasts in memory at a time, and whoever comes third waits; the slider asks for one
-//! place after the other.
-
-use std::collections::BTreeMap;
+//! A look reads summaries of the log ([`LogSummary`]), one for each [`SUMMARY_RECORDS`] records, and of the records
+//! themselves only the stretch that the point lies in and the last one. The first look at a log makes those that are
+//! missing, and keeps them, sealed with the agent's key and bound to the hash of their last record. Rewinding reads
+//! the whole log and none of them.
+//!
+//! A process looks back at few agents at a time, and whoever comes later waits.
 
 use memoir_domain::{
     SessionId, Timestamp,
     audit::{Action, Actor, Record},
     memory::{Number, Tally},
-    rewind::{self, Foresight, core_tokens_after},
+    rewind::{self, Foresight},
     session::{Session, State},
+    summary::{LogPast, LogSummary, SUMMARY_RECORDS},
 };
+use memoir_store::{AgentQuery, RecordFilter, SummaryRow};
 use serde::Serialize;
 
-use crate::{AgentHandle, Point, Result, again, rewind::Everything};
+use crate::{
+    AgentHandle, CONFLICT, Error, Loaded, Point, Result, again, codec,
+    parallel::{self, aside},
+};
+
+/// Summaries that are read at a time.
+const PAGE: u32 = 64;
 
 /// Most points of [`History::mass`].
 pub const MASS_POINTS: u64 = 500;
@@ -105,41 +114,257 @@ pub struct SessionSpan {
 
 impl AgentHandle {
     /// One point of the agent's history, and what [`AgentHandle::rewind_to`] would do; `None` for the
-    /// newest. Content-blind. Reads the whole log.
+    /// newest. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
-    pub async fn look_back(&self, point: Option<Point>, actor: &Actor) -> Result<LookBack> {
-        let everything = again(|| self.everything()).await?;
-        Ok(look(everything, point, actor, self.memoir.now()))
+    pub async fn look_back(&self, point: Option<Point>) -> Result<LookBack> {
+        let _turn = self.memoir.whole_pasts.take().await?;
+        again(|| self.attempt_look_back(point)).await
+    }
+
+    async fn attempt_look_back(&self, point: Option<Point>) -> Result<LookBack> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        let summaries = self.log_summaries(&loaded).await?;
+        let newest_seq = loaded.agent.next_seq - 1;
+        let place = self.place(&loaded, &summaries, point).await?;
+        let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
+        let agent = loaded.agent;
+        let at = self.memoir.now();
+        let (then, mut look) = aside(move || {
+            let sessions = rows
+                .into_iter()
+                // Without their words, and so without the key: these are facts in the open.
+                .map(|row| Ok(codec::session(None, row)?.0))
+                .collect::<Result<Vec<Session>>>()?;
+            let (mut past, mut then) = (LogPast::default(), LogPast::default());
+            for summary in &summaries {
+                past.add(summary);
+                if summary.last_seq() < place.first_seq {
+                    then.add(summary);
+                }
+            }
+            then.add(&place.until_then);
+            let ids = sessions.iter().filter(|session| !session.rehearsal);
+            let foresight =
+                rewind::foresee(&agent, ids.map(|session| session.id), &past, &then, at);
+            let look = LookBack {
+                seq: place.seq,
+                record: place.record,
+                then: then.tally(),
+                now: agent.tally,
+                foresight,
+                running: None,
+                history: History {
+                    newest_seq,
+                    mass: mass(past.masses(), newest_seq),
+                    sessions: spans(&past, &sessions),
+                },
+            };
+            Ok::<_, Error>((then, look))
+        })
+        .await??;
+        drop(then);
+        look.running = loaded.running_session;
+        Ok(look)
+    }
+
+    /// Summaries of the whole log, the last one of what is left over; those that were not there are kept.
+    async fn log_summaries(&self, loaded: &Loaded) -> Result<Vec<LogSummary>> {
+        let mut summaries = self.kept_summaries(loaded).await?;
+        let kept = summaries.len();
+        let mut rows = Vec::new();
+        let next = loaded.agent.next_seq;
+        loop {
+            let mut summary = LogSummary::after(summaries.last());
+            let first = summary.first_seq();
+            if first >= next {
+                break;
+            }
+            let (records, hash) = self.stretch(loaded, first, first + SUMMARY_RECORDS).await?;
+            summary = aside(move || {
+                records.iter().for_each(|record| summary.add(record));
+                summary
+            })
+            .await?;
+            if !summary.is_full() {
+                summaries.push(summary);
+                break;
+            }
+            let sealer = codec::Sealer {
+                key: loaded.base.key(),
+                random: self.memoir.random.as_ref(),
+            };
+            rows.push(codec::summary_row(&sealer, &summary, hash)?);
+            summaries.push(summary);
+        }
+        if summaries.len() > kept && !rows.is_empty() {
+            self.keep_summaries(loaded, rows).await?;
+        }
+        Ok(summaries)
+    }
+
+    /// Those that are kept, from the first record on without a gap.
+    async fn kept_summaries(&self, loaded: &Loaded) -> Result<Vec<LogSummary>> {
+        let mut summaries: Vec<LogSummary> = Vec::new();
+        let mut newest: Option<SummaryRow> = None;
+        loop {
+            let after = newest.as_ref().map_or(0, |row| row.last_seq);
+            let rows = self.memoir.store.summaries(self.scope, after, PAGE).await?;
+            let is_last = rows.len() < PAGE as usize;
+            newest = rows.last().cloned().or(newest);
+            let key = loaded.base.key().clone();
+            let opened = aside(move || {
+                let opened = rows.iter().map(|row| codec::summary(&key, row));
+                opened.collect::<Result<Vec<LogSummary>>>()
+            })
+            .await??;
+            for summary in opened {
+                let expected = LogSummary::after(summaries.last()).first_seq();
+                if summary.first_seq() != expected {
+                    return Err(Error::Inconsistent(format!(
+                        "table `log_summaries`: that of the records from {expected} on is missing"
+                    )));
+                }
+                summaries.push(summary);
+            }
+            if is_last {
+                break;
+            }
+        }
+        let Some(newest) = newest else {
+            return Ok(summaries);
+        };
+        let seq = [newest.last_seq];
+        let of = self.memoir.store.records_at(self.scope, &seq).await?;
+        if of.first().map(|row| row.hash) != Some(newest.hash) {
+            return Err(Error::Inconsistent(format!(
+                "table `log_summaries`, up to record {}: that record has another hash, or is missing",
+                newest.last_seq
+            )));
+        }
+        Ok(summaries)
+    }
+
+    /// Keeps summaries, unless words were taken out of the log since they were made. Whoever else writes
+    /// meanwhile does not matter to what is summed up.
+    async fn keep_summaries(&self, loaded: &Loaded, rows: Vec<SummaryRow>) -> Result<()> {
+        let shredded = loaded.agent.tally.shredded_count;
+        again(|| async {
+            let now = self.load(&AgentQuery::default()).await?;
+            if now.agent.tally.shredded_count != shredded {
+                return Ok(());
+            }
+            let version = now.base.version().unwrap_or_default();
+            let keeping = self
+                .memoir
+                .store
+                .keep_summaries(self.scope, version, rows.clone());
+            match keeping.await? {
+                true => Ok(()),
+                false => Err(CONFLICT),
+            }
+        })
+        .await
+    }
+
+    /// The records from `first` up to but without `end`, without a gap, as far as the log goes, and the hash of
+    /// the last one.
+    ///
+    /// # Errors
+    /// [`memoir_store::Error::Conflict`] where somebody wrote meanwhile; [`Error::Inconsistent`] where records are
+    /// missing.
+    async fn stretch(
+        &self,
+        loaded: &Loaded,
+        first: u64,
+        end: u64,
+    ) -> Result<(Vec<Record>, [u8; 32])> {
+        let end = end.min(loaded.agent.next_seq);
+        let filter = RecordFilter {
+            from_seq: first,
+            before_seq: Some(end),
+            ..RecordFilter::default()
+        };
+        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        let hash = rows.last().map_or(loaded.base.head(), |row| row.hash);
+        let is_whole = rows.iter().map(|row| row.seq).eq(first..end);
+        let ends = end < loaded.agent.next_seq || hash == loaded.base.head();
+        if !is_whole || !ends {
+            // Says which, and whether somebody wrote meanwhile.
+            self.log_from(first, loaded).await?;
+            return Err(CONFLICT);
+        }
+        let key = loaded.base.key().clone();
+        let opened = aside(move || {
+            let opened = parallel::map(rows, |row| codec::record(Some(&key), row));
+            opened.into_iter().collect::<Result<Vec<Record>>>()
+        });
+        Ok((opened.await??, hash))
+    }
+
+    /// Where a point lies in the log.
+    async fn place(
+        &self,
+        loaded: &Loaded,
+        summaries: &[LogSummary],
+        point: Option<Point>,
+    ) -> Result<Place> {
+        let newest_seq = loaded.agent.next_seq - 1;
+        let wanted = match point {
+            None => Point::Record(newest_seq),
+            Some(point) => point,
+        };
+        let holds = |summary: &&LogSummary| match wanted {
+            Point::Record(seq) => summary.first_seq() <= seq,
+            Point::Time(time) => summary.begins_by(time),
+        };
+        let Some(index) = summaries.iter().rposition(|summary| holds(&summary)) else {
+            return Ok(Place::before_the_first());
+        };
+        let before = index.checked_sub(1).map(|index| &summaries[index]);
+        let mut until_then = LogSummary::after(before);
+        let first_seq = until_then.first_seq();
+        let end = summaries[index].last_seq() + 1;
+        let (records, _) = self.stretch(loaded, first_seq, end).await?;
+        let is_by_then = |record: &Record| match wanted {
+            Point::Record(seq) => record.seq <= seq,
+            Point::Time(time) => record.recorded_at <= time,
+        };
+        let last = records.iter().rposition(is_by_then);
+        let last = last.map_or(0, |index| index + 1);
+        for record in &records[..last] {
+            until_then.add(record);
+        }
+        Ok(Place {
+            first_seq,
+            seq: until_then.last_seq(),
+            record: records[..last].last().map(mark),
+            until_then,
+        })
     }
 }
 
-fn look(everything: Everything, point: Option<Point>, actor: &Actor, now: Timestamp) -> LookBack {
-    let Everything {
-        agent,
-        running_session,
-        sessions,
-        log,
-        memories,
-        ..
-    } = everything;
-    let newest_seq = log.last().map_or(0, |record| record.seq);
-    let plan = point.unwrap_or(Point::Record(newest_seq)).plan(&log);
-    let record = log.iter().rfind(|record| record.seq == plan.to_seq);
-    let history = History {
-        newest_seq,
-        mass: mass(&log, newest_seq),
-        sessions: spans(&log, &sessions),
-    };
-    LookBack {
-        seq: plan.to_seq,
-        record: record.map(mark),
-        then: plan.tally(&log),
-        now: agent.tally,
-        foresight: rewind::foresee(agent, sessions, &log, &memories, &plan, actor, now),
-        running: running_session,
-        history,
+/// A point of the log.
+struct Place {
+    /// The place of the first record of the stretch that it lies in.
+    first_seq: u64,
+    /// That of the last record written by then.
+    seq: u64,
+    /// That record; `None` before the first.
+    record: Option<RecordMark>,
+    /// The stretch as far as it.
+    until_then: LogSummary,
+}
+
+impl Place {
+    fn before_the_first() -> Self {
+        Self {
+            first_seq: 1,
+            seq: 0,
+            record: None,
+            until_then: LogSummary::after(None),
+        }
     }
 }
 
@@ -154,7 +379,7 @@ fn mark(record: &Record) -> RecordMark {
 }
 
 /// The mass along the log: after every record, or where there are many, after as many stretches of them.
-fn mass(log: &[Record], newest_seq: u64) -> Vec<MassAt> {
+fn mass(masses: &[(u64, u64)], newest_seq: u64) -> Vec<MassAt> {
     let mut points = vec![MassAt {
         seq: 0,
         core_tokens: 0,
@@ -163,15 +388,18 @@ fn mass(log: &[Record], newest_seq: u64) -> Vec<MassAt> {
     }];
     let stretch = newest_seq.div_ceil(MASS_POINTS - 1).max(1);
     let mut core_tokens = 0;
-    for records in log.chunks(usize::try_from(stretch).unwrap_or(usize::MAX)) {
+    let mut masses = masses.iter().peekable();
+    let mut seq = 0;
+    while seq < newest_seq {
+        seq = (seq + stretch).min(newest_seq);
         let (mut lowest, mut highest) = (core_tokens, core_tokens);
-        for after in records.iter().filter_map(core_tokens_after) {
-            core_tokens = after;
-            lowest = lowest.min(after);
-            highest = highest.max(after);
+        while let Some((_, after)) = masses.next_if(|(at, _)| *at <= seq) {
+            core_tokens = *after;
+            lowest = lowest.min(core_tokens);
+            highest = highest.max(core_tokens);
         }
         points.push(MassAt {
-            seq: records.last().map_or(newest_seq, |record| record.seq),
+            seq,
             core_tokens,
             lowest_core_tokens: lowest,
             highest_core_tokens: highest,
@@ -181,18 +409,11 @@ fn mass(log: &[Record], newest_seq: u64) -> Vec<MassAt> {
 }
 
 /// Where the sessions lie in the log, the newest first.
-fn spans(log: &[Record], sessions: &[Session]) -> Vec<SessionSpan> {
-    let mut places: BTreeMap<SessionId, (u64, u64)> = BTreeMap::new();
-    for record in log {
-        if let Some(id) = record.session {
-            let (_, last) = places.entry(id).or_insert((record.seq, record.seq));
-            *last = record.seq;
-        }
-    }
+fn spans(past: &LogPast, sessions: &[Session]) -> Vec<SessionSpan> {
     let mut spans: Vec<SessionSpan> = sessions
         .iter()
         .filter_map(|session| {
-            let (first_seq, last_seq) = places.get(&session.id)?;
+            let (first_seq, last_seq) = past.sessions().get(&session.id)?;
             Some(SessionSpan {
                 id: session.id,
                 started_at: session.started_at,

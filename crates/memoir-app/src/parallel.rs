@@ -24,6 +24,17 @@ impl Turns {
     }
 }
 
+/// Does what takes a while where it keeps nobody waiting.
+pub(crate) async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done),
+        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+        Err(_) => Err(Error::Contended),
+    }
+}
+
 /// Below this many items threads cost more than they save.
 const WORTHWHILE: usize = 512;
 

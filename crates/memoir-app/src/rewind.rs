@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::{
-    SessionId, Timestamp,
+    Timestamp,
     agent::Agent,
     audit::{Action, Actor, Record},
     memory::{Memory, Number},
@@ -118,7 +118,6 @@ impl AgentHandle {
         Ok(Everything {
             base: loaded.base,
             agent: loaded.agent,
-            running_session: loaded.running_session,
             sessions,
             log,
             memories: memories.map(|memory| (memory.number, memory)).collect(),
@@ -140,7 +139,6 @@ enum Doing {
 pub(crate) struct Everything {
     pub(crate) base: codec::Base,
     pub(crate) agent: Agent,
-    pub(crate) running_session: Option<SessionId>,
     pub(crate) sessions: Vec<Session>,
     /// Oldest first.
     pub(crate) log: Vec<Record>,
@@ -192,11 +190,11 @@ mod tests {
         let agent = account.agent("wren").await.unwrap();
         let one = agent.everything().await.unwrap();
         let other = agent.everything().await.unwrap();
-        let waited = tokio::time::timeout(Duration::from_millis(50), agent.look_back(None, &actor));
+        let waited = tokio::time::timeout(Duration::from_millis(50), agent.look_back(None));
         assert!(waited.await.is_err(), "a third one was read");
         drop(one);
-        agent.look_back(None, &actor).await.unwrap();
-        agent.look_back(None, &actor).await.unwrap();
+        agent.look_back(None).await.unwrap();
+        agent.look_back(None).await.unwrap();
         drop(other);
     }
 

@@ -23,11 +23,12 @@ use memoir_domain::{
     audit::{Action, Record},
     memory::Memory,
     replay::{self, Carried, MemoryComparison, Replay, SessionComparison},
+    summary::LogSummary,
     wording::{self, WordingId, WordingTexts},
 };
 use memoir_store::{
     AccessRow, AuditRow, LeafRow, MemoryPage, MemoryRow, RecordFilter, Selection, SessionRow,
-    Snapshot, TokenRow,
+    Snapshot, SummaryRow, TokenRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -36,8 +37,9 @@ use memoir_vault::{
 use serde::Serialize;
 
 use crate::{
-    ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, codec, memories::wanted,
-    parallel,
+    ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, codec,
+    memories::wanted,
+    parallel::{self, aside},
 };
 
 /// Most misfits that are named.
@@ -295,7 +297,12 @@ impl AgentHandle {
             };
             let rows = self.memoir.store.records(self.scope, &filter).await?;
             let is_last = rows.len() < PAGE as usize;
+            let last_seq = rows.last().map_or(0, |row| row.seq);
+            let before = judge.next_seq - 1;
+            let mut kept = self.memoir.store.summaries(self.scope, before, 2).await?;
+            kept.retain(|row| row.last_seq <= last_seq);
             judge = aside(move || {
+                judge.kept = kept;
                 judge.follow(rows);
                 judge
             })
@@ -322,6 +329,14 @@ impl AgentHandle {
                 }
                 Err(problem) => comparison.note(None, problem),
             }
+        }
+        let ahead = store.summaries(self.scope, judge.next_seq - 1, 1).await?;
+        if let Some(row) = ahead.first() {
+            let problem = format!(
+                "table `log_summaries`, up to record {}: there is no such record",
+                row.last_seq
+            );
+            comparison.note(None, problem);
         }
         let mut after = 0;
         loop {
@@ -416,15 +431,6 @@ impl AgentHandle {
     }
 }
 
-/// Does what takes a while where it keeps nobody waiting.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => Ok(done),
-        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-        Err(_) => Err(Error::Contended),
-    }
-}
-
 /// Follows the records, and holds them against each other and against the log over all heads.
 struct Judge {
     scope: AgentScope,
@@ -446,6 +452,9 @@ struct Judge {
     /// Of each token whether it was revoked, and the record that says so.
     tokens: BTreeMap<String, (bool, u64)>,
     erased_at: Option<Timestamp>,
+    /// What is to be kept of the records since the last full stretch, and what is kept of those followed last.
+    summary: LogSummary,
+    kept: Vec<SummaryRow>,
     /// The state that the records tell of; `None` where they contradict themselves, or cannot be opened.
     replay: Option<Replay>,
     misfits: Vec<Misfit>,
@@ -473,6 +482,8 @@ impl Judge {
             leaves: by_place,
             tokens: BTreeMap::new(),
             erased_at: None,
+            summary: LogSummary::after(None),
+            kept: Vec::new(),
             replay: key.as_ref().map(|_| Replay::new()),
             key,
             misfits,
@@ -571,8 +582,11 @@ impl Judge {
         let (Some(mut replay), Some(key)) = (self.replay.take(), self.key.as_ref()) else {
             return;
         };
-        let opened = parallel::map(rows, |row| (row.seq, codec::record(Some(key), row)));
-        for (seq, record) in opened {
+        let key = key.clone();
+        let opened = parallel::map(rows, |row| {
+            (row.seq, row.hash, codec::record(Some(&key), row))
+        });
+        for (seq, hash, record) in opened {
             let record: Record = match record {
                 Ok(record) => record,
                 Err(problem) => return self.note(seq, problem),
@@ -580,8 +594,42 @@ impl Judge {
             if let Err(misfit) = replay.apply(&record) {
                 return self.note(misfit.seq.or(Some(seq)), misfit.problem);
             }
+            self.sum_up(&key, &record, hash);
+        }
+        for row in mem::take(&mut self.kept) {
+            let problem = format!(
+                "table `log_summaries`, up to record {}: there is no stretch that ends there",
+                row.last_seq
+            );
+            self.note(row.last_seq, problem);
         }
         self.replay = Some(replay);
+    }
+
+    /// Makes the summary anew, and compares what is kept of the stretch that the record ends.
+    fn sum_up(&mut self, key: &AgentKey, record: &Record, hash: [u8; 32]) {
+        self.summary.add(record);
+        if !self.summary.is_full() {
+            return;
+        }
+        let next = LogSummary::after(Some(&self.summary));
+        let summary = mem::replace(&mut self.summary, next);
+        let ends_here = |row: &SummaryRow| row.last_seq == record.seq;
+        let Some(index) = self.kept.iter().position(ends_here) else {
+            return;
+        };
+        let row = self.kept.remove(index);
+        match codec::summary(key, &row) {
+            Err(problem) => self.note(record.seq, problem),
+            Ok(kept) if row.hash != hash || kept != summary => {
+                let problem = format!(
+                    "table `log_summaries`, up to record {}: it is not what the records tell",
+                    record.seq
+                );
+                self.note(record.seq, problem);
+            }
+            Ok(_) => {}
+        }
     }
 
     /// The texts of these wordings that stand in these records; those that cannot be read are left out, since

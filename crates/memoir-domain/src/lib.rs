@@ -45,6 +45,7 @@ pub mod session;
 pub mod session_entry;
 pub mod shred;
 pub mod standing;
+pub mod summary;
 pub mod survey;
 pub mod text;
 pub mod time;

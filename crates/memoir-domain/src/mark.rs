@@ -33,6 +33,11 @@ impl WordsMark {
         Self(mark)
     }
 
+    /// What [`WordsMark::as_bytes`] gave.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
     /// As bytes, to be sealed.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
@@ -84,6 +89,28 @@ impl MemoryMark {
             discarded_at: memory.discarded_at,
             shredded_at: memory.shredded_at,
         }
+    }
+
+    /// All of it as one: equal where the states are.
+    pub fn as_one(&self) -> WordsMark {
+        let time = |time: Option<Timestamp>| time.map_or(i64::MIN, Timestamp::microseconds);
+        let numbers = [
+            self.protected_seq.map_or(-1, |seq| seq as i64),
+            self.created_at.microseconds(),
+            self.updated_at.microseconds(),
+            time(self.discarded_at),
+            time(self.shredded_at),
+        ];
+        let numbers: Vec<u8> = numbers.into_iter().flat_map(i64::to_le_bytes).collect();
+        let names = [
+            self.kind.as_str(),
+            self.door.origin.as_str(),
+            self.door.added_by.as_str(),
+        ];
+        let words = [self.content, self.tags, self.source, self.wordings];
+        let names = names.iter().map(|name| name.as_bytes());
+        let words = words.iter().map(|mark| &mark.0[..]);
+        WordsMark::of(names.chain(words).chain([numbers.as_slice()]))
     }
 
     /// Of its text.

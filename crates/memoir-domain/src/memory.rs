@@ -480,7 +480,7 @@ impl Tally {
     }
 
     /// Every count with its name.
-    pub(crate) fn counts(&self) -> [(&'static str, u64); 11] {
+    pub(crate) fn counts(&self) -> [(&'static str, u64); Self::COUNTS] {
         [
             ("core_tokens", self.core_tokens),
             ("core_count", self.core_count),
@@ -494,6 +494,44 @@ impl Tally {
             ("lost_words", self.lost_words),
             ("journal_tokens", self.journal_tokens),
         ]
+    }
+
+    /// How many counts there are.
+    pub(crate) const COUNTS: usize = 11;
+
+    /// Every count, in an order that stays.
+    pub(crate) fn each(&self) -> [u64; Self::COUNTS] {
+        self.counts().map(|(_, count)| count)
+    }
+
+    /// What [`Tally::each`] gave.
+    pub(crate) fn of_each(counts: [u64; Self::COUNTS]) -> Self {
+        let [
+            core_tokens,
+            core_count,
+            journal_count,
+            constitutional_count,
+            discarded_count,
+            shredded_count,
+            wording_count,
+            let_go_count,
+            words,
+            lost_words,
+            journal_tokens,
+        ] = counts;
+        Self {
+            core_tokens,
+            core_count,
+            journal_count,
+            constitutional_count,
+            discarded_count,
+            shredded_count,
+            wording_count,
+            let_go_count,
+            words,
+            lost_words,
+            journal_tokens,
+        }
     }
 
     /// Wordings of which everything is still said.

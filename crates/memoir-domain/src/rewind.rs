@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Timestamp,
+    SessionId, Timestamp,
     agent::Agent,
     audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record, TO_SEQ},
     draft::{Decision, Draft},
@@ -15,7 +15,8 @@ use crate::{
     memory::{Memory, Number, Tally},
     rollback,
     session::Session,
-    standing::RecordsInForce,
+    standing::{RecordsInForce, StandingEvent, StandingKind},
+    summary::LogPast,
 };
 
 /// Where a rewind goes back to.
@@ -27,21 +28,6 @@ pub struct RewindPlan {
     pub to_seq: u64,
     /// The memories as they were then.
     memories: BTreeMap<Number, Memory>,
-}
-
-impl RewindPlan {
-    /// What was counted of the memories at that point. The mass is the one on the record in `log`, the log
-    /// planned from: it cannot be counted any more where words were shredded since.
-    pub fn tally(&self, log: &[Record]) -> Tally {
-        let mut tally = Tally::default();
-        self.memories.values().for_each(|memory| tally.add(memory));
-        let until_then = log.iter().filter(|record| record.seq <= self.to_seq);
-        let recorded = until_then.rev().find_map(core_tokens_after);
-        Tally {
-            core_tokens: recorded.unwrap_or(tally.core_tokens),
-            ..tally
-        }
-    }
 }
 
 /// The mass after a record; `None` where it changed no memory.
@@ -219,23 +205,60 @@ pub fn rewind(
     Ok((!is_idle).then(|| draft.finish()))
 }
 
-/// What [`rewind`] would come to, were no session running. Takes what it takes.
+/// What [`rewind`] to the end of `then` would come to, were no session running. `now` is the whole log, `then` a
+/// part of it from its beginning, and `sessions` are those that are no rehearsals.
 pub fn foresee(
-    agent: Agent,
-    sessions: Vec<Session>,
-    log: &[Record],
-    memories: &BTreeMap<Number, Memory>,
-    plan: &RewindPlan,
-    actor: &Actor,
-    now: Timestamp,
+    agent: &Agent,
+    sessions: impl IntoIterator<Item = SessionId>,
+    now: &LogPast,
+    then: &LogPast,
+    at: Timestamp,
 ) -> Foresight {
-    let (draft, changes) = draft(agent, sessions, log, memories, plan, actor, now);
-    let undone = draft.other_sessions.iter();
-    let undone = undone.filter(|session| session.undone_at.is_some()).count();
+    let mut changes = RewindPreview {
+        core_tokens_before: agent.tally.core_tokens,
+        core_tokens_after: agent.tally.core_tokens,
+        ..RewindPreview::default()
+    };
+    for (index, present) in now.memories().iter().enumerate() {
+        let Some(present) = present.filter(|present| !present.is_shredded()) else {
+            continue;
+        };
+        let target = then.memories().get(index).copied().flatten();
+        let (mass, is_kept) = target.map_or((0, false), |then| (then.mass(), then.is_kept()));
+        let is_same = target.map_or(!present.is_kept(), |then| then.is_same(&present));
+        if is_same {
+            continue;
+        }
+        changes.changed += 1;
+        match (present.is_kept(), is_kept) {
+            (false, true) => changes.returning += 1,
+            (true, false) => changes.discarded += 1,
+            (true, true) if target.is_some_and(|then| !then.says_the_same(&present)) => {
+                changes.reworded += 1;
+            }
+            _ => {}
+        }
+        let without = changes.core_tokens_after.saturating_sub(present.mass());
+        changes.core_tokens_after = without + mass;
+    }
+    let before = now.standing().undone();
+    let mut standing = now.standing().clone();
+    standing.apply_event(&StandingEvent {
+        seq: now.last_seq() + 1,
+        session: None,
+        kind: StandingKind::Rewound(at, then.last_seq()),
+    });
+    let after = standing.undone();
+    let changed: Vec<SessionId> = sessions
+        .into_iter()
+        .filter(|session| before.get(session) != after.get(session))
+        .collect();
+    let undone = changed.iter().filter(|session| after.contains_key(session));
+    let undone = undone.count() as u64;
     Foresight {
         changes,
-        sessions_undone: undone as u64,
-        sessions_reinstated: (draft.other_sessions.len() - undone) as u64,
+        sessions_undone: undone,
+        sessions_reinstated: changed.len() as u64 - undone,
     }
 }
 

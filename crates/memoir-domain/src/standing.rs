@@ -9,15 +9,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     SessionId, Timestamp,
     audit::{Action, Record, TAKEN_BACK, TO_SEQ},
 };
 
 /// What of a record tells which records are in force, and which sessions are undone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingEvent {
     /// The record's place in the log.
     pub seq: u64,
@@ -28,7 +26,7 @@ pub struct StandingEvent {
 }
 
 /// What a record does to which records are in force.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StandingKind {
     /// It is an edit of its session.
     Edit,

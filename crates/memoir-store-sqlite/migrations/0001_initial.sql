@@ -297,6 +297,20 @@ BEGIN
     SELECT RAISE(ABORT, 'tokens that were revoked are never valid again');
 END;
 
+-- What is kept of stretches of each log, so that a look back need not read them. It can be made again from the
+-- records, and goes where their words do.
+CREATE TABLE log_summaries (
+    -- Whose log.
+    agent_id BLOB NOT NULL REFERENCES agents (id),
+    -- The place of the last record that it is of.
+    last_seq INTEGER NOT NULL,
+    -- That record's hash.
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    -- The summary: text.
+    body BLOB NOT NULL,
+    PRIMARY KEY (agent_id, last_seq)
+) STRICT, WITHOUT ROWID;
+
 -- Messages of conversations that agents were handed, those that were read included: their digests keep
 -- them from being read twice.
 CREATE TABLE transcript_messages (

@@ -13,7 +13,7 @@ use crate::{
     decode::{Columns, Line},
     encode::{self, Text, count, number, one},
     error::{Result, constraint, inconsistent},
-    fault, requests, scrub, transcripts,
+    fault, requests, scrub, summaries, transcripts,
     writer::Written,
 };
 
@@ -54,8 +54,12 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Written>
     requests::write(connection, agent, &commit.access)?;
     fault::point("commit.access");
     transcripts::write_states(connection, agent, &commit.messages)?;
-    if commit.agent.columns.erased_at.is_some() {
+    let is_erased = commit.agent.columns.erased_at.is_some();
+    if is_erased {
         transcripts::forget(connection, agent)?;
+    }
+    if is_erased || !commit.bodies.is_empty() {
+        summaries::forget(connection, agent)?;
     }
     fault::point("commit.messages");
     write_records(connection, agent, &commit.records)?;

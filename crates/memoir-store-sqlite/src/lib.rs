@@ -35,6 +35,7 @@ mod records;
 mod requests;
 mod schema;
 mod scrub;
+mod summaries;
 mod transcripts;
 mod writer;
 
@@ -48,8 +49,8 @@ use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Deliveries,
     DeliveryRow, Document, DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord,
     FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest,
-    RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow,
-    TranscriptRow, Transcripts, UserRow, WaitingSession,
+    RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store,
+    SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, WaitingSession,
 };
 use rusqlite::Connection;
 
@@ -711,6 +712,29 @@ impl Store for SqliteStore {
         } else {
             self.scan(query).await
         }
+    }
+
+    async fn summaries(
+        &self,
+        scope: AgentScope,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<SummaryRow>> {
+        self.scan(move |connection| summaries::after(connection, scope, after, limit))
+            .await
+    }
+
+    async fn keep_summaries(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        summaries: Vec<SummaryRow>,
+    ) -> Result<bool> {
+        let rows = summaries.len();
+        let keep = move |connection: &Connection| {
+            summaries::keep(connection, scope, expected_version, &summaries)
+        };
+        self.write(rows, keep).await
     }
 
     async fn access_request(

@@ -36,7 +36,8 @@ pub use load::{FleetLoad, HeldSessions};
 pub use row::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit,
     Commits, Document, FleetRanks, LeafRow, MemoryRow, OpenAccess, ReplyRow, SessionColumns,
-    SessionRow, StoredText, TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
+    SessionRow, StoredText, SummaryRow, TokenColumns, TokenRow, UserColumns, UserRow,
+    WaitingSession,
 };
 pub use traits::{
     Access, AgentQuery, DueAgents, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,

@@ -219,6 +219,18 @@ pub struct LeafRow {
     pub recorded_at: Timestamp,
 }
 
+/// What is kept of a stretch of one agent's log, so that a look back need not read it. It says nothing that the
+/// records do not say, can be made again from them, and goes where bodies of records are replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryRow {
+    /// The place of the last record that it is of.
+    pub last_seq: u64,
+    /// That record's hash.
+    pub hash: [u8; 32],
+    /// The summary.
+    pub body: StoredText,
+}
+
 /// A token: who holds the secret acts as the account's administrator, or as one agent (SPEC 5.5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {

@@ -12,7 +12,7 @@ use memoir_domain::{
 use crate::{
     AccessRow, AccountRow, AgentRow, AuditRow, Commit, Commits, Document, FleetLoad, FleetPage,
     FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordPlace, ReplyRow, Result,
-    SessionRow, StoredText, TokenRow, UserRow, WaitingSession,
+    SessionRow, StoredText, SummaryRow, TokenRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -153,6 +153,20 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
     /// long the log is.
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>>;
 
+    /// The summaries kept of the agent's log that end after the record at `after`, in their order, at most
+    /// `limit` of them.
+    async fn summaries(&self, scope: AgentScope, after: u64, limit: u32)
+    -> Result<Vec<SummaryRow>>;
+
+    /// Keeps summaries of the agent's log where the agent is of that version still; whether they are kept. Those
+    /// of places that have one already are passed over.
+    async fn keep_summaries(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        summaries: Vec<SummaryRow>,
+    ) -> Result<bool>;
+
     /// The agent's request for access of that identifier.
     async fn access_request(
         &self,
@@ -182,7 +196,8 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
         until: Timestamp,
     ) -> Result<bool>;
 
-    /// Writes one decision. When it returns, the change is on the disk.
+    /// Writes one decision. When it returns, the change is on the disk. Where it replaces bodies of records, or the
+    /// agent is erased, the summaries of its log go.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,

@@ -60,6 +60,8 @@ pub enum Row {
     AccessRequest(AccessRequestId),
     /// A message of a conversation, by the first half of its identifier's digest.
     Message([u8; 16]),
+    /// A summary of a stretch of the log, by the place of its last record.
+    Summary(u64),
     /// No row: what a browser holds on to while a user goes through several pages.
     PasswordProof(UserId),
 }
@@ -202,6 +204,7 @@ impl Row {
             Self::AccessRequest(request) => (9, *request.as_bytes()),
             Self::Message(digest) => (10, digest),
             Self::PasswordProof(user) => (11, *user.as_bytes()),
+            Self::Summary(seq) => (12, number(seq)),
         }
     }
 }
@@ -224,6 +227,7 @@ impl fmt::Display for Row {
             Row::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
             Row::Session(session) => write!(formatter, "table `sessions`, session {session}"),
             Row::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),
+            Row::Summary(seq) => write!(formatter, "table `log_summaries`, up to record {seq}"),
         }
     }
 }

@@ -29,17 +29,19 @@ use memoir_domain::{
     memory::{Memory, Number, Tags},
     schedule::{self, Prospect},
     session::Session,
+    summary::LogSummary,
     text::Digester,
     wording::{Door, Wording},
 };
 use memoir_store::{
     AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
-    FleetSession, MemoryRow, MessageRow, SessionColumns, SessionRow, StoredText, TokenRow,
+    FleetSession, MemoryRow, MessageRow, SessionColumns, SessionRow, StoredText, SummaryRow,
+    TokenRow,
 };
 use memoir_vault::{
     AgentKey,
     chain::{self, BodyCommitment, RecordHash},
-    seal::Row,
+    seal::{Row, SealContext},
 };
 use serde::{Deserialize, Serialize};
 
@@ -493,6 +495,35 @@ pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
         memory: row.memory,
         body,
     })
+}
+
+/// Of a summary, of which there is one for each place: others are made where it went.
+const SUMMARY_VERSION: u64 = 1;
+
+/// A summary, sealed for the record of that hash, which is its last one.
+pub(crate) fn summary_row(
+    sealer: &Sealer<'_>,
+    summary: &LogSummary,
+    hash: [u8; 32],
+) -> Result<SummaryRow> {
+    let place = Row::Summary(summary.last_seq());
+    let plain = zeroize::Zeroizing::new(summary.to_bytes());
+    Ok(SummaryRow {
+        last_seq: summary.last_seq(),
+        hash,
+        body: sealer.seal_bytes(place, SUMMARY_VERSION, &hash, &plain)?,
+    })
+}
+
+pub(crate) fn summary(key: &AgentKey, row: &SummaryRow) -> Result<LogSummary> {
+    let place = SealContext {
+        row: Row::Summary(row.last_seq),
+        version: SUMMARY_VERSION,
+    };
+    let plain = key.open(&place, &row.hash, &row.body.0)?;
+    let summary = LogSummary::from_bytes(&plain);
+    let summary = summary.filter(|summary| summary.last_seq() == row.last_seq);
+    summary.ok_or_else(|| Error::Inconsistent(format!("{place}: the summary cannot be read")))
 }
 
 /// The facts of a record.

@@ -49,6 +49,19 @@ impl Sealer<'_> {
         Ok(StoredText(sealed))
     }
 
+    /// As [`Sealer::seal`], of what is no JSON.
+    pub(super) fn seal_bytes(
+        &self,
+        row: Row,
+        version: u64,
+        columns: &[u8],
+        plain: &[u8],
+    ) -> Result<StoredText> {
+        let place = SealContext { row, version };
+        let sealed = self.key.seal(&place, columns, plain, self.nonce()?);
+        Ok(StoredText(sealed))
+    }
+
     pub(super) fn nonce(&self) -> Result<Nonce> {
         let mut nonce = [0; 24];
         self.random.fill(&mut nonce)?;

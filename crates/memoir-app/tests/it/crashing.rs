@@ -538,6 +538,25 @@ impl Store for Watched {
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         self.inner.records(scope, filter).await
     }
+    async fn summaries(
+        &self,
+        scope: AgentScope,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<memoir_store::SummaryRow>> {
+        self.inner.summaries(scope, after, limit).await
+    }
+    async fn keep_summaries(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        summaries: Vec<memoir_store::SummaryRow>,
+    ) -> Result<bool> {
+        let kept = self
+            .inner
+            .keep_summaries(scope, expected_version, summaries);
+        kept.await
+    }
     async fn access_request(
         &self,
         scope: AgentScope,

@@ -182,7 +182,7 @@ async fn rewind(world: &World, moment: &Moment, shredded: &[u64], stay: bool, do
         "a preview changes nothing"
     );
     let point = Some(memoir_app::Point::Time(moment.at));
-    let seen = world.agent.look_back(point, &person()).await.unwrap();
+    let seen = world.agent.look_back(point).await.unwrap();
     // What is shredded since is stood for by nobody, at any time.
     assert_eq!(
         MemoryCounts::from(seen.then),
@@ -409,7 +409,7 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
 async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     let world = World::new(&["One thing.", "Another thing."]).await;
     let agent = &world.agent;
-    let newest = agent.look_back(None, &person()).await.unwrap();
+    let newest = agent.look_back(None).await.unwrap();
     assert_eq!(newest.seq, newest.history.newest_seq);
     assert!(newest.foresight.is_nothing());
     world.remember("A third thing.").await;
@@ -421,7 +421,7 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     assert_eq!(world.kept().await, [1, 2, 3]);
     let first = newest.seq - 1;
     let point = Some(memoir_app::Point::Record(first));
-    let seen = agent.look_back(point, &person()).await.unwrap();
+    let seen = agent.look_back(point).await.unwrap();
     let rewound = agent
         .as_seen(seen.history.newest_seq)
         .rewind_to(Point::Record(first), &person())
@@ -463,7 +463,7 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
             .unwrap();
     }
     let (driven, _) = world.refine([delete(2), complete()]).await;
-    let seen = agent.look_back(None, &person()).await.unwrap();
+    let seen = agent.look_back(None).await.unwrap();
     let history = &seen.history;
     assert!(history.newest_seq > 900, "{}", history.newest_seq);
     let points = &history.mass;

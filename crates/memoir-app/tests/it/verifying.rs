@@ -1,11 +1,15 @@
 //! Verifying a log that is longer than what is held of it at a time (SPEC 4.2).
 
-use memoir_app::MemoryInput;
-use memoir_domain::memory::Number;
+use memoir_app::{MemoryInput, Point};
+use memoir_domain::{memory::Number, summary::SUMMARY_RECORDS};
 use memoir_testkit::Turn;
+use rusqlite::Connection;
 use serde_json::json;
 
-use crate::world::{World, complete, person};
+use crate::{
+    lab::Lab,
+    world::{World, complete, person},
+};
 
 /// More than are held at a time.
 const MANY: usize = 1_100;
@@ -17,16 +21,19 @@ async fn world() -> World {
         "The press came from Lisbon.",
     ])
     .await;
-    let inputs: Vec<MemoryInput> = (0..MANY)
+    for inputs in inputs().chunks(500) {
+        world.agent.save(inputs, &person()).await.unwrap();
+    }
+    world
+}
+
+fn inputs() -> Vec<MemoryInput> {
+    (0..MANY)
         .map(|number| MemoryInput {
             content: format!("Customer {number} asked for {} sheets.", number + 7).into(),
             ..MemoryInput::default()
         })
-        .collect();
-    for inputs in inputs.chunks(500) {
-        world.agent.save(inputs, &person()).await.unwrap();
-    }
-    world
+        .collect()
 }
 
 #[tokio::test]
@@ -50,6 +57,68 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
         (carried.wordings, carried.carried),
         (MANY as u64 + 2, MANY as u64 + 2)
     );
+}
+
+/// A look back keeps summaries of a long log: they tell what the records tell, and none of them can be changed.
+#[tokio::test]
+async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember("The press came from Lisbon.").await;
+    lab.tick();
+    for inputs in inputs().chunks(500) {
+        world.agent.save(inputs, &person()).await.unwrap();
+    }
+    let first = world.agent.look_back(None).await.unwrap();
+    let kept = async || {
+        let rows = world.store.summaries(world.agent.scope(), 0, 10).await;
+        rows.unwrap().len()
+    };
+    assert_eq!((first.seq / SUMMARY_RECORDS, kept().await), (2, 2));
+    assert_eq!(world.agent.look_back(None).await.unwrap(), first);
+    for seq in [0, 1, 511, 512, 513, 1_023, 1_024, 1_025, first.seq] {
+        let point = Point::Record(seq);
+        let seen = world.agent.look_back(Some(point)).await.unwrap();
+        let told = world.agent.preview_rewind(point, &person()).await.unwrap();
+        assert_eq!((seen.seq, seen.foresight.changes), (seq, told.changes));
+        let at = seen.record.map(|record| record.recorded_at);
+        if let Some(at) = at {
+            let seen = world.agent.look_back(Some(Point::Time(at))).await.unwrap();
+            let told = world.agent.preview_rewind(Point::Time(at), &person()).await;
+            assert_eq!(seen.seq, told.unwrap().to_seq);
+        }
+    }
+    assert!(world.agent.verify().await.unwrap().valid);
+    // What was taken out of the log is in no summary either.
+    let gone = world.agent.shred(Number(1), "gone", &person()).await;
+    gone.unwrap();
+    assert_eq!(kept().await, 0);
+    world.agent.look_back(None).await.unwrap();
+    assert_eq!(kept().await, 2);
+    assert!(world.agent.verify().await.unwrap().valid);
+    drop(world);
+    for tamper in [
+        "UPDATE log_summaries SET last_seq = 511 WHERE last_seq = 512",
+        "UPDATE log_summaries SET last_seq = 0 WHERE last_seq = 512",
+        "UPDATE log_summaries SET last_seq = 9999 WHERE last_seq = 1024",
+        "UPDATE log_summaries SET hash = zeroblob(32) WHERE last_seq = 1024",
+        "UPDATE log_summaries SET body = zeroblob(100) WHERE last_seq = 512",
+        "UPDATE log_summaries SET body = (SELECT body FROM log_summaries WHERE last_seq = 512)",
+    ] {
+        let copy = lab.path().join("copy");
+        lab.copy_to(&copy);
+        let connection = Connection::open(&copy).unwrap();
+        assert!(connection.execute(tamper, []).unwrap() > 0, "{tamper}");
+        drop(connection);
+        let verified = lab.memoir_at(&copy).verify_all().await.unwrap();
+        let problem = verified.iter().find_map(|one| one.first_bad.as_ref());
+        let problem = problem.map(|misfit| misfit.problem.as_str());
+        assert!(
+            problem.is_some_and(|problem| problem.contains("log_summaries")),
+            "{tamper}: {problem:?}"
+        );
+        std::fs::remove_file(&copy).unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -78,13 +78,13 @@ pub(crate) async fn show(
     let wrong = |problem: &str| (None, Some(problem.to_owned()));
     let (point, mut problem) = match wanted.point() {
         Ok(None) => match &wanted.before {
-            Some(session) => (Some(before(&visitor, &agent, session).await?), None),
+            Some(session) => (Some(before(&agent, session).await?), None),
             None => (None, None),
         },
         Ok(point) => (point, None),
         Err(problem) => wrong(problem),
     };
-    let view = agent.look_back(point, &visitor.actor()).await?;
+    let view = agent.look_back(point).await?;
     if let Some(Point::Record(seq)) = point
         && seq > view.history.newest_seq
     {
@@ -108,8 +108,8 @@ pub(crate) async fn show(
 }
 
 /// The point before a session.
-async fn before(visitor: &Visitor, agent: &AgentHandle, session: &str) -> Result<Point, Failure> {
-    let view = agent.look_back(None, &visitor.actor()).await?;
+async fn before(agent: &AgentHandle, session: &str) -> Result<Point, Failure> {
+    let view = agent.look_back(None).await?;
     let mut sessions = view.history.sessions.iter();
     let found = sessions.find(|span| span.id.to_string() == session);
     let missing = || {
@@ -464,7 +464,7 @@ pub(crate) async fn go_back(
         Err(Error::Change(_)) => "Nothing was done.",
         Err(error) => return Err(error.into()),
     };
-    let view = agent.look_back(Some(Point::Record(point)), &actor).await?;
+    let view = agent.look_back(Some(Point::Record(point))).await?;
     let shown = page(&visitor, &agent, &view, Some(problem), None);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

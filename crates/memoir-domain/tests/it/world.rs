@@ -15,10 +15,11 @@ use memoir_domain::{
     manage::{self, ChangeRefusal},
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
     replay::{Carried, Replay},
-    rewind,
+    rewind::{self, Foresight},
     rollback::{self, Obstacle},
     session::{Driver, Lease, Mode, Session, Trigger},
     shred,
+    summary::{LogPast, LogSummary},
     survey::Survey,
     text::Digester,
     wording::{self, Door, Wording, WordingTexts},
@@ -480,6 +481,7 @@ impl World {
         self.tick();
         let plan = rewind::plan_rewind(&self.log, to);
         let preview = rewind::preview(&self.agent, &self.memories, &plan, self.now);
+        let foreseen = self.foresee(plan.to_seq);
         let decision = rewind::rewind(
             self.agent.clone(),
             self.sessions.clone(),
@@ -491,8 +493,18 @@ impl World {
         );
         let Some(decision) = decision.unwrap() else {
             assert_eq!(preview.changed, 0);
+            assert!(foreseen.is_nothing());
             return false;
         };
+        let sessions = decision.sessions.iter();
+        let undone = sessions.filter(|session| session.undone_at.is_some());
+        let undone = undone.count() as u64;
+        let reinstated = decision.sessions.len() as u64 - undone;
+        assert_eq!(foreseen.changes, preview);
+        assert_eq!(
+            (foreseen.sessions_undone, foreseen.sessions_reinstated),
+            (undone, reinstated)
+        );
         assert_eq!(decision.changes.len() as u64, preview.changed);
         assert_eq!(
             (preview.core_tokens_before, preview.core_tokens_after),
@@ -503,6 +515,28 @@ impl World {
         );
         self.apply(decision);
         true
+    }
+
+    /// What a rewind to after that record would come to, by summaries of a few records each.
+    fn foresee(&self, to_seq: u64) -> Foresight {
+        let past = |until: u64, records: usize| {
+            let log: Vec<&Record> = self.log.iter().filter(|it| it.seq <= until).collect();
+            let (mut past, mut last) = (LogPast::default(), None);
+            for stretch in log.chunks(records) {
+                let mut summary = LogSummary::after(last.as_ref());
+                stretch.iter().for_each(|record| summary.add(record));
+                let kept = LogSummary::from_bytes(&summary.to_bytes()).unwrap();
+                assert_eq!(kept, summary);
+                past.add(&kept);
+                last = Some(summary);
+            }
+            past
+        };
+        let (now, then) = (past(u64::MAX, 3), past(to_seq, 5));
+        assert_eq!(now.tally(), self.agent.tally);
+        let sessions = self.sessions.iter().filter(|session| !session.rehearsal);
+        let ids = sessions.map(|session| session.id);
+        rewind::foresee(&self.agent, ids, &now, &then, self.now)
     }
 
     /// Takes the words of that memory out, for good.

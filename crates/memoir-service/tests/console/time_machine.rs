@@ -234,12 +234,7 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
         "3 memories",
         "and what it would do is told all the same"
     );
-    let newest = agent
-        .look_back(None, &crate::house::owner())
-        .await
-        .unwrap()
-        .seq
-        .to_string();
+    let newest = agent.look_back(None).await.unwrap().seq.to_string();
     let fields = [
         ("form_token", token),
         ("point", "2"),

@@ -76,6 +76,7 @@ stories! {
     spec_4_2_each_record_brings_the_hash_of_the_one_before
     spec_4_4_a_body_gives_way_to_the_next_one
     spec_4_4_a_body_of_another_version_is_a_conflict
+    spec_4_4_what_is_kept_of_a_log_goes_with_its_words
     spec_4_2_every_log_that_has_grown_gets_a_leaf
     spec_4_2_leaves_have_no_gaps_whoever_appends
     spec_5_6_leaves_are_of_those_that_are_asked_for_only

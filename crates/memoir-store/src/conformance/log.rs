@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::audit::{Action, ActorKind};
 
 use super::fixtures::*;
-use crate::{AgentQuery, AuditRow, BodyRow, Commit, Error, RecordFilter, Store};
+use crate::{AgentQuery, AuditRow, BodyRow, Commit, Error, RecordFilter, Store, SummaryRow};
 
 pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -447,4 +447,60 @@ pub(super) async fn spec_4_4_a_body_of_another_version_is_a_conflict(store: Arc<
         assert_eq!(author.everything().await, before);
     }
     assert_sound(&store).await;
+}
+
+pub(super) async fn spec_4_4_what_is_kept_of_a_log_goes_with_its_words(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    for author in [&mut author, &mut other] {
+        let commit = author.recording(vec![record(Action::MemorySaved); 9]);
+        author.write(commit).await.unwrap();
+    }
+    let summary = |last_seq: u64| SummaryRow {
+        last_seq,
+        hash: hash(agent_id(1), last_seq),
+        body: text("what is kept"),
+    };
+    let all = vec![summary(3), summary(6), summary(9)];
+    let version = author.version().await;
+    let keep = |version: u64, rows: &[SummaryRow]| {
+        store.keep_summaries(author.scope(), version, rows.to_vec())
+    };
+    assert!(!keep(version - 1, &all).await.unwrap(), "another version");
+    assert!(!keep(version + 1, &all).await.unwrap(), "another version");
+    assert!(keep(version, &all[..2]).await.unwrap());
+    // Those that are there stay.
+    let again = SummaryRow {
+        body: text("something else"),
+        ..summary(6)
+    };
+    assert!(keep(version, &[again, summary(9)]).await.unwrap());
+    let kept = async |author: &Author, after: u64, limit: u32| {
+        let rows = store.summaries(author.scope(), after, limit).await;
+        rows.unwrap()
+    };
+    assert_eq!(kept(&author, 0, 10).await, all);
+    assert_eq!(kept(&author, 3, 1).await, all[1..2]);
+    assert_eq!(kept(&other, 0, 10).await, []);
+    let elsewhere = store.summaries(scope(2, 1), 0, 10).await.unwrap();
+    assert_eq!(elsewhere, [], "another account reaches nothing");
+    let body = BodyRow {
+        seq: 2,
+        body_version: 2,
+        body: text("nothing"),
+    };
+    let commit = Commit {
+        bodies: vec![body],
+        ..author.commit()
+    };
+    author.write(commit).await.unwrap();
+    assert_eq!(kept(&author, 0, 10).await, []);
+    let scope = other.scope();
+    let version = other.version().await;
+    let keeping = store.keep_summaries(scope, version, vec![summary(3)]);
+    assert!(keeping.await.unwrap());
+    let mut commit = other.recording(vec![record(Action::AgentErased)]);
+    commit.agent.columns.erased_at = Some(at(9));
+    other.write(commit).await.unwrap();
+    assert_eq!(kept(&other, 0, 10).await, []);
 }

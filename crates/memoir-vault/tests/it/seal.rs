@@ -204,6 +204,7 @@ fn spec_5_3_whatever_byte_of_a_row_is_changed_it_does_not_open() {
         any::<u64>().prop_map(|number| Row::Memory(Number(number))),
         any::<[u8; 16]>().prop_map(|bytes| Row::Session(SessionId::from_bytes(bytes))),
         any::<u64>().prop_map(Row::Record),
+        any::<u64>().prop_map(Row::Summary),
     ];
     let rows = || row.clone();
     proptest!(|(

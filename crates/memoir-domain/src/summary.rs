@@ -1,0 +1,409 @@
+//! Summaries of stretches of a log: what a look back needs of them, so that it reads no record that lies long
+//! ago (SPEC 4.3).
+//!
+//! A summary is a cache that tells nothing by itself: it is made from the records alone, is made again by whoever
+//! verifies the log, and goes where words are taken out of it. It holds marks of texts, so that it is only ever
+//! stored sealed (SPEC 5.3).
+
+use std::collections::BTreeMap;
+
+use crate::{
+    SessionId, Timestamp,
+    audit::Record,
+    mark::{MemoryMark, WordsMark},
+    memory::{Kind, Memory, Number, Tally},
+    rewind::core_tokens_after,
+    standing::{RecordsInForce, StandingEvent, StandingKind},
+};
+
+/// How many records a summary is of.
+pub const SUMMARY_RECORDS: u64 = 512;
+
+/// What a look back needs of a stretch of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSummary {
+    first_seq: u64,
+    last_seq: u64,
+    /// The earliest time of a record; times can run backwards.
+    earliest: Timestamp,
+    /// The mass after each record that changed memories, by place.
+    masses: Vec<(u64, u64)>,
+    /// The first and the last record of each session.
+    sessions: BTreeMap<SessionId, (u64, u64)>,
+    standing: Vec<StandingEvent>,
+    /// The memories that were changed, as they are after the last record.
+    memories: BTreeMap<Number, MemoryGlance>,
+    /// What is counted of all memories after the last record.
+    tally: Tally,
+}
+
+/// What a look back needs of one state of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryGlance {
+    /// Equal where the states are.
+    state: WordsMark,
+    /// Equal where the texts are.
+    content: WordsMark,
+    tokens: u64,
+    is_core: bool,
+    is_kept: bool,
+    is_shredded: bool,
+}
+
+impl MemoryGlance {
+    fn of(memory: &Memory) -> Self {
+        let mark = MemoryMark::of(memory);
+        Self {
+            state: mark.as_one(),
+            content: mark.content(),
+            tokens: memory.tokens(),
+            is_core: memory.kind == Kind::Core,
+            is_kept: memory.is_kept(),
+            is_shredded: mark.is_shredded(),
+        }
+    }
+
+    /// Its part of the mass.
+    pub(crate) fn mass(&self) -> u64 {
+        if self.is_core && self.is_kept {
+            self.tokens
+        } else {
+            0
+        }
+    }
+
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    pub(crate) fn is_shredded(&self) -> bool {
+        self.is_shredded
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.state == other.state
+    }
+
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        self.content == other.content
+    }
+}
+
+impl LogSummary {
+    /// Of no record yet: of those after the ones that `before` is of.
+    pub fn after(before: Option<&Self>) -> Self {
+        let last_seq = before.map_or(0, |before| before.last_seq);
+        Self {
+            first_seq: last_seq + 1,
+            last_seq,
+            earliest: Timestamp::MAX,
+            masses: Vec::new(),
+            sessions: BTreeMap::new(),
+            standing: Vec::new(),
+            memories: BTreeMap::new(),
+            tally: before.map_or_else(Tally::default, |before| before.tally),
+        }
+    }
+
+    /// Adds the next record.
+    pub fn add(&mut self, record: &Record) {
+        self.last_seq = record.seq;
+        self.earliest = self.earliest.min(record.recorded_at);
+        let mass = core_tokens_after(record);
+        self.masses.extend(mass.map(|mass| (record.seq, mass)));
+        if let Some(session) = record.session {
+            let span = self.sessions.entry(session);
+            span.or_insert((record.seq, record.seq)).1 = record.seq;
+        }
+        self.standing.extend(StandingEvent::of(record));
+        for change in &record.body.changes {
+            if let Some(before) = change.before() {
+                self.tally.remove(before);
+            }
+            let after = change.after();
+            self.tally.add(&after);
+            self.memories
+                .insert(change.number(), MemoryGlance::of(&after));
+        }
+    }
+
+    /// The place of the first record that it is of.
+    pub fn first_seq(&self) -> u64 {
+        self.first_seq
+    }
+
+    /// The place of the last record that it is of.
+    pub fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// Whether it is of as many records as it is kept for.
+    pub fn is_full(&self) -> bool {
+        self.last_seq + 1 - self.first_seq == SUMMARY_RECORDS
+    }
+
+    /// Whether one of its records may have been written then or earlier.
+    pub fn begins_by(&self, time: Timestamp) -> bool {
+        self.earliest <= time
+    }
+}
+
+/// A log as its summaries tell it, up to a point.
+#[derive(Debug, Clone, Default)]
+pub struct LogPast {
+    last_seq: u64,
+    masses: Vec<(u64, u64)>,
+    sessions: BTreeMap<SessionId, (u64, u64)>,
+    standing: RecordsInForce,
+    /// From number 1 on; `None` for one that was not made yet.
+    memories: Vec<Option<MemoryGlance>>,
+    tally: Tally,
+}
+
+impl LogPast {
+    /// Adds the next stretch.
+    pub fn add(&mut self, summary: &LogSummary) {
+        self.last_seq = summary.last_seq;
+        self.masses.extend(&summary.masses);
+        for (session, (first, last)) in &summary.sessions {
+            self.sessions.entry(*session).or_insert((*first, *last)).1 = *last;
+        }
+        for event in &summary.standing {
+            self.standing.apply_event(event);
+        }
+        for (number, glance) in &summary.memories {
+            let Some(index) = usize::try_from(number.0)
+                .ok()
+                .and_then(|at| at.checked_sub(1))
+            else {
+                continue;
+            };
+            if self.memories.len() <= index {
+                self.memories.resize(index + 1, None);
+            }
+            self.memories[index] = Some(*glance);
+        }
+        self.tally = summary.tally;
+    }
+
+    /// The place of the last record.
+    pub fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// The mass after each record that changed memories, by place.
+    pub fn masses(&self) -> &[(u64, u64)] {
+        &self.masses
+    }
+
+    /// The first and the last record of each session.
+    pub fn sessions(&self) -> &BTreeMap<SessionId, (u64, u64)> {
+        &self.sessions
+    }
+
+    pub(crate) fn standing(&self) -> &RecordsInForce {
+        &self.standing
+    }
+
+    /// The memories from number 1 on; `None` for one that was not made yet.
+    pub(crate) fn memories(&self) -> &[Option<MemoryGlance>] {
+        &self.memories
+    }
+
+    /// What was counted of the memories. The mass is the one on the record: it cannot be counted any more
+    /// where words were shredded since.
+    pub fn tally(&self) -> Tally {
+        let recorded = self.masses.last().map(|(_, mass)| *mass);
+        Tally {
+            core_tokens: recorded.unwrap_or(self.tally.core_tokens),
+            ..self.tally
+        }
+    }
+}
+
+/// How a summary lies before it is sealed: numbers in as many bytes as they need, and places as the distance to
+/// the one before.
+const FORM: u8 = 1;
+
+impl LogSummary {
+    /// In few bytes, to be sealed.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = ByteWriter(vec![FORM]);
+        out.number(self.first_seq);
+        out.number(self.last_seq);
+        out.time(self.earliest);
+        out.number(self.masses.len() as u64);
+        for (seq, mass) in &self.masses {
+            out.number(seq - self.first_seq);
+            out.number(*mass);
+        }
+        out.number(self.sessions.len() as u64);
+        for (session, (first, last)) in &self.sessions {
+            out.bytes(session.as_bytes());
+            out.number(first - self.first_seq);
+            out.number(last - self.first_seq);
+        }
+        out.number(self.standing.len() as u64);
+        for event in &self.standing {
+            out.standing(event);
+        }
+        out.number(self.memories.len() as u64);
+        for (number, glance) in &self.memories {
+            out.number(number.0);
+            out.bytes(glance.state.as_bytes());
+            out.bytes(glance.content.as_bytes());
+            out.number(glance.tokens);
+            let flags = [glance.is_core, glance.is_kept, glance.is_shredded];
+            out.number(
+                flags
+                    .iter()
+                    .fold(0, |all, flag| all << 1 | u64::from(*flag)),
+            );
+        }
+        for count in self.tally.each() {
+            out.number(count);
+        }
+        out.0
+    }
+
+    /// What [`LogSummary::to_bytes`] made; `None` of anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut from = ByteReader(bytes.strip_prefix(&[FORM])?);
+        let first_seq = from.number()?;
+        let mut summary = Self {
+            first_seq,
+            last_seq: from.number()?,
+            earliest: from.time()?,
+            masses: Vec::new(),
+            sessions: BTreeMap::new(),
+            standing: Vec::new(),
+            memories: BTreeMap::new(),
+            tally: Tally::default(),
+        };
+        for _ in 0..from.number()? {
+            let seq = first_seq.checked_add(from.number()?)?;
+            summary.masses.push((seq, from.number()?));
+        }
+        for _ in 0..from.number()? {
+            let session = SessionId::from_bytes(from.array()?);
+            let first = first_seq.checked_add(from.number()?)?;
+            let last = first_seq.checked_add(from.number()?)?;
+            summary.sessions.insert(session, (first, last));
+        }
+        for _ in 0..from.number()? {
+            summary.standing.push(from.standing()?);
+        }
+        for _ in 0..from.number()? {
+            let number = Number(from.number()?);
+            let (state, content) = (from.array()?, from.array()?);
+            let (tokens, flags) = (from.number()?, from.number()?);
+            let glance = MemoryGlance {
+                state: WordsMark::from_bytes(state),
+                content: WordsMark::from_bytes(content),
+                tokens,
+                is_core: flags & 4 != 0,
+                is_kept: flags & 2 != 0,
+                is_shredded: flags & 1 != 0,
+            };
+            summary.memories.insert(number, glance);
+        }
+        let mut counts = [0; Tally::COUNTS];
+        for count in &mut counts {
+            *count = from.number()?;
+        }
+        summary.tally = Tally::of_each(counts);
+        from.0.is_empty().then_some(summary)
+    }
+}
+
+struct ByteWriter(Vec<u8>);
+
+impl ByteWriter {
+    /// Seven bits a byte, the lowest first.
+    fn number(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn time(&mut self, time: Timestamp) {
+        self.bytes(&time.microseconds().to_le_bytes());
+    }
+
+    fn standing(&mut self, event: &StandingEvent) {
+        self.number(event.seq);
+        let session = event.session.as_ref().map(SessionId::as_bytes);
+        self.number(u64::from(session.is_some()));
+        self.bytes(session.map_or(&[][..], |session| &session[..]));
+        let named = match &event.kind {
+            StandingKind::Edit => return self.number(0),
+            StandingKind::RolledBack(named) => {
+                self.number(1);
+                named
+            }
+            StandingKind::Undone(at, named) => {
+                self.number(2);
+                self.time(*at);
+                named
+            }
+            StandingKind::Rewound(at, to_seq) => {
+                self.number(3);
+                self.time(*at);
+                return self.number(*to_seq);
+            }
+        };
+        self.number(named.len() as u64);
+        named.iter().for_each(|seq| self.number(*seq));
+    }
+}
+
+struct ByteReader<'bytes>(&'bytes [u8]);
+
+impl ByteReader<'_> {
+    fn number(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.0.split_off_first()?;
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn array<const COUNT: usize>(&mut self) -> Option<[u8; COUNT]> {
+        self.0.split_off(..COUNT)?.try_into().ok()
+    }
+
+    fn time(&mut self) -> Option<Timestamp> {
+        Timestamp::from_microseconds(i64::from_le_bytes(self.array()?))
+    }
+
+    fn places(&mut self) -> Option<Vec<u64>> {
+        let count = self.number()?;
+        (0..count).map(|_| self.number()).collect()
+    }
+
+    fn standing(&mut self) -> Option<StandingEvent> {
+        let seq = self.number()?;
+        let session = match self.number()? {
+            0 => None,
+            _ => Some(SessionId::from_bytes(self.array()?)),
+        };
+        let kind = match self.number()? {
+            0 => StandingKind::Edit,
+            1 => StandingKind::RolledBack(self.places()?),
+            2 => StandingKind::Undone(self.time()?, self.places()?),
+            3 => StandingKind::Rewound(self.time()?, self.number()?),
+            _ => return None,
+        };
+        Some(StandingEvent { seq, session, kind })
+    }
+}
