@@ -460,7 +460,7 @@ mod tests {
             let stems: Vec<String> = forms.split(' ').map(|form| stem(form, language)).collect();
             assert!(stems.windows(2).all(|pair| pair[0] == pair[1]), "{stems:?}");
         }
-        for words in ["university unity", "business busy", "wand wander"] {
+        for words in ["university unity", "policy police", "wand wander"] {
             let stems: Vec<String> = words.split(' ').map(|word| stem(word, None)).collect();
             assert!(stems[0] != stems[1], "{stems:?}");
         }

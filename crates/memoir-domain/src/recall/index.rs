@@ -60,6 +60,8 @@ const LETTERS: usize = 64;
 /// How much two memories share, of what the shorter one says, where one may correct the other: enough where the
 /// question finds both, and where it finds the older one alone.
 const ALIKE: [f32; 2] = [0.28, 0.44];
+/// Most memories that share a word by which one may be about the same thing as another.
+const SUBJECT: usize = 8;
 /// How much less a correction may be worth to a question than what it corrects, to count as found.
 const FOUND_TOO: f32 = 0.4;
 
@@ -401,9 +403,11 @@ impl RecallIndex {
         question.mark_function_words(self.main_language());
         let is_asked = !question.is_empty();
         let looked = self.look_up(question.elements);
-        let needed = after.map_or(0, |after| after.seen + rank::MOVED) + query.limit;
+        // The best are put in order by what corrects what: the same ones for every page.
+        let needed = after.map_or(0, |after| after.seen) + rank::MOVED + query.limit;
         let mut found = rank::first(self.score(&looked, is_asked, query), needed);
         if is_asked {
+            self.add_corrections(&mut found, &looked, query);
             let alike = |new: &Found, old: &Found| self.corrects(new, old);
             rank::corrections_first(&mut found, alike);
         }
@@ -670,15 +674,8 @@ impl RecallIndex {
 
     /// Adds up what each memory is worth, and leaves out those that the rest of the query does not admit.
     fn score(&self, looked: &[LookedUp], is_asked: bool, query: &Query) -> Vec<Found> {
-        let tag = query.tag.as_ref().map(|tag| tag_key(tag.expose().trim()));
-        let admits = |slot: &Slot| {
-            slot.lives
-                && query.kind.is_none_or(|kind| slot.kind == kind)
-                && query.origin.is_none_or(|origin| slot.origin == origin)
-                && query.since.is_none_or(|since| slot.created_at >= since)
-                && query.until.is_none_or(|until| slot.created_at <= until)
-                && tag.is_none_or(|tag| slot.tags.contains(&tag))
-        };
+        let narrowed = Narrowed::by(query);
+        let admits = |slot: &Slot| slot.lives && narrowed.admits(slot);
         let found = |at: usize, slot: &Slot, score: f32| Found {
             score,
             created_at: slot.created_at,
@@ -721,6 +718,47 @@ impl RecallIndex {
 
     fn average(&self) -> f32 {
         (self.length as f32 / self.slot_of.len().max(1) as f32).max(1.0)
+    }
+
+    /// Adds, before each of the best, the memories that correct it and were not found themselves: whoever asks in
+    /// the words of what was corrected is told what is so now. Not where something must occur.
+    fn add_corrections(&self, found: &mut Vec<Found>, looked: &[LookedUp], query: &Query) {
+        if looked.iter().any(|one| one.must) {
+            return;
+        }
+        let narrowed = Narrowed::by(query);
+        let best: Vec<Found> = found.iter().take(rank::CORRECTED).copied().collect();
+        for old in &best {
+            let mut slots: Vec<u32> = Vec::new();
+            for group in self.groups(old.slot) {
+                let list = &self.postings[group as usize];
+                // What many share is what nobody is about.
+                if list.len() <= SUBJECT {
+                    slots.extend(list.iter().map(|posting| posting >> TIMES_BITS));
+                }
+            }
+            slots.sort_unstable();
+            slots.dedup();
+            for at in slots {
+                let slot = &self.slots[at as usize];
+                let new = Found {
+                    score: 0.0,
+                    created_at: slot.created_at,
+                    number: slot.number,
+                    slot: at,
+                };
+                let is_newer = (new.created_at, new.number) > (old.created_at, old.number);
+                if !slot.corrects || !is_newer || !narrowed.admits(slot) {
+                    continue;
+                }
+                let is_found = best.iter().any(|known| known.slot == at);
+                if !is_found && self.corrects(&new, old) {
+                    found.retain(|known| known.slot != at);
+                    let place = found.iter().position(|known| known.slot == old.slot);
+                    found.insert(place.unwrap_or(0), new);
+                }
+            }
+        }
     }
 
     /// Whether one memory says that something is no longer as another one has it: it has a word that says so, and
@@ -779,6 +817,28 @@ impl RecallIndex {
             by_weight.unwrap_or(Ordering::Equal)
         });
         terms
+    }
+}
+
+/// What narrows a question, beside its words.
+struct Narrowed<'q> {
+    query: &'q Query,
+    tag: Option<u64>,
+}
+
+impl<'q> Narrowed<'q> {
+    fn by(query: &'q Query) -> Self {
+        let tag = query.tag.as_ref().map(|tag| tag_key(tag.expose().trim()));
+        Self { query, tag }
+    }
+
+    fn admits(&self, slot: &Slot) -> bool {
+        let query = self.query;
+        query.kind.is_none_or(|kind| slot.kind == kind)
+            && query.origin.is_none_or(|origin| slot.origin == origin)
+            && query.since.is_none_or(|since| slot.created_at >= since)
+            && query.until.is_none_or(|until| slot.created_at <= until)
+            && self.tag.is_none_or(|tag| slot.tags.contains(&tag))
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn first(mut found: Vec<Found>, needed: usize) -> Vec<Found> {
 }
 
 /// How many of the best are looked at for corrections.
-const CORRECTED: usize = 20;
+pub(super) const CORRECTED: usize = 20;
 
 /// Puts each newer memory that corrects an older one right before it, among the best.
 pub(super) fn corrections_first(found: &mut [Found], corrects: impl Fn(&Found, &Found) -> bool) {

@@ -190,6 +190,14 @@ fn spec_2_8_a_correction_comes_before_what_it_corrects_and_before_nothing_else()
         4
     );
     assert_eq!(find(&texts, "Is Joaquin allergic to walnuts?")[0], 6);
+    // Asked in words that only the older one has.
+    let texts = [
+        "The parish of Viana still owes us 320 euros",
+        "Rosa keeps bees",
+        "The parish of Viana settled those 320",
+    ];
+    assert_eq!(find(&texts, "what is owed to us in euros")[..2], [3, 1]);
+    assert_eq!(find(&texts, "\"still owes us\""), [1]);
 }
 
 #[test]
@@ -233,7 +241,14 @@ fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
 #[test]
 fn spec_2_8_pages_hold_each_once() {
     let texts: Vec<String> = (0..150)
-        .map(|number| format!("tea {} {}", number % 7, "leaf ".repeat(number % 5)))
+        .map(|number| {
+            let change = if number % 11 == 3 {
+                "moved now"
+            } else {
+                "kept"
+            };
+            format!("tea {} {} {change}", number % 7, "leaf ".repeat(number % 5))
+        })
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let index = RecallIndex::of(&memories(&texts));
