@@ -70,6 +70,8 @@ export interface Match {
   readonly rank: number;
   /** The sum of the weights. */
   readonly score: number;
+  /** The older memory that it seems to correct, and therefore comes before. */
+  readonly corrects?: number | null;
   /** What of the question it was found by, the weightiest first. */
   readonly terms: readonly MatchedTerm[];
 }

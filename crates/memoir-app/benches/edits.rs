@@ -695,8 +695,8 @@ async fn context(folder: &Folder) {
 async fn recall(folder: &Folder) {
     let memoir = open(&folder.path("recall.db"));
     let handle = agent(&memoir, "wren", 10_000).await;
-    let mut times = Vec::new();
-    for round in 0..60 {
+    let (mut times, mut first) = (Vec::new(), None);
+    for round in 0..400 {
         let query = Query {
             text: format!("Keller {} sheets", round % 28 + 1).as_str().into(),
             limit: 20,
@@ -708,12 +708,18 @@ async fn recall(folder: &Folder) {
             .recall(&query)
             .await
             .unwrap();
-        times.push(began.elapsed());
+        let time = began.elapsed();
+        // The first one opens every text, and builds the index of their words.
+        match first {
+            None => first = Some(time),
+            Some(_) => times.push(time),
+        }
         assert!(!found.is_empty());
     }
     let (median, p99) = percentiles(times);
     println!(
-        "recall in 10,000 memories          {median:>9.1?} median, {p99:>9.1?} p99 (under 50 ms)"
+        "recall in 10,000 memories          {median:>9.1?} median, {p99:>9.1?} p99 (under 1 ms, 3 ms); the first {:.1?}",
+        first.unwrap_or_default()
     );
 }
 

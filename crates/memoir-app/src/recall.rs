@@ -44,7 +44,11 @@ pub struct ShownMatch {
     pub rank: usize,
     /// The sum of the weights; 0 where nothing was asked in words.
     pub score: f32,
-    /// What of the question it was found by, the weightiest first.
+    /// The older memory that it seems to correct, and therefore comes before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>)]
+    pub corrects: Option<Number>,
+    /// What of the question it was found by, the weightiest first; nothing where only what it corrects was found.
     pub terms: Vec<ShownTerm>,
 }
 
@@ -72,6 +76,7 @@ impl From<RecallMatch> for ShownMatch {
         Self {
             rank: found.rank,
             score: found.score,
+            corrects: found.corrects,
             terms: found.terms.into_iter().map(shown).collect(),
         }
     }

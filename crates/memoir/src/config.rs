@@ -438,6 +438,9 @@ mod tests {
             [ledger]
             near_doubles = true
 
+            [recall]
+            index_mb = 8
+
             [limits]
             turns = 12
             minutes = 2.5
@@ -468,6 +471,7 @@ mod tests {
         assert_eq!((daily.time.hour(), daily.time.minute()), (5, 15));
         assert_eq!(daily.time_zone.iana_name(), Some("Europe/Berlin"));
         assert!(settings.near_doubles_in_ledger);
+        assert_eq!(settings.recall.index_bytes, 8 << 20);
         assert_eq!(settings.limits.time, Duration::from_secs(150));
         assert_eq!(settings.limits.first_wait, Duration::from_millis(10));
         assert_eq!(settings.lease, Duration::from_secs(60));
@@ -574,6 +578,10 @@ mod tests {
                 "`context_tokens` is 10; it must be 1000",
             ),
             ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
+            (
+                "[recall]\nindex_mb = 0",
+                "`recall.index_mb` is 0; it must be 1",
+            ),
             ("[limits]\nminutes = 1\nseconds = 1", "both set"),
             (
                 "[limits]\nseconds = -1",

@@ -98,11 +98,16 @@ class MatchedTerm(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Match(Shown):
-    """By what a memory was found, the weightiest term first."""
+    """By what a memory was found, the weightiest term first.
+
+    Attributes:
+        corrects: the older memory that it seems to correct, and therefore comes before.
+    """
 
     rank: int
     score: float
     terms: tuple[MatchedTerm, ...]
+    corrects: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

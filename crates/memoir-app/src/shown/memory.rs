@@ -320,6 +320,29 @@ impl AgentLens<'_> {
         Ok(found.into_iter().map(|(_, memory)| memory).collect())
     }
 
+    /// The best few for a prompt of an agent's client, for whoever puts them beside it: none that is worth little
+    /// beside the best one. A prompt may be of any length.
+    ///
+    /// # Errors
+    /// As [`AgentLens::recall_page`].
+    pub async fn recall_for_prompt(
+        &self,
+        prompt: &PrivateText,
+        limit: usize,
+    ) -> Result<Vec<ShownMemory>> {
+        let query = Query::of_prompt(prompt.expose(), limit.min(RECALL_LIMIT));
+        if query.text.expose().trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = self.recall_page(&query, None, false).await?;
+        let best = found.iter().map(|(found, _)| found);
+        let best = best.max_by(|one, other| one.score.total_cmp(&other.score));
+        if let Some(best) = best.cloned() {
+            found.retain(|(found, _)| found.is_worth_telling(&best));
+        }
+        Ok(found.into_iter().map(|(_, memory)| memory).collect())
+    }
+
     /// One page of what is found among the memories that the viewer may read, best match first: from behind a
     /// place on, as many as the query says; discarded memories too where wanted.
     ///

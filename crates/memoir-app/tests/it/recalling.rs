@@ -244,3 +244,20 @@ async fn spec_2_8_a_question_has_a_limit_that_is_named() {
     let said = refused.to_string();
     assert!(said.contains("20001") && said.contains("20000"), "{said}");
 }
+
+#[tokio::test]
+async fn spec_2_8_a_prompt_of_any_length_gets_the_best_few() {
+    let world = World::new(&["The kiln is hot", "Rosa keeps bees", "The loom is old"]).await;
+    let lens = world.agent.seen_by(Viewer::Agent);
+    let prompt = format!(
+        "{} And is the \"kiln\" still hot?",
+        "lorem ipsum ".repeat(5_000)
+    );
+    let found = lens.recall_for_prompt(&prompt.into(), 3).await.unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].number, Number(1));
+    for nothing in ["", "  ", "xylophone"] {
+        let found = lens.recall_for_prompt(&nothing.into(), 3).await.unwrap();
+        assert!(found.is_empty(), "{nothing}");
+    }
+}

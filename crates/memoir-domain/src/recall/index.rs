@@ -22,7 +22,7 @@ use memoir_details::{
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 use super::{
-    FoundAs, MatchedTerm, Query, RecallMatch, RecallPlace,
+    FoundAs, MatchedTerm, Query, RECALL_LIMIT, RecallMatch, RecallPlace,
     query::{Element, Question, Sought},
     rank::{self, Found},
     wiped::{Table, Wiped},
@@ -402,10 +402,20 @@ impl RecallIndex {
         let mut question = Question::of(query.text.expose());
         question.mark_function_words(self.main_language());
         let is_asked = !question.is_empty();
-        let looked = self.look_up(question.elements);
+        let mut looked = self.look_up(question.elements);
         // The best are put in order by what corrects what: the same ones for every page.
         let needed = after.map_or(0, |after| after.seen) + rank::MOVED + query.limit;
-        let mut found = rank::first(self.score(&looked, is_asked, query), needed);
+        // What says nothing of what is asked fills up what is found by little else. It is in most memories, and
+        // would cost most of the time.
+        let fillers = looked
+            .extract_if(.., |one| one.is_function)
+            .collect::<Vec<_>>();
+        let mut scored = self.score(&looked, is_asked, query);
+        if scored.len() < RECALL_LIMIT && !fillers.is_empty() {
+            looked.extend(fillers);
+            scored = self.score(&looked, is_asked, query);
+        }
+        let mut found = rank::first(scored, needed);
         if is_asked {
             self.add_corrections(&mut found, &looked, query);
             let alike = |new: &Found, old: &Found| self.corrects(new, old);
@@ -418,6 +428,7 @@ impl RecallIndex {
             rank: at + 1,
             before: at.checked_sub(1).map(|before| found[before].number),
             score: one.score,
+            corrects: one.corrects,
             terms: self.matched(&looked, one.slot),
         })
         .collect()
@@ -468,6 +479,7 @@ impl RecallIndex {
             if is_function {
                 for one in &mut looked[from..] {
                     one.rarity *= FUNCTION_WEIGHT;
+                    one.is_function = true;
                 }
             }
         }
@@ -681,6 +693,7 @@ impl RecallIndex {
             created_at: slot.created_at,
             number: slot.number,
             slot: at as u32,
+            corrects: None,
         };
         if !is_asked {
             let admitted = self.slots.iter().enumerate();
@@ -746,6 +759,7 @@ impl RecallIndex {
                     created_at: slot.created_at,
                     number: slot.number,
                     slot: at,
+                    corrects: Some(old.number),
                 };
                 let is_newer = (new.created_at, new.number) > (old.created_at, old.number);
                 if !slot.corrects || !is_newer || !narrowed.admits(slot) {
@@ -860,6 +874,8 @@ struct LookedUp {
     /// How much it tells: the rarer, the more.
     rarity: f32,
     must: bool,
+    /// Whether it says nothing of what is asked.
+    is_function: bool,
 }
 
 enum Postings {
@@ -879,6 +895,7 @@ impl LookedUp {
             postings,
             rarity: (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln(),
             must: false,
+            is_function: false,
         }
     }
 

@@ -73,11 +73,20 @@ pub struct RecallMatch {
     pub before: Option<Number>,
     /// The sum of the weights; 0 where nothing was asked in words.
     pub score: f32,
-    /// What of the question it was found by, the weightiest first.
+    /// The older memory that it seems to correct, and therefore comes before; `None` where its score says where
+    /// it stands.
+    pub corrects: Option<Number>,
+    /// What of the question it was found by, the weightiest first; nothing where only what it corrects was found.
     pub terms: Vec<MatchedTerm>,
 }
 
 impl RecallMatch {
+    /// Whether it is worth telling to somebody who did not ask for it, beside the best that was found: worth a third
+    /// of that, or a correction of something that is told.
+    pub fn is_worth_telling(&self, best: &Self) -> bool {
+        self.corrects.is_some() || self.score * 3.0 >= best.score
+    }
+
     /// The place behind it.
     pub fn place(&self) -> RecallPlace {
         RecallPlace {
@@ -147,6 +156,7 @@ pub fn literal_matches<'a>(
         rank: at + 1,
         before: at.checked_sub(1).map(|before| found[before].number),
         score: 0.0,
+        corrects: None,
         terms: vec![MatchedTerm {
             term: wanted.into(),
             found: FoundAs::Literal,
@@ -157,6 +167,21 @@ pub fn literal_matches<'a>(
 }
 
 impl Query {
+    /// What is asked with a prompt of an agent's client: nothing that it quotes must occur, and of a prompt that is
+    /// too long only the end counts, where what is wanted mostly stands.
+    pub fn of_prompt(prompt: &str, limit: usize) -> Self {
+        let characters = prompt.chars().count();
+        let end = prompt
+            .chars()
+            .skip(characters.saturating_sub(QUESTION_LIMIT));
+        let unquoted = end.map(|character| if character == '"' { ' ' } else { character });
+        Self {
+            text: PrivateText::new(unquoted.collect::<String>()),
+            limit,
+            ..Self::default()
+        }
+    }
+
     /// Whether all but the words fits.
     fn admits(&self, memory: &Memory) -> bool {
         self.kind.is_none_or(|kind| memory.kind == kind)

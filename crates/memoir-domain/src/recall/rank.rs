@@ -16,6 +16,8 @@ pub(super) struct Found {
     pub(super) number: Number,
     /// Where the index has it.
     pub(super) slot: u32,
+    /// The memory that it corrects and is put before.
+    pub(super) corrects: Option<Number>,
 }
 
 impl Found {
@@ -61,6 +63,7 @@ pub(super) fn corrections_first(found: &mut [Found], corrects: impl Fn(&Found, &
             .iter()
             .position(|old| new.age() < old.age() && corrects(&new, old));
         if let Some(old) = old {
+            found[at].corrects = Some(found[old].number);
             found[old..=at].rotate_right(1);
         }
     }

@@ -198,6 +198,12 @@ fn spec_2_8_a_correction_comes_before_what_it_corrects_and_before_nothing_else()
     ];
     assert_eq!(find(&texts, "what is owed to us in euros")[..2], [3, 1]);
     assert_eq!(find(&texts, "\"still owes us\""), [1]);
+    let found =
+        RecallIndex::of(&memories(&texts)).search(&asked("what is owed to us in euros"), None);
+    assert_eq!(
+        (found[0].corrects, found[1].corrects),
+        (Some(Number(1)), None)
+    );
 }
 
 #[test]
@@ -268,6 +274,23 @@ fn spec_2_8_pages_hold_each_once() {
         }
         assert_eq!(paged, whole, "{question}");
     }
+}
+
+#[test]
+fn spec_2_8_for_a_prompt_nothing_must_occur_and_its_end_counts() {
+    let texts = ["Rosa keeps bees", "The kiln is hot"];
+    let index = RecallIndex::of(&memories(&texts));
+    let prompt = format!("{} Say \"how hot\" the kiln is", "x".repeat(30_000));
+    let query = Query::of_prompt(&prompt, 3);
+    assert!(query.text.chars() <= QUESTION_LIMIT);
+    let found = index.search(&query, None);
+    assert_eq!(found[0].number, Number(2));
+    assert!(
+        found
+            .iter()
+            .skip(1)
+            .all(|one| !one.is_worth_telling(&found[0]))
+    );
 }
 
 #[test]

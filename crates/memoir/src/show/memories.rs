@@ -38,7 +38,11 @@ pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
         let terms: Vec<String> = terms.collect();
         let (rank, score, terms) = (found.rank, found.score, terms.join(", "));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{rank:>4}. {} {score:.2}: {terms}", memory.number);
+        let _ = write!(text, "{rank:>4}. {} {score:.2}: {terms}", memory.number);
+        if let Some(corrected) = found.corrects {
+            let _ = write!(text, " (seems to correct {corrected})");
+        }
+        text.push('\n');
     }
     text
 }

@@ -164,6 +164,37 @@ fn saving_over_the_budget_tells_that_a_session_is_due() {
 }
 
 #[test]
+fn spec_2_8_recall_tells_why_and_is_measured_on_questions_of_a_file() {
+    let bench = Bench::with_agent();
+    for text in ["Mia broke her wrist", "Rosa keeps bees", "The kiln is hot"] {
+        bench.ok(&["remember", "wren", text]);
+    }
+    let told = bench.ok(&["recall", "wren", "Who broke a wrist?", "--explain"]);
+    assert!(told.contains("1. #1") && told.contains("wrist"), "{told}");
+    let found = bench.json(&["recall", "wren", "Who broke a wrist?", "--explain"]);
+    assert_eq!(found["items"][0]["match"]["rank"], 1);
+    let file = bench.path("questions.jsonl");
+    let questions = "{\"query\": \"Who broke a wrist?\", \"numbers\": [1]}\n\n\
+        {\"query\": \"kiln\", \"numbers\": [3, 2]}\n{\"query\": \"silk\", \"numbers\": [2]}\n";
+    std::fs::write(&file, questions).unwrap();
+    let path = file.to_str().unwrap();
+    let told = bench.ok(&["recall", "wren", "--eval", path]);
+    assert!(told.starts_with("3 questions: any@1 66.7%"), "{told}");
+    let measured = bench.json(&["recall", "wren", "--eval", path]);
+    assert_eq!(
+        (&measured["questions"], &measured["found"]),
+        (&3.into(), &2.into())
+    );
+    assert_eq!(measured["mean_rank"], 1.0);
+    std::fs::write(&file, "{\"query\": \"a secret\"}\n").unwrap();
+    let ran = bench.run(&["recall", "wren", "--eval", path]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("line 1") && !ran.stderr.contains("secret"));
+    let both = bench.run(&["recall", "wren", "kiln", "--eval", path]);
+    assert_eq!(both.code, Some(2));
+}
+
+#[test]
 fn recall_finds_by_words_time_kind_and_tag() {
     let bench = Bench::with_agent();
     bench.ok(&[
