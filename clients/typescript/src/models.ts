@@ -322,6 +322,8 @@ export interface Session {
   readonly reason?: string | null;
   readonly changes?: readonly RehearsedChange[] | null;
   readonly started_at: Time;
+  /** Who began it. */
+  readonly started_by: Actor | null;
   readonly ended_at: Time | null;
   readonly undone_at: Time | null;
   readonly usage: Usage;

@@ -22,6 +22,8 @@ pub(crate) const TO_SEQ: &str = "to_seq";
 /// that held the memory's words.
 pub const REPLACED: &str = "replaced";
 
+/// The fact of a session's first record that says who began the session (SPEC 4.1).
+pub const STARTED_BY: &str = "started_by";
 /// The fact of every record that changes memories: the mass after it, in tokens.
 pub const CORE_TOKENS: &str = "core_tokens";
 
@@ -583,6 +585,14 @@ impl Facts {
     pub fn token(mut self, id: TokenId) -> Self {
         self.0
             .insert("token".to_owned(), Value::from(id.to_string()));
+        self
+    }
+
+    /// Somebody who did something, by role and by the name that stands in the open of what they do.
+    #[must_use]
+    pub fn actor(mut self, name: &'static str, actor: &Actor) -> Self {
+        let value = serde_json::json!({"kind": actor.kind, "name": actor.name});
+        self.0.insert(name.to_owned(), value);
         self
     }
 

@@ -9,7 +9,7 @@ use crate::{
     Timestamp,
     access::AccessRequest,
     agent::Agent,
-    audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record},
+    audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record, STARTED_BY},
     memory::{Memory, NewMemory, Number},
     session::Session,
 };
@@ -138,6 +138,7 @@ impl Draft {
         };
         let seq = self.agent.next_seq;
         self.agent.next_seq += 1;
+        let facts = self.tell_beginning(action, seq, facts);
         self.records.push(Record {
             seq,
             recorded_at: self.now,
@@ -148,6 +149,25 @@ impl Draft {
             facts,
             body,
         });
+    }
+
+    /// The facts of the record at that place, with who began the session where it is the session's first one. A
+    /// rehearsal has the record of its end only: what is drafted on its copy is not written.
+    fn tell_beginning(&mut self, action: Action, seq: u64, facts: Facts) -> Facts {
+        let Some(session) = &mut self.session else {
+            return facts;
+        };
+        let is_first = match session.rehearsal {
+            true => action.is_session_end(),
+            false => session.first_seq.is_none(),
+        };
+        let Some(actor) = session.started_by.as_ref().filter(|_| is_first) else {
+            return facts;
+        };
+        if !session.rehearsal {
+            session.first_seq = Some(seq);
+        }
+        facts.actor(STARTED_BY, actor)
     }
 
     /// The records drafted so far.

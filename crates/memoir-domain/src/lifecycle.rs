@@ -46,6 +46,8 @@ pub struct Start {
     pub model: Option<String>,
     /// Who holds it; `None` leaves it in the queue for a worker.
     pub lease: Option<Lease>,
+    /// Who begins it.
+    pub started_by: Actor,
 }
 
 /// Why no session can be begun.
@@ -203,6 +205,8 @@ pub fn begin(
         end_reason: None,
         reason: None,
         started_at: now,
+        started_by: Some(start.started_by),
+        first_seq: None,
         ended_at: None,
         undone_at: None,
         usage: Usage::default(),

@@ -16,7 +16,7 @@ use crate::{
     AccessRequestId, SessionId, Timestamp,
     access::AccessRequest,
     agent::{self, Agent, Field, LostByDay, Settings},
-    audit::{Action, Change, Record, SettingChange},
+    audit::{Action, Change, Record, STARTED_BY, SettingChange},
     mark::{MemoryMark, WordsMark},
     memory::{Memory, Number, Tally},
     session::{Session, State, Stats},
@@ -136,6 +136,8 @@ pub struct SessionRecords {
     pub undone_at: Option<Timestamp>,
     /// Its last record.
     pub last_seq: u64,
+    /// Who began it, as its first record tells.
+    pub started_by: Option<Value>,
     changes_memories: bool,
 }
 
@@ -682,6 +684,9 @@ impl SessionComparison {
 
 impl SessionRecords {
     fn add(&mut self, record: &Record) {
+        if self.last_seq == 0 {
+            self.started_by = record.facts.as_map().get(STARTED_BY).cloned();
+        }
         self.last_seq = record.seq;
         let changes = &record.body.changes;
         let is_edit = record.action.is_session_edit();
@@ -721,6 +726,12 @@ fn misfit_of_session(id: SessionId, seq: impl Into<Option<u64>>, problem: &str) 
 
 /// The first thing in which a session differs from its records.
 fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'static str> {
+    let started_by = session.started_by.as_ref();
+    let started_by = started_by.and_then(|actor| serde_json::to_value(actor).ok());
+    // Before its first record, only the seal holds it.
+    if records.last_seq > 0 && started_by != records.started_by {
+        return Some("`started_by` is not as recorded");
+    }
     if session.rehearsal {
         return rehearsal_problem(session, records);
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     PrivateText, SessionId, Timestamp,
     agent::{LossGuard, Threshold},
+    audit::Actor,
 };
 
 /// Most successful edits of a session: consolidate, update, delete (SPEC 3.11).
@@ -214,6 +215,13 @@ pub struct Session {
     pub reason: Option<PrivateText>,
     /// When it was begun.
     pub started_at: Timestamp,
+    /// Who began it; `None` of sessions of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_by: Option<Actor>,
+    /// The place in the log of its first record, which tells who began it; `None` before. Of a rehearsal always:
+    /// its end is all that is told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_seq: Option<u64>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// When it was undone after its end (SPEC 4.3).

@@ -373,6 +373,7 @@ class Session(Shown):
     reason: str | None = private(default=None)
     changes: tuple[RehearsedChange, ...] | None = private(default=None)
     started_at: datetime
+    started_by: Actor | None = None
     ended_at: datetime | None = None
     undone_at: datetime | None = None
     usage: Usage

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{
     PrivateText, SessionId,
     agent::Agent,
+    audit::Actor,
     breaker::Allowance,
     context,
     ledger::{Ledger, LedgerRoom},
@@ -30,9 +31,16 @@ pub struct RefineOptions {
     pub rehearsal: bool,
     /// Why it is begun; `None` means that somebody asked for it.
     pub trigger: Option<Trigger>,
+    /// Who begins it; `None` means Memoir's own schedule.
+    pub started_by: Option<Actor>,
 }
 
 impl RefineOptions {
+    /// Who begins it.
+    pub(super) fn starter(&self) -> Actor {
+        self.started_by.clone().unwrap_or_else(Actor::system)
+    }
+
     /// Which tools a session of `agent` has that is begun for this reason.
     pub(super) fn mode_for(&self, trigger: Trigger, agent: &Agent) -> Mode {
         match trigger {
@@ -116,6 +124,7 @@ impl AgentHandle {
                     rehearsal: options.rehearsal,
                     model: Some(model.to_string()),
                     lease: Some(Lease { until, holder }),
+                    started_by: options.starter(),
                 };
                 let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
                 Ok((Some(decision), ()))

@@ -61,6 +61,7 @@ impl AgentHandle {
                 rehearsal,
                 model: None,
                 lease: Some(self.own_lease(holder, now)),
+                started_by: self.as_actor(),
             };
             let (Writing { decision, beside }, opened) = self.decide_opening(loaded, start, now)?;
             let session = decision.sessions.first().cloned();

@@ -185,6 +185,7 @@ impl AgentHandle {
                     rehearsal: options.rehearsal,
                     model: Some(model.name().to_string()),
                     lease: None,
+                    started_by: options.starter(),
                 };
                 let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
                 let session = decision.sessions.first().cloned();

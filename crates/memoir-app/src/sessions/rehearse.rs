@@ -373,6 +373,7 @@ impl AgentHandle {
                 until: now,
                 holder: self.memoir.ids().holder()?,
             }),
+            started_by: actor.clone(),
         };
         let digester = loaded.digester();
         let limits = self.memoir.settings.loss_limits;

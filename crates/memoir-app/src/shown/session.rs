@@ -71,6 +71,9 @@ pub struct SessionFacts {
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
+    /// Who began it; null of sessions of versions that did not keep it.
+    #[schema(value_type = Option<schemas::Actor>, required)]
+    pub started_by: Option<Actor>,
     /// When it ended; null while it runs.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
@@ -138,6 +141,7 @@ impl SessionFacts {
             refused_calls: session.refused_calls,
             end_reason: session.end_reason.map(EndReason::as_str),
             started_at: session.started_at,
+            started_by: session.started_by.clone(),
             ended_at: session.ended_at,
             undone_at: session.undone_at,
             usage: session.usage,

@@ -166,6 +166,7 @@ pub(crate) async fn refine(
             mode,
             model,
             rehearsal: form.is_ticked(REHEARSAL),
+            started_by: Some(visitor.actor()),
             ..RefineOptions::default()
         };
         match agent.enqueue(&options).await {

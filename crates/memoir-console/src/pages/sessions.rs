@@ -202,7 +202,10 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             @if let Some(model) = &session.model {
                 (parts::pair("Model", html! { code { (model) } }))
             }
-            (parts::pair("Begun", html! { (parts::time(session.started_at)) ", " (trigger(session.trigger)) }))
+            (parts::pair("Begun", html! {
+                (parts::time(session.started_at)) ", " (trigger(session.trigger))
+                @if let Some(actor) = &session.started_by { ", by " (actor.name) }
+            }))
             (parts::pair("Ended", html! {
                 (parts::time_or(session.ended_at, "not yet"))
                 @if let Some(code) = session.end_reason {

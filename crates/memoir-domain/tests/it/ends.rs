@@ -24,6 +24,7 @@ fn start(world: &World, rehearsal: bool) -> Start {
             until: world.now,
             holder: 1,
         }),
+        started_by: memoir_domain::audit::Actor::administrator("Petra"),
     }
 }
 
@@ -245,4 +246,35 @@ fn spec_3_16_every_end_has_its_wire_name() {
         let ended = !matches!(state, State::Queued | State::Asking | State::Open);
         assert_eq!(state.is_running(), !ended);
     }
+}
+
+/// SPEC 4.1: who began a session is an open fact of its first record, whichever that is, and of no other.
+#[test]
+fn spec_4_1_the_first_record_of_a_session_tells_who_began_it() {
+    let told = |world: &World| -> Vec<Option<serde_json::Value>> {
+        let id = Some(world.session().id);
+        let own = world.log.iter().filter(|record| record.session == id);
+        own.map(|record| record.facts.as_map().get("started_by").cloned())
+            .collect()
+    };
+    let petra = || Some(json!({"kind": "administrator", "name": "Petra"}));
+    let mut world = World::in_session(&["tea", "wool", &"calm ".repeat(400)]);
+    world.update(1, "tea!");
+    world.delete(2);
+    world.call("complete_refinement", json!({"summary": "Done."}));
+    assert_eq!(told(&world), [petra(), None, None]);
+    world.check_replay();
+    // A session without edits has the record of its end alone.
+    let mut world = World::in_session(&["tea", &"calm ".repeat(400)]);
+    world.call("complete_refinement", json!({"summary": "Nothing to do."}));
+    assert_eq!(told(&world), [petra()]);
+    // Whoever changes the row is found by the record.
+    let mut changed = world.session().clone();
+    changed.started_by = Some(Actor::agent("wren"));
+    let replay = memoir_domain::replay::Replay::of(&world.log).unwrap();
+    let misfit = replay.check_sessions(&[changed]).unwrap_err();
+    assert!(
+        misfit.problem.ends_with("`started_by` is not as recorded"),
+        "{misfit}"
+    );
 }

@@ -172,6 +172,7 @@ fn spec_5_4_an_erased_agent_is_marked_and_takes_no_change() {
             until: world.now,
             holder: 1,
         }),
+        started_by: memoir_domain::audit::Actor::administrator("Petra"),
     };
     let begun = lifecycle::begin(world.agent.clone(), None, start, world.now);
     assert_eq!(begun, Err(StartRefusal::Inactive));

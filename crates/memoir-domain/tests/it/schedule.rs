@@ -337,6 +337,7 @@ fn begin(world: &World, trigger: Trigger) -> (Agent, Session) {
         rehearsal: false,
         model: None,
         lease: None,
+        started_by: memoir_domain::audit::Actor::administrator("Petra"),
     };
     let begun = lifecycle::begin(world.agent.clone(), None, start, world.now).unwrap();
     (begun.agent, begun.sessions[0].clone())

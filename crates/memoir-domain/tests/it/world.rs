@@ -239,6 +239,7 @@ impl World {
                 until: self.now.plus_seconds(90),
                 holder: 1,
             }),
+            started_by: memoir_domain::audit::Actor::administrator("Petra"),
         };
         let running = self
             .sessions

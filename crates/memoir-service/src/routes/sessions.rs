@@ -124,6 +124,7 @@ async fn enqueue(
         model: read("model", new.model.as_deref(), name)?,
         rehearsal: new.rehearsal.unwrap_or(false),
         trigger: None,
+        started_by: Some(reached.actor.clone()),
     };
     let session = ShownSession::from(reached.agent.enqueue(&options).await?);
     service.queued.notify_one();

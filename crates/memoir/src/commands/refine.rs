@@ -52,6 +52,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .model
         .map(|name| name.parse().map_err(memoir_app::Error::from))
         .transpose()?;
+    let installation = Installation::open(global).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
     let options = RefineOptions {
         mode: match arguments.mode {
             ModeArgument::Full => Mode::Full,
@@ -60,11 +64,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         model,
         rehearsal: arguments.rehearse,
         trigger: None,
+        started_by: Some(installation.owner_or_actor(&agent).await?),
     };
-    let installation = Installation::open(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     let mut watcher = Watcher::new(global.json);
     match drive(&lens, &options, &mut watcher).await? {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use memoir_app::{ShownMemory, ShownRecord};
 use memoir_domain::{
     PrivateJson,
-    audit::{Action, ActorKind},
+    audit::{Action, Actor, ActorKind, STARTED_BY},
 };
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(crate) fn list(records: &[ShownRecord]) -> String {
         table.row([
             record.seq.to_string(),
             moment(record.recorded_at),
-            actor(record),
+            actor(&record.actor),
             record.action.as_str().to_owned(),
             memory(record),
             record
@@ -134,9 +134,10 @@ fn action(record: &ShownRecord) -> &'static str {
     }
 }
 
-fn actor(record: &ShownRecord) -> String {
-    let name = safe(&record.actor.name);
-    match record.actor.kind {
+/// Somebody who did something.
+pub(super) fn actor(actor: &Actor) -> String {
+    let name = safe(&actor.name);
+    match actor.kind {
         ActorKind::Administrator => format!("administrator ({name})"),
         ActorKind::Agent => format!("agent {name}"),
         ActorKind::System => name.into_owned(),
@@ -218,6 +219,10 @@ fn facts(record: &ShownRecord) -> String {
             ("merged", _) => {
                 let merged = merged(record).into_iter();
                 Some(listed("merged", merged.map(|(number, _)| number)))
+            }
+            (STARTED_BY, _) => {
+                let by: Actor = serde_json::from_value(value.clone()).ok()?;
+                Some(format!("{STARTED_BY}={}", actor(&by)))
             }
             ("discarded" | "memories", Value::Array(_)) => {
                 Some(listed(name, numbers(record, name)))

@@ -41,7 +41,12 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
             ),
         );
     }
-    line("begun", &moment(session.started_at));
+    let by = session.started_by.as_ref();
+    let by = by.map(|actor| format!(" by {}", super::records::actor(actor)));
+    line(
+        "begun",
+        &format!("{}{}", moment(session.started_at), by.unwrap_or_default()),
+    );
     if let Some(ended) = session.ended_at {
         line("ended", &moment(ended));
     }

@@ -469,3 +469,27 @@ fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
     );
     bench.ok(&["refine", "wren"]);
 }
+
+/// SPEC 4.1: who began a session is told wherever it is shown, by its first record too.
+#[test]
+fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
+    let bench = Bench::with_agent();
+    bench.remember(&["twice", "Twice.", "once"]);
+    bench.ok(&["refine", "wren"]);
+    let owner = json!({"kind": "owner", "name": "command line"});
+    let sessions = bench.json(&["sessions", "wren"]);
+    assert_eq!(sessions["items"][0]["started_by"], owner);
+    let id = sessions["items"][0]["id"].as_str().unwrap();
+    assert_eq!(bench.json(&["session", id])["started_by"], owner);
+    assert!(
+        bench
+            .ok(&["session", id])
+            .contains("by owner (command line)")
+    );
+    let list = ["audit", "list", "wren", "--session", id];
+    let records = Ran::of(&mut bench.command(&[&list[..], &["--json"]].concat())).lines();
+    assert_eq!(records[0]["data"]["started_by"], owner);
+    let told = |record: &Value| record["data"].get("started_by").is_some();
+    assert_eq!(records.iter().filter(|record| told(record)).count(), 1);
+    assert!(bench.ok(&list).contains("started_by=owner (command line)"));
+}
