@@ -10,10 +10,10 @@ use crate::{
     audit::{Action, Actor, Body, Change, Facts, Record},
     draft::{Decision, Draft},
     manage::{self, ChangeRefusal},
-    memory::{CONTENT_LIMIT, Invalid, Memory, SOURCE_LIMIT, Tags, parse_text},
+    memory::{self, CONTENT_LIMIT, Invalid, Memory, SOURCE_LIMIT, Tags, parse_text},
     replay::{Misfit, Replay},
     session::Session,
-    wording,
+    wording::{self, WordingId, WordingTexts},
 };
 
 /// A whole agent as it goes from one installation to another.
@@ -76,11 +76,35 @@ impl Traveller {
         self.memories.iter().try_for_each(check_limits)?;
         self.check_settings()?;
         let replay = Replay::of(&self.records).map_err(AdoptRefusal::Misfit)?;
+        let texts = wording::texts_in(&self.records);
+        self.check_protections(&texts)
+            .map_err(AdoptRefusal::Misfit)?;
         replay
             .check_agent(&self.agent)
-            .and_then(|()| replay.check_memories(&self.memories, &wording::texts_in(&self.records)))
+            .and_then(|()| replay.check_memories(&self.memories, &texts))
             .and_then(|_| replay.check_sessions(&self.sessions))
             .map_err(AdoptRefusal::Misfit)
+    }
+
+    /// Whether each protection names the record in which the text stands that it is of: an edit is measured by
+    /// that text (SPEC 3.10).
+    fn check_protections(&self, texts: &WordingTexts) -> Result<(), Misfit> {
+        for memory in &self.memories {
+            let protected = memory
+                .protected_seq
+                .filter(|_| memory.shredded_at.is_none());
+            let Some(seq) = protected else {
+                continue;
+            };
+            let number = memory.number;
+            if !texts.contains_key(&WordingId { seq, number }) {
+                return Err(Misfit {
+                    seq: Some(seq),
+                    problem: format!("does not tell of memory {number}, which was protected there"),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Whether the settings are ones that could have been set.
@@ -98,7 +122,8 @@ impl Traveller {
     /// sessions another identifier.
     ///
     /// # Errors
-    /// As for [`Traveller::check`]; the name is none.
+    /// As for [`Traveller::check`]; a kept journal entry is dated more than a day ahead, so that it would not
+    /// fade; the name is none.
     pub fn adopt(
         self,
         id: AgentId,
@@ -108,6 +133,9 @@ impl Traveller {
         now: Timestamp,
     ) -> Result<Decision, AdoptRefusal> {
         self.check()?;
+        for memory in self.memories.iter().filter(|memory| memory.is_kept()) {
+            memory::check_date(memory.kind, memory.created_at, now)?;
+        }
         let renamed = |id: SessionId| sessions.get(&id).copied().unwrap_or(id);
         let mut records = self.records;
         for record in &mut records {

@@ -405,15 +405,8 @@ impl NewMemory {
     /// # Errors
     /// It is dated more than a day ahead.
     pub fn check_date(&self, now: Timestamp) -> Result<(), Invalid> {
-        match self.created_at {
-            Some(at) if self.kind == Kind::Journal && !at.is_believed_at(now) => Err(Invalid::new(
-                "created_at",
-                format!(
-                    "of a journal entry must not lie more than a day ahead, and is {at}; leave it out for now ({now})"
-                ),
-            )),
-            _ => Ok(()),
-        }
+        self.created_at
+            .map_or(Ok(()), |at| check_date(self.kind, at, now))
     }
 
     /// Gives it a number and dates. `seq` is the place of the record that is to tell of it.
@@ -438,6 +431,22 @@ impl NewMemory {
         }
         memory
     }
+}
+
+/// That a journal entry is not dated ahead of `now`, so that it would not fade for as long.
+///
+/// # Errors
+/// It is dated more than a day ahead.
+pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<(), Invalid> {
+    if kind == Kind::Journal && !at.is_believed_at(now) {
+        return Err(Invalid::new(
+            "created_at",
+            format!(
+                "of a journal entry must not lie more than a day ahead, and is {at}; leave it out for now ({now})"
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// What is counted of an agent's memories without reading them (SPEC 1, 5.1).

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod access;
+mod adopt;
 mod attack;
 mod authoring;
 mod breaker;

@@ -1,0 +1,95 @@
+//! Archives that somebody forged who knows their passphrase: what they tell must be what could have been
+//! (SPEC 4.1, 4.2).
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{
+    AgentId,
+    adopt::{AdoptRefusal, Traveller},
+    audit::Action,
+    memory::{Kind, Memory},
+};
+
+use crate::world::{World, admin};
+
+fn traveller(world: &World) -> Traveller {
+    Traveller {
+        agent: world.agent.clone(),
+        memories: world.memories.values().cloned().collect(),
+        sessions: world.sessions.clone(),
+        records: world.log.clone(),
+        head: [0; 32],
+    }
+}
+
+/// Why it is not taken in.
+fn refusal(world: &World, traveller: Traveller) -> String {
+    let id = AgentId::from_bytes([7; 16]);
+    let adopted = traveller.adopt(id, "robin", &BTreeMap::new(), &admin(), world.now);
+    match adopted.unwrap_err() {
+        AdoptRefusal::Misfit(misfit) => misfit.problem,
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn spec_4_2_an_archive_that_nobody_forged_is_taken_in() {
+    let mut world = World::with(&["tea", "wool", "The press came from Lisbon."]);
+    world.discard(2);
+    let seq = world.agent.next_seq;
+    world.alter(1, Action::MemoryProtected, |memory| {
+        memory.protected_seq = Some(seq);
+    });
+    let id = AgentId::from_bytes([7; 16]);
+    let adopted = traveller(&world).adopt(id, "robin", &BTreeMap::new(), &admin(), world.now);
+    assert_eq!(adopted.unwrap().changes.len(), 3);
+}
+
+#[test]
+fn spec_3_12_no_archive_brings_a_memory_that_says_less_than_it_stands_for() {
+    let mut world = World::with(&["The press came from Lisbon.", "wool"]);
+    world.alter(1, Action::MemoryRestored, |memory| {
+        memory.content = "The press came.".into();
+    });
+    let problem = refusal(&world, traveller(&world));
+    assert!(
+        problem.ends_with("says less than it stands for"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn spec_3_10_no_archive_brings_a_protection_of_a_text_that_stands_nowhere() {
+    let mut world = World::with(&["The press came from Lisbon.", "wool"]);
+    world.alter(1, Action::MemoryProtected, |memory| {
+        memory.protected_seq = Some(900);
+    });
+    assert_eq!(
+        refusal(&world, traveller(&world)),
+        "does not tell of memory #1, which was protected there"
+    );
+}
+
+#[test]
+fn spec_2_1_no_archive_brings_an_entry_that_does_not_fade() {
+    let mut world = World::with(&["The press came from Lisbon.", "wool"]);
+    world.alter(1, Action::MemoryRestored, |memory| {
+        *memory = Memory {
+            kind: Kind::Journal,
+            wordings: Vec::new(),
+            created_at: memory.created_at.plus_days(2_000_000),
+            ..memory.clone()
+        };
+    });
+    let problem = refusal(&world, traveller(&world));
+    assert!(problem.contains("more than a day ahead"), "{problem}");
+}
+
+#[test]
+fn spec_4_2_no_archive_brings_a_memory_twice() {
+    let world = World::with(&["The press came from Lisbon."]);
+    let mut traveller = traveller(&world);
+    traveller.memories.push(traveller.memories[0].clone());
+    let problem = refusal(&world, traveller);
+    assert!(problem.ends_with("is there twice"), "{problem}");
+}
