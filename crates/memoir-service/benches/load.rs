@@ -50,6 +50,10 @@ const TURN: Duration = Duration::from_millis(400);
 const ROUNDS: usize = 6;
 /// Memories of the agent that is verified, each with a record and a wording.
 const LONG: usize = 50_000;
+/// Memories of the agent that is looked back at, each with a record.
+const PAST: usize = 100_000;
+/// Looks back, at as many points.
+const LOOKS: usize = 20;
 /// How many ask for that at once.
 const ASKING: usize = 12;
 /// Bodies that come at once, and the size of each.
@@ -93,14 +97,14 @@ struct Agent {
     token: String,
 }
 
-/// A database with one agent that remembers a lot.
-async fn prepare_long(path: &Path) -> Agent {
+/// A database with one agent that remembers so much.
+async fn prepare_long(path: &Path, memories: usize) -> Agent {
     let memoir = open(path);
     let owner = Actor::administrator("bench");
     let account = memoir.account("default").await.unwrap();
     account.create_agent("long", &[], &owner).await.unwrap();
     let handle = account.agent("long").await.unwrap();
-    let lines: String = (0..LONG)
+    let lines: String = (0..memories)
         .map(|number| json!({"content": text(number)}).to_string() + "\n")
         .collect();
     let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
@@ -170,6 +174,77 @@ fn serve(path: &Path) {
     });
 }
 
+/// Looks back at an agent of [`PAST`] records, from a process that does nothing else.
+fn look_back(path: &Path) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let memoir = open(path);
+        let account = memoir.account("default").await.unwrap();
+        let agent = account.agent("long").await.unwrap();
+        let rest = memory_of("self", "VmHWM:");
+        let began = Instant::now();
+        let seen = agent.look_back(None).await.unwrap();
+        let (first, newest) = (began.elapsed(), seen.seq);
+        println!(
+            "the first look back, {newest} records {first:>9.0?}; {:.1} MB at its highest, {rest:.1} at rest",
+            memory_of("self", "VmHWM:")
+        );
+    });
+    runtime.block_on(async {
+        std::fs::write("/proc/self/clear_refs", "5").unwrap();
+        let memoir = open(path);
+        let account = memoir.account("default").await.unwrap();
+        let agent = account.agent("long").await.unwrap();
+        let newest = agent.look_back(None).await.unwrap().seq;
+        let (mut times, mut floors) = (Vec::new(), Vec::new());
+        for number in 0..LOOKS as u64 {
+            let point = memoir_app::Point::Record(newest * number / LOOKS as u64);
+            let began = Instant::now();
+            agent.look_back(Some(point)).await.unwrap();
+            times.push(began.elapsed());
+            let began = Instant::now();
+            read_by_hand(path);
+            floors.push(began.elapsed());
+        }
+        let ((look, slow), (floor, _)) = (percentiles(&times), percentiles(&floors));
+        println!(
+            "further looks, at {LOOKS} points          {look:>9.1?} median, {slow:.1?} slowest (under 100 ms); {:.1} MB at its highest (under 50 over rest)",
+            memory_of("self", "VmHWM:")
+        );
+        println!("  the rows of one read by hand     {floor:>9.1?}");
+    });
+}
+
+/// The rows that a look reads, into memory.
+fn read_by_hand(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    let mut read = 0;
+    for sql in [
+        "SELECT body FROM log_summaries ORDER BY last_seq",
+        "SELECT body FROM audit_records ORDER BY seq LIMIT 512",
+        "SELECT body FROM audit_records ORDER BY seq DESC LIMIT 512",
+    ] {
+        let mut statement = connection.prepare(sql).unwrap();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let body: Vec<u8> = row.get(0).unwrap();
+            read += std::hint::black_box(body).len();
+        }
+    }
+    assert!(read > 0);
+}
+
+/// A line of what the system says of a process, in MB of 1,000,000 bytes.
+fn memory_of(process: &str, line: &str) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let found = status.lines().find_map(|found| found.strip_prefix(line));
+    let kib = found.unwrap().trim_matches(|it: char| !it.is_ascii_digit());
+    kib.parse::<f64>().unwrap() * 1024.0 / 1e6
+}
+
 /// The service in a process of its own.
 struct Server {
     process: Child,
@@ -196,11 +271,7 @@ impl Server {
 
     /// A line of what the system says of the process, in MB of 1,000,000 bytes.
     fn memory(&self, line: &str) -> f64 {
-        let status = format!("/proc/{}/status", self.process.id());
-        let status = std::fs::read_to_string(status).unwrap();
-        let found = status.lines().find_map(|found| found.strip_prefix(line));
-        let kib = found.unwrap().trim_matches(|it: char| !it.is_ascii_digit());
-        kib.parse::<f64>().unwrap() * 1024.0 / 1e6
+        memory_of(&self.process.id().to_string(), line)
     }
 
     /// Time on the processors so far, in seconds.
@@ -753,7 +824,7 @@ impl Measured {
 /// [`ASKING`] at once, and for [`BODIES`] large bodies; each in a process of its own.
 async fn print_peaks(folder: &Folder) {
     let path = folder.path("long.db");
-    let agent = prepare_long(&path).await;
+    let agent = prepare_long(&path, LONG).await;
     let verify = "/v1/agents/long/audit/verify";
     let server = Server::start(&path);
     let mut client = Client::connect(&server, &agent).await;
@@ -803,6 +874,17 @@ async fn print_peaks(folder: &Folder) {
     println!("  {BODIES} bodies of 16 MB at once       {bodies:>9.1} MB");
 }
 
+/// What a look back takes, in a process of its own.
+async fn print_looks(folder: &Folder) {
+    let path = folder.path("past.db");
+    prepare_long(&path, PAST).await;
+    let looking = Command::new(std::env::current_exe().unwrap())
+        .arg("look")
+        .arg(&path)
+        .status();
+    assert!(looking.unwrap().success());
+}
+
 fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
@@ -827,6 +909,11 @@ fn main() {
     {
         return serve(Path::new(path));
     }
+    if let [looking, path] = arguments.as_slice()
+        && looking == "look"
+    {
+        return look_back(Path::new(path));
+    }
     let names: Vec<_> = arguments
         .iter()
         .filter_map(|argument| argument.to_str())
@@ -844,7 +931,11 @@ fn main() {
         if is_wanted("peaks") {
             print_peaks(&folder).await;
         }
-        let rounds = if names == ["peaks"] { 0 } else { ROUNDS };
+        if is_wanted("looks") {
+            print_looks(&folder).await;
+        }
+        let is_of_load = is_wanted("reads") || is_wanted("writes");
+        let rounds = if is_of_load { ROUNDS } else { 0 };
         for number in 0..rounds {
             measured.round(&folder, number, &is_wanted).await;
         }
