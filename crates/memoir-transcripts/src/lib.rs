@@ -30,6 +30,7 @@ mod chatgpt;
 mod chunks;
 mod claude;
 mod claude_code;
+mod codex;
 mod gather;
 mod messages;
 pub mod raw;
@@ -64,13 +65,15 @@ wire_names! {
         Claude = "claude",
         /// A session file of Claude Code (`*.jsonl`).
         ClaudeCode = "claude-code",
+        /// A session file of Codex CLI (`rollout-*.jsonl`).
+        Codex = "codex",
     }
 }
 
 /// A name that no [`Format`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a form of transcript: expected `messages`, `text`, `chatgpt`, `claude` or `claude-code`"
+    "not a form of transcript: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code` or `codex`"
 )]
 pub struct UnknownFormat;
 

@@ -38,7 +38,9 @@ pub(crate) fn recognise(head: &[u8], format: Option<Format>) -> Result<(Format, 
         }
         (Format::ChatGpt | Format::Claude, Begin::Object(_) | Begin::Nothing) => Layout::Values,
         (Format::Messages, _) => Layout::Lines,
-        (Format::ClaudeCode, Begin::Object(_) | Begin::Nothing | Begin::Other) => Layout::Lines,
+        (Format::ClaudeCode | Format::Codex, Begin::Object(_) | Begin::Nothing | Begin::Other) => {
+            Layout::Lines
+        }
         _ => return Err(Error::OtherForm(format)),
     };
     Ok((format, layout))
@@ -83,6 +85,8 @@ impl<'a> Begin<'a> {
             Some(Format::ChatGpt)
         } else if has(&["chat_messages"]) {
             Some(Format::Claude)
+        } else if !is_array && has(&["payload"]) {
+            Some(Format::Codex)
         } else if !is_array && has(&["type", "parentUuid", "sessionId"]) {
             Some(Format::ClaudeCode)
         } else if has(&["speaker", "text"]) || !is_array && has(&["messages"]) {
@@ -154,6 +158,10 @@ mod tests {
             (
                 r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
                 Some((Format::ClaudeCode, Layout::Lines)),
+            ),
+            (
+                r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#,
+                Some((Format::Codex, Layout::Lines)),
             ),
             ("[1, 2] Ann: hello", Some((Format::Text, Layout::Text))),
             (

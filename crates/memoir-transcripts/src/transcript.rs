@@ -5,7 +5,7 @@ use std::{io::Read, iter::FusedIterator};
 use memoir_domain::PrivateText;
 
 use crate::{
-    Error, FilePosition, Format, Item, Limits, Reason, chatgpt, claude, claude_code,
+    Error, FilePosition, Format, Item, Limits, Reason, chatgpt, claude, claude_code, codex,
     gather::{Element, Gathered},
     messages,
     raw::{Raw, is_space},
@@ -269,13 +269,17 @@ impl<R: Read> Transcript<R> {
         let Ok(raw) = Raw::whole(&self.source.piece) else {
             return gathered.skip(place, Reason::Malformed);
         };
-        if self.format == Format::ClaudeCode {
-            place.id = claude_code::id(raw).map(PrivateText::from);
-            let (said, session) = claude_code::read(raw);
-            gathered.take(said, session.as_ref(), place);
-        } else {
-            place.id = messages::id(raw).map(PrivateText::from);
-            gathered.take(messages::read(raw), None, place);
+        match self.format {
+            Format::ClaudeCode => {
+                place.id = claude_code::id(raw).map(PrivateText::from);
+                let (said, session) = claude_code::read(raw);
+                gathered.take(said, session.as_ref(), place);
+            }
+            Format::Codex => gathered.take(codex::read(raw), None, place),
+            _ => {
+                place.id = messages::id(raw).map(PrivateText::from);
+                gathered.take(messages::read(raw), None, place);
+            }
         }
     }
 }

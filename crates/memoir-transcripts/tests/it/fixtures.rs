@@ -135,6 +135,25 @@ fn claude_code_gives_what_was_said_and_not_what_tools_did() {
 }
 
 #[test]
+fn codex_gives_what_was_said_and_not_what_the_model_was_sent() {
+    expect(
+        include_bytes!("../fixtures/codex.jsonl"),
+        Format::Codex,
+        &[
+            "- 1 Bookkeeping",
+            "- 2 System",
+            "- 3 System",
+            "2026-03-01T10:00:02.000Z user 4|2026-03-01T10:00:02Z|user|I prefer small functions. Please fix the parser.",
+            "- 5 Thinking",
+            "- 6 System",
+            "- 7 System",
+            "2026-03-01T10:00:05.000Z assistant 8|2026-03-01T10:00:05Z|assistant|Done./Both tests pass.",
+            "- 9 Bookkeeping",
+        ],
+    );
+}
+
+#[test]
 fn claude_code_with_broken_lines_gives_the_others() {
     expect(
         include_bytes!("../fixtures/claude_code_hostile.jsonl"),

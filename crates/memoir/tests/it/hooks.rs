@@ -501,3 +501,18 @@ fn each_program_is_answered_in_its_own_dialect() {
     answers.push_str(&format!("\n.goosehints:\n{hints}"));
     insta::assert_snapshot!(answers);
 }
+
+#[test]
+fn spec_2_6_what_could_not_be_handed_over_is_taken_up_by_the_next_session() {
+    let bench = Bench::new();
+    let whose = ["--agent", "wren"];
+    let file = bench.write("s-1.jsonl", transcript(2));
+    let stop = json!({"session_id": "s-1", "transcript_path": file});
+    tell_with(&bench, "claude-code", "stop", &stop, &whose);
+    wait_until(|| log(&bench).contains("there is no agent `wren`"));
+    bench.ok(&["agent", "create", "wren"]);
+    let next = start("s-2", "startup");
+    tell_with(&bench, "claude-code", "session-start", &next, &whose);
+    wait_until(|| log(&bench).contains("handed over 2 messages"));
+    assert_eq!(pending(&bench), 2);
+}

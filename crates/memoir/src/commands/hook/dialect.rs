@@ -112,7 +112,7 @@ const CLAUDE: Dialect = Dialect {
 };
 
 const CODEX: Dialect = Dialect {
-    transcript: None,
+    transcript: Some(Format::Codex),
     ..CLAUDE
 };
 

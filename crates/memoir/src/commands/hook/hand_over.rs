@@ -31,26 +31,16 @@ pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
     if arguments.client.dialect_of(payload).transcript.is_none() {
         return;
     }
-    for (name, transcript) in state::waiting(SystemClock.now()) {
-        let session = payload_of(&transcript, payload);
-        let is_own = session
-            .session
-            .as_deref()
-            .is_some_and(|session| state::file_name(session, &arguments.agent(payload)) == name);
-        if is_own && let Err(problem) = start(&session) {
+    for (session, transcript) in state::waiting(&arguments.agent(payload), SystemClock.now()) {
+        let session = Payload {
+            session: Some(session),
+            transcript: Some(transcript),
+            folder: payload.folder.clone(),
+            ..Payload::default()
+        };
+        if let Err(problem) = start(&session) {
             log.problem(&problem);
         }
-    }
-}
-
-/// Claude Code names a transcript by its session.
-fn payload_of(transcript: &Path, payload: &Payload) -> Payload {
-    let name = transcript.file_stem().unwrap_or_default();
-    Payload {
-        session: Some(name.to_string_lossy().into_owned()),
-        transcript: Some(transcript.to_owned()),
-        folder: payload.folder.clone(),
-        ..Payload::default()
     }
 }
 

@@ -2,7 +2,7 @@
 //! dialect of the same JSON, on standard input and output.
 //!
 //! **It never breaks its host.** Whatever goes wrong, it ends with status 0 and prints nothing, and its own log
-//! says why (`log.rs`). What is to be printed must be there within [`INJECTING_MS`]; what is to be handed over is
+//! says why (`log.rs`). What is to be printed must be there within [`WAITING_MS`]; what is to be handed over is
 //! left to a process of its own, which outlives the host's wait (`hand_over.rs`). An event that comes twice, or
 //! at the same time from two registrations, is answered once (`state.rs`).
 
@@ -35,10 +35,9 @@ pub(crate) use text::without_hints;
 
 use crate::{cli::Global, failure::Failure};
 
-/// Until when a host that waits for words is answered.
-const INJECTING_MS: u64 = 300;
-/// Until when a host that only tells of an event is let go.
-const HANDING_OVER: Duration = Duration::from_millis(50);
+/// Until when a host is let go. One that only tells of an event is let go as soon as the process that hands over is
+/// started, which takes a few milliseconds.
+const WAITING_MS: u64 = 300;
 /// Most bytes that are read of what a host tells.
 const PAYLOAD_BYTES: u64 = 16 << 20;
 /// Within which time the same event with the same outcome is one that two registrations told of.
@@ -66,7 +65,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
     /// How long the program is kept waiting for words, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = INJECTING_MS)]
+    #[arg(long, value_name = "MS", default_value_t = WAITING_MS)]
     within: u64,
     /// Hand over now, and wait for it
     #[arg(long, hide = true)]
@@ -105,10 +104,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let limit = match arguments.event.is_answered() {
-        true => Duration::from_millis(arguments.within),
-        false => HANDING_OVER,
-    };
+    let limit = Duration::from_millis(arguments.within);
     let (sender, answer) = mpsc::channel();
     let working = log.clone();
     // The thread is left behind where it is slow: what it does to the database is whole or not at all.

@@ -24,6 +24,8 @@ const KEPT: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Kept {
+    /// What the program calls it.
+    session: Option<String>,
     start: u64,
     started_at: Option<Timestamp>,
     prompt: u64,
@@ -56,6 +58,7 @@ impl Shown {
 /// A session's file, which no other process writes meanwhile.
 pub(super) struct Session {
     file: Option<File>,
+    session: Option<String>,
     /// What the text of its start was last.
     pub(super) start: u64,
     pub(super) started_at: Timestamp,
@@ -78,12 +81,14 @@ impl Session {
     /// # Errors
     /// The file cannot be made or read.
     pub(super) fn lock(payload: &Payload, agent: &str) -> Result<Self, Failure> {
-        match (&payload.session, folder()) {
+        let mut locked = match (&payload.session, folder()) {
             (Some(session), Some(folder)) => {
-                Self::open(&folder.join("sessions").join(file_name(session, agent)))
+                Self::open(&folder.join("sessions").join(file_name(session, agent)))?
             }
-            _ => Ok(Self::from_kept(None, Kept::default())),
-        }
+            _ => Self::from_kept(None, Kept::default()),
+        };
+        locked.session.clone_from(&payload.session);
+        Ok(locked)
     }
 
     fn open(path: &Path) -> Result<Self, Failure> {
@@ -107,6 +112,7 @@ impl Session {
     fn from_kept(file: Option<File>, kept: Kept) -> Self {
         Self {
             file,
+            session: kept.session,
             start: kept.start,
             started_at: kept.started_at.unwrap_or(Timestamp::MIN),
             prompt: kept.prompt,
@@ -128,6 +134,7 @@ impl Session {
             return Ok(());
         };
         let kept = Kept {
+            session: self.session,
             start: self.start,
             started_at: Some(self.started_at),
             prompt: self.prompt,
@@ -161,9 +168,9 @@ impl Session {
     }
 }
 
-/// The transcripts of sessions of which something could not be handed over, and for how long nothing was heard of
-/// the others: those are forgotten.
-pub(super) fn waiting(now: Timestamp) -> Vec<(String, PathBuf)> {
+/// The agent's sessions of which something could not be handed over, and their transcripts. Sessions of which nothing
+/// was heard for long are forgotten.
+pub(super) fn waiting(agent: &str, now: Timestamp) -> Vec<(String, PathBuf)> {
     let Some(folder) = folder() else {
         return Vec::new();
     };
@@ -176,10 +183,11 @@ pub(super) fn waiting(now: Timestamp) -> Vec<(String, PathBuf)> {
             .ok()
             .and_then(|text| serde_json::from_str::<Kept>(&text).ok())
             .unwrap_or_default();
-        match kept.transcript {
-            Some(transcript) if kept.is_waiting => {
-                let name = file.file_name().to_string_lossy().into_owned();
-                waiting.push((name, transcript));
+        match (kept.session, kept.transcript) {
+            (Some(session), Some(transcript))
+                if kept.is_waiting && *file_name(&session, agent) == *file.file_name() =>
+            {
+                waiting.push((session, transcript));
             }
             _ if is_old(&file.path(), now) => {
                 let _ = fs::remove_file(file.path());
@@ -209,7 +217,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
 }
 
 /// A name that any session's identifier gives, one for each agent.
-pub(super) fn file_name(session: &str, agent: &str) -> String {
+fn file_name(session: &str, agent: &str) -> String {
     let mut hasher = DefaultHasher::new();
     (session, agent).hash(&mut hasher);
     let readable: String = session
