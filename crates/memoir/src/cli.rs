@@ -47,7 +47,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "NAME", default_value = DEFAULT_ACCOUNT)]
     pub(crate) account: String,
 
-    /// Print JSON to stdout: one document, or one a line for streams
+    /// Print JSON to stdout: one document, or one a line for streams; a failure's is the last line of stderr
     #[arg(long, global = true)]
     pub(crate) json: bool,
 

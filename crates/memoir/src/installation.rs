@@ -232,7 +232,7 @@ pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> 
     let typed = typed.to_lowercase();
     names
         .map(|name| {
-            let diff = similar::TextDiff::from_chars(typed.as_str(), &name.to_lowercase()).ratio();
+            let diff = similar::TextDiff::from_chars(typed.as_str(), name.to_lowercase()).ratio();
             (name, diff)
         })
         .filter(|(_, like)| *like >= LIKE)

@@ -74,8 +74,8 @@ fn main() -> ExitCode {
         Err(Failure::ShownFailure(told)) => {
             terminal::note(&told.to_string());
             if is_json {
-                // Whoever does not read it has the status.
-                let _ = terminal::json(&told.to_json());
+                // Standard output holds what was asked for, and nothing else.
+                terminal::note(&told.to_json().to_string());
             }
             ExitCode::FAILURE
         }

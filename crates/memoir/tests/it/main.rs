@@ -30,6 +30,7 @@ mod serving;
 mod sessions;
 mod setup;
 mod stats;
+mod typed;
 mod typing;
 mod users;
 mod watching;

@@ -58,14 +58,14 @@ fn a_failure_is_json_for_a_program_with_the_code_of_the_service() {
     let bench = Bench::with_agent();
     let ran = bench.run(&["discard", "wren", "7", "--json"]);
     assert_eq!(ran.code, Some(1));
-    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let told: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
     assert_eq!(
         (&told["type"], &told["code"]),
         (&"error".into(), &"not_found".into()),
         "{told}"
     );
     assert!(
-        told["hint"].is_string() && ran.stderr.starts_with("error: "),
+        told["hint"].is_string() && ran.stdout.is_empty() && ran.stderr.starts_with("error: "),
         "{ran:?}"
     );
 }

@@ -1,0 +1,142 @@
+//! What is answered to what is typed wrongly, and what each page of help says, at 80 columns.
+
+use std::fmt::Write;
+
+use crate::bench::{Bench, Ran};
+
+/// The names under `Commands:` of a page of help.
+fn commands(help: &str) -> Vec<String> {
+    let (_, list) = help.split_once("Commands:\n").unwrap_or_default();
+    list.lines()
+        .take_while(|line| line.starts_with("  "))
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+fn pages(bench: &Bench, path: &[String], pages: &mut String) {
+    let mut words: Vec<&str> = path.iter().map(String::as_str).collect();
+    words.push("--help");
+    let help = Ran::of(bench.command(&words).env("COLUMNS", "80"));
+    assert_eq!(help.code, Some(0), "{words:?}");
+    writeln!(pages, "$ memoir {}\n{}", words.join(" "), help.stdout).unwrap();
+    for name in commands(&help.stdout) {
+        self::pages(bench, &[path, &[name]].concat(), pages);
+    }
+}
+
+#[test]
+fn every_page_of_help_fits_80_columns() {
+    let bench = Bench::new();
+    let mut all = String::new();
+    pages(&bench, &[], &mut all);
+    assert!(all.matches("$ memoir ").count() > 50);
+    for line in all.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    insta::assert_snapshot!(all);
+}
+
+/// Sixty of them, as somebody would type them.
+const WRONG: [&str; 60] = [
+    "remeber wren text",
+    "remember",
+    "remember wren",
+    "remember nobody text",
+    "remember wern text",
+    "remember wren ''",
+    "remember wren '   '",
+    "remember wren text --kind cor",
+    "remember wren text --at yesterday",
+    "remember wren text --at 2026-13-01",
+    "remember wren text --tag ''",
+    "remember wren text --origin mine",
+    "remember wren text --database /nowhere/at/all.db",
+    "remember wren text --database postgres://localhost/x",
+    "remember wren text --database mysql://localhost/x",
+    "remember wren text --account lab",
+    "remember wren text --config none.toml",
+    "recall wren --limit 0",
+    "recall wren --limit 201",
+    "recall wren --since soon",
+    "recall wren bees --kind diary",
+    "context nobody",
+    "context wren --max-tokens many",
+    "context wren --max-tokens -1",
+    "ledger wren --al",
+    "agent create",
+    "agent create wren",
+    "agent create WREN",
+    "agent create ''",
+    "agent create x --refinement-threshold 2",
+    "agent create x --refinement-threshold most",
+    "agent create x --core-token-budget -5",
+    "agent create x --loss-guard sometimes",
+    "agent create x --refinement-schedule daily",
+    "agent set wren modle x:y",
+    "agent set wren model gpt",
+    "agent set wren refinement_threshold 0",
+    "agent set wren paused perhaps",
+    "agent show nobody",
+    "agent erase nobody --yes",
+    "refine nobody",
+    "refine wren",
+    "refine wren --model nowhere:small",
+    "refine wren --mode gentle",
+    "session 123",
+    "session last",
+    "session 00000000-0000-0000-0000-000000000000",
+    "rollback last",
+    "apply last",
+    "restore wren 99",
+    "restore wren first",
+    "discard wren 99",
+    "rewind wren --to tomorrow",
+    "absorb wren /no/such/file",
+    "absorb wren --later",
+    "import wren /no/such/file",
+    "import wren notes.pdf",
+    "export wren --format word",
+    "token create --role king",
+    "hook session-start --client emacs",
+];
+
+/// As a shell takes it apart.
+fn words(line: &str) -> Vec<String> {
+    let quoted = line.split('\'').enumerate();
+    let mut words = Vec::new();
+    for (place, part) in quoted {
+        match place % 2 {
+            1 => words.push(part.to_owned()),
+            _ => words.extend(part.split_whitespace().map(str::to_owned)),
+        }
+    }
+    words
+}
+
+#[test]
+fn what_is_typed_wrongly_is_told_so() {
+    let bench = Bench::with_agent();
+    bench.write("notes.pdf", "%PDF-1.7\n\u{1}binary");
+    let home = bench.path("").canonicalize().unwrap();
+    let home = home.to_str().unwrap();
+    let mut all = String::new();
+    for line in WRONG {
+        let words = words(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let ran = Ran::of(bench.command(&words).env("COLUMNS", "80"));
+        assert_eq!(ran.stdout, "", "{line}");
+        assert!(!ran.stderr.trim().is_empty(), "{line}");
+        let told = ran.stderr.replace(home, "HOME");
+        writeln!(
+            all,
+            "$ memoir {line}\n{}\n[{}]\n",
+            told.trim_end(),
+            ran.code.unwrap()
+        )
+        .unwrap();
+    }
+    insta::assert_snapshot!(all);
+}
