@@ -7,6 +7,7 @@
 )]
 
 use std::{
+    io::Write,
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -66,6 +67,36 @@ fn context(folder: &Path) {
     );
 }
 
+/// A hook as its host calls it, each time of a session of its own.
+fn hook(folder: &Path, event: &str, limit: &str) {
+    let mut times = Vec::new();
+    for at in 0..RUNS {
+        let payload = format!(
+            "{{\"session_id\": \"{event}-{at}\", \"prompt\": \"Which thread does customer {at} prefer?\"}}"
+        );
+        let began = Instant::now();
+        let mut child = memoir(folder, &["hook", event, "--client", "claude-code"])
+            .env("XDG_STATE_HOME", folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(payload.as_bytes())
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        times.push(began.elapsed());
+        assert!(!output.stdout.is_empty(), "it has something to say");
+    }
+    println!(
+        "`memoir hook {event}`, 1,000 memories{:>12.1?} median of {RUNS} ({limit})",
+        median(times)
+    );
+}
+
 /// A session that waits for its model holds everything that a session ever holds.
 fn idle(folder: &Path) {
     let server = ScriptedServer::start([
@@ -122,5 +153,7 @@ fn main() {
     std::fs::write(&file, lines).unwrap();
     run(folder, &["import", "wren", file.to_str().unwrap()]);
     context(folder);
+    hook(folder, "session-start", "under 20 ms");
+    hook(folder, "user-prompt", "under 40 ms");
     idle(folder);
 }
