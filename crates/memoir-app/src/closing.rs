@@ -2,7 +2,7 @@
 //! (SPEC 5.5).
 //!
 //! It says so in the key store, sealed, from its first administrator with a name on. Where the key store says
-//! nothing, an installation that ever had one is closed: neither whoever empties a table of the database nor an
+//! nothing, an installation that ever had one is closed, and one whose store several machines share: neither whoever empties a table of the database nor an
 //! older key store opens it. It is changed by [`Account::set_closed`](crate::Account::set_closed), on the record.
 
 use crate::{Memoir, Result};
@@ -15,7 +15,7 @@ impl Memoir {
     pub async fn is_closed(&self) -> Result<bool> {
         match self.keys.closing().await? {
             Some(closing) => Ok(closing.is_closed),
-            None => self.ever_had_users().await,
+            None => Ok(self.settings.is_shared || self.ever_had_users().await?),
         }
     }
 

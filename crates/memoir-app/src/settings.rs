@@ -14,6 +14,9 @@ use memoir_model::ModelName;
 pub struct Settings {
     /// The model of agents that set none.
     pub default_model: Option<ModelName>,
+    /// Whether several machines share the store: then the installation is closed from the beginning, until
+    /// somebody opens it (SPEC 5.5).
+    pub is_shared: bool,
     /// Whether the service queues sessions of agents that are due.
     pub schedule: bool,
     /// When agents are due each week.
@@ -42,6 +45,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             default_model: None,
+            is_shared: false,
             schedule: true,
             weekly_slot: WeeklySlot::default(),
             daily_slot: DailySlot::default(),

@@ -11,6 +11,7 @@ use std::{
 };
 
 use memoir_details::{Reading, unsaid};
+use serde_json::Value;
 
 use crate::{
     AccessRequestId, SessionId, Timestamp,

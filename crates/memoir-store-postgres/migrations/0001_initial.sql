@@ -250,6 +250,20 @@ CREATE INDEX tokens_by_account ON tokens (account_id, created_at);
 -- Lists an agent's tokens, oldest first.
 CREATE INDEX tokens_by_agent ON tokens (agent_id, created_at) WHERE agent_id IS NOT NULL;
 
+-- What is kept of stretches of each log, so that a look back need not read them. It can be made again from the
+-- records, and goes where their words do.
+CREATE TABLE log_summaries (
+    -- Whose log.
+    agent_id bytea NOT NULL REFERENCES agents (id),
+    -- The place of the last record that it is of.
+    last_seq bigint NOT NULL,
+    -- That record's hash.
+    hash bytea NOT NULL CHECK (length(hash) = 32),
+    -- The summary: text.
+    body bytea NOT NULL,
+    PRIMARY KEY (agent_id, last_seq)
+);
+
 -- Messages of conversations that agents were handed, those that were read included: their digests keep
 -- them from being read twice.
 CREATE TABLE transcript_messages (
@@ -487,7 +501,7 @@ BEGIN
         ('tokens', 'account', 'account_id'), ('users', 'account', 'account_id'),
         ('replies', 'account', 'account_id'), ('transcripts', 'account', 'account_id'),
         ('agent_prompts', 'agent', 'agent_id'), ('memories', 'agent', 'agent_id'),
-        ('audit_records', 'agent', 'agent_id'), ('transcript_messages', 'agent', 'agent_id'),
+        ('audit_records', 'agent', 'agent_id'), ('log_summaries', 'agent', 'agent_id'), ('transcript_messages', 'agent', 'agent_id'),
         ('access_requests', 'agent', 'agent_id'), ('log_leaves', 'any', NULL), ('receivers', 'any', NULL),
         ('deliveries', 'any', NULL)) AS walls (name, kind, key)
     LOOP

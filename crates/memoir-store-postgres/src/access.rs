@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
 use memoir_store::{
-    Access, Document, Error, ReplyRow, Result, TokenRow, UserRow,
+    Access, Commit, Document, Error, ReplyRow, Result, TokenRow, UserRow,
     decode::{self},
     reply_columns, token_columns, user_columns,
 };
@@ -21,7 +21,12 @@ const LOCK_USERS: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
 
 impl PostgresStore {
     /// Makes a user, with `only_first` where there is none; whether it was made.
-    async fn make_user(&self, user: &UserRow, only_first: bool) -> Result<bool> {
+    async fn make_user(
+        &self,
+        user: &UserRow,
+        only_first: bool,
+        told: Option<Commit>,
+    ) -> Result<bool> {
         let values = values![
             user.id.as_bytes(),
             user.account.as_bytes(),
@@ -35,17 +40,39 @@ impl PostgresStore {
         ];
         let sql = "INSERT INTO users (id, account_id, folded_name, created_at, removed_at, version, open, sealed) \
              SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
-             WHERE NOT $9 OR NOT EXISTS (SELECT 1 FROM users) RETURNING 1";
-        let statements = [
-            Statement::new(LOCK_USERS, values![]),
-            Statement::new(sql, values),
-        ];
-        match self.write(Reach::Fleet, &statements).await {
-            Ok(answers) => Ok(answers.last().is_some_and(|rows| !rows.is_empty())),
+             WHERE NOT $9 OR NOT EXISTS (SELECT 1 FROM users)";
+        let statements = vec![Statement::new(LOCK_USERS, values![]), met(sql, 1, values)];
+        match self.write_told(statements, told.as_ref()).await {
+            Ok(()) => Ok(true),
+            Err(fault) if fault.is_unmet(1) => Ok(false),
             Err(fault) if fault.broken() == Some("users_by_name") => Err(Error::NameTaken),
-            Err(fault) if fault.is_taken() => Err(Error::Conflict),
+            Err(fault @ Fault::Refused(1, _)) if fault.is_taken() => Err(Error::Conflict),
             Err(fault) => Err(fault.into()),
         }
+    }
+
+    /// Writes by these statements, and the decision that tells of it, all of it or nothing.
+    async fn write_told(
+        &self,
+        mut statements: Vec<Statement<'_>>,
+        told: Option<&Commit>,
+    ) -> Result<(), Fault> {
+        let first = statements.len();
+        let decision = told.map(commit::checked).transpose()?;
+        let abouts = match decision {
+            Some(commit::Statements(of_decision, abouts)) => {
+                statements.extend(of_decision);
+                abouts
+            }
+            None => Vec::new(),
+        };
+        let sent = self.write(Reach::Fleet, &statements).await;
+        sent.map(drop).map_err(|fault| match (told, fault) {
+            (Some(told), Fault::Refused(at, refusal)) if at >= first => {
+                commit::meaning(Fault::Refused(at - first, refusal), &abouts, told)
+            }
+            (_, fault) => fault,
+        })
     }
 }
 
@@ -135,15 +162,15 @@ impl Access for PostgresStore {
         Ok(())
     }
 
-    async fn create_user(&self, user: &UserRow) -> Result<()> {
-        self.make_user(user, false).await.map(drop)
+    async fn create_user(&self, user: &UserRow, told: Option<Commit>) -> Result<()> {
+        self.make_user(user, false, told).await.map(drop)
     }
 
-    async fn create_first_user(&self, user: &UserRow) -> Result<bool> {
-        self.make_user(user, true).await
+    async fn create_first_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
+        self.make_user(user, true, told).await
     }
 
-    async fn put_user(&self, user: &UserRow) -> Result<bool> {
+    async fn put_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
         let values = values![
             user.id.as_bytes(),
             user.account.as_bytes(),
@@ -163,8 +190,8 @@ impl Access for PostgresStore {
              WHERE id = $1 AND account_id = $2 AND version = $3 - 1 AND removed_at IS NULL";
         statements.push(met(sql, 1, values));
         let last = statements.len() - 1;
-        match self.write(Reach::Fleet, &statements).await {
-            Ok(_) => Ok(true),
+        match self.write_told(statements, told.as_ref()).await {
+            Ok(()) => Ok(true),
             Err(fault) if fault.is_unmet(last) => Err(Error::Conflict),
             Err(fault @ Fault::Refused(1, _)) if fault.is_unmet(1) => Ok(false),
             Err(fault) => Err(fault.into()),

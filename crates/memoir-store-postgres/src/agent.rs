@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{
     AccessRow, AgentQuery, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow, RecordFilter,
-    Result, Selection, SessionRow, Snapshot, Store, access_columns, agent_columns,
+    Result, Selection, SessionRow, Snapshot, Store, SummaryRow, access_columns, agent_columns,
     decode::{self, Columns},
     memory_columns, record_columns, session_columns,
 };
@@ -252,6 +252,65 @@ impl Store for PostgresStore {
             &self.rows(Reach::Agent(scope), sql, values).await?,
             decode::record,
         )
+    }
+
+    async fn summaries(
+        &self,
+        scope: AgentScope,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<SummaryRow>> {
+        // No record has a number that the database cannot hold. From the beginning on no row is passed over, and
+        // one of a place that no record has is found.
+        let Ok(after) = i64::try_from(after) else {
+            return Ok(Vec::new());
+        };
+        let after = if after == 0 { i64::MIN } else { after };
+        let mut values = scoped(&scope);
+        values.extend(values![after, limit]);
+        let sql = concat!(
+            "SELECT last_seq, hash, body FROM log_summaries WHERE agent_id = $1 AND ",
+            is_theirs!(),
+            " AND last_seq > $3 ORDER BY last_seq LIMIT $4"
+        );
+        all(&self.rows(Reach::Agent(scope), sql, values).await?, |row| {
+            let mut columns = Columns::new(row, "log_summaries");
+            Ok(SummaryRow {
+                last_seq: columns.count()?,
+                hash: columns.bytes()?,
+                body: columns.stored_text()?,
+            })
+        })
+    }
+
+    async fn keep_summaries(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        summaries: Vec<SummaryRow>,
+    ) -> Result<bool> {
+        // The agent stays of its version while they are written.
+        let mut values = scoped(&scope);
+        values.push(count(expected_version, "agents", "version")?.into());
+        let hold = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents \
+             WHERE id = $1 AND account_id = $2 AND version = $3 FOR NO KEY UPDATE) AS held";
+        let mut statements = vec![Statement::new(hold, values)];
+        for summary in &summaries {
+            let values = values![
+                scope.agent.as_bytes(),
+                count(summary.last_seq, "log_summaries", "last_seq")?,
+                &summary.hash,
+                &summary.body.0[..],
+            ];
+            let sql = "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES ($1, $2, $3, $4) \
+                 ON CONFLICT (agent_id, last_seq) DO NOTHING";
+            statements.push(Statement::new(sql, values));
+        }
+        match self.write(Reach::Agent(scope), &statements).await {
+            Ok(_) => Ok(true),
+            Err(fault) if fault.is_unmet(0) => Ok(false),
+            Err(fault) => Err(fault.into()),
+        }
     }
 
     async fn access_request(

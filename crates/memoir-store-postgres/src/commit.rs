@@ -19,7 +19,7 @@ const ROWS: usize = 1_000;
 
 /// What a statement of a decision is about, and with it what it means that the database refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum About {
+pub(crate) enum About {
     Agent,
     Prompts,
     Memories,
@@ -32,7 +32,7 @@ enum About {
 }
 
 /// Statements, and what each is about.
-struct Statements<'commit>(Vec<Statement<'commit>>, Vec<About>);
+pub(crate) struct Statements<'commit>(pub(crate) Vec<Statement<'commit>>, pub(crate) Vec<About>);
 
 impl<'commit> Statements<'commit> {
     fn add(&mut self, about: About, statement: Statement<'commit>) {
@@ -125,7 +125,7 @@ fn count_progress(commit: &Commit) {
 }
 
 /// What it means for a decision that a statement of it was refused.
-fn meaning(fault: Fault, abouts: &[About], commit: &Commit) -> Fault {
+pub(crate) fn meaning(fault: Fault, abouts: &[About], commit: &Commit) -> Fault {
     let Fault::Refused(at, _) = fault else {
         return fault;
     };
@@ -165,6 +165,15 @@ fn agent_only(commit: &Commit) -> Result<Statements<'_>> {
     Ok(Statements(vec![written], vec![About::Agent]))
 }
 
+/// The statements of a decision that holds together.
+///
+/// # Errors
+/// It does not.
+pub(crate) fn checked(commit: &Commit) -> Result<Statements<'_>> {
+    commit.check()?;
+    statements(commit)
+}
+
 /// The statements of a decision: first its version, which keeps whoever else decides on the agent waiting.
 fn statements(commit: &Commit) -> Result<Statements<'_>> {
     let mut statements = agent_only(commit)?;
@@ -194,7 +203,12 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     for messages in apart(&commit.messages, |row| row.0) {
         statements.add(About::Messages, write_states(agent, messages)?);
     }
-    if commit.agent.columns.erased_at.is_some() {
+    let is_erased = commit.agent.columns.erased_at.is_some();
+    if is_erased || !commit.bodies.is_empty() {
+        let sql = "DELETE FROM log_summaries WHERE agent_id = $1";
+        statements.add(About::Bodies, Statement::new(sql, values![agent]));
+    }
+    if is_erased {
         // What is sealed under a key that is gone is of use to nobody.
         for sql in [
             "DELETE FROM transcript_messages WHERE agent_id = $1",

@@ -65,13 +65,14 @@ impl From<Fault> for Error {
 }
 
 /// The tables whose rows refer to others.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 15] = [
     "agents",
     "agent_prompts",
     "memories",
     "sessions",
     "audit_records",
     "log_leaves",
+    "log_summaries",
     "tokens",
     "transcript_messages",
     "transcripts",

@@ -95,7 +95,7 @@ impl Fleet for PostgresStore {
         let sql = concat!(
             "SELECT ",
             agent_columns!(),
-            " FROM agents WHERE account_id = $1 ORDER BY folded_name, erased_at NULLS FIRST, id"
+            " FROM agents WHERE account_id = $1 AND id <> $1 ORDER BY folded_name, erased_at NULLS FIRST, id"
         );
         let values = values![account.as_bytes()];
         all(
@@ -116,7 +116,7 @@ impl Fleet for PostgresStore {
             "SELECT ",
             agent_columns!(),
             " FROM agents WHERE account_id = $1 AND ($2 IS NULL OR folded_name > $2) \
-                 AND erased_at IS NULL ORDER BY folded_name LIMIT $3"
+                 AND erased_at IS NULL AND id <> $1 ORDER BY folded_name LIMIT $3"
         );
         all(
             &self.rows(Reach::Account(account), sql, values).await?,
@@ -161,7 +161,7 @@ impl Fleet for PostgresStore {
             ]
         };
         // Each of them knows all values, whether it needs them or not.
-        let listed = "account_id = $1 AND erased_at IS NULL \
+        let listed = "account_id = $1 AND erased_at IS NULL AND id <> $1 \
              AND ($2 IS NULL OR strpos(folded_name, $2) > 0) \
              AND coalesce($3, $4, $5, $6) IS NOT NULL";
         let ranked = format!(
@@ -244,7 +244,7 @@ impl Fleet for PostgresStore {
                      WHERE before.agent_id = audit_records.agent_id \
                          AND before.seq = audit_records.seq - 1) \
              FROM audit_records JOIN agents ON agents.id = audit_records.agent_id \
-             WHERE agents.account_id = $8 AND {FILTER} \
+             WHERE agents.account_id = $8 AND agents.id <> $8 AND {FILTER} \
                  AND ($9 IS NULL OR (recorded_at, audit_records.agent_id, seq) > ($9, $10, $11)) \
              ORDER BY recorded_at, audit_records.agent_id, seq LIMIT $12"
         );
@@ -258,7 +258,7 @@ impl Fleet for PostgresStore {
         let sql = concat!(
             "SELECT ",
             agent_columns!(),
-            " FROM agents WHERE account_id = $1 AND folded_name = $2 \
+            " FROM agents WHERE account_id = $1 AND folded_name = $2 AND id <> $1 \
                  ORDER BY erased_at DESC NULLS FIRST, id DESC LIMIT 1"
         );
         let values = values![account.as_bytes(), sought(folded_name)];
@@ -387,7 +387,8 @@ impl Fleet for PostgresStore {
             " GROUP BY driver ORDER BY driver"
         );
         let statements = [
-            "SELECT count(*) FROM agents WHERE erased_at IS NULL",
+            "SELECT count(*) - (SELECT count(*) FROM accounts JOIN agents ON agents.id = accounts.id) \
+                 FROM agents WHERE erased_at IS NULL",
             waiting,
             held,
         ];

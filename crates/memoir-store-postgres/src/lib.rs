@@ -215,11 +215,19 @@ fn is_local(host: &Host) -> bool {
 
 /// The hosts and the database, as they may be shown.
 fn location(config: &Config) -> String {
-    let hosts = config.get_hosts().iter().map(|host| match host {
-        Host::Tcp(name) => name.clone(),
-        #[cfg(unix)]
-        Host::Unix(folder) => folder.display().to_string(),
-    });
+    let ports = config.get_ports();
+    let hosts = config
+        .get_hosts()
+        .iter()
+        .enumerate()
+        .map(|(at, host)| match host {
+            Host::Tcp(name) => match ports.get(at).or(ports.first()) {
+                Some(port) => format!("{name}:{port}"),
+                None => name.clone(),
+            },
+            #[cfg(unix)]
+            Host::Unix(folder) => folder.display().to_string(),
+        });
     let hosts: Vec<_> = hosts.collect();
     format!(
         "postgres://{}/{}",

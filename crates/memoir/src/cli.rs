@@ -33,7 +33,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The database: `sqlite:PATH` or a path [default: in your data directory, made on first use]
+    /// The database: `sqlite:PATH`, a path or `postgres://USER@HOST/DATABASE` [default: a file in your data
+    /// directory, made on first use]
     #[arg(
         long,
         global = true,
@@ -117,6 +118,7 @@ pub(crate) enum Command {
     Hook(commands::hook::Arguments),
     Setup(commands::setup::Arguments),
     Serve(commands::serve::Arguments),
+    Migrate(commands::migrate::Arguments),
     #[command(subcommand)]
     Key(commands::key::Command),
     Backup(commands::backup::Arguments),

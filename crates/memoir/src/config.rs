@@ -160,6 +160,8 @@ impl Config {
         let defaults = Settings::default();
         let weekly_slot = weekly_slot(&file)?;
         let settings = Settings {
+            // The URL of the database says that.
+            is_shared: false,
             schedule: file.schedule.enabled.unwrap_or(defaults.schedule),
             daily_slot: daily_slot(&file, &weekly_slot.time_zone)?,
             weekly_slot,

@@ -3,9 +3,12 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use etcetera::BaseStrategy;
+use memoir_store::Store;
+use memoir_store_postgres::PostgresStore;
 use memoir_store_sqlite::SqliteStore;
 
 use crate::failure::Failure;
@@ -13,17 +16,70 @@ use crate::failure::Failure;
 /// Opens the database that was named, or the user's own, which is made on first use.
 ///
 /// # Errors
-/// The name is of no kind that this build knows, or the store cannot be opened.
-pub(crate) fn open(url: Option<&str>) -> Result<SqliteStore, Failure> {
-    Ok(SqliteStore::open(&prepare(url)?)?)
+/// The name is of no kind that this build knows, the store cannot be opened, or it waits for migrations.
+pub(crate) async fn open(url: Option<&str>) -> Result<Arc<dyn Store>, Failure> {
+    Ok(match postgres(url) {
+        Some(url) => Arc::new(PostgresStore::open(url).await?),
+        None => Arc::new(open_file(url)?),
+    })
 }
 
-/// The file, which can be a database's, in a folder that is there.
+/// Opens the database where it is a file.
+///
+/// # Errors
+/// It is none, or cannot be opened.
+pub(crate) fn open_file(url: Option<&str>) -> Result<SqliteStore, Failure> {
+    Ok(SqliteStore::open(&file(url)?)?)
+}
+
+/// The file of an embedded database, as [`prepare`] finds it.
+///
+/// # Errors
+/// The database is none.
+pub(crate) fn file(url: Option<&str>) -> Result<PathBuf, Failure> {
+    if postgres(url).is_some() {
+        return Err(Failure::new(
+            "this works on the file of an embedded database, and this one is PostgreSQL's",
+        )
+        .hint("`pg_dump` copies it; copy the key store after it"));
+    }
+    prepare(url)
+}
+
+/// The URL, where it names a database of PostgreSQL.
+pub(crate) fn postgres(url: Option<&str>) -> Option<&str> {
+    url.filter(|url| url.starts_with("postgres:") || url.starts_with("postgresql:"))
+}
+
+/// Whether several machines may share the database.
+pub(crate) fn is_shared(global: &crate::cli::Global) -> bool {
+    postgres(global.database.as_deref()).is_some()
+}
+
+/// Whether there is a database that holds something, whose keys must be there too.
+///
+/// # Errors
+/// It cannot be reached.
+pub(crate) async fn is_in_use(url: Option<&str>) -> Result<bool, Failure> {
+    if postgres(url).is_some() {
+        return Ok(!open(url).await?.accounts().await?.is_empty());
+    }
+    Ok(fs::metadata(path(url)?).is_ok_and(|found| found.len() > 0))
+}
+
+/// The file, which can be a database's, in a folder that is there. What belongs to a database of PostgreSQL is
+/// beside it, and there is no such file.
 ///
 /// # Errors
 /// It is something else than a database of Memoir, or the folder cannot be made.
 pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
     let path = path(url)?;
+    if postgres(url).is_some() {
+        let folder = folder_of(&path);
+        make_private_folder(folder)
+            .map_err(|error| Failure::file("make the folder", folder, &error))?;
+        return Ok(path);
+    }
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         // SQLite would take a device for a database, and put files of its own beside it.
         let problem = format!(
@@ -53,23 +109,25 @@ pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// The file of the database that was named, or of the user's own.
+/// The file of the database that was named, or of the user's own; for one of PostgreSQL, a name in the user's data
+/// directory, beside which its keys are.
 ///
 /// # Errors
 /// The name is of no kind that this build knows.
 pub(crate) fn path(url: Option<&str>) -> Result<PathBuf, Failure> {
+    if let Some(url) = postgres(url) {
+        let location = PostgresStore::at(url)?.location().to_owned();
+        let name = location.replace(|character: char| !character.is_ascii_alphanumeric(), "-");
+        return Ok(default_path()?.with_file_name(name));
+    }
     url.map_or_else(default_path, path_of)
 }
 
 /// The file that a URL names: `sqlite:PATH`, `sqlite://PATH` or the path alone.
 fn path_of(url: &str) -> Result<PathBuf, Failure> {
-    const HINT: &str = "give `sqlite:PATH` or a path";
+    const HINT: &str = "give `sqlite:PATH`, a path, or `postgres://USER@HOST/DATABASE`";
     let path = if let Some(rest) = url.strip_prefix("sqlite:") {
         rest.strip_prefix("//").unwrap_or(rest)
-    } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-        return Err(
-            Failure::new("this build of Memoir keeps its database in SQLite only").hint(HINT),
-        );
     } else if let Some((scheme, _)) = url.split_once("://") {
         return Err(Failure::new(format!("there is no kind of database `{scheme}`")).hint(HINT));
     } else {
@@ -131,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let device = folder.path().join("device");
         std::os::unix::net::UnixListener::bind(&device).unwrap();
-        let failure = open(device.to_str()).err().unwrap();
+        let failure = open_file(device.to_str()).err().unwrap();
         let Failure::ShownFailure(told) = failure else {
             panic!("it is told")
         };
@@ -151,13 +209,7 @@ mod tests {
         ] {
             assert_eq!(path_of(url).unwrap(), Path::new(path));
         }
-        for wrong in [
-            "",
-            "sqlite:",
-            "sqlite::memory:",
-            "postgres://localhost/m",
-            "mysql://x",
-        ] {
+        for wrong in ["", "sqlite:", "sqlite::memory:", "mysql://x"] {
             assert!(path_of(wrong).is_err(), "{wrong}");
         }
     }

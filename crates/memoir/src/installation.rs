@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_app::{Account, AgentHandle, Memoir, Principal, Viewer};
 use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::Providers;
-use memoir_store_sqlite::SqliteStore;
+use memoir_store::Store;
 use memoir_vault::KeyStore;
 
 use crate::{
@@ -42,7 +42,7 @@ impl Installation {
     /// # Errors
     /// The configuration is wrong, the database cannot be opened, or there is no such account.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
-        let (memoir, closed) = opened(global)?;
+        let (memoir, closed) = opened(global).await?;
         finish(&memoir).await?;
         let account = memoir.account(&global.account).await?;
         let is_closed = closed || memoir.is_closed().await?;
@@ -265,8 +265,8 @@ fn is_own(agent: &AgentHandle, holder: &Principal) -> bool {
 ///
 /// # Errors
 /// The configuration is wrong, or the database cannot be opened.
-pub(crate) fn memoir(global: &Global) -> Result<Memoir, Failure> {
-    opened(global).map(|(memoir, _)| memoir)
+pub(crate) async fn memoir(global: &Global) -> Result<Memoir, Failure> {
+    opened(global).await.map(|(memoir, _)| memoir)
 }
 
 /// Finishes what was left half-done (SPEC 6.2), and says what was, and what could not be.
@@ -301,29 +301,40 @@ pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The configuration is wrong, or the database cannot be opened.
-pub(crate) fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
+pub(crate) async fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
     let config = Config::read(global.config.as_deref())?;
     database::prepare(global.database.as_deref())?;
     // The keys first: with the wrong ones nothing is written.
-    let keys = keys::open(global, &config)?;
+    let keys = keys::open(global, &config).await?;
     let closed = config.closed;
-    let store = database::open(global.database.as_deref())?;
-    Ok((on(store, keys, config)?, closed))
+    let store = database::open(global.database.as_deref()).await?;
+    Ok((
+        on(store, keys, config, database::is_shared(global))?,
+        closed,
+    ))
 }
 
-/// An installation on that store, with those keys.
+/// An installation on that store, with those keys. `is_shared` says whether several machines may share the store.
 ///
 /// # Errors
 /// A provider's settings are wrong.
-pub(crate) fn on(store: SqliteStore, keys: KeyStore, config: Config) -> Result<Memoir, Failure> {
+pub(crate) fn on(
+    store: Arc<dyn Store>,
+    keys: KeyStore,
+    config: Config,
+    is_shared: bool,
+) -> Result<Memoir, Failure> {
     let origin = config.origin();
     let providers = Providers::new(config.providers)
         .map_err(|error| Failure::new(format!("{origin}: {error}")))?;
     Ok(Memoir::new(
-        Arc::new(store),
+        store,
         Arc::new(keys),
         Arc::new(providers),
-        config.settings,
+        memoir_app::Settings {
+            is_shared,
+            ..config.settings
+        },
     ))
 }
 

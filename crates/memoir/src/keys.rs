@@ -3,7 +3,6 @@
 
 use std::{
     ffi::OsString,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -22,10 +21,10 @@ pub(crate) const NEXT: &str = "MEMOIR_NEW_MASTER_KEY";
 ///
 /// # Errors
 /// The master key or the key store is lost, wrong, or open to others; nothing was written then.
-pub(crate) fn open(global: &Global, config: &Config) -> Result<KeyStore, Failure> {
+pub(crate) async fn open(global: &Global, config: &Config) -> Result<KeyStore, Failure> {
     let database = database::path(global.database.as_deref())?;
     // Whoever has a database has keys: new ones in their place would open nothing in it.
-    let must_exist = fs::metadata(&database).is_ok_and(|found| found.len() > 0);
+    let must_exist = database::is_in_use(global.database.as_deref()).await?;
     let source = source(global, config)?;
     // Beside a database that was named, a folder that is missing was mistyped.
     if let (false, MasterSource::File(path)) = (must_exist, &source)

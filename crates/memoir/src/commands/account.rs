@@ -21,7 +21,7 @@ pub(crate) enum Command {
 }
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
-    let (memoir, closed) = installation::opened(global)?;
+    let (memoir, closed) = installation::opened(global).await?;
     installation::finish(&memoir).await?;
     match command {
         Command::Create { name } => {

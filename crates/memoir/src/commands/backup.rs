@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use memoir_app::{Memoir, Verification};
@@ -82,7 +83,7 @@ struct Written<'a> {
 }
 
 async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
-    let database = database::prepare(global.database.as_deref())?;
+    let database = database::file(global.database.as_deref())?;
     if !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))
@@ -104,8 +105,8 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     // What was left half-done is finished first.
     drop(Installation::open(global).await?);
     let config = Config::read(global.config.as_deref())?;
-    let keys = keys::open(global, &config)?;
-    let store = database::open(global.database.as_deref())?;
+    let keys = keys::open(global, &config).await?;
+    let store = database::open_file(global.database.as_deref())?;
     // The database first: of every agent in its copy there is a key then in that of the key store.
     let database_draft = draft(file)?;
     store.back_up(database_draft.path()).await?;
@@ -198,7 +199,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let store = SqliteStore::open(&copy)?;
     let findings = store.check().await?;
     let mut findings: Vec<String> = findings.into_iter().map(|one| one.problem).collect();
-    let memoir = installation::on(store, keys, config)?;
+    let memoir = installation::on(Arc::new(store), keys, config, false)?;
     let agents = memoir.verify_all().await?;
     let opened = open_one_of_each(&memoir, &mut findings).await?;
     let checked = Checked {

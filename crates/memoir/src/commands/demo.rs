@@ -3,7 +3,7 @@
 mod report;
 mod sample;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use memoir_app::{
     Account, AgentHandle, RecordQuery, ShownMemory, ShownRecord, ShownSession, Verification,
@@ -102,7 +102,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
     let store = SqliteStore::open(&folder.join("memoir.db"))?;
     let keys = demo_keys(folder).map_err(memoir_app::Error::from)?;
     // The user's own configuration and database have no part in it.
-    let memoir = installation::on(store, keys, Config::default())?;
+    let memoir = installation::on(Arc::new(store), keys, Config::default(), false)?;
     let account = memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     let agent = sample::make(&memoir, &account).await?;
     let lens = agent.seen_by(Viewer::Agent);

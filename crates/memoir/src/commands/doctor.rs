@@ -87,15 +87,17 @@ async fn examine(global: &Global) -> Vec<Examination> {
 async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failure> {
     let mut found = Vec::new();
     database::prepare(global.database.as_deref())?;
-    let keys = match keys::open(global, &config) {
+    let keys = match keys::open(global, &config).await {
         Ok(keys) => keys,
         Err(failure) => return Ok(vec![problem("key", failure)]),
     };
     found.push(key(global, &config, &keys)?);
-    let store = database::open(global.database.as_deref())?;
-    found.push(file(&database::path(global.database.as_deref())?));
+    let store = database::open(global.database.as_deref()).await?;
+    if database::postgres(global.database.as_deref()).is_none() {
+        found.push(file(&database::path(global.database.as_deref())?));
+    }
     let closed = config.closed;
-    let memoir = installation::on(store, keys, config)?;
+    let memoir = installation::on(store, keys, config, database::is_shared(global))?;
     found.push(access(closed || memoir.is_closed().await?));
     let account = memoir.account(&global.account).await?;
     found.extend(memoir.examine(&account).await?);

@@ -37,7 +37,7 @@ pub(crate) async fn run(global: &Global, Command::Rotate: Command) -> Outcome {
                 .hint("it is made on first use, and its keys with it"),
         );
     }
-    let store = keys::open(global, &config)?;
+    let store = keys::open(global, &config).await?;
     let old = store.key_id();
     let (new, wrapped, place) = match keys::source(global, &config)? {
         MasterSource::File(path) => {

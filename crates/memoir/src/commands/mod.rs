@@ -24,6 +24,7 @@ pub(crate) mod key;
 pub(crate) mod ledger;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod migrate;
 mod parse;
 mod passphrase;
 pub(crate) mod recall;
@@ -86,6 +87,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Token(command) => token::run(&global, command).await,
         Command::User(command) => user::run(&global, command).await,
         Command::Installation(command) => installation::run(&global, command).await,
+        Command::Migrate(arguments) => migrate::run(&global, arguments).await,
         Command::Serve(arguments) => serve::run(&global, arguments).await,
         Command::Hook(arguments) => {
             // It has a thread and a limit of its own, and does not get here.

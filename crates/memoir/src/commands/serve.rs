@@ -36,11 +36,17 @@ pub(crate) struct Arguments {
     /// be repeated
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
+    /// Run the migrations that the database waits for first, as `memoir migrate` does
+    #[arg(long)]
+    migrate: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let webhooks = webhooks::opened(&Config::read(global.config.as_deref())?)?;
-    let memoir = installation::memoir(global)?;
+    if arguments.migrate {
+        super::migrate::bring_up(global).await?;
+    }
+    let memoir = installation::memoir(global).await?;
     // The default account is made before anybody asks for it.
     memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     installation::finish(&memoir).await?;

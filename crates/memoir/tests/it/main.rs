@@ -25,6 +25,7 @@ mod living;
 mod moving;
 mod output;
 mod plugins;
+mod postgres;
 mod rewind;
 mod serving;
 mod sessions;

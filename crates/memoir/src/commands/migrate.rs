@@ -1,0 +1,67 @@
+//! `memoir migrate`: brings a database of PostgreSQL up to this version's format.
+
+use memoir_store_postgres::PostgresStore;
+use serde_json::json;
+
+use crate::{
+    cli::Global,
+    database,
+    failure::{Ending, Failure, Outcome},
+    terminal,
+};
+
+/// Bring a database of PostgreSQL up to the format of this version
+///
+/// Each migration is run in a transaction of its own and only adds: services of the version before go on. Without
+/// any that is pending nothing is done. An embedded database is brought up as it is opened.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Change nothing: print the SQL that would be run
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    if !arguments.dry_run {
+        let run = bring_up(global).await?;
+        if global.json {
+            terminal::json(&json!({ "migrated": run }))?;
+        }
+        return Ok(Ending::Done);
+    }
+    let pending = match database::postgres(global.database.as_deref()) {
+        Some(url) => PostgresStore::at(url)?.pending().await?,
+        None => &[],
+    };
+    if global.json {
+        let pending = pending
+            .iter()
+            .map(|one| json!({ "name": one.name, "sql": one.sql }));
+        terminal::json(&json!({ "pending": pending.collect::<Vec<_>>() }))?;
+        return Ok(Ending::Done);
+    }
+    for one in pending {
+        terminal::print(&format!("-- {}\n{}", one.name, one.sql))?;
+    }
+    terminal::note(&match pending.len() {
+        0 => "nothing is pending".to_owned(),
+        _ => "nothing was changed".to_owned(),
+    });
+    Ok(Ending::Done)
+}
+
+/// Runs what is pending, and says so. Their names.
+///
+/// # Errors
+/// The database cannot be reached, or refuses.
+pub(crate) async fn bring_up(global: &Global) -> Result<Vec<&'static str>, Failure> {
+    let run = match database::postgres(global.database.as_deref()) {
+        Some(url) => PostgresStore::at(url)?.migrate().await?,
+        None => Vec::new(),
+    };
+    match run.as_slice() {
+        [] => terminal::note("nothing is pending"),
+        run => terminal::note(&format!("migrated: {}", run.join(", "))),
+    }
+    Ok(run)
+}
