@@ -45,11 +45,12 @@ use crate::{
 /// Most misfits that are named.
 const NAMED: usize = 20;
 
-/// Records, memories, sessions or requests that are held at a time.
-const PAGE: u32 = 512;
+/// Records, memories, sessions or requests that are held at a time: so few that the longest texts stay in tens of
+/// megabytes, and one thread works on them.
+const PAGE: u32 = 128;
 
 /// Texts of wordings that are held at a time, but for those of one memory, which are held together.
-const TEXTS: usize = 512;
+const TEXTS: usize = 128;
 
 /// Agents that a process verifies at a time.
 pub(crate) const AT_ONCE: usize = 2;

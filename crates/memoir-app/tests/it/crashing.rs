@@ -170,6 +170,40 @@ async fn an_access(world: &World) {
     world.remember("The end of it.").await;
 }
 
+/// What a conversation tells, which is to be noted once.
+const TOLD: &str = "Ann's sister is called Mira.";
+
+async fn hand_over(world: &World) {
+    let messages = [("a", "Hello."), ("b", "My sister is called Mira.")];
+    let messages = messages.map(|(id, text)| memoir_app::HandedMessage {
+        id: id.into(),
+        at: None,
+        speaker: "Ann".into(),
+        text: text.into(),
+    });
+    let handing = world.agent.hand_over(messages.to_vec(), true);
+    handing.await.unwrap();
+}
+
+async fn an_absorption(world: &World) {
+    hand_over(world).await;
+    let notes = json!({"journal": ["Ann came by."], "core": [TOLD]});
+    world.script([Turn::text(&notes.to_string())]);
+    let mut pass = |_: memoir_app::AbsorbProgress| {};
+    let reading = world.agent.absorb(std::future::pending(), &mut pass);
+    reading.await.unwrap();
+}
+
+/// The conversation is handed over and read again: what was noted is there once, whenever it was killed.
+async fn absorbs_once(world: &World) {
+    an_absorption(world).await;
+    let transcript = world.agent.transcript().await.unwrap();
+    assert_eq!((transcript.pending, transcript.absorbed), (0, 2));
+    let memories = world.memories().await;
+    let told = memories.iter().filter(|memory| memory["content"] == TOLD);
+    assert_eq!(told.count(), 1, "it was noted another time, or never");
+}
+
 /// The agent's key is the same in each run: made in the undisturbed one, and found by the others.
 fn keys(path: &Path) -> Arc<KeyStore> {
     let master = MasterKey::from_text(&"6".repeat(64), "test").unwrap();
@@ -183,6 +217,7 @@ async fn run(scenario: &str, store: Arc<dyn Store>, keys: Arc<KeyStore>) -> Worl
         "tripped" => a_tripped_session(&world).await,
         "undone" => undone_sessions(&world).await,
         "access" => an_access(&world).await,
+        "absorption" => an_absorption(&world).await,
         other => panic!("no scenario {other}"),
     }
     world
@@ -660,7 +695,7 @@ async fn allowed(scenario: &str, path: &Path) -> BTreeMap<String, usize> {
 }
 
 /// What the next start finds and does.
-async fn start_again(database: &Path, path: &Path) {
+async fn start_again(scenario: &str, database: &Path, path: &Path) {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(database).unwrap());
     assert_eq!(store.check().await.unwrap(), []);
     let Some(account) = store.account_named("default").await.unwrap() else {
@@ -677,6 +712,9 @@ async fn start_again(database: &Path, path: &Path) {
     let world = World::again(store, keys(path)).await;
     world.clock.advance(Duration::from_secs(3_600));
     world.memoir.close_lapsed_sessions().await.unwrap();
+    if scenario == "absorption" {
+        absorbs_once(&world).await;
+    }
     for session in world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
@@ -730,7 +768,7 @@ async fn survives(scenario: &str) {
             place <= acknowledged + 1,
             "{scenario}, killed at {n}: more than one commit ahead"
         );
-        start_again(&database, &keys).await;
+        start_again(scenario, &database, &keys).await;
     }
     assert!(
         crashes > 50,
@@ -756,4 +794,9 @@ async fn spec_6_2_killed_at_every_write_of_an_undo() {
 #[tokio::test]
 async fn spec_6_2_killed_at_every_write_of_an_access() {
     survives("access").await;
+}
+
+#[tokio::test]
+async fn spec_2_6_killed_at_every_write_of_an_absorption() {
+    survives("absorption").await;
 }
