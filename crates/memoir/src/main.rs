@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod database;
 mod failure;
+mod groups;
 mod installation;
 mod interrupt;
 mod keys;
@@ -21,7 +22,7 @@ mod webhooks;
 
 use std::{io::IsTerminal, process::ExitCode};
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use tracing_subscriber::{
     EnvFilter, Layer,
     filter::{FilterExt, filter_fn},
@@ -38,7 +39,8 @@ use crate::{
 fn main() -> ExitCode {
     forbid_core_dumps();
     hush_panics();
-    let arguments = match Arguments::try_parse() {
+    let typed = groups::grouped(Arguments::command()).try_get_matches();
+    let arguments = match typed.and_then(|typed| Arguments::from_arg_matches(&typed)) {
         Ok(arguments) => arguments,
         Err(error) => return wrongly_typed(&error),
     };

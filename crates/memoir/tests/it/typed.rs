@@ -4,12 +4,15 @@ use std::fmt::Write;
 
 use crate::bench::{Bench, Ran};
 
-/// The names under `Commands:` of a page of help.
+/// The names under `Commands:` of a page of help, or in the groups of the first one.
 fn commands(help: &str) -> Vec<String> {
-    let (_, list) = help.split_once("Commands:\n").unwrap_or_default();
+    let first = help.split_once("\nFirst:\n");
+    let (_, list) = first
+        .or_else(|| help.split_once("Commands:\n"))
+        .unwrap_or_default();
     list.lines()
-        .take_while(|line| line.starts_with("  "))
-        .filter(|line| !line.starts_with("   "))
+        .take_while(|line| *line != "Options:" && (first.is_some() || line.starts_with("  ")))
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
         .map(str::to_owned)

@@ -1,0 +1,109 @@
+//! The commands in groups, as the first page of help has them.
+
+use std::fmt::Write;
+
+use clap::Command;
+
+/// Each command in one group, in the order in which somebody meets them.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("First", &["demo", "setup", "doctor", "help"]),
+    (
+        "Remembering",
+        &[
+            "agent", "remember", "recall", "context", "ledger", "import", "export", "absorb",
+            "reflect",
+        ],
+    ),
+    (
+        "Refining",
+        &[
+            "refine", "apply", "sweep", "sessions", "session", "cancel", "doubles",
+        ],
+    ),
+    (
+        "Taking back",
+        &[
+            "rollback",
+            "restore",
+            "rewind",
+            "protect",
+            "unprotect",
+            "discard",
+            "shred",
+        ],
+    ),
+    ("Looking back", &["history", "kept", "stats", "audit"]),
+    (
+        "Doors",
+        &["mcp", "hook", "serve", "token", "user", "account", "access"],
+    ),
+    ("Upkeep", &["key", "backup", "completions", "man"]),
+];
+
+/// The command with its own commands in groups.
+pub(crate) fn grouped(mut command: Command) -> Command {
+    command.build();
+    let mut list = String::new();
+    for (title, names) in GROUPS {
+        // Writing to a string cannot fail.
+        let _ = writeln!(list, "{title}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(list, "  {name:<12} {}", wrapped(&about));
+        }
+        list.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{{all-args}}{{after-help}}"
+    );
+    // They are listed already.
+    let command = command.mut_subcommands(|subcommand| subcommand.hide(true));
+    command
+        .override_usage("memoir [OPTIONS] <COMMAND>")
+        .help_template(template)
+}
+
+/// On as many lines as it needs beside the names.
+fn wrapped(about: &str) -> String {
+    const ROOM: usize = 64;
+    const BESIDE: &str = "\n               ";
+    let mut text = String::new();
+    let mut line = 0;
+    for word in about.split(' ') {
+        let length = word.chars().count();
+        if line > 0 && line + 1 + length > ROOM {
+            text.push_str(BESIDE);
+            line = 0;
+        } else if line > 0 {
+            text.push(' ');
+            line += 1;
+        }
+        text.push_str(word);
+        line += length;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut command = crate::cli::Arguments::command();
+        command.build();
+        let there: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
+        let named: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        assert_eq!(named.iter().copied().collect::<BTreeSet<_>>(), there);
+        assert_eq!(named.len(), there.len(), "none is there twice");
+    }
+}
