@@ -5,7 +5,7 @@
 //! and where capitals begin a word. A script without spaces goes by its characters, Korean too, whose words
 //! carry their particles: whoever indexes them pairs them.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::sync::LazyLock;
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -184,36 +184,36 @@ pub fn is_function_pair(one: &str, other: &str, language: Language) -> bool {
 
 /// Whether a text says that something is no longer as it was: "now", "instead", "moved to".
 pub fn corrects(cut: &Cut<'_>) -> bool {
-    let mut tokens = cut.scanned.tokens.iter();
-    let Some(language) = cut.language else {
-        // A short text may be in any language.
-        return tokens.any(|token| CORRECTING.iter().any(|known| known.contains(&token.hash)));
-    };
-    if matches!(
-        language,
-        Language::Chinese | Language::Japanese | Language::Korean
-    ) {
+    // A short text may be in any language.
+    let among = cut
+        .language
+        .map_or(u16::MAX, |language| 1 << language as u16);
+    if let Some(language @ (Language::Chinese | Language::Japanese | Language::Korean)) =
+        cut.language
+    {
         let rows = language.table().correcting.iter();
         let mut parts = rows.flat_map(|row| row.0.split_whitespace());
         return parts.any(|part| cut.text.contains(part));
     }
-    let known = &CORRECTING[language as usize];
-    tokens.any(|token| known.contains(&token.hash))
+    let mut tokens = cut.scanned.tokens.iter();
+    tokens.any(|token| {
+        let languages = CORRECTING.get(&token.hash).copied().unwrap_or(0);
+        languages & among != 0
+    })
 }
 
-/// The folded words of each language by which a text corrects.
-static CORRECTING: LazyLock<Vec<HashSet<u64>>> = LazyLock::new(|| {
+/// Of each folded word by which a text corrects, the languages that it does so in: one bit each.
+static CORRECTING: LazyLock<ByHash<u16>> = LazyLock::new(|| {
+    let mut words = ByHash::<u16>::default();
     let mut folded = String::new();
-    let words = Language::ALL.map(|language| {
+    for language in Language::ALL {
         let rows = language.table().correcting.iter();
-        let words = rows.flat_map(|row| row.0.split_whitespace());
-        let keys = words.map(|word| {
+        for word in rows.flat_map(|row| row.0.split_whitespace()) {
             fold_into(word, &mut folded);
-            hash(&folded)
-        });
-        keys.collect()
-    });
-    words.into()
+            *words.entry(hash(&folded)).or_default() |= 1 << language as u16;
+        }
+    }
+    words
 });
 
 /// Whether the language writes several words as one.

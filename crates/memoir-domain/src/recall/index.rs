@@ -54,6 +54,8 @@ const SLIP_WEIGHT: f32 = 0.8;
 const PART_WEIGHT: f32 = 0.6;
 /// How much a word counts that says nothing of what is asked: enough to order what is alike otherwise.
 const FUNCTION_WEIGHT: f32 = 0.1;
+/// How much it counts that a question stands in a memory as a whole.
+const WHOLE_WEIGHT: f32 = 0.4;
 /// Letters of the longest word that is known by its letters.
 const LETTERS: usize = 64;
 
@@ -451,6 +453,14 @@ impl RecallIndex {
                     looked.push(self.look_up_word(text, key, false));
                 }
                 Sought::Word(key) => looked.push(self.look_up_word(text, key, forgives)),
+                Sought::Whole(keys) => {
+                    let found = self.with_sequence(&keys);
+                    if !found.is_empty() {
+                        let mut whole = self.of_postings(text, found, FoundAs::Phrase);
+                        whole.rarity *= WHOLE_WEIGHT;
+                        looked.push(whole);
+                    }
+                }
                 Sought::Pair(keys) => {
                     let group = self.group_of.get(pair_key(keys));
                     looked.push(self.of_groups(

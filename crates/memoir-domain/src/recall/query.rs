@@ -4,6 +4,9 @@ use std::collections::HashSet;
 
 use memoir_details::{Cut, Language, TermKind, is_function_pair, is_function_word};
 
+/// Most terms of a question that is looked for as a whole too.
+const WHOLE: usize = 24;
+
 /// One thing that is looked for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Element {
@@ -30,6 +33,8 @@ pub(super) enum Sought {
         /// Whether nothing is found without it.
         must: bool,
     },
+    /// The question as a whole, of several terms.
+    Whole(Vec<u64>),
 }
 
 /// A question taken apart.
@@ -56,7 +61,24 @@ impl Question {
                 question.words(part);
             }
         }
+        if parts.len() < 3 && question.elements.len() > 1 {
+            question.whole(text);
+        }
         question
+    }
+
+    /// What stands in a memory just as it is asked is a better match than its words apart.
+    fn whole(&mut self, text: &str) {
+        let mut keys = Vec::new();
+        Cut::of(text).each(|term| {
+            if term.kind != TermKind::Whole {
+                keys.push(term.key);
+            }
+        });
+        if keys.len() <= WHOLE {
+            let sought = Sought::Whole(keys);
+            self.put(crate::text::fold(text.trim()), sought);
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -77,9 +99,11 @@ impl Question {
                 is_function_word(&element.text, language)
                     || is_function_pair(&parts[0], &parts[1], language)
             }
-            Sought::Sequence { .. } => false,
+            Sought::Sequence { .. } | Sought::Whole(_) => false,
         };
-        if !self.elements.iter().all(says_nothing) {
+        let parts = self.elements.iter();
+        let mut parts = parts.filter(|element| !matches!(element.sought, Sought::Whole(_)));
+        if !parts.all(says_nothing) {
             for element in &mut self.elements {
                 element.is_function = says_nothing(element);
             }
